@@ -34,8 +34,6 @@ const { metafile, outputFiles } = await build({
   target: ["chrome123", "firefox121", "safari17.5"],
   jsx: "automatic",
   jsxImportSource: "preact",
-  // Mermaid has an older one of its own.
-  alias: { marked: fileURLToPath(import.meta.resolve("marked")) },
   charset: "utf8",
   legalComments: "none",
   metafile: true,

@@ -5,7 +5,7 @@ import fs from "node:fs";
 const root = new URL("..", import.meta.url);
 const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 const { version, repository } = JSON.parse(read("package.json"));
-const { packages } = JSON.parse(read("package-lock.json"));
+const { version: locked, packages } = JSON.parse(read("package-lock.json"));
 const { GITHUB_REF_TYPE: refType, GITHUB_REF_NAME: tag, GITHUB_REPOSITORY: here } = process.env;
 const problems = [];
 
@@ -18,6 +18,18 @@ if (here !== undefined && slug !== here)
   problems.push(
     `package.json names the repository ${slug}, but this is ${here}. Run: node scripts/rename.mjs ${here}`,
   );
+
+if (slug?.startsWith("org/"))
+  problems.push(
+    `package.json names the repository ${slug}, whose owner is a placeholder. Run: node scripts/rename.mjs OWNER/REPOSITORY PACKAGE`,
+  );
+
+if (locked !== version)
+  problems.push(`package-lock.json has version ${locked}, not ${version}. Run: npm install`);
+
+for (const page of ["README.md", "docs/action.md"])
+  if (/not published yet/i.test(read(page)))
+    problems.push(`${page} says "not published yet". Remove it.`);
 
 if (!read("CHANGELOG.md").includes(`\n## [${version}]`))
   problems.push(`CHANGELOG.md has no section "## [${version}]".`);

@@ -28,6 +28,8 @@ const packages = [
   ...[
     String.raw`\b(?:from|import) ?\(?["']`,
     String.raw`\bnpm (?:install|i|add|view|publish)(?: -\S+)* `,
+    // Downloads the package. Without the option, it is the command of an installed one, which keeps its name.
+    String.raw`\bnpx --yes `,
     String.raw`\bnpmjs\.com/package/`,
   ].map((before) => new RegExp(`(?<=${before})${ours}`, "g")),
 ];

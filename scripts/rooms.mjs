@@ -30,7 +30,7 @@ export const rooms = {
     node: ["events"],
   },
   platform: {
-    holds: "clock, files, processes, environment",
+    holds: "clock, files, processes, environment, programs in a sandbox",
     imports: ["events/clock.ts", "events/waiting.ts"],
     node: true,
   },
@@ -42,6 +42,8 @@ export const rooms = {
       "entry/reserved-names.ts",
       "entry/tool-pattern.ts",
       "events/cut.ts",
+      // The profile of a sandbox, a type.
+      "platform/sandbox.ts",
     ],
     node: ["path", "os", "url"],
   },
@@ -114,7 +116,7 @@ export const rooms = {
     holds: "a run for people: at a terminal, on GitHub",
     folders: ["terminal", "github"],
     imports: ["document", "entry", "events", "journal", "report", "platform", "generated"],
-    packages: ["log-update", "string-width", "@actions/core"],
+    packages: ["log-update", "string-width", "wrap-ansi", "@actions/core"],
     node: true,
   },
   app: {
@@ -207,7 +209,7 @@ export const web = {
     "@tanstack/virtual-core",
     "dompurify",
     "eventsource-parser",
-    "marked",
+    "markdown-it",
     "mermaid",
     "preact",
   ],

@@ -56,7 +56,7 @@ export type {
   Turn as ActionTurn,
 } from "./protocol/executor.ts";
 export type { CardOutput, Standing as ActionStanding } from "./protocol/standing.ts";
-export type { Delegation, Monument } from "./protocol/catalogue.ts";
+export type { Delegation, Monument, Standard as StandardFunction } from "./protocol/catalogue.ts";
 export type {
   DeliveredResult,
   Delivery as ActionDelivery,

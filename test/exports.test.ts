@@ -127,6 +127,20 @@ test("what is installed with the package is what the library and the command lin
   assert.deepEqual([...imported].sort(), Object.keys(manifest.dependencies).sort());
 });
 
+test("the package has every file that its README names", async () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const named = readme.match(/(?<=\(|[ "])(?:docs|entries|examples)\/[\w./-]+\.\w+/g) ?? [];
+  const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+  const { stdout } = await run("npm", args, { cwd: root });
+  const packed: Readonly<Record<string, { readonly files: readonly { readonly path: string }[] }>> =
+    JSON.parse(stdout);
+  const files = new Set(Object.values(packed).flatMap((one) => one.files.map(({ path }) => path)));
+  assert.deepEqual(
+    named.filter((file) => !files.has(file)),
+    [],
+  );
+});
+
 const program = `
 import { JobHost, DiagnosticsError } from "agent-jobs";
 const entry = {

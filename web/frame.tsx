@@ -14,10 +14,13 @@ export interface NavigationItem {
 
 export function Frame({
   navigation,
+  actions,
   place,
   children,
 }: {
   navigation: readonly NavigationItem[];
+  /** Buttons of the header. */
+  actions?: ComponentChildren;
   /** Identifies the page: see `placeOf`. */
   place: string;
   children: ComponentChildren;
@@ -51,7 +54,10 @@ export function Frame({
                 </a>
               ))}
             </nav>
-            <ThemeSwitch />
+            <div class="frame-actions">
+              {actions}
+              <ThemeSwitch />
+            </div>
           </div>
         </header>
         <main ref={main} id="main" class="frame-main" tabIndex={-1}>

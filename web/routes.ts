@@ -154,6 +154,17 @@ function partSegments(part: RunPart): readonly string[] {
   }
 }
 
+/**
+ * The working directory that the query of the address proposes: `wb`, or `project`, a folder beside the repository.
+ * Without either, the root of the repository.
+ */
+export function proposedDirectory(search: string, repoRoot: string): string {
+  const query = new URLSearchParams(search);
+  const project = query.get("project") ?? "";
+  const beside = project === "" ? repoRoot : repoRoot.replace(/[^\\/]+[\\/]?$/, () => project);
+  return query.get("wb") || beside;
+}
+
 /** Half a surrogate pair, as an id from a journal may hold it, can't be encoded. */
 function path(...parts: readonly string[]): string {
   return `#/${parts.map((part) => encodeURIComponent(part.replace(/\p{Surrogate}/gu, "\uFFFD"))).join("/")}`;

@@ -182,7 +182,7 @@ class Step {
       });
       const stepFiles = watchStepFiles(
         this.#environment,
-        new Set([...inputs.env, ...namedByServers(prepared.entry)]),
+        new Set([...inputs.env, ...namedByServers(prepared.entry, prepared.loaded.flows)]),
       );
       const reporters = [stepFiles.reporter, ...this.#githubRun.reporters];
       const ready = {

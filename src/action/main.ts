@@ -2,7 +2,9 @@
  * What `action.yml` names as `main`: exit code out. Imports next to nothing before it listens for signals: to
  * load the rest takes a quarter of a second, in which a canceled step would end without outputs and summary.
  */
+import { appendFileSync } from "node:fs";
 import { cancelOnSignals } from "../app/cancellation.ts";
+import { processEnvironment } from "../platform/environment.ts";
 
 // The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.
 const cancellation = cancelOnSignals({
@@ -16,7 +18,35 @@ process.stdout.on("error", ({ message }) =>
   cancellation.cancel(`the log can't be written: ${message}`),
 );
 process.stderr.on("error", () => {});
-const { runAction } = await import("./action.ts");
+const canceled = new Promise<undefined>((resolve) => {
+  cancellation.signal.addEventListener("abort", () => resolve(undefined));
+});
+// On a busy machine, loading takes longer than the runner waits.
+const load = async () => {
+  const { runAction } = await import("./action.ts");
+  return runAction;
+};
+const runAction = await Promise.race([load(), canceled]);
+if (runAction === undefined) {
+  reportCancellation(String(cancellation.signal.reason));
+  process.exit(1);
+}
 process.exitCode = (await runAction(cancellation)) === "failed" ? 1 : 0;
 // Exits even if a dependency still keeps the process alive.
 setTimeout(() => process.exit(), 1_000).unref();
+
+/** What can be said by a step that has not begun. */
+function reportCancellation(reason: string): void {
+  const environment = processEnvironment();
+  const write = (name: string, text: string): void => {
+    try {
+      appendFileSync(environment[name] ?? "", text);
+    } catch {
+      // Nobody is left to be told.
+    }
+  };
+  write("GITHUB_OUTPUT", `result=cancelled\nreason=${reason}\n`);
+  if (environment["INPUT_SUMMARY"] !== "off") {
+    write("GITHUB_STEP_SUMMARY", `## agent-jobs: cancelled\n\n${reason}\n`);
+  }
+}

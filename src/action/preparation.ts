@@ -93,9 +93,10 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     triggeringActor: environment["GITHUB_TRIGGERING_ACTOR"],
     attempt: environment["GITHUB_RUN_ATTEMPT"],
   });
+  // A token for models may lack the permission to look up users.
+  const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
   const api = createGithubApi({
-    // A token for models may lack the permission to look up users.
-    token: environment["GITHUB_TOKEN"] || inputs.gitHubToken,
+    token,
     repository: environment["GITHUB_REPOSITORY"],
     apiUrl: environment["GITHUB_API_URL"],
     log: (line) => sayLine(core, line),
@@ -108,6 +109,7 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
       allowedBots: inputs.allowedBots,
       allowedUsers: inputs.allowedUsers,
       eventSha: environment["GITHUB_SHA"],
+      builtInToken: token?.startsWith("ghs_") === true,
       onRunner: environment["GITHUB_ACTIONS"] === "true",
     },
     {

@@ -20,6 +20,8 @@ export interface TrustOptions {
   readonly allowedUsers: readonly string[];
   /** `GITHUB_SHA`: on most events a commit of a branch that only users with write access can change. */
   readonly eventSha: string | undefined;
+  /** Whether GitHub is asked with the built-in token, which may ask. */
+  readonly builtInToken: boolean;
   /** Whether a runner started the action. Without a runner and a commit, the work tree belongs to the user. */
   readonly onRunner: boolean;
 }
@@ -71,14 +73,8 @@ const withoutSecrets = new Set([
 ]);
 const enough = new Set(["admin", "maintain", "write"]);
 
-/** Events that a user triggers to get an answer. */
-const answered = new Set([
-  "issue_comment",
-  "commit_comment",
-  "discussion_comment",
-  "pull_request_review",
-  "pull_request_review_comment",
-]);
+/** Events that a user can trigger to get an answer. A review of a pull request is for its author. */
+const answered = new Set(["issue_comment", "commit_comment", "discussion_comment"]);
 
 const page = "https://github.com/org/agent-jobs/blob/main/docs/security.md#who-may-start-an-agent";
 
@@ -160,7 +156,7 @@ async function judgeCause(
   const trusted = standings.filter((standing) => standing.kind === "trusted");
   return trusted.length === standings.length
     ? { kind: "trusted", reason: trusted.map(({ reason }) => reason).join(" and ") }
-    : notTrusted(event, standings);
+    : notTrusted(event, standings, options);
 }
 
 type Standing =
@@ -196,6 +192,7 @@ const runAgain = "let a user with write access re-run the job (“Re-run jobs”
 function notTrusted(
   event: EventFacts,
   standings: readonly Standing[],
+  { builtInToken }: TrustOptions,
 ): Cause & { kind: "refused" } {
   const bots = standings.filter((standing) => standing.kind === "bot");
   const strangers = standings.filter((standing) => standing.kind === "stranger");
@@ -222,7 +219,7 @@ function notTrusted(
   }
   for (const { login, why } of unknown) {
     sentences.push(
-      `The event was triggered by ${login}, whose permission can't be verified: ${why}. ${helpToAsk(why)}`,
+      `The event was triggered by ${login}, whose permission can't be verified: ${why}. ${helpToAsk(why, builtInToken)}`,
     );
   }
   const unattended = unknown.length === 0 && (strangers.length === 0 || !answered.has(event.name));
@@ -230,9 +227,13 @@ function notTrusted(
 }
 
 /** Advice if GitHub doesn't return a permission. */
-function helpToAsk(why: string): string {
+function helpToAsk(why: string, builtInToken: boolean): string {
+  if (why.includes("is not a user") || (builtInToken && why.includes("answered 404")))
+    return `The account may have been deleted or renamed. If the job is still wanted, ${runAgain}.`;
   if (/answered 40[134]|no GitHub token/.test(why))
-    return 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.';
+    return builtInToken
+      ? "The built-in token was refused. Re-run the job."
+      : 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.';
   return why.includes("asked to wait")
     ? "Re-run the job after that time."
     : "Re-run the job when GitHub is reachable.";

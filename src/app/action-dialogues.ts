@@ -1,10 +1,12 @@
 /** The tasks of an entry with `protocol: actions`, as the engine runs them. */
 import type { Toolbox } from "../calls/toolbox.ts";
-import type { Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
+import type { Crashed, Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
+import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { mayDelegate } from "../permissions/delegation.ts";
+import { ruleSet, toolVerdict } from "../permissions/rules.ts";
 import type { Monument } from "../protocol/catalogue.ts";
 import { createActionDialogue } from "../protocol/dialogue.ts";
 
@@ -45,7 +47,7 @@ async function start(
   { entry, limits, permissionsOf, tools, redact }: DialoguesOptions,
   { iterations, preThinking, relics, monuments }: PreparedTask,
   context: DialogueContext,
-): Promise<Dialogue> {
+): Promise<Dialogue | Crashed> {
   const { permissions, scope, work, depth } = context;
   const masked = (text: string): string => {
     const stream = redact();
@@ -53,9 +55,10 @@ async function start(
   };
   const toolbox = await tools.toolbox();
   const offer = await toolbox.toolsFor(permissions, scope.signal);
-  for (const { server, reason } of offer.failures) {
+  const crash = crashOf(offer.failures, ({ server, reason }) => {
     context.decide({ kind: "tool-server-failed", server, reason });
-  }
+  });
+  if (crash !== undefined) return { kind: "crashed", crash };
   const delegates = Object.keys(entry.tasks).filter(
     (name) =>
       depth < deepest &&
@@ -69,6 +72,9 @@ async function start(
     relics: toolbox.relicsFor(relics, permissions),
     monuments: monumentsOf(entry, monuments),
     delegates,
+    without: (["task_manager", "trap_card"] as const).filter(
+      (name) => toolVerdict(ruleSet(permissions), name) === "denied",
+    ),
     limits: { parallel, delegateSeconds },
     iterations: iterations ?? defaultIterations,
     preThinking: preThinking === undefined || preThinking === false ? 0 : preThinking.iterations,

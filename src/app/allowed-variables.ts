@@ -1,6 +1,7 @@
 /** What the caller has allowed of the environment (`--env NAME`), and who gets it. */
 import { variablesOf } from "../calls/mcp-variables.ts";
-import type { Entry } from "../entry/model.ts";
+import type { DeclaredTools } from "../entry/model.ts";
+import type { Workflow } from "../workflow/model.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 
 export interface AllowedVariables {
@@ -23,19 +24,26 @@ export function allowedOf({
   );
 }
 
-/** What the MCP servers of an entry name. */
-export function namedByServers({ mcpServers = {} }: Pick<Entry, "mcpServers">): readonly string[] {
-  return Object.values(mcpServers).flatMap(variablesOf);
+/** What the MCP servers of an entry and of its workflows name. */
+export function namedByServers(
+  { mcpServers }: Pick<DeclaredTools, "mcpServers">,
+  flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
+): readonly string[] {
+  const ofFlows = Object.values(flows).map(({ workflow }) => workflow.settings.mcpServers);
+  return [mcpServers, ...ofFlows].flatMap((servers) =>
+    Object.values(servers ?? {}).flatMap(variablesOf),
+  );
 }
 
 /**
- * For the tools and scripts of the checkout: all but what an MCP server of the entry names. Such a variable is most
- * likely a token, which is for that server alone.
+ * For the tools and scripts of the checkout: all but what an MCP server names. Such a variable is most likely a token,
+ * which is for that server alone.
  */
 export function allowedForPrograms(
-  entry: Pick<Entry, "mcpServers">,
+  entry: Pick<DeclaredTools, "mcpServers">,
   { environment, env = [] }: AllowedVariables,
+  flows?: Parameters<typeof namedByServers>[1],
 ): Readonly<Record<string, string>> {
-  const ofServers = new Set(namedByServers(entry));
+  const ofServers = new Set(namedByServers(entry, flows));
   return allowedOf({ environment, env: env.filter((name) => !ofServers.has(name)) });
 }

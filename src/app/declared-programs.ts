@@ -1,11 +1,13 @@
-/** The programs that an entry declares and a job may start, so that the action can check beforehand where they come from. */
+/**
+ * The programs that an entry and its workflows declare and a job may start, so that the action can check beforehand
+ * where they come from.
+ */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Permissions } from "../entry/model.ts";
-import { allowsServer, allowsTool, allowsCommands } from "../permissions/rules.ts";
+import { allowsCommands } from "../permissions/rules.ts";
 import { isBareName } from "../platform/search-path.ts";
 import type { PreparedRun } from "./prepare-run.ts";
-import { permissionsOfJob } from "./run-spec.ts";
+import { callersOfJob, type Caller } from "./run-spec.ts";
 
 export interface DeclaredProgram {
   readonly kind: "tool" | "server";
@@ -31,8 +33,6 @@ export type PreparedJob = Pick<
 >;
 
 export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
-  const { tools = {}, mcpServers = {} } = job.entry;
-  const granted = grantedTo(job);
   const program = (
     kind: DeclaredProgram["kind"],
     field: string,
@@ -59,31 +59,33 @@ export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
       }),
     };
   };
-  return [
-    ...Object.entries(tools).flatMap(([name, declaration]) => {
-      if (!granted.some((permissions) => allowsTool(permissions, name))) return [];
+  // By declaration: several may call the same.
+  const programs = new Map<object, DeclaredProgram>();
+  for (const { declared, mayCall, mayUse } of callersOf(job)) {
+    for (const [name, declaration] of Object.entries(declared.tools ?? {})) {
+      if (!mayCall(name)) continue;
       const command =
         "module" in declaration
           ? ["node", resolve(job.namedDirectory, declaration.module)]
           : declaration.command;
-      return [program("tool", `tools.${name}`, command)];
-    }),
-    ...Object.entries(mcpServers).flatMap(([name, declaration]) => {
-      if (!("command" in declaration)) return [];
-      if (!granted.some((permissions) => allowsServer(permissions, name))) return [];
+      programs.set(declaration, program("tool", `tools.${name}`, command));
+    }
+    for (const [name, declaration] of Object.entries(declared.mcpServers ?? {})) {
+      if (!("command" in declaration) || !mayUse(name)) continue;
       const command = [declaration.command, ...(declaration.args ?? [])];
-      return [program("server", `mcpServers.${name}`, command)];
-    }),
-  ];
+      programs.set(declaration, program("server", `mcpServers.${name}`, command));
+    }
+  }
+  return [...programs.values()];
 }
 
 /** Whether agents or workflows of the job may run commands. */
 export function mayRunCommands(job: PreparedJob): boolean {
-  return grantedTo(job).some(allowsCommands);
+  return callersOf(job).some(({ permissions }) => allowsCommands(permissions));
 }
 
-function grantedTo({ entry, jobName, permissions, loaded }: PreparedJob): readonly Permissions[] {
-  return permissionsOfJob(entry, jobName, permissions, loaded.flows);
+function callersOf({ entry, jobName, permissions, loaded }: PreparedJob): readonly Caller[] {
+  return callersOfJob(entry, jobName, permissions, loaded.flows);
 }
 
 /** What these run if they are given the name of a folder, or one without its ending. */

@@ -1,9 +1,9 @@
 import type { PreparedEntry } from "../entry/model.ts";
-import { allowsServer, allowsTool } from "../permissions/rules.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
 import { promptsModels } from "../workflow/describe.ts";
 import { modelOfFlow, type Flows } from "./flows.ts";
+import { callerOfFlow, callerOfTask } from "./run-spec.ts";
 
 export interface JobDescription {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface JobDescription {
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
-  /** Whose permissions allow it. */
+  /** With the files of workflows: who may call it. */
   readonly tasks: readonly string[];
 }
 
@@ -28,38 +28,46 @@ export interface ServerDescription {
   readonly name: string;
   /** The command, or the address. */
   readonly source: string;
-  /** Whose permissions allow any of its tools. */
+  /** Who may call any of its tools. */
   readonly tasks: readonly string[];
 }
 
-/** The tools and servers that an entry declares; without those that it doesn't have. */
-export function describeTools(entry: PreparedEntry): {
+/** The tools and servers that an entry and its workflows declare; without those that there aren't. */
+export function describeTools(
+  entry: PreparedEntry,
+  flows: Flows,
+): {
   readonly tools?: readonly ToolDescription[];
   readonly mcpServers?: readonly ServerDescription[];
 } {
-  const { tools, mcpServers } = entry;
-  const tasks = Object.entries(entry.tasks).map(([name, task]) => ({
-    name,
-    permissions: task.permissions ?? entry.permissions ?? "read-only",
-  }));
+  const callers = [
+    ...Object.keys(entry.tasks).map((name) => ({ name, ...callerOfTask(entry, name, undefined) })),
+    ...Object.entries(flows).map(([name, flow]) => ({
+      name,
+      ...callerOfFlow(entry, flow, undefined),
+    })),
+  ];
+  const declaring = [entry, ...Object.values(flows).map(({ workflow }) => workflow.settings)];
+  const tools = declaring.flatMap((one) => Object.entries(one.tools ?? {}));
+  const servers = declaring.flatMap((one) => Object.entries(one.mcpServers ?? {}));
   return {
-    ...(tools && {
-      tools: Object.entries(tools).map(([name, { description }]) => ({
+    ...(tools.length > 0 && {
+      tools: tools.map(([name, tool]) => ({
         name,
-        description,
-        tasks: tasks
-          .filter(({ permissions }) => allowsTool(permissions, name))
-          .map((task) => task.name),
+        description: tool.description,
+        tasks: callers
+          .filter(({ declared, mayCall }) => declared.tools?.[name] === tool && mayCall(name))
+          .map((caller) => caller.name),
       })),
     }),
-    ...(mcpServers && {
-      mcpServers: Object.entries(mcpServers).map(([name, server]) => ({
+    ...(servers.length > 0 && {
+      mcpServers: servers.map(([name, server]) => ({
         name,
         source:
           "command" in server ? [server.command, ...(server.args ?? [])].join(" ") : server.url,
-        tasks: tasks
-          .filter(({ permissions }) => allowsServer(permissions, name))
-          .map((task) => task.name),
+        tasks: callers
+          .filter(({ declared, mayUse }) => declared.mcpServers?.[name] === server && mayUse(name))
+          .map((caller) => caller.name),
       })),
     }),
   };

@@ -17,6 +17,7 @@ import {
   type FlowReading,
   type ReadWorkflowEntry,
 } from "./flows.ts";
+import { unofferedModels, type OfferedModel } from "./offered-models.ts";
 import { UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/load-workflow.ts";
@@ -62,12 +63,27 @@ export async function readRehearsal(file: string): Promise<Script> {
 }
 
 /**
+ * Checks that the models an entry or a workflow names are among those that are offered. Throws `DiagnosticsError` with
+ * those that aren't.
+ */
+export async function checkModels(file: string, offered: readonly OfferedModel[]): Promise<void> {
+  if (offered.length === 0 || isRehearsal(file)) return;
+  const read = await readEntry(file);
+  const problems = unofferedModels(read, offered, read);
+  if (problems.length > 0) throw new DiagnosticsError(problems);
+}
+
+function isRehearsal(file: string): boolean {
+  return /\.rehearsal\.[^./\\]+$/.test(file);
+}
+
+/**
  * Checks a file of any kind: `NAME.wf.md` is a workflow, `NAME.rehearsal.EXT` a rehearsal, every other name an entry.
  * Returns the warnings.
  */
 export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
   if (isWorkflowFile(file)) return (await readWorkflow(file)).warnings;
-  if (!/\.rehearsal\.[^./\\]+$/.test(file)) return (await readEntry(file)).warnings;
+  if (!isRehearsal(file)) return (await readEntry(file)).warnings;
   const script = await readRehearsal(file);
   try {
     const loaded = await readEntry(script.entryFile);

@@ -1,11 +1,17 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
 import { allowedForPrograms } from "./allowed-variables.ts";
-import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
-import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { ToolSource } from "../engine/ports.ts";
+import type {
+  DeclaredTools,
+  PermissionPreset,
+  Permissions,
+  PreparedEntry,
+} from "../entry/model.ts";
 import type { Locate } from "../document/problem.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
 import type { FlowLeaf } from "../entry/work-paths.ts";
@@ -13,7 +19,6 @@ import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import type { Confinement } from "../sessions/confinement.ts";
-import { decidePermission } from "../permissions/policy.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -24,14 +29,14 @@ import type { Answers, Asker } from "../workflow/ask.ts";
 import { promptsModels } from "../workflow/describe.ts";
 import { flowChartOf } from "../workflow/flow-chart.ts";
 import type { Executor } from "../workflow/executor.ts";
-import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
+import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { bindParameters, USER_INPUT } from "../workflow/parameters.ts";
+import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import type { Restored } from "../workflow/restore.ts";
-import { runFlow, type FileRead, type FlowResult } from "../workflow/run-flow.ts";
+import { runFlow, type FlowResult } from "../workflow/run-flow.ts";
 import { ScriptRunner } from "../workflow/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
-import { filesAround, loadWorkflow } from "./workflow-files.ts";
+import { filesAround, loadWorkflow, readValue } from "./workflow-files.ts";
 
 /** By the file as the entry names it. */
 export type Flows = Readonly<Record<string, LoadedFlow>>;
@@ -53,18 +58,39 @@ export interface FlowReading {
 export function loadFlow(
   text: string | Uint8Array,
   file: string,
-  entry: Pick<PreparedEntry, "permissions" | "models"> | undefined,
+  entry: Pick<PreparedEntry, "permissions" | "models" | "tools" | "mcpServers"> | undefined,
   { environment = [], permissions }: FlowReading,
 ): LoadedFlow {
-  const options = { environment, categories: Object.keys(entry?.models ?? {}) };
+  const { models = {}, ...declared } = entry ?? {};
+  const options = { environment, categories: Object.keys(models), declared };
   const first = loadWorkflow(text, file, options);
   if (first.kind === "rejected") throw new DiagnosticsError(first.diagnostics);
-  const own = first.workflow.settings.permissions;
-  const effective = effectivePermissions(entry?.permissions, own, permissions);
+  const effective = permissionsOfFlow(first.workflow, entry ?? {}, permissions);
   const loaded = loadWorkflow(text, file, { ...options, permissions: effective });
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { workflow, warnings } = loaded;
   return { workflow, warnings, files: filesAround(file).files };
+}
+
+/** What the agents of a workflow may call: its own declarations come before those of the entry. */
+export function declaredFor(
+  { settings }: Workflow,
+  { tools, mcpServers }: DeclaredTools,
+): DeclaredTools {
+  return {
+    tools: { ...tools, ...settings.tools },
+    mcpServers: { ...mcpServers, ...settings.mcpServers },
+  };
+}
+
+/** What a workflow may do, under the option that is a ceiling. */
+export function permissionsOfFlow(
+  workflow: Workflow,
+  entry: DeclaredTools & Pick<PreparedEntry, "permissions">,
+  option: PermissionPreset | undefined,
+): Permissions {
+  const declared = Object.keys(declaredFor(workflow, entry).tools ?? {});
+  return effectivePermissions(entry.permissions, workflow.settings.permissions, option, declared);
 }
 
 export interface EntryOfFlows {
@@ -148,7 +174,7 @@ function readFlow(file: string, entry: PreparedEntry, reading: FlowReading): Flo
 /** A workflow as an entry: one job, which is the workflow. */
 export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEntry {
   const { workflow, warnings } = flow;
-  const { model, models = {}, permissions, limits } = workflow.settings;
+  const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
   const name = basename(file);
   const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
   const main = workflow.files[workflow.main];
@@ -163,6 +189,8 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEnt
       },
       ...(permissions === undefined ? {} : { permissions }),
       ...(limits === undefined ? {} : { limits }),
+      ...(tools === undefined ? {} : { tools }),
+      ...(mcpServers === undefined ? {} : { mcpServers }),
     },
     file,
     locate: () => at,
@@ -187,6 +215,7 @@ export interface FlowOptions {
   /** Of the run. */
   readonly limits: ResolvedLimits;
   readonly permissions: PermissionPreset | undefined;
+  readonly toolSourceOf: (flow: LoadedFlow) => ToolSource | undefined;
   /** The environment of this process. */
   readonly environment: Environment;
   /** The names of it that workflows and their scripts may read. */
@@ -214,21 +243,30 @@ export interface WholeFlow {
 
 export function flowSpecs(flows: Flows, options: FlowOptions): Readonly<Record<string, FlowSpec>> {
   const specs: Record<string, FlowSpec> = Object.create(null);
-  for (const [name, flow] of Object.entries(flows)) specs[name] = flowSpec(flow, options);
+  const environment = allowedForPrograms(options.entry, options, flows);
+  for (const [name, flow] of Object.entries(flows))
+    specs[name] = flowSpec(flow, environment, options);
   return specs;
 }
 
-function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSpec {
-  const { entry, permissions: option, whole } = options;
+function flowSpec(
+  flow: LoadedFlow,
+  environment: Readonly<Record<string, string>>,
+  options: FlowOptions,
+): FlowSpec {
+  const { entry, whole } = options;
+  const { workflow, files } = flow;
   const { settings } = workflow;
-  const modelId = modelOfFlow(workflow, entry);
-  const permissions = effectivePermissions(entry.permissions, settings.permissions, option);
+  const modelId = modelOfFlow(workflow, entry, whole?.params);
+  const permissions = permissionsOfFlow(workflow, entry, options.permissions);
+  const toolSource = options.toolSourceOf(flow);
   // Those of a workflow that is the whole job are limits of the job.
   const own = whole === undefined ? settings.limits : undefined;
   const limits = partLimits(options.limits, own, workflow.file);
   return {
     modelId,
     permissions,
+    toolSource,
     chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
     ...(whole === undefined ? {} : { params: whole.params }),
     ...(whole?.restored === undefined ? {} : { restoredSteps: whole.restored.ended.length }),
@@ -239,13 +277,13 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
       }
-      const environment = allowedForPrograms(entry, options);
       return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
         runFlow(
           {
             workflow,
             modelId,
             permissions,
+            toolSource,
             limits,
             variables: bound.variables,
             environment,
@@ -273,10 +311,14 @@ export function given(
   return userInput === "" ? params : { [USER_INPUT]: userInput, ...params };
 }
 
-/** The model of its agents: its own, or the driving model. */
-export function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): string {
-  const { model, models = {} } = settings;
-  if (model === undefined) return entry.models.driving;
+/** The model of its agents: its own, or the driving model, or what a parameter names. `params`: those that are given. */
+export function modelOfFlow(
+  workflow: Workflow,
+  entry: PreparedEntry,
+  params?: Readonly<Record<string, string>>,
+): string {
+  const { model, models = {} } = workflow.settings;
+  if (model === undefined) return entry.models.driving || modelOfParameters(workflow, params);
   if ("id" in model) return model.id;
   return entry.models[model.category] ?? models[model.category] ?? entry.models.driving;
 }
@@ -284,15 +326,20 @@ export function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): strin
 /** `unnamed`: the file of a workflow that sends prompts, and has no model for them. */
 export type ModelNeed = "none" | "needed" | { readonly unnamed: string };
 
-/** Whether a job sends prompts. Only workflows without prompts run without a model. */
-export function modelNeed(entry: PreparedEntry, jobName: string, flows: Flows): ModelNeed {
+/** Whether a job sends prompts. Only workflows without prompts run without a model. `params`: of a workflow. */
+export function modelNeed(
+  entry: PreparedEntry,
+  jobName: string,
+  flows: Flows,
+  params?: Readonly<Record<string, string>>,
+): ModelNeed {
   const job = entry.jobs[jobName];
   let need: ModelNeed = "none";
   for (const leaf of job === undefined ? [] : leafWorks(job.work)) {
     if (leaf.kind === "Flow") {
       const flow = flows[leaf.file];
       if (flow === undefined || !promptsModels(flow.workflow)) continue;
-      if (modelOfFlow(flow.workflow, entry) === "") return { unnamed: flow.workflow.file };
+      if (modelOfFlow(flow.workflow, entry, params) === "") return { unnamed: flow.workflow.file };
     }
     need = "needed";
   }
@@ -344,23 +391,4 @@ async function withScripts(
   } finally {
     await removeDirectory(folder.path).catch(() => undefined);
   }
-}
-
-/** A file in the working directory is read as far as an agent may read it. */
-function readValue(found: FoundFile, permissions: Permissions, workingDirectory: string): FileRead {
-  if (found.kind !== "found") return { kind: "failed", reason: found.reason };
-  const path = resolve(found.file);
-  if (path.startsWith(`${workingDirectory}${sep}`)) {
-    const request = { kind: "read", paths: [path], deep: false } as const;
-    const decision = decidePermission(permissions, request, { ...realFiles, workingDirectory });
-    if (decision.kind !== "allowed") {
-      const reason = `The permissions don't allow reading ${relative(workingDirectory, path)}: ${decision.reason}.`;
-      return { kind: "failed", reason };
-    }
-  }
-  const { content } = found;
-  return {
-    kind: "read",
-    text: typeof content === "string" ? content : new TextDecoder().decode(content),
-  };
 }

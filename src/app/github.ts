@@ -77,7 +77,8 @@ export function summaryWithoutRun(
     ...lines.map((line) => inline(line, 2000)),
     ...(shown.length > 0 ? [shown.join("\n")] : []),
   ];
-  return `## agent-jobs: ${result}\n\n${parts.join("\n\n")}\n`;
+  const what = result === "skipped" ? "skipped, no agent was started" : result;
+  return `## agent-jobs: ${what}\n\n${parts.join("\n\n")}\n`;
 }
 
 /** Reports the problems of an entry or a rehearsal: as annotations, if enabled, and in the log if not all are annotated. */

@@ -8,6 +8,7 @@
  * and nothing starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
+import { toolSourcesOf } from "../engine/plan.ts";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../events/clock.ts";
@@ -138,9 +139,10 @@ export class Host {
 
   /** The sandboxes of all runs. They live as long as the host. */
   get confinement(): Confinement {
-    const { environment, sandbox, transport, kept, mark } = this.#options;
+    const { sandbox: mode, transport } = this.#options;
     this.#confinement ??= new Confinement({
-      ...{ environment, kept, mark, mode: sandbox },
+      ...this.#options,
+      mode,
       scripted: transport?.scripted === true,
       onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
     });
@@ -222,7 +224,7 @@ export class Host {
       try {
         // The caller gets the handle before the first event.
         await nextRound();
-        await spec.toolSource?.prepare?.();
+        for (const source of toolSourcesOf(spec)) await source.prepare?.();
         const outcome =
           "jobName" in spec
             ? await runJob(spec, ports, abort.signal)

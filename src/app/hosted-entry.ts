@@ -98,21 +98,19 @@ export class HostedEntry {
     return whole === undefined ? undefined : this.flows[whole]?.workflow;
   }
 
-  modelNeed(jobName: string): ModelNeed {
-    return modelNeed(this.entry, jobName, this.flows);
+  modelNeed(jobName: string, params?: Readonly<Record<string, string>>): ModelNeed {
+    return modelNeed(this.entry, jobName, this.flows, params);
   }
 
   /** Undefined for a job that is no workflow. Rejects if it can't begin like this. */
   async begin(start: FlowStart): Promise<WorkflowStart | undefined> {
-    const need = this.modelNeed(start.jobName);
-    if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
     if (this.workflow === undefined && Object.keys(start.params ?? {}).length > 0)
       throw new UsageError(
         "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs.",
       );
-    const { options, host, permissions } = this.#host;
+    const { options, host } = this.#host;
     const { env, executors, rehearsal: script } = options;
-    return startOfWorkflow(this.#checked, {
+    const begun = await startOfWorkflow(this.#checked, {
       options: {
         ...start,
         environment: host.environment,
@@ -123,8 +121,10 @@ export class HostedEntry {
       script,
       entry: this.entry,
       limits: this.#limits,
-      permissions,
     });
+    const need = this.modelNeed(start.jobName, begun?.whole.params);
+    if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
+    return begun;
   }
 
   spec({ userInput, workingDirectory: folder, whole, ask }: RunInputs): RunSpec {

@@ -6,7 +6,7 @@
  */
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
-import type { Diagnostic } from "../document/diagnostic.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
@@ -20,22 +20,23 @@ import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import { enter } from "../sessions/session-use.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { readEntry } from "./entry-files.ts";
+import { overrideModels, readEntry } from "./entry-files.ts";
 import type { Feed } from "./feed.ts";
 import { noModelNamed, type FlowReading } from "./flows.ts";
 import { checkEntry, HostedEntry, type CheckedEntry, type FlowStart } from "./hosted-entry.ts";
 import { Host } from "./host.ts";
 import type { HostRun } from "./host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { gitHubTokenOf } from "./options-provider.ts";
+import { gitHubTokenOf, isCopilotToken } from "./options-provider.ts";
 import { incompleteText } from "./job-result.ts";
 import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
-import { modelsNamedBy, OfferedModels } from "./offered-models.ts";
+import { modelsNamedBy, OfferedModels, unofferedModels } from "./offered-models.ts";
 import {
   checkServersOfJob,
-  checkServersOfTasks,
+  checkServersOfTask,
   serverSecrets,
   type ServerStart,
 } from "./server-variables.ts";
@@ -88,7 +89,8 @@ export class HostedRuns {
     this.#permissions = options.permissions ?? rehearsal?.permissions;
     const transport = this.#rehearsal ?? options.transport;
     const isReachable = transport !== undefined || options.provider !== undefined;
-    this.missingModel = isReachable || (gitHubToken ?? "") !== "" ? undefined : noModelOfHost;
+    this.missingModel =
+      isReachable || isCopilotToken(gitHubToken) ? undefined : noModelOfHost(gitHubToken);
     this.host = new Host({
       ...options,
       clock,
@@ -114,15 +116,22 @@ export class HostedRuns {
   }
 
   /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
-  async read(file: string): Promise<CheckedEntry> {
-    return readEntry(file, this.#reading);
+  async read(file: string, withModels: boolean): Promise<CheckedEntry> {
+    const read = await readEntry(file, this.#reading);
+    const { rehearsal, models } = this.options;
+    const entry = overrideModels(read.entry, { ...rehearsal?.models, ...models });
+    const problems = withModels
+      ? unofferedModels({ ...read, entry }, await this.#offered.list(), read)
+      : [];
+    if (problems.length > 0) throw new DiagnosticsError(problems);
+    return read;
   }
 
   /** Uses from now on what has been read and checked. Throws while anything runs. */
   use(checked: CheckedEntry): void {
     this.#ensureIdle();
     const { options, host, clock } = this;
-    host.addSecrets(serverSecrets(this.#serverStart(checked.entry)));
+    host.addSecrets(serverSecrets(this.#serverStart(checked)));
     this.#installed = new HostedEntry(checked, {
       options,
       host,
@@ -150,15 +159,15 @@ export class HostedRuns {
   }
 
   /** The job must exist. Undefined: there is a model for it, or it needs none. */
-  whyNoModel(jobName: string): string | undefined {
-    const need = this.#ensureInstalled().modelNeed(jobName);
+  whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
+    const need = this.#ensureInstalled().modelNeed(jobName, params);
     if (need === "none") return undefined;
     return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
   }
 
-  #serverStart(entry: PreparedEntry): ServerStart {
+  #serverStart({ entry, flows }: Pick<CheckedEntry, "entry" | "flows">): ServerStart {
     const { environment } = this.host;
-    return { entry, permissions: this.#permissions, environment, env: this.options.env };
+    return { entry, flows, permissions: this.#permissions, environment, env: this.options.env };
   }
 
   get #reading(): FlowReading {
@@ -185,7 +194,7 @@ export class HostedRuns {
     const { jobName, workingDirectory, asker = this.options.ask } = start;
     const installed = this.#ensureInstalled();
     const { whole, userInput = start.userInput } = (await installed.begin(start)) ?? {};
-    checkServersOfJob(this.#serverStart(installed.entry), jobName, asOption);
+    checkServersOfJob(this.#serverStart(installed), jobName, asOption);
     const folder = await this.#rehearsal?.folderOfJob(
       resolve(workingDirectory),
       installed.entry,
@@ -199,12 +208,24 @@ export class HostedRuns {
     return this.#run(spec, { ...watch, folder, play: this.#rehearsal?.run(path) });
   }
 
-  /** The task must exist. Rejects if the host is closed. */
+  /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
   async startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
+    const leave = start.session && (await enter(start.session.rawSection, this.clock));
+    try {
+      const run = await this.#startTask(start, watch);
+      if (leave !== undefined) void run.ended.then(leave, leave);
+      return run;
+    } catch (error) {
+      leave?.();
+      throw error;
+    }
+  }
+
+  async #startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
     const { taskName, userInput, workingDirectory, session, modelOverride } = start;
     const entry = this.installed;
-    checkServersOfTasks(this.#serverStart(entry), [taskName], asOption);
+    checkServersOfTask(this.#serverStart(this.#ensureInstalled()), taskName, asOption);
     const { clock } = this;
     const modelId =
       (session && (await modelOfSession(session, clock))) ?? modelOverride ?? entry.models.driving;
@@ -269,16 +290,11 @@ export class HostedRuns {
     }
   }
 
-  /** What the account or the model server offers, as it said within the last minute, and what the entry names. */
+  /** What the account or the model server offered within the last minute. If it lists nothing: what the entry names. */
   async listModels(): Promise<readonly OfferedModel[]> {
     const offered = await this.#offered.list();
-    const ids = new Set(offered.map(({ id }) => id));
-    return [...offered, ...this.entryModels.filter((id) => !ids.has(id)).map(freeModel)];
-  }
-
-  /** The ids of the models that the entry names. */
-  get entryModels(): readonly string[] {
-    return this.entry === undefined ? [] : modelsNamedBy(this.entry);
+    if (offered.length > 0 || this.entry === undefined) return offered;
+    return modelsNamedBy(this.entry).map(freeModel);
   }
 
   /** Cancels what runs, ends the sessions, and removes the copies. */

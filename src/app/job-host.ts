@@ -59,10 +59,14 @@ export class JobHost {
 
   /**
    * Reads an entry file, or a workflow (`NAME.wf.md`) as an entry with one job of its name, checks it with its
-   * workflows, and uses it from now on. Rejects with a `DiagnosticsError`, or while anything runs.
+   * workflows, and uses it from now on. `checkModels`: each model that it names must be one that the model server or
+   * the account offers, if that lists any. Rejects with a `DiagnosticsError`, or while anything runs.
    */
-  async installEntryFile(file: string): Promise<void> {
-    this.#runs.use(await this.#runs.read(file));
+  async installEntryFile(
+    file: string,
+    { checkModels = false }: { readonly checkModels?: boolean } = {},
+  ): Promise<void> {
+    this.#runs.use(await this.#runs.read(file, checkModels));
   }
 
   /** The warnings about the installed entry: valid, but probably not intended. */

@@ -24,7 +24,8 @@ import {
   missingParameters,
   type Workflows,
 } from "./workflow-jobs.ts";
-import { BUSY, OwnSession, type SessionState } from "./own-session.ts";
+import { BUSY } from "../sessions/session-use.ts";
+import { OwnSession, type SessionState } from "./own-session.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
 import { stateOf, type LiveJob } from "./live-job.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
@@ -76,7 +77,7 @@ export class LiveRuns {
     return this.#runs.entry;
   }
 
-  /** The models that sessions can be started with: those of the account or the model server, and of the entry. */
+  /** The models that sessions can be started with: those that are offered, or if nothing is known of that, the entry's. */
   listModels(): Promise<readonly OfferedModel[]> {
     return this.#runs.listModels();
   }
@@ -148,7 +149,7 @@ export class LiveRuns {
       );
     const missing = missingParameters(this.workflows[jobName], params, userInput);
     if (missing !== undefined) return missing;
-    const noModel = this.#runs.whyNoModel(jobName);
+    const noModel = this.#runs.whyNoModel(jobName, params);
     if (noModel !== undefined) return refused("NotStarted", noModel);
     const feed = this.#newFeed();
     const journal = this.#newFeed();
@@ -314,26 +315,26 @@ export class LiveRuns {
     { own, feed }: LiveSession,
     task: TaskFeed,
   ): Promise<void> {
-    const entered = await own?.lend(taskId, taskName, async () => {
-      try {
-        const run = await this.#runs.startTask(
-          {
-            taskName,
-            userInput,
-            workingDirectory: own.workingDirectory,
-            ignorePrerequisiteCheck: true,
-            session: own.session,
-          },
-          { folds: [task], openFeed: () => feed },
-        );
-        await run.ended;
-      } catch (error) {
-        task.fail(this.#masked(error));
-      } finally {
-        task.end();
-      }
-    });
-    if (entered !== true) task.fail(BUSY);
+    // One of a task is always in use.
+    if (own === undefined) return task.fail(BUSY);
+    own.lent(taskId, taskName);
+    try {
+      const run = await this.#runs.startTask(
+        {
+          taskName,
+          userInput,
+          workingDirectory: own.workingDirectory,
+          ignorePrerequisiteCheck: true,
+          session: own.session,
+        },
+        { folds: [task], openFeed: () => feed },
+      );
+      await run.ended;
+    } catch (error) {
+      task.fail(this.#masked(error));
+    } finally {
+      task.end();
+    }
   }
 
   #openTask(taskId: string, workId: number, run: HostRun): TaskFeed {
@@ -359,8 +360,6 @@ export class LiveRuns {
   }
 
   async #isKnownModel(modelId: string): Promise<boolean> {
-    // The server is not asked for what the entry names.
-    if (this.#runs.entryModels.includes(modelId)) return true;
     return (await this.listModels()).some(({ id }) => id === modelId);
   }
 

@@ -1,8 +1,15 @@
 /** The models that can be chosen: those that the account or the model server offers, and those that an entry names. */
-import type { PreparedEntry } from "../entry/model.ts";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { toDiagnostics, type Path, type Place, type Problem } from "../document/problem.ts";
+import { suggestion } from "../document/suggest.ts";
+import { entryCheck } from "../entry/findings.ts";
+import type { Model, PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
+import { modelOfFlow, type ReadWorkflowEntry } from "./flows.ts";
+
+export type { OfferedModel };
 
 /** To ask an account may take a start of the runtime. */
 const MODELS_KEPT_MS = 60_000;
@@ -30,18 +37,63 @@ export class OfferedModels {
   }
 }
 
+interface NamedModel {
+  readonly path: Path;
+  readonly id: string;
+}
+
 /** The ids of the models that an entry names. */
 export function modelsNamedBy(entry: PreparedEntry): readonly string[] {
+  return [...new Set(namedModels(entry).map(({ id }) => id))];
+}
+
+/** The models that an entry names and nobody offers. None if what is offered is unknown: not every server lists it. */
+export function unofferedModels(
+  { entry, flows }: Pick<ReadWorkflowEntry, "entry" | "flows">,
+  offered: readonly OfferedModel[],
+  place: Place = {},
+): Diagnostic[] {
+  const ids = new Set(offered.map(({ id }) => id));
+  if (ids.size === 0) return [];
+  const problem = ({ path, id }: NamedModel): Problem => ({
+    path,
+    codePath: entryCheck.codePath(path),
+    reason: `The model ${JSON.stringify(id)} is not offered.`,
+    ...suggestion(id, ids),
+  });
+  const isUnknown = ({ id }: NamedModel): boolean => !ids.has(id);
+  const found = toDiagnostics(namedModels(entry).filter(isUnknown).map(problem), place);
+  const ofEntry = new Set(modelsNamedBy(entry));
+  // Those of a workflow that is the entry are the entry's.
+  const ofFlows = Object.values(flows).flatMap(({ workflow }) => {
+    const id = modelOfFlow(workflow, entry);
+    const named = { path: ["model"], id };
+    if (id === "" || ofEntry.has(id) || !isUnknown(named)) return [];
+    return toDiagnostics([{ ...problem(named), codePath: "model" }], { file: workflow.file });
+  });
+  return [...found, ...ofFlows];
+}
+
+function namedModels(entry: PreparedEntry): readonly NamedModel[] {
   const { models, tasks, jobs, drivingSessionRetries = [] } = entry;
-  const ofTasks = Object.values(tasks).map(({ model }) => model);
-  const ofWorks = Object.values(jobs).flatMap(({ work }) =>
-    taskWorks<number>(work).map(({ modelOverride }) => modelOverride),
-  );
-  const named = [...ofTasks, ...ofWorks].flatMap((model) =>
-    model !== undefined && "id" in model ? [model.id] : [],
-  );
-  const ofRetries = drivingSessionRetries.map(({ modelId }) => modelId);
-  const all = [...Object.values(models), ...ofRetries, ...named];
+  const byId = (path: Path, model: Model | undefined): readonly NamedModel[] =>
+    model !== undefined && "id" in model ? [{ path: [...path, "id"], id: model.id }] : [];
+  const all = [
+    ...Object.entries(models).map(([category, id]) => ({ path: ["models", category], id })),
+    ...drivingSessionRetries.map(({ modelId: id }, index) => ({
+      path: ["drivingSessionRetries", index, "modelId"],
+      id,
+    })),
+    ...Object.entries(tasks).flatMap(([name, { model }]) => byId(["tasks", name, "model"], model)),
+    // The places of works have changed when the entry was prepared.
+    ...Object.entries(jobs).flatMap(([name, { work }]) =>
+      taskWorks<number>(work).flatMap(({ modelOverride: model }) =>
+        model !== undefined && "id" in model
+          ? [{ path: ["jobs", name, "work"], id: model.id }]
+          : [],
+      ),
+    ),
+  ];
   // A workflow that names no model has an empty one.
-  return [...new Set(all)].filter((id) => id !== "");
+  return all.filter(({ id }) => id !== "");
 }

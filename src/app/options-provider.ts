@@ -89,3 +89,8 @@ export function gitHubTokenOf(environment: ModelAccess["environment"]): string |
     .map((name) => environment[name])
     .find((token) => token !== undefined && token !== "");
 }
+
+/** Whether a token may work with GitHub Copilot: classic personal tokens never do. */
+export function isCopilotToken(token = ""): boolean {
+  return token !== "" && !token.startsWith("ghp_");
+}

@@ -7,7 +7,6 @@ import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { AskedItem, AskedLog } from "./asked-log.ts";
 import type { Feed } from "./feed.ts";
-import { SessionUse } from "./session-use.ts";
 
 /** A session of `startSession` that is open, or has ended within the hour. */
 export interface SessionState {
@@ -36,19 +35,14 @@ export interface OwnSessionOptions {
   readonly asked: AskedLog;
 }
 
-/** The session is in use. */
-export const BUSY =
-  "The session is busy: it is still working on a prompt, or a task is running in it.";
-
 export class OwnSession {
   readonly #options: OwnSessionOptions;
   readonly #startTime: number;
-  readonly #use: SessionUse;
+  #stopped = false;
 
   constructor(options: OwnSessionOptions) {
     this.#options = options;
     this.#startTime = options.clock.now();
-    this.#use = new SessionUse(options.clock);
   }
 
   get session(): ICopilotSession {
@@ -77,23 +71,19 @@ export class OwnSession {
   async send(prompt: string): Promise<void> {
     const { session, feed, mask } = this.#options;
     this.#note({ kind: "prompt", after: feed.last, text: mask(prompt) });
-    const entered = await this.#use.enter(() =>
-      session.sendRequest(prompt).catch((error: unknown) => {
-        if (!this.#use.closed) feed.append({ sessionError: mask(errorMessage(error)) });
-      }),
-    );
-    if (!entered) feed.append({ sessionError: BUSY });
+    await session.sendRequest(prompt).catch((error: unknown) => {
+      if (!this.#stopped) feed.append({ sessionError: mask(errorMessage(error)) });
+    });
   }
 
-  /** Lends the session to a task until `use` is over. False if it is in use. */
-  async lend(taskId: string, taskName: string, use: () => Promise<void>): Promise<boolean> {
+  /** A task was started in it. */
+  lent(taskId: string, taskName: string): void {
     this.#note({ kind: "task", after: this.#options.feed.last, taskId, taskName });
-    return this.#use.enter(use);
   }
 
   /** Its owner has ended it. */
   async stop(): Promise<void> {
-    this.#use.close();
+    this.#stopped = true;
     await this.session.stop();
   }
 

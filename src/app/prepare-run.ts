@@ -20,13 +20,14 @@ import {
   userInputWarnings,
   type ReadEntry,
 } from "./entry-files.ts";
+import { namedByServers } from "./allowed-variables.ts";
 import type { Flows, WholeFlow } from "./flows.ts";
 import { asFlag, UsageError, type Answers, type Models, type WriteName } from "./options.ts";
 import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
 import { checkNames } from "./rehearsal-names.ts";
-import { permissionsOfJob } from "./run-spec.ts";
+import { callersOfJob } from "./run-spec.ts";
 import { checkServersOfJob } from "./server-variables.ts";
 import { readingOf, startOfWorkflow } from "./workflow-run.ts";
 import {
@@ -150,8 +151,9 @@ async function prepareLoaded(
     script && { ...script.limits, setBy: setBy(script.limits, script.file) },
     { ...options.limits, setBy: options.limitNames },
   );
-  const start = await startOfWorkflow(loaded, { options, script, entry, limits, permissions });
-  checkServersOfJob({ ...options, entry, permissions }, jobName, write);
+  const start = await startOfWorkflow(loaded, { options, script, entry, limits });
+  const { flows } = loaded;
+  checkServersOfJob({ ...options, entry, flows, permissions }, jobName, write);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(
@@ -171,7 +173,7 @@ async function prepareLoaded(
     workspace === undefined &&
     options.inPlace !== true &&
     mayChangeFiles(entry, jobName, permissions, loaded.flows)
-      ? await copyWorkingDirectory(folder, options.environment, write("in-place"))
+      ? await copyWorkingDirectory(folder, options.environment, write("in-place"), script.include)
       : undefined;
   const workingDirectory = (workspace ?? copy)?.path ?? folder;
   return {
@@ -188,7 +190,11 @@ async function prepareLoaded(
       ...loaded.warnings,
       ...(start?.warnings ?? []),
       ...(start === undefined ? userInputWarnings(loaded, jobName, userInput) : []),
-      ...environmentWarnings(options.env, options.environment, hasFlow(entry, jobName)),
+      ...environmentWarnings(
+        options.env,
+        options.environment,
+        hasFlow(entry, jobName) ? namedByServers(entry, flows) : (options.env ?? []),
+      ),
     ],
     ...(start === undefined ? {} : { whole: start.whole }),
     answers: { ...script?.answers, ...options.answers },
@@ -203,7 +209,9 @@ export function mayChangeFiles(
   option: PermissionPreset | undefined,
   flows: Flows = {},
 ): boolean {
-  return permissionsOfJob(entry, jobName, option, flows).some(allowChanges);
+  return callersOfJob(entry, jobName, option, flows).some(({ permissions }) =>
+    allowChanges(permissions),
+  );
 }
 
 /** Whether the permissions allow tools to write files, or to run commands, which may write files. */

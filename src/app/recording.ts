@@ -31,6 +31,8 @@ export function createRecording(
   const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
   const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
+  const kept =
+    workspace !== undefined ? written(workspace) : script?.include && { include: script.include };
   // The options of this run, including those of the script that it rehearsed.
   const models = { ...script?.models, ...options.models };
   const limits = { ...script?.limits, ...options.limits };
@@ -60,7 +62,7 @@ export function createRecording(
       const format = path.endsWith(".json") ? "json" : "yaml";
       const rehearsal = {
         ...recorder.toRehearsal(),
-        ...(workspace === undefined ? {} : { workspace: written(workspace) }),
+        ...(kept === undefined ? {} : { workspace: kept }),
       };
       file.writeAll([renderRehearsal(rehearsal, format)]);
       await file.close();

@@ -76,11 +76,11 @@ export class HostRehearsal implements ModelTransport {
 
   async #folder(folder: string, changes: boolean): Promise<WorkFolder> {
     const { script, inPlace, environment } = this.#options;
-    const { workspace } = script;
+    const { workspace, include } = script;
     if (inPlace || (!changes && workspace === undefined))
       return { path: folder, remove: () => Promise.resolve() };
     return workspace === undefined
-      ? copyWorkingDirectory(folder, environment, "--in-place (inPlace)")
+      ? copyWorkingDirectory(folder, environment, "--in-place (inPlace)", include)
       : makeWorkspace(workspace, environment);
   }
 

@@ -2,6 +2,7 @@
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import pLimit from "p-limit";
 import { systemClock } from "../platform/clock.ts";
+import { oneLine } from "../reporters/text.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
 import { readRehearsal } from "./entry-files.ts";
 import type { ModelAccess } from "./options-provider.ts";
@@ -27,6 +28,8 @@ export type RehearsalReport =
       readonly jobName: string;
       readonly milliseconds: number;
       readonly warnings: readonly Diagnostic[];
+      /** What the run went on without. */
+      readonly omissions: readonly string[];
     }
   | {
       readonly kind: "failed";
@@ -34,6 +37,8 @@ export type RehearsalReport =
       readonly jobName: string;
       readonly milliseconds: number;
       readonly warnings: readonly Diagnostic[];
+      /** What the run went on without. */
+      readonly omissions: readonly string[];
       readonly failures: readonly string[];
     }
   | {
@@ -86,13 +91,17 @@ async function rehearseFile(
     };
     const prepared = await prepareRehearsal(options, script);
     const start = systemClock.now();
-    const { rehearsalFailures: failures } = await executeRun(prepared, options, signals);
+    const { rehearsalFailures: failures, view } = await executeRun(prepared, options, signals);
     if (canceled()) return undefined;
     const milliseconds = systemClock.now() - start;
     const { jobName, warnings } = prepared;
+    const omissions = view.omissions.map(
+      ({ workId, taskId, text }) => `#${workId} ${oneLine(taskId, 100)}: ${oneLine(text, 600)}`,
+    );
+    const report = { file, jobName, milliseconds, warnings, omissions };
     return failures.length === 0
-      ? { kind: "passed", file, jobName, milliseconds, warnings }
-      : { kind: "failed", file, jobName, milliseconds, warnings, failures };
+      ? { kind: "passed", ...report }
+      : { kind: "failed", ...report, failures };
   } catch (error) {
     if (error instanceof DiagnosticsError)
       return { kind: "invalid", file, diagnostics: error.diagnostics };

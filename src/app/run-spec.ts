@@ -2,12 +2,24 @@
 import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
-import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { ToolSource } from "../engine/ports.ts";
+import type {
+  DeclaredTools,
+  PermissionPreset,
+  Permissions,
+  PreparedEntry,
+} from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
-import { effectivePermissions } from "../permissions/rules.ts";
+import { allowsServer, allowsTool, boundsOf, effectivePermissions } from "../permissions/rules.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { entryFingerprint } from "./fingerprint.ts";
-import type { FlowOptions, Flows } from "./flows.ts";
+import {
+  declaredFor,
+  permissionsOfFlow,
+  type FlowOptions,
+  type Flows,
+  type LoadedFlow,
+} from "./flows.ts";
 import { runTools, type ToolSettings } from "./run-tools.ts";
 
 /** Of agent-jobs. Kept equal to `package.json` by a test. */
@@ -31,7 +43,7 @@ interface SpecOptions {
   readonly flows?: Flows;
   /** How they are run. */
   readonly specsOf?: (
-    run: Pick<FlowOptions, "entry" | "limits" | "permissions">,
+    run: Pick<FlowOptions, "entry" | "limits" | "permissions" | "toolSourceOf">,
   ) => Readonly<Record<string, FlowSpec>>;
 }
 
@@ -46,7 +58,7 @@ export function permissionsOfTask(
 }
 
 /** The tasks that a job may run. One with the action protocol may delegate to any other. */
-export function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
+function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
   const job = entry.jobs[jobName];
   const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
     leaf.kind === "Flow" ? [] : [leaf.taskId],
@@ -55,21 +67,60 @@ export function tasksOfJob(entry: PreparedEntry, jobName: string): readonly stri
   return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
 }
 
-/** What each task and each workflow of a job may do, under the option that is a ceiling. */
-export function permissionsOfJob(
+/** A task or a workflow: what it may do, and which of the declared tools and servers its agents may call. */
+export interface Caller {
+  readonly permissions: Permissions;
+  readonly declared: DeclaredTools;
+  readonly mayCall: (tool: string) => boolean;
+  readonly mayUse: (server: string) => boolean;
+}
+
+/** Under the option that is a ceiling. */
+export function callerOfTask(
+  entry: PreparedEntry,
+  taskId: string,
+  option: PermissionPreset | undefined,
+): Caller {
+  return callerWith(permissionsOfTask(entry, taskId, option), entry, undefined);
+}
+
+export function callerOfFlow(
+  entry: PreparedEntry,
+  { workflow }: Pick<LoadedFlow, "workflow">,
+  option: PermissionPreset | undefined,
+): Caller {
+  const { agentTools = [] } = workflow.settings;
+  const permissions = permissionsOfFlow(workflow, entry, option);
+  return callerWith(permissions, declaredFor(workflow, entry), agentTools);
+}
+
+function callerWith(
+  permissions: Permissions,
+  declared: DeclaredTools,
+  only: readonly string[] | undefined,
+): Caller {
+  const bounds = boundsOf(permissions, only);
+  return {
+    permissions,
+    declared,
+    mayCall: (tool) => bounds.every((one) => allowsTool(one, tool)),
+    mayUse: (server) => bounds.every((one) => allowsServer(one, server)),
+  };
+}
+
+/** Each task and each workflow of a job, under the option that is a ceiling. */
+export function callersOfJob(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
   flows: Flows = {},
-): readonly Permissions[] {
+): readonly Caller[] {
   const job = entry.jobs[jobName];
-  const tools = Object.keys(entry.tools ?? {});
   return [
-    ...tasksOfJob(entry, jobName).map((name) => permissionsOfTask(entry, name, option)),
+    ...tasksOfJob(entry, jobName).map((name) => callerOfTask(entry, name, option)),
     ...(job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) => {
-      if (leaf.kind !== "Flow") return [];
-      const own = flows[leaf.file]?.workflow.settings.permissions;
-      return [effectivePermissions(entry.permissions, own, option, tools)];
+      const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
+      return flow === undefined ? [] : [callerOfFlow(entry, flow, option)];
     }),
   ];
 }
@@ -79,14 +130,29 @@ export function runSpec(spec: SpecOptions): RunSpec {
   const { entry, limits, workingDirectory } = options;
   const permissionsOf = (taskId: string): Permissions =>
     permissionsOfTask(entry, taskId, permissions);
-  const tools = runTools({ ...settings, entry, workingDirectory });
+  const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
+    runTools({ ...settings, entry: callable, flows, workingDirectory });
+  const tools = toolsOf(entry);
+  const toolSourceOf = ({ workflow }: LoadedFlow): ToolSource | undefined => {
+    const {
+      agentTools = [],
+      tools: own = entry.tools,
+      mcpServers = entry.mcpServers,
+    } = workflow.settings;
+    if (agentTools.length === 0) return undefined;
+    // Nothing of its own, or the entry is made of it.
+    if (own === entry.tools && mcpServers === entry.mcpServers) return tools?.source;
+    return toolsOf({ ...entry, ...declaredFor(workflow, entry), tasks: {} })?.source;
+  };
   const { redact } = settings;
   const dialogues = tools && actionDialogues({ entry, limits, permissionsOf, tools, redact });
   return {
     ...options,
     version,
     entryFingerprint: entryFingerprint(fingerprintOf ?? entry, flows),
-    ...(specsOf === undefined ? {} : { flows: specsOf({ entry, limits, permissions }) }),
+    ...(specsOf === undefined
+      ? {}
+      : { flows: specsOf({ entry, limits, permissions, toolSourceOf }) }),
     ...(tools === undefined ? {} : { toolSource: tools.source }),
     ...(dialogues === undefined ? {} : { dialogues }),
     permissionsOf,

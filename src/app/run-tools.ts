@@ -22,6 +22,7 @@ import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./allowed-variables.ts";
+import type { Flows } from "./flows.ts";
 import { within } from "../events/waiting.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
@@ -42,7 +43,9 @@ export interface ToolSettings {
 }
 
 export interface RunToolsOptions extends ToolSettings {
+  /** What it declares is offered. */
   readonly entry: PreparedEntry;
+  readonly flows?: Flows | undefined;
   /** Absolute. */
   readonly workingDirectory: string;
 }
@@ -69,7 +72,7 @@ class RunTools {
     this.#calls = new ModelCalls({ clock: options.clock, keep });
     this.source = {
       prepare: () => this.#prepare(),
-      offer: (permissions, signal) => this.#offer(permissions, signal),
+      offer: (permissions, signal, only) => this.#offer(permissions, signal, only),
       close: () => this.close(),
     };
   }
@@ -106,10 +109,14 @@ class RunTools {
     return this.#closing;
   }
 
-  async #offer(permissions: Permissions, signal: AbortSignal): Promise<ToolOffer> {
+  async #offer(
+    permissions: Permissions,
+    signal: AbortSignal,
+    only: readonly string[] | undefined,
+  ): Promise<ToolOffer> {
     if (this.#closing !== undefined) return { tools: [], failures: [] };
     const { toolbox, results } = await this.#open();
-    const { tools, failures } = await toolbox.toolsFor(permissions, signal);
+    const { tools, failures } = await toolbox.toolsFor(permissions, signal, only);
     return { tools: tools.map((tool) => this.#sessionTool(tool)), readable: [results], failures };
   }
 
@@ -133,7 +140,8 @@ class RunTools {
   }
 
   async #make(): Promise<Opened> {
-    const { entry, env, environment, mark, servers, confinement, ...options } = this.#options;
+    const { entry, flows, env, environment, mark, servers, confinement, ...options } =
+      this.#options;
     const folder = await makeRunFolder("tools-", mark);
     const results = await makeResults(folder).catch(async (error: unknown) => {
       await removeDirectory(folder.path).catch(() => undefined);
@@ -144,7 +152,7 @@ class RunTools {
       declarations: entry,
       environment,
       variables: {
-        ...allowedForPrograms(entry, { environment, env }),
+        ...allowedForPrograms(entry, { environment, env }, flows),
         [RESULTS]: results,
       },
       folder,

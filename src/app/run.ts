@@ -18,7 +18,7 @@ import { allowedOf } from "./allowed-variables.ts";
 import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
-import type { ModelAccess } from "./options-provider.ts";
+import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createHtmlReport } from "./html-report.ts";
 import { createRecording } from "./recording.ts";
@@ -69,7 +69,9 @@ export async function executeRun(
     }
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
-    host.addSecrets(serverSecrets({ ...options, entry: prepared.entry }));
+    host.addSecrets(
+      serverSecrets({ ...options, entry: prepared.entry, flows: prepared.loaded.flows }),
+    );
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {
@@ -83,8 +85,8 @@ export async function executeRun(
   }
 }
 
-function asksModels({ loaded, entry, jobName }: PreparedRun): boolean {
-  const need = modelNeed(entry, jobName, loaded.flows);
+function asksModels({ loaded, entry, jobName, whole }: PreparedRun): boolean {
+  const need = modelNeed(entry, jobName, loaded.flows, whole?.params);
   if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
   return need === "needed";
 }
@@ -258,8 +260,8 @@ export function missingModel(
   rehearsed: boolean,
   write: WriteName,
 ): string | undefined {
-  if (rehearsed || provider !== undefined || (gitHubToken ?? "") !== "") return undefined;
-  return noModel(write("provider-base-url"), write("rehearse"));
+  if (rehearsed || provider !== undefined || isCopilotToken(gitHubToken)) return undefined;
+  return noModel(write("provider-base-url"), write("rehearse"), gitHubToken);
 }
 
 /** Throws `UsageError` if the Copilot runtime isn't there. */

@@ -1,15 +1,19 @@
-/** The environment variables that the MCP servers of an entry name (`env:NAME`): whether they are there, and their values. */
+/**
+ * The environment variables that the MCP servers of an entry and of its workflows name (`env:NAME`): whether they are
+ * there, and their values.
+ */
 import { variablesOf } from "../calls/mcp-variables.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import { allowsServer } from "../permissions/rules.ts";
 import type { Environment } from "../platform/environment.ts";
-import { allowedOf } from "./allowed-variables.ts";
+import { allowedOf, namedByServers } from "./allowed-variables.ts";
+import type { Flows } from "./flows.ts";
 import { UsageError, type WriteName } from "./options.ts";
-import { permissionsOfTask, tasksOfJob } from "./run-spec.ts";
+import { callerOfTask, callersOfJob, type Caller } from "./run-spec.ts";
 import { secretsIn } from "./secrets.ts";
 
 export interface ServerStart {
   readonly entry: PreparedEntry;
+  readonly flows?: Flows | undefined;
   /** The option that is a ceiling. */
   readonly permissions: PermissionPreset | undefined;
   readonly environment: Environment;
@@ -17,22 +21,27 @@ export interface ServerStart {
   readonly env?: readonly string[] | undefined;
 }
 
-/** Throws `UsageError` if a server that a task of the job may call lacks a variable. */
+/** Throws `UsageError` if a required server that a task or a workflow of the job may call lacks a variable. */
 export function checkServersOfJob(started: ServerStart, jobName: string, write: WriteName): void {
-  checkServersOfTasks(started, tasksOfJob(started.entry, jobName), write);
+  const { entry, permissions, flows } = started;
+  checkServers(started, callersOfJob(entry, jobName, permissions, flows), write);
 }
 
-/** The same for tasks. */
-export function checkServersOfTasks(
-  { entry, permissions, environment, env = [] }: ServerStart,
-  taskNames: readonly string[],
+/** The same for a task. */
+export function checkServersOfTask(started: ServerStart, taskName: string, write: WriteName): void {
+  checkServers(started, [callerOfTask(started.entry, taskName, started.permissions)], write);
+}
+
+function checkServers(
+  { environment, env = [] }: ServerStart,
+  callers: readonly Caller[],
   write: WriteName,
 ): void {
-  const granted = [...new Set(taskNames)].map((name) =>
-    permissionsOfTask(entry, name, permissions),
+  const usable = callers.flatMap(({ declared, mayUse }) =>
+    Object.entries(declared.mcpServers ?? {}).filter(([server]) => mayUse(server)),
   );
-  const problems = Object.entries(entry.mcpServers ?? {}).flatMap(([server, declaration]) => {
-    if (!granted.some((one) => allowsServer(one, server))) return [];
+  const problems = usable.flatMap(([server, declaration]) => {
+    if (declaration.required === false) return [];
     const quoted = JSON.stringify(server);
     return variablesOf(declaration).flatMap((name) => {
       if (!env.includes(name)) {
@@ -46,18 +55,19 @@ export function checkServersOfTasks(
       ];
     });
   });
-  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  if (problems.length > 0) throw new UsageError([...new Set(problems)].join("\n"));
 }
 
-/** The values that servers of the entry are given: nothing may show them. */
+/** The values that servers are given: nothing may show them. */
 export function serverSecrets({
   entry,
+  flows,
   ...allowed
 }: Omit<ServerStart, "permissions">): readonly string[] {
   const values = allowedOf(allowed);
-  return Object.values(entry.mcpServers ?? {})
-    .flatMap((declaration) => variablesOf(declaration))
-    .flatMap((name) => (Object.hasOwn(values, name) ? secretsIn(values[name] ?? "") : []));
+  return namedByServers(entry, flows).flatMap((name) =>
+    Object.hasOwn(values, name) ? secretsIn(values[name] ?? "") : [],
+  );
 }
 
 function isSet(environment: Environment, name: string): boolean {

@@ -11,14 +11,14 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import { plannedWorks, type FlowChart } from "../events/plan.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { EffectResult, StepEnded, StepStarted } from "../events/step.ts";
-import { makeDirectoryNow } from "../platform/files.ts";
+import { makeDirectoryNow, realPathOf } from "../platform/files.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { stepPage, stepPageName } from "../reporters/step-page.ts";
@@ -73,7 +73,7 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
       const opened = openOutput(source);
       if (opened === undefined) continue;
       outputs.set(script, copy);
-      const copied = copyRedacted(opened, join(path, copy), redactor);
+      const copied = copyRedacted(opened, () => pages.open(join(path, copy)), redactor);
       // `close` reports it.
       copied.catch(() => undefined);
       copies.push(copied);
@@ -147,10 +147,14 @@ class WrittenPages {
     this.#place = placeOf(statSync(folder));
   }
 
-  /** Throws if the file exists, or if the folder was replaced. */
+  /** A new file. Throws if it exists, or if the folder, or one in it, was replaced. */
+  open(path: string): number {
+    if (!this.#isThere(dirname(path))) throw this.#error("the folder was moved or replaced");
+    return openNew(path);
+  }
+
   write(path: string, page: string): void {
-    if (!this.#isThere()) throw this.#error("the folder was moved or replaced");
-    const file = openNew(path);
+    const file = this.open(path);
     try {
       writeFileSync(file, page);
       this.#written.set(path, `${placeOf(fstatSync(file))} ${hashOf(page)}`);
@@ -168,9 +172,10 @@ class WrittenPages {
     throw this.#error(`${relative(this.#folder, first[0])}${more} changed or disappeared`);
   }
 
-  #isThere(): boolean {
+  #isThere(folder: string): boolean {
     const now = statSync(this.#folder, { throwIfNoEntry: false });
-    return now !== undefined && placeOf(now) === this.#place;
+    const real = join(realPathOf(this.#folder), relative(this.#folder, folder));
+    return now !== undefined && placeOf(now) === this.#place && realPathOf(folder) === real;
   }
 
   #error(what: string): Error {
@@ -248,12 +253,12 @@ function openNew(path: string): number {
 
 async function copyRedacted(
   source: number,
-  path: string,
+  open: () => number,
   redactor: Pick<Redactor, "stream">,
 ): Promise<void> {
   let target: number;
   try {
-    target = openNew(path);
+    target = open();
   } catch (error) {
     closeSync(source);
     throw error;

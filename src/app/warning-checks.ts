@@ -2,15 +2,17 @@
 import type { WarningChecks } from "../entry/warnings.ts";
 import { credentialSpans } from "../events/secret-patterns.ts";
 import { unmatchable } from "../permissions/patterns.ts";
-import { allowsServer, ruleSet, toolVerdict } from "../permissions/rules.ts";
+import { allowsServer, ruleSet, toolsFor, toolVerdict } from "../permissions/rules.ts";
 
 export const warningChecks: WarningChecks = {
   checkCommandPattern: unmatchable,
   toolPermissions: (permissions) => {
     const rules = ruleSet(permissions);
+    const offered = toolsFor(permissions);
     return {
       allowsTool: (name) => toolVerdict(rules, name) === "allowed",
       allowsServer: (name) => allowsServer(permissions, name),
+      offers: (name) => offered.includes("builtin:*") || offered.includes(`builtin:${name}`),
     };
   },
   hasCredential: (text) => credentialSpans(text).length > 0,

@@ -2,19 +2,26 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
+import type { Permissions } from "../entry/model.ts";
 import { isUnder } from "../permissions/paths.ts";
+import { decidePermission } from "../permissions/policy.ts";
 import { isPrivate } from "../permissions/private-files.ts";
-import { unmatchable } from "../permissions/patterns.ts";
 import { readJudged } from "../platform/reading.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
 import {
   loadWorkflow as loadFrom,
   type LoadedWorkflow,
   type LoadOptions,
 } from "../workflow/load-workflow.ts";
+import type { FileRead } from "../workflow/run-flow.ts";
+import { warningChecks } from "./warning-checks.ts";
 
-export type WorkflowOptions = Pick<LoadOptions, "environment" | "permissions" | "categories">;
+export type WorkflowOptions = Pick<
+  LoadOptions,
+  "environment" | "permissions" | "categories" | "declared"
+>;
 
 /** Whether a file is a workflow, by its name. */
 export function isWorkflowFile(file: string): boolean {
@@ -31,7 +38,7 @@ export function loadWorkflow(
   options: WorkflowOptions = {},
 ): LoadedWorkflow {
   const { id, files } = filesAround(file);
-  return loadFrom(text, file, { ...options, id, files, checkCommandPattern: unmatchable });
+  return loadFrom(text, file, { ...options, id, files, checks: warningChecks });
 }
 
 /**
@@ -102,4 +109,27 @@ function gitRoot(folder: string): string | undefined {
   if (existsSync(join(folder, ".git"))) return folder;
   const parent = dirname(folder);
   return parent === folder ? undefined : gitRoot(parent);
+}
+
+/** A file in the working directory is read as far as an agent may read it. */
+export function readValue(
+  found: FoundFile,
+  permissions: Permissions,
+  workingDirectory: string,
+): FileRead {
+  if (found.kind !== "found") return { kind: "failed", reason: found.reason };
+  const path = resolve(found.file);
+  if (path.startsWith(`${workingDirectory}${sep}`)) {
+    const request = { kind: "read", paths: [path], deep: false } as const;
+    const decision = decidePermission(permissions, request, { ...realFiles, workingDirectory });
+    if (decision.kind !== "allowed") {
+      const reason = `The permissions don't allow reading ${relative(workingDirectory, path)}: ${decision.reason}.`;
+      return { kind: "failed", reason };
+    }
+  }
+  const { content } = found;
+  return {
+    kind: "read",
+    text: typeof content === "string" ? content : new TextDecoder().decode(content),
+  };
 }

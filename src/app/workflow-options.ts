@@ -106,13 +106,13 @@ function declaresTools({ tools = {}, mcpServers = {} }: PreparedEntry): boolean 
 }
 
 /**
- * What is odd about the names of the environment that a run allows. `forWorkflows`: their texts may end up in prompts;
- * tools and MCP servers get the values as programs.
+ * What is odd about the names of the environment that a run allows. `unread`: those that no workflow reads, whose texts
+ * can't end up in prompts; tools and MCP servers get the values as programs.
  */
 export function environmentWarnings(
   names: readonly string[] = [],
   environment: Readonly<Record<string, string | undefined>>,
-  forWorkflows = true,
+  unread: readonly string[],
 ): readonly Diagnostic[] {
   return names.flatMap((name): Diagnostic[] => {
     const warning = { codePath: "", severity: "warning" } as const;
@@ -121,7 +121,7 @@ export function environmentWarnings(
       const reason = `The environment has no variable ${JSON.stringify(name)}.`;
       return [{ ...warning, reason, ...suggestion(name, set) }];
     }
-    if (!forWorkflows || !hasSecretName(name)) return [];
+    if (unread.includes(name) || !hasSecretName(name)) return [];
     const reason = `Workflows may read ${name}, which has the name of a secret. A prompt that contains it goes to the model.`;
     return [{ ...warning, reason }];
   });

@@ -7,7 +7,6 @@ import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
-import { effectivePermissions } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
@@ -55,7 +54,6 @@ interface StartContext {
   /** With overridden models. */
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;
-  readonly permissions: PermissionPreset | undefined;
 }
 
 /** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
@@ -199,7 +197,7 @@ function goOn(option: string, write: WriteName): string {
 function restoredOf(
   flow: LoadedFlow,
   earlier: Earlier & { readonly variables: Readonly<Record<string, string>> },
-  { entry, limits, options, permissions }: StartContext,
+  { entry, limits, options }: StartContext,
 ): Restored {
   const { workflow } = flow;
   const { write = asFlag, resume = "", rerun = false, executors } = options;
@@ -212,14 +210,7 @@ function restoredOf(
         : `it is of ${earlier.file}, not of ${file}.`,
     );
   }
-  const tags = scriptTags({
-    executors,
-    permissions: effectivePermissions(
-      entry.permissions,
-      workflow.settings.permissions,
-      permissions,
-    ),
-  });
+  const tags = scriptTags({ executors });
   const found = restoreRun(
     workflow,
     { environment: allowedForPrograms(entry, options), limits, tags },

@@ -1,6 +1,6 @@
 /**
  * A copy of a working directory, for a rehearsal whose tools may change it. Owns what is copied: what git tracks and
- * what is not ignored; without git everything but `node_modules`.
+ * what is not ignored; without git everything but `node_modules`; and what the rehearsal includes.
  *
  * Nothing in the copy leads back: a repository has refs, index and settings of its own, reads the objects of the
  * original and writes its own, and links into the original lead into the copy. (Git renews the time of an object
@@ -15,6 +15,7 @@ import {
   readdir,
   readlink,
   realpath,
+  rm,
   symlink,
   writeFile,
 } from "node:fs/promises";
@@ -33,20 +34,23 @@ const AT_ONCE = 16;
 
 /**
  * Throws a `UsageError` if the folder is too large or can't be read; then nothing is left of the copy. `inPlace` is
- * the option that does without one, as the user writes it.
+ * the option that does without one, as the user writes it. `include`: paths in the folder, ignored or not.
  */
 export async function copyWorkingDirectory(
   folder: string,
   environment: ModelAccess["environment"],
   inPlace: string,
+  include: readonly string[] = [],
 ): Promise<MadeWorkspace> {
   const source = await realpath(folder);
   const root = (await repositoryOf(source, environment))?.root ?? source;
   const inside = relative(root, source);
   const made = await inRunFolder(async (path) => {
     try {
-      await new Copy(root, path, environment).make();
+      const copy = new Copy(root, path, environment);
+      await copy.make();
       await makeDirectory(join(path, inside));
+      for (const name of include) await copy.include(join(source, name));
     } catch (error) {
       const why = errorMessage(error);
       throw new UsageError(
@@ -90,7 +94,8 @@ async function repositoryOf(
 
 class Copy {
   readonly #root: string;
-  readonly #target: string;
+  /** Where the copy of a folder is; the last one that contains a path counts. */
+  readonly #places: (readonly [folder: string, copy: string])[];
   readonly #environment: ModelAccess["environment"];
   /** Folders of the source that are known to be folders, not links to some. */
   readonly #folders = new Map<string, Promise<boolean>>();
@@ -98,13 +103,43 @@ class Copy {
 
   constructor(root: string, target: string, environment: ModelAccess["environment"]) {
     this.#root = root;
-    this.#target = target;
+    this.#places = [[root, target]];
     this.#environment = environment;
   }
 
   async make(): Promise<void> {
-    await mkdir(this.#target);
+    await mkdir(this.#counterpart(this.#root));
     await this.#tree(this.#root);
+  }
+
+  /**
+   * A file or a folder with all that is in it, but for repositories. Its size doesn't count: the author has named it,
+   * and a file system that can clone files takes no space for it.
+   */
+  async include(path: string): Promise<void> {
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined)
+      throw new Error(`workspace.include names ${path}, which does not exist`);
+    if (!(await this.#isFolder(dirname(path))))
+      throw new Error(`workspace.include names ${path}, which is behind a link`);
+    const target = this.#counterpart(path);
+    await mkdir(dirname(target), { recursive: true });
+    // A link to another folder becomes a folder: nothing that is written there may arrive at the original.
+    if ((await lstat(target).catch(() => undefined))?.isSymbolicLink() === true) await rm(target);
+    this.#places.push([real, target]);
+    await this.#whole(real);
+  }
+
+  async #whole(path: string): Promise<void> {
+    const found = await lstat(path);
+    const target = this.#counterpart(path);
+    if (found.isDirectory()) {
+      await mkdir(target, { recursive: true });
+      const names = (await readdir(path)).filter((name) => name.toLowerCase() !== ".git");
+      await this.#each(names, (name) => this.#whole(join(path, name)));
+    } else if (await this.#isThere(target)) return;
+    else if (found.isSymbolicLink()) await symlink(await this.#linkTarget(path), target);
+    else if (found.isFile()) await copyFile(path, target, constants.COPYFILE_FICLONE);
   }
 
   /** A folder: as a repository if it is the root of one. */
@@ -176,9 +211,10 @@ class Copy {
     const written = await readlink(path);
     const meant = resolve(dirname(path), written);
     const real = await realpath(meant).catch(() => meant);
-    const inside = [meant, real].find((one) => !leaves(relative(this.#root, one)));
+    const inside = [meant, real].find((one) => this.#placeOf(one) !== undefined);
     if (inside === undefined) return meant;
-    if (inside === meant && !isAbsolute(written)) return written;
+    const isBeside = this.#placeOf(meant) === this.#placeOf(path);
+    if (inside === meant && isBeside && !isAbsolute(written)) return written;
     return relative(dirname(this.#counterpart(path)), this.#counterpart(inside)) || ".";
   }
 
@@ -237,7 +273,12 @@ class Copy {
   }
 
   #counterpart(path: string): string {
-    return join(this.#target, relative(this.#root, path));
+    const [folder, copy] = this.#placeOf(path) ?? this.#places[0] ?? [this.#root, this.#root];
+    return join(copy, relative(folder, path));
+  }
+
+  #placeOf(path: string): readonly [folder: string, copy: string] | undefined {
+    return this.#places.findLast(([folder]) => !leaves(relative(folder, path)));
   }
 
   /** Where a folder has become a link, what was below it is not there any more. */

@@ -6,6 +6,7 @@
  */
 import type * as Package from "@modelcontextprotocol/client";
 import type {
+  CallToolResult,
   Client,
   ProgressNotification,
   Tool as ServerTool,
@@ -43,6 +44,20 @@ export interface ConnectOptions {
 }
 
 type ClientPackage = typeof Package;
+
+/** Of a server with resources, unless it has tools of these names itself. */
+const listResources: ServerTool = {
+  name: "list_resources",
+  description: "Lists the resources of the server, and the templates of their addresses.",
+  inputSchema: { type: "object", properties: { cursor: { type: "string" } } },
+  annotations: { readOnlyHint: true },
+};
+const readResource: ServerTool = {
+  name: "read_resource",
+  description: "Reads a resource of the server.",
+  inputSchema: { type: "object", properties: { uri: { type: "string" } }, required: ["uri"] },
+  annotations: { readOnlyHint: true },
+};
 
 /** A call has a time limit of its own: this one is the longest that a timer can have. */
 const noTimeout = 2 ** 31 - 1;
@@ -105,7 +120,9 @@ export class Connection {
       return connection;
     } catch (error) {
       const reason = limit.isOver
-        ? connection.#withErrors(`It did not start within ${options.startMs / 1000} s.`)
+        ? connection.#withErrors(
+            `It did not start within ${options.startMs / 1000} s (startSeconds).`,
+          )
         : connection.#described(error);
       connection.#ended ??= reason;
       await connection.close();
@@ -145,6 +162,9 @@ export class Connection {
   ): Promise<ToolOutcome> {
     const { text: redact, stream } = this.#options.redactor;
     try {
+      if (tool === listResources || tool === readResource) {
+        return await outcomeOf(await this.#resources(tool, params, signal), stream);
+      }
       const result = await this.#client.callTool(
         { name: tool.name, arguments: params },
         {
@@ -259,8 +279,42 @@ export class Connection {
     });
   }
 
+  /** What the server lists, and tools for its resources. */
   async #allTools(): Promise<readonly ServerTool[]> {
-    if (this.#client.getServerCapabilities()?.tools === undefined) return [];
+    const capabilities = this.#client.getServerCapabilities();
+    const listed = capabilities?.tools === undefined ? [] : await this.#listedTools();
+    if (capabilities?.resources === undefined) return listed;
+    const names = new Set(listed.map(({ name }) => name));
+    return [...listed, ...[listResources, readResource].filter(({ name }) => !names.has(name))];
+  }
+
+  async #resources(
+    tool: ServerTool,
+    { uri, cursor }: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> {
+    const options = { signal, timeout: noTimeout };
+    if (tool === readResource) {
+      const params = { uri: String(uri) };
+      const { contents } = await this.#client.request(
+        { method: "resources/read", params },
+        options,
+      );
+      return { content: contents.map((resource) => ({ type: "resource", resource })) };
+    }
+    const params = typeof cursor === "string" ? { cursor } : {};
+    const { resources, nextCursor } = await this.#client.request(
+      { method: "resources/list", params },
+      options,
+    );
+    const { resourceTemplates } = await this.#client
+      .request({ method: "resources/templates/list", params: {} }, options)
+      // Not every server has them.
+      .catch(() => ({ resourceTemplates: [] }));
+    return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
+  }
+
+  async #listedTools(): Promise<readonly ServerTool[]> {
     const tools: ServerTool[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page += 1) {

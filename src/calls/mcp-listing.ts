@@ -64,7 +64,9 @@ export async function listingOf(
       ? (tools.has(name) && "there is another one of the same name") ||
         (tools.size === mostTools && `at most ${mostTools} are offered`) ||
         sizeProblem(JSON.stringify(definition.inputSchema).length) ||
-        schemaProblem(definition.inputSchema, redact)
+        schemaProblem(definition.inputSchema, redact) ||
+        (definition.execution?.taskSupport === "required" &&
+          "it requires the protocol's tasks, which are not supported")
       : "its name must consist of at most 128 letters, digits, _, - and .";
     if (typeof why === "string") leave(why, name);
     else tools.set(name, { definition, offered: offered(server, definition, redact) });

@@ -7,6 +7,7 @@
  */
 import { StringDecoder } from "node:string_decoder";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { isRecord, parsedJson } from "../document/guards.ts";
 import { endOf } from "../events/cut.ts";
 import { within } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -35,6 +36,8 @@ const SERVER_MARK = "AGENT_JOBS_SERVER";
 export const longestMessage = 12 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
+/** Of the codes that are free for implementations. */
+const invalidResponse = -32_000;
 /** How long the exit of a server is waited for that doesn't read any more. */
 const brokenMs = 1_000;
 
@@ -146,7 +149,10 @@ export class ServerProgram implements Transport {
         this.onmessage?.(message);
       } catch (error) {
         // Many programs print to stdout what isn't meant for us.
-        if (!(error instanceof SyntaxError)) this.onerror?.(toError(error));
+        if (error instanceof SyntaxError) continue;
+        this.onerror?.(toError(error));
+        const refusal = refusalOf(line);
+        if (refusal !== undefined) this.onmessage?.(refusal);
       }
     }
   }
@@ -156,6 +162,16 @@ export class ServerProgram implements Transport {
     this.#ended = how;
     this.onclose?.();
   }
+}
+
+/** The client ignores a response that isn't valid, and would wait for ever. */
+function refusalOf(line: string): JSONRPCMessage | undefined {
+  const message = parsedJson(line);
+  if (!isRecord(message) || "method" in message) return undefined;
+  const { id } = message;
+  if (typeof id !== "number" && typeof id !== "string") return undefined;
+  const reason = "The server's response is invalid: it must have a result, or else an error.";
+  return { jsonrpc: "2.0", id, error: { code: invalidResponse, message: reason } };
 }
 
 function textOf(end: ProgramEnd): string {

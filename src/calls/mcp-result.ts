@@ -1,5 +1,6 @@
 /** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { isList, isRecord } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
@@ -9,7 +10,7 @@ import type { ToolOutcome } from "./tool.ts";
 /** Of the reason of a failure. */
 const longestReason = 8_192;
 
-/** Text parts are joined; what is no text is described. A structured result takes their place. */
+/** Texts are joined, those of resources included; what is no text is described. A structured result takes their place. */
 export async function outcomeOf(
   result: CallToolResult,
   redact: () => TextStream,
@@ -27,7 +28,7 @@ export async function outcomeOf(
       reason: clip(text, longestReason) || "The tool failed without a reason.",
     };
   }
-  const value = structuredContent === undefined ? textOf(parts) : structuredContent;
+  const value = structuredContent === undefined ? textOf(parts) : withoutMedia(structuredContent);
   const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
   if (size > longestResult) return tooLong(size);
   return { kind: "succeeded", value: await redactedData(value, redact) };
@@ -48,11 +49,26 @@ function partText(part: ContentBlock): string {
       return `[resource: ${described(part.uri, part.mimeType)}]`;
     case "resource": {
       const { resource } = part;
-      const bytes =
-        "text" in resource ? Buffer.byteLength(resource.text) : bytesOfBase64(resource.blob);
-      return `[resource: ${described(resource.uri, resource.mimeType)}, ${bytes} bytes]`;
+      const what = described(resource.uri, resource.mimeType);
+      return "text" in resource
+        ? `[resource: ${what}]\n${resource.text}`
+        : `[resource: ${what}, ${bytesOfBase64(resource.blob)} bytes]`;
     }
   }
+}
+
+/** Some servers repeat their content in the structured result: a model can't read base64. */
+function withoutMedia(value: unknown): unknown {
+  if (isList(value)) return value.map(withoutMedia);
+  if (!isRecord(value)) return value;
+  const { type, data, mimeType, uri, blob } = value;
+  if ((type === "image" || type === "audio") && typeof data === "string") {
+    return `[${type}: ${String(mimeType)}, ${bytesOfBase64(data)} bytes]`;
+  }
+  if (typeof uri === "string" && typeof blob === "string") {
+    return `[resource: ${uri}, ${bytesOfBase64(blob)} bytes]`;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutMedia(one)]));
 }
 
 function described(uri: string, mimeType: string | undefined): string {

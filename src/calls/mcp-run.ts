@@ -2,7 +2,7 @@
  * The MCP servers of a host as one run sees them: its own names, its own choice of tools, and its share of starts.
  */
 import { createHash } from "node:crypto";
-import type { McpServer } from "../entry/model.ts";
+import { defaultStartSeconds, type McpServer } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Connection } from "./mcp-connection.ts";
 import type { McpHost, ServerTools } from "./mcp-host.ts";
@@ -25,6 +25,8 @@ export interface ServerKey {
   /** Absolute. Undefined: an empty folder. */
   readonly cwd: string | undefined;
   readonly sandbox: Sandbox | undefined;
+  /** How long a start may take. */
+  readonly startMs: number;
 }
 
 /** What a run needs of the servers. */
@@ -77,7 +79,11 @@ export class ServersOfRun implements McpHost {
       const reason = `It needs the environment variable ${address.missing}, which is not set or not allowed.`;
       return { kind: "failed", reason };
     }
-    const key = keyOf(address, this.#run.workingDirectory, sandbox);
+    const { startSeconds = defaultStartSeconds } = declaration;
+    const key = {
+      ...keyOf(address, this.#run.workingDirectory, sandbox),
+      startMs: startSeconds * 1000,
+    };
     const reached = await this.#reach(name, key, signal);
     if (reached.kind === "failed") return reached;
     try {
@@ -91,7 +97,7 @@ export class ServersOfRun implements McpHost {
       return {
         kind: "ready",
         tools: tools.map((tool) => this.#tool(name, key, tool)),
-        problems: newsOf(this.#usedAs(name), problems),
+        problems: newsOf(this.#usedAs(name, key), problems),
       };
     } catch (error) {
       return { kind: "failed", reason: `Its tools can't be listed: ${errorMessage(error)}` };
@@ -116,7 +122,7 @@ export class ServersOfRun implements McpHost {
 
   /** The server, started if it isn't up. Never rejects. */
   async #reach(name: string, key: ServerKey, signal: AbortSignal): Promise<Reached> {
-    const used = this.#usedAs(name);
+    const used = this.#usedAs(name, key);
     const running = this.#source.running(key);
     if (running !== undefined) return use(used, running);
     used.failure = used.connection?.ended ?? used.failure;
@@ -134,15 +140,17 @@ export class ServersOfRun implements McpHost {
     }
   }
 
-  #usedAs(name: string): Used {
-    const used = this.#used.get(name) ?? {
+  /** A workflow may have another server of the same name. */
+  #usedAs(name: string, { id }: ServerKey): Used {
+    const server = `${name} ${id}`;
+    const used = this.#used.get(server) ?? {
       starts: 0,
       failure: "",
       connection: undefined,
       restarts: [],
       told: new Set(),
     };
-    this.#used.set(name, used);
+    this.#used.set(server, used);
     return used;
   }
 }
@@ -167,7 +175,7 @@ function keyOf(
   address: ServerAddress,
   cwd: ServerKey["cwd"],
   sandbox: Sandbox | undefined,
-): ServerKey {
+): Omit<ServerKey, "startMs"> {
   const parts = [address, address.kind === "program" ? cwd : "", sandbox?.enter];
   // The values of variables are secrets: they are in no key.
   return {

@@ -24,8 +24,6 @@ export interface McpServersOptions {
   readonly version: string;
   /** The value of `AGENT_JOBS_RUN` in the environment of each server. Default: a random one. */
   readonly mark?: string | undefined;
-  /** How long a start may take. Default: 15 s. */
-  readonly startMs?: number;
   /** How long a server may take to end after SIGTERM. Default: 1 s. */
   readonly graceMs?: number;
 }
@@ -117,11 +115,14 @@ export class McpServers {
     start.abort.abort("The start was canceled.");
   }
 
-  async #connect({ address, cwd, sandbox }: ServerKey, signal: AbortSignal): Promise<Connection> {
+  async #connect(
+    { address, cwd, sandbox, startMs }: ServerKey,
+    signal: AbortSignal,
+  ): Promise<Connection> {
     if (this.#closing !== undefined) throw new Error("The host is closed.");
     // A program that doesn't close its host ends its servers, too.
     if (this.#folder === undefined) process.once("exit", this.#kill);
-    const { environment, redactor, version, startMs = 15_000, graceMs = 1_000 } = this.#options;
+    const { environment, redactor, version, graceMs = 1_000 } = this.#options;
     this.#folder ??= makeRunFolder("mcp-", this.#options.mark);
     const { mark, path } = await this.#folder;
     const folder = cwd ?? join(path, randomUUID());

@@ -2,7 +2,7 @@
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import { allowsServer, allowsTool } from "../permissions/rules.ts";
+import { allowsServer, allowsTool, boundsOf } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
@@ -16,17 +16,25 @@ import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts"
 
 type ToolFailure = ReturnType<typeof failed>;
 
+interface Failure {
+  readonly server: string;
+  readonly reason: string;
+  readonly isRequired?: true;
+}
+
 export interface Toolbox {
   /**
    * The tools that `permissions.tools` allows, those of MCP servers included: these are started if they have not been.
-   * Never throws. `failures`: servers, or tools of them, that can't be used.
+   * Never throws. `failures`: servers, or tools of them, that can't be used. `isRequired`: without this one, a task must
+   * not run. `only`: patterns of tools; all others, and their servers, are left out.
    */
   toolsFor(
     permissions: Permissions,
     signal: AbortSignal,
+    only?: readonly string[],
   ): Promise<{
     readonly tools: readonly Tool[];
-    readonly failures: readonly { readonly server: string; readonly reason: string }[];
+    readonly failures: readonly Failure[];
   }>;
   /** By name. They read what the permissions allow. */
   relicsFor(names: readonly string[] | undefined, permissions: Permissions): readonly Relic[];
@@ -97,12 +105,13 @@ class EntryToolbox implements EntryTools {
     );
   }
 
-  readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal) => {
+  readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal, only) => {
     const { declarations, servers } = this.#options;
-    const failures: { server: string; reason: string }[] = [];
+    const bounds = boundsOf(permissions, only);
+    const failures: Failure[] = [];
     const ofServers = await Promise.all(
       Object.entries(declarations.mcpServers ?? {}).map(async ([server, declaration]) => {
-        if (!allowsServer(permissions, server)) return [];
+        if (!bounds.every((one) => allowsServer(one, server))) return [];
         const found =
           servers === undefined
             ? failed("This host has no MCP servers.")
@@ -111,13 +120,15 @@ class EntryToolbox implements EntryTools {
           for (const reason of found.problems ?? []) failures.push({ server, reason });
           return found.tools;
         }
-        failures.push({ server, reason: found.reason });
+        const isRequired = declaration.required !== false;
+        failures.push({ server, reason: found.reason, ...(isRequired ? { isRequired } : {}) });
         return [];
       }),
     );
     const own = this.#tools.map((tool) => this.#confined(tool, permissions));
     const tools = [...own, ...ofServers.flat()];
-    return { tools: tools.filter(({ name }) => allowsTool(permissions, name)), failures };
+    const offered = tools.filter(({ name }) => bounds.every((one) => allowsTool(one, name)));
+    return { tools: offered, failures };
   };
 
   async #toolsOf(

@@ -72,8 +72,8 @@ export function addWorkflowOptions(command: Command): Command {
     ),
   )
     .option("--history <dir>", "write each step of a workflow to a Markdown file in this folder")
-    .option("--resume <journal>", "continue the run of the workflow that this journal is of")
-    .option("--rerun", "with --resume: run a command again that had not ended");
+    .option("--resume <journal>", "continue the workflow run of this journal")
+    .option("--rerun", "with --resume: rerun the interrupted command");
 }
 
 export function addServedOptions(command: Command): Command {
@@ -89,7 +89,7 @@ export function addServedOptions(command: Command): Command {
 export function addEnvironmentOption(command: Command): Command {
   return command.option(
     "--env <name>",
-    "a variable of the environment for workflows, tools and MCP servers (repeatable)",
+    "an environment variable that workflows, tools and MCP servers may read (repeatable)",
     more(parseEnvName),
   );
 }
@@ -116,7 +116,7 @@ export function readServedFlags({
 }
 
 export function addModelOptions(command: Command): Command {
-  return command
+  return addServerOptions(command)
     .option(
       "--model <category=id>",
       "use another model for a category (repeatable)",
@@ -134,6 +134,15 @@ export function addModelOptions(command: Command): Command {
       "maximum number of concurrent turns; overrides limits.parallel",
       by((text) => parseNumber(text, "a whole number")),
     )
+    .option(
+      "--timeout-minutes <n>",
+      "time limit of the job; overrides limits.jobMinutes",
+      by((text) => parseNumber(text, "a number")),
+    );
+}
+
+export function addServerOptions(command: Command): Command {
+  return command
     .addOption(
       choice("--provider-type <type>", "type of the model server (default: openai)", providerTypes),
     )
@@ -153,12 +162,7 @@ export function addModelOptions(command: Command): Command {
         wireApis,
       ),
     )
-    .option("--runtime-path <path>", "path of the Copilot runtime")
-    .option(
-      "--timeout-minutes <n>",
-      "time limit of the job; overrides limits.jobMinutes",
-      by((text) => parseNumber(text, "a number")),
-    );
+    .option("--runtime-path <path>", "path of the Copilot runtime");
 }
 
 /** What the options say to whatever runs jobs. Throws `UsageError`. */

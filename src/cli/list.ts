@@ -19,14 +19,14 @@ export async function list(entryFile: string, json: boolean): Promise<ExitCode> 
   }
   const { entry, flows } = await readEntry(entryFile);
   const jobs = describeJobs(entry, flows);
-  const tools = describeTools(entry);
+  const tools = describeTools(entry, flows);
   if (json) output.printJson({ entry: entryFile, jobs, ...tools });
   else for (const line of [...jobTable(jobs), ...toolTable(tools)]) output.print(line);
   return exitCode.success;
 }
 
 function summary(workflow: WorkflowDescription): readonly string[] {
-  const { title, parameters, activities, asks, models, files } = workflow;
+  const { title, parameters, activities, asks, models, files, agentTools = [] } = workflow;
   const given = parameters.map(({ name, default: value }) =>
     value === undefined ? name : `${name}=${JSON.stringify(value)}`,
   );
@@ -36,6 +36,7 @@ function summary(workflow: WorkflowDescription): readonly string[] {
     ["ACTIVITIES", String(activities)],
     ["ASKS", asks.join(", ")],
     ["MODELS", models.join(", ")],
+    ["TOOLS", agentTools.join(", ")],
     ["FILES", files.join(", ")],
   ].map(([name = "", text = ""]) => row(name, text === "" ? "none" : text));
 }

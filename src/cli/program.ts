@@ -11,6 +11,7 @@ import {
   addEnvironmentOption,
   addServedOptions,
   addModelOptions,
+  addServerOptions,
   addRehearsalOptions,
   addWorkflowOptions,
   by,
@@ -23,7 +24,7 @@ import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
 import { DEFAULT_PORT, LOOPBACK, serve, type ServeFlags } from "./serve.ts";
 import { buildToolOf, callTool, type ToolBuildFlags, type ToolFlags } from "./tool.ts";
-import { validate, validateFormats } from "./validate.ts";
+import { validate, validateFormats, type ValidateFlags } from "./validate.ts";
 
 /** Runs one command; never rejects. */
 export async function runProgram(args: readonly string[]): Promise<ExitCode> {
@@ -63,6 +64,12 @@ const ENTRY = "entry file, YAML or JSON";
 const ENTRY_OR_WORKFLOW = `${ENTRY}, or workflow file (*.wf.md)`;
 const JOB = "name of the job; may be omitted if the entry has only one";
 
+function tokenHint(error: string): string {
+  return /^error: unknown option '--[\w-]*token/.test(error)
+    ? "(a GitHub token is read from the environment: COPILOT_GITHUB_TOKEN=… agent-jobs …)\n"
+    : "";
+}
+
 function createProgram(end: (code: ExitCode) => void): Command {
   const program = new Command("agent-jobs")
     .description("Runs AI agents the way a test runner runs tests.")
@@ -72,6 +79,7 @@ function createProgram(end: (code: ExitCode) => void): Command {
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
       writeErr: (text) => output.printError(text.trimEnd()),
+      outputError: (text, write) => write(text + tokenHint(text)),
     })
     .addHelpText(
       "after",
@@ -88,20 +96,15 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await run(entry, job, flags)),
     );
 
-  program
-    .command("validate")
+  addServerOptions(program.command("validate"))
     .argument("<entry...>", "entries, workflows and rehearsals")
     .description(
       "report all problems of entries, workflows (*.wf.md) and rehearsals (*.rehearsal.*), one per line",
     )
     .addOption(choice("--format <format>", "output format", validateFormats).default("text"))
     .option("--strict", "treat warnings as errors")
-    .action(
-      async (
-        files: string[],
-        { format, strict }: { format: (typeof validateFormats)[number]; strict?: true },
-      ) => end(await validate(files, format, strict === true)),
-    );
+    .option("--check-models", "ask the model server, or GitHub, whether it offers the models")
+    .action(async (files: string[], flags: ValidateFlags) => end(await validate(files, flags)));
 
   program
     .command("list")
@@ -201,7 +204,12 @@ function addRunOptions(command: Command): Command {
     .option("--journal <file>", "write every event to a file, as JSON lines")
     .option("--html-report <file>", "write a report of the run as one HTML file")
     .option("--chart", "print a Mermaid chart of what ran")
-    .addOption(new Option("--quiet", "print only failures and the end").conflicts("verbose"))
+    .addOption(
+      new Option(
+        "--quiet",
+        "print only failures, what the run goes on without, and the end",
+      ).conflicts("verbose"),
+    )
     .option("--verbose", "also print sessions, tool calls and messages");
 }
 
@@ -219,12 +227,19 @@ function addInputOptions(command: Command): Command {
 
 function addServeOptions(command: Command): Command {
   const withServer = command
-    .option("--entry <file>", "the same as the argument (default: an example)")
+    .option(
+      "--entry <file>",
+      "the same as the argument (default: the entry of the rehearsal, or an example)",
+    )
     .option("--port <port>", "port to listen on; 0 selects a free one", by(parsePort), DEFAULT_PORT)
-    .option("--host <host>", "address to listen on; others than loopback require --token", LOOPBACK)
+    .option(
+      "--host <host>",
+      "address to listen on; --token is required unless it is loopback",
+      LOOPBACK,
+    )
     .option(
       "--allowed-host <name>",
-      "another name of this server, such as that of a proxy (repeatable)",
+      "another host name of this server, such as that of a proxy (repeatable)",
       (name: string, names?: readonly string[]) => [...(names ?? []), name],
     )
     .addOption(

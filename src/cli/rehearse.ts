@@ -49,11 +49,15 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
 function linesOf(report: RehearsalReport): readonly string[] {
   switch (report.kind) {
     case "passed":
-      return [`ok    ${report.file} (${report.jobName}, ${seconds(report.milliseconds)})`];
+      return [
+        `ok    ${report.file} (${report.jobName}, ${seconds(report.milliseconds)})`,
+        ...report.omissions.map((omission) => `      warning: ${omission}`),
+      ];
     case "failed":
       return [
         `FAIL  ${report.file} (${report.jobName}, ${seconds(report.milliseconds)})`,
         ...report.failures.map((failure) => `      ${failure.replaceAll("\n", "\n      ")}`),
+        ...report.omissions.map((omission) => `      warning: ${omission}`),
       ];
     case "invalid":
       return [

@@ -10,6 +10,7 @@ import type { Rehearsal } from "../app/host-options.ts";
 import { JobHost } from "../app/job-host.ts";
 import { asFlag, UsageError } from "../app/options.ts";
 import { checkRuntime, missingModel } from "../app/run.ts";
+import { namedByServers } from "../app/allowed-variables.ts";
 import { environmentWarnings } from "../app/workflow-options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { onAbort } from "../events/waiting.ts";
@@ -82,6 +83,8 @@ function checkAccess({ token, host, test, entry, entriesDir }: ServeFlags): void
 
 interface Served extends HttpServer {
   readonly kill: () => void;
+  /** The entry, for the user. */
+  readonly serving: string;
 }
 
 async function start(flags: ServeFlags): Promise<Served> {
@@ -100,7 +103,8 @@ async function start(flags: ServeFlags): Promise<Served> {
   if (flags.test !== true && file !== undefined) {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });
-    for (const warning of [...read.warnings, ...environmentWarnings(env, environment)])
+    const unread = namedByServers(read.entry, read.flows);
+    for (const warning of [...read.warnings, ...environmentWarnings(env, environment, unread)])
       output.printError(diagnosticLine(warning));
     if (rehearsal !== undefined) checkNames(rehearsal, read);
   }
@@ -135,7 +139,13 @@ async function start(flags: ServeFlags): Promise<Served> {
     });
     const missing = missingModel(shared, rehearsal !== undefined, asFlag);
     if (missing !== undefined) output.printError(`agent-jobs: warning: ${missing}`);
-    return { ...server, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
+    const serving =
+      entriesFolder !== undefined
+        ? `No entry is installed. Clients install entries from ${entriesFolder}`
+        : file !== undefined
+          ? `Serving ${file}`
+          : `Serving the example ${exampleEntry.file}. To serve your own entry: agent-jobs serve FILE`;
+    return { ...server, serving, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
   } catch (error) {
     await cleanUp();
     throw asUsageError(error, flags);
@@ -202,8 +212,9 @@ function asUsageError(error: unknown, { host, port }: ServeFlags): unknown {
   }
 }
 
-function announce({ url }: HttpServer, { token }: ServeFlags): void {
+function announce({ url, serving }: Served, { token }: ServeFlags): void {
   const lines = [
+    serving,
     `The portal is at ${url}`,
     `The API is at ${url}api/`,
     ...(token === undefined

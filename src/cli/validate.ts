@@ -1,13 +1,24 @@
-import { checkFile } from "../app/entry-files.ts";
+import { checkFile, checkModels } from "../app/entry-files.ts";
+import { JobHost } from "../app/job-host.ts";
+import type { OfferedModel } from "../app/offered-models.ts";
+import { asFlag, UsageError } from "../app/options.ts";
+import { missingModel } from "../app/run.ts";
 import {
   DiagnosticsError,
   diagnosticLine,
   diagnosticMessage,
   type Diagnostic,
 } from "../document/diagnostic.ts";
+import { readSharedFlags, type SharedFlags } from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 export const validateFormats = ["text", "json", "github"] as const;
+
+export interface ValidateFlags extends SharedFlags {
+  readonly format: (typeof validateFormats)[number];
+  readonly strict?: true;
+  readonly checkModels?: true;
+}
 
 /**
  * Prints all problems of all files; valid files are named in the text format. Warnings leave a file valid,
@@ -15,13 +26,14 @@ export const validateFormats = ["text", "json", "github"] as const;
  */
 export async function validate(
   files: readonly string[],
-  format: (typeof validateFormats)[number],
-  strict: boolean,
+  { format, strict, checkModels: asks, ...flags }: ValidateFlags,
 ): Promise<ExitCode> {
+  const offered =
+    asks === true || flags.providerBaseUrl !== undefined ? await modelsOffered(flags) : [];
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
-    const found = await problemsOf(file);
-    const shown = strict ? found.map(asError) : found;
+    const found = await problemsOf(file, offered);
+    const shown = strict === true ? found.map(asError) : found;
     if (format === "text" && shown.every(isWarning)) output.print(`${file}: valid`);
     for (const diagnostic of shown) diagnostics.push(diagnostic);
   }
@@ -40,9 +52,31 @@ export async function validate(
   return valid ? exitCode.success : exitCode.usage;
 }
 
-async function problemsOf(file: string): Promise<readonly Diagnostic[]> {
+async function modelsOffered(flags: SharedFlags): Promise<readonly OfferedModel[]> {
+  const access = readSharedFlags(flags);
+  const missing = missingModel(access, false, asFlag);
+  if (missing !== undefined) throw new UsageError(missing);
+  const { environment, provider, gitHubToken, runtimePath } = access;
+  await using host = new JobHost({
+    environment,
+    ...(provider === undefined ? {} : { provider }),
+    ...(gitHubToken === undefined ? {} : { gitHubToken }),
+    ...(runtimePath === undefined ? {} : { runtimePath }),
+  });
+  const offered = await host.live.listModels();
+  if (offered.length === 0)
+    output.printError("agent-jobs: warning: The models are not checked: nobody lists any.");
+  return offered;
+}
+
+async function problemsOf(
+  file: string,
+  offered: readonly OfferedModel[],
+): Promise<readonly Diagnostic[]> {
   try {
-    return await checkFile(file);
+    const warnings = await checkFile(file);
+    await checkModels(file, offered);
+    return warnings;
   } catch (error) {
     if (!(error instanceof DiagnosticsError)) throw error;
     return error.diagnostics;

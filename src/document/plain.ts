@@ -24,7 +24,14 @@ class NotPlain extends Error {
   }
 }
 
-export function plainCopy(value: unknown): PlainCopy {
+/**
+ * What is undefined is absent: a field is left out, an item becomes null, as in JSON, or is left out if `leavesOut` says
+ * so of its list.
+ */
+export function plainCopy(
+  value: unknown,
+  leavesOut: (list: Path) => boolean = () => false,
+): PlainCopy {
   const path: (string | number)[] = [];
   const open = new Set<object>();
   let values = 0;
@@ -48,8 +55,10 @@ export function plainCopy(value: unknown): PlainCopy {
     const copied: unknown[] = [];
     for (let index = 0; index < length; index++) {
       path.push(index);
-      copied.push(copy(list[index]));
+      const item = copy(list[index]);
       path.pop();
+      if (item !== undefined) copied.push(item);
+      else if (!leavesOut(path)) copied.push(null);
     }
     return copied;
   };
@@ -60,7 +69,6 @@ export function plainCopy(value: unknown): PlainCopy {
     for (const key of Object.keys(object)) {
       path.push(key);
       const item = copy(Reflect.get(object, key));
-      // A field that is undefined is as good as absent.
       if (item !== undefined) copied[key] = item;
       path.pop();
     }

@@ -21,7 +21,13 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
   switch (error.keyword) {
     case "required": {
       const name = String(params["missingProperty"]);
-      return { path: [...path, name], reason: "This field is required.", lacks: [name] };
+      const cases = tagValues(error.parentSchema?.["oneOf"], name, root);
+      return {
+        path: [...path, name],
+        reason: "This field is required.",
+        lacks: [name],
+        ...(cases.length === 0 ? {} : { hint: `write ${list(cases)}` }),
+      };
     }
     case "dependentRequired": {
       const needed = String(params["missingProperty"]);
@@ -49,7 +55,9 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
       }
       const types = [params["types"] ?? schema].flat().filter(isText);
       if (types.length === 0) return { path, reason: "Has none of the allowed forms." };
-      return { path, reason: `Must be ${either(types)}, not ${describe(error.data)}.` };
+      const reason = `Must be ${either(types)}, not ${describe(error.data)}.`;
+      const hint = meantValue(types, error.data);
+      return { path, reason, ...(hint === undefined ? {} : { hint }) };
     }
     case "enum": {
       const allowed = [schema].flat().map((one) => JSON.stringify(one));
@@ -96,6 +104,25 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
     default:
       return { path, reason: `Is invalid: ${error.message ?? error.keyword}.` };
   }
+}
+
+/** How a value of another type is to be written, as far as one can tell what was meant. */
+function meantValue(types: readonly string[], data: unknown): string | undefined {
+  if (isRecord(data) && types.includes("string")) {
+    const [[name, value] = ["", ""], ...more] = Object.entries(data);
+    const isLine = more.length === 0 && isText(value) && !/["\\\n]/.test(name + value);
+    return isLine ? `quote a text with a colon: "${name}: ${value}"` : undefined;
+  }
+  if (!isText(data) || data.length > 40) return undefined;
+  if (types.includes("number") || types.includes("integer"))
+    return /^-?\d+(\.\d+)?$/.test(data) ? `write ${data}` : undefined;
+  if (types.includes("boolean")) {
+    const [yes] = /^(true|yes|on)$/i.exec(data) ?? [];
+    return yes !== undefined || /^(false|no|off)$/i.test(data)
+      ? `write ${String(yes !== undefined)}`
+      : undefined;
+  }
+  return types.length === 1 && types[0] === "array" ? `write [${quote(data)}]` : undefined;
 }
 
 /** A union whose cases are distinguished by a constant in a field. */

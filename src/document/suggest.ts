@@ -1,15 +1,17 @@
 /** Longer words are not compared, because the time is quadratic. */
 const longestWord = 64;
 
-/** The candidate that `word` is most likely a misspelling of, if there is one. */
+/** The candidate that `word` is most likely a misspelling or the beginning of, if there is one. */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > longestWord) return undefined;
   const typed = word.toLowerCase();
   let best: string | undefined;
+  const longer: string[] = [];
   // One slip in three letters; of a single letter only the case may be wrong.
   let bestDistance = (word.length === 2 ? 1 : Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     if (candidate.length > longestWord) continue;
+    if (typed.length > 2 && candidate.toLowerCase().startsWith(typed)) longer.push(candidate);
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
     const distance = editDistance(typed, candidate.toLowerCase());
     if (distance < bestDistance) {
@@ -17,7 +19,7 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
       bestDistance = distance;
     }
   }
-  return best;
+  return best ?? (longer.length === 1 ? longer[0] : undefined);
 }
 
 /** The same as a hint, ready to be spread into a problem. */

@@ -5,7 +5,15 @@
  * lexer and its parser of concrete syntax keep explicit stacks, so the text goes through those
  * first, under watch; the composer sees only what has passed.
  */
-import { Composer, type CST, type Document, Lexer, Parser } from "yaml";
+import {
+  Composer,
+  type CST,
+  type Document,
+  Lexer,
+  Parser,
+  type YAMLParseError,
+  type YAMLWarning,
+} from "yaml";
 import type { Limits, ReadText, TextFault } from "./read-text.ts";
 import { convertYaml, yamlOffsets } from "./yaml-value.ts";
 
@@ -27,6 +35,9 @@ export function readYaml(text: string, limits: Limits): ReadText {
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault !== undefined) {
     const [offset] = fault.pos;
+    const known = commonFault(text, fault);
+    if (known !== undefined)
+      return rejected(known.offset, `Not valid YAML: ${known.reason}`, known.hint);
     return rejected(offset, `Not valid YAML: ${sentence(fault.message)}`, quoteHint(text, offset));
   }
   if (second !== undefined) {
@@ -98,9 +109,57 @@ function sentence(message: string): string {
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
+/** What people write most often, in their words: the parser says what it did not expect, not what was meant. */
+function commonFault(text: string, { code, message, pos }: YAMLParseError | YAMLWarning) {
+  const [offset] = pos;
+  const line = /.{0,1000}/.exec(text.slice(offset))?.[0] ?? "";
+  const before = text.slice(0, offset).trimEnd().at(-1) ?? "";
+  switch (code) {
+    case "BLOCK_AS_IMPLICIT_KEY":
+    case "BLOCK_IN_FLOW": {
+      const isInFlow = code === "BLOCK_IN_FLOW" || /[[{]/.test(lineBefore(text, offset));
+      const plain = (isInFlow ? line.replace(/[,\]}].*$/, "") : line).replace(/\s#.*$/, "").trim();
+      if (/^["'[{|>&*!]/.test(plain)) return undefined;
+      if (/:\s/.test(plain) && !/["\\]/.test(plain))
+        return {
+          offset,
+          reason: 'Unquoted text can\'t contain ": ".',
+          hint: `quote it: "${plain}"`,
+        };
+      const hint = "indent the next field like this one, or put all of the text in quotes";
+      return { offset, reason: "A field can't begin within a text.", hint };
+    }
+    case "MULTILINE_IMPLICIT_KEY":
+    case "MISSING_CHAR":
+    case "UNEXPECTED_TOKEN": {
+      if (code === "MULTILINE_IMPLICIT_KEY" || message.startsWith("Implicit map keys")) {
+        const hint = /^[\w-]+:\S/.test(line)
+          ? "write a space after the colon"
+          : "write NAME: VALUE, or indent a text deeper than its field";
+        return { offset, reason: "This is neither a field nor part of a text.", hint };
+      }
+      const [, open] = /closing (["'])/.exec(message) ?? [];
+      if (open !== undefined) {
+        const begin = text.lastIndexOf(open, offset - 1);
+        return { offset: begin, reason: `This text has no closing ${open}.` };
+      }
+      if (before !== '"' && before !== "'") return undefined;
+      const inside = before === "'" ? "''" : '\\"';
+      const hint = `put all of the text in quotes, and write ${inside} for ${before} inside of them`;
+      return { offset, reason: `The ${before} before this ends the text.`, hint };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function lineBefore(text: string, offset: number): string {
+  return text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
+}
+
 /** For text that begins with a character that YAML keeps for itself, such as `!git push` and `*.md`. */
 function quoteHint(text: string, offset: number): string | undefined {
-  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const start = offset - lineBefore(text, offset).length;
   const end = text.indexOf("\n", offset);
   const line = text.slice(start, end === -1 ? undefined : end);
   if (line.length > 1_000) return undefined;

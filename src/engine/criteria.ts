@@ -16,8 +16,8 @@ export interface Verdict<Field> {
 /** What a turn leaves behind for those who judge it. */
 export interface Judged {
   readonly toolCalls: readonly ToolCall[];
-  /** The last answer ends where the model's output limit has cut it. */
-  readonly cut: boolean;
+  /** Why the round has failed, whatever was called. */
+  readonly fault: string | undefined;
 }
 
 export const ANSWER_CUT = "the answer was cut at the model's output limit";
@@ -77,7 +77,7 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
   field: Field,
   purpose: "availability" | "criteria",
   condition: string,
-  { toolCalls, cut }: Judged,
+  { toolCalls, fault }: Judged,
 ): Verdict<Field> {
   const verdict = (kind: Verdict<Field>["kind"], reason: string): Verdict<Field> => ({
     kind,
@@ -88,7 +88,7 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
   const failed = toolCalls.find((call) => !call.succeeded && meansVerdict(call.name));
   if (failed !== undefined)
     return verdict("void", `a call of ${failed.name} failed, so there is no verdict`);
-  if (cut) return verdict("void", ANSWER_CUT);
+  if (fault !== undefined) return verdict("void", fault);
   const refused =
     purpose === "availability"
       ? toolCalls.findLast((call) => call.name === "job_prerequisite_failed")

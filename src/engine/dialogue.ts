@@ -13,7 +13,13 @@ import type { Scope } from "./scope.ts";
 
 export interface DialogueSpec {
   /** Called once per run of the task, before its first prompt. Never throws. */
-  readonly start: (context: DialogueContext) => Promise<Dialogue>;
+  readonly start: (context: DialogueContext) => Promise<Dialogue | Crashed>;
+}
+
+/** Something that it needs is missing: the task crashes. */
+export interface Crashed {
+  readonly kind: "crashed";
+  readonly crash: Crash;
 }
 
 export interface DialogueContext {
@@ -79,8 +85,16 @@ export type TurnSent =
   | { readonly kind: "stopped" };
 
 export type RoundEnd =
-  /** `toolCalls`: those of all its turns, and its actions that called tools. `text`: the answer for people. */
-  | { readonly kind: "completed"; readonly text: string; readonly toolCalls: readonly ToolCall[] }
+  /**
+   * `toolCalls`: those of all its turns, and its actions that called tools. `text`: the answer for people. `fault`: why
+   * the round has failed although the model has stopped; the criteria allow retries as for any round that fails.
+   */
+  | {
+      readonly kind: "completed";
+      readonly text: string;
+      readonly toolCalls: readonly ToolCall[];
+      readonly fault?: string;
+    }
   /** The task fails, without a retry. `text`: what the model has to say about it. */
   | { readonly kind: "failed"; readonly reason: string; readonly text?: string }
   | Extract<TurnSent, { kind: "exhausted" | "stopped" }>;

@@ -6,7 +6,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { FlowChart } from "../events/plan.ts";
 import type { UsageBudget } from "./limits.ts";
-import type { EnginePorts } from "./ports.ts";
+import type { EnginePorts, ToolSource } from "./ports.ts";
 import type { TaskOutcome } from "./run-task.ts";
 import type { Scope } from "./scope.ts";
 import type { LatestAttempt } from "./task-context.ts";
@@ -18,6 +18,8 @@ export interface FlowSpec {
   readonly chart: FlowChart;
   /** Given from outside of the entry, as they are. */
   readonly params?: Readonly<Record<string, string>>;
+  /** What its agents may call beside the runtime's own tools: that of the tasks, or one of its own. */
+  readonly toolSource?: ToolSource | undefined;
   /** How many steps it takes over from an earlier run. */
   readonly restoredSteps?: number;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */

@@ -1,7 +1,17 @@
 /** The start and the end of a session of a work, with their events: the same for tasks and for workflows. */
+import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { EnginePorts, Session, SessionLabel, SessionRequest } from "./ports.ts";
+import type { Crashed } from "./dialogue.ts";
+import type { Permissions } from "../entry/model.ts";
+import type {
+  EnginePorts,
+  ServerFailure,
+  Session,
+  SessionLabel,
+  SessionRequest,
+  ToolSource,
+} from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
 import type { Acquired } from "./send-prompt.ts";
 
@@ -18,6 +28,52 @@ export interface Opening extends Omit<SessionRequest, "label"> {
   readonly retry: number;
   readonly attempt: number;
   readonly signal: AbortSignal;
+}
+
+/** Where the tools of a session come from, and which of them it is offered. */
+export interface Tooling {
+  readonly toolSource?: ToolSource | undefined;
+  readonly permissions: Permissions;
+  /** As in `ToolSource.offer`. */
+  readonly only?: readonly string[];
+  /** Failures of servers that were reported; added to. */
+  readonly reported: Set<string>;
+}
+
+/** What a session may call beside the runtime's own tools. Servers that it goes on without are reported, each once. */
+export async function offeredTools(
+  { work, scope, ports }: OpeningContext,
+  { toolSource, permissions, only, reported }: Tooling,
+  signal: AbortSignal,
+): Promise<Pick<SessionRequest, "tools" | "readable"> | Crashed> {
+  if (toolSource === undefined) return {};
+  const offering = toolSource.offer(permissions, signal, only);
+  const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
+  if (offer === undefined) return {};
+  const crash = crashOf(offer.failures, ({ server, reason }) => {
+    const failure = `${server}: ${reason}`;
+    if (reported.has(failure)) return;
+    reported.add(failure);
+    const decision = { kind: "tool-server-failed", server, reason } as const;
+    ports.emit({ type: "decision", work, decision });
+  });
+  if (crash !== undefined) return { kind: "crashed", crash };
+  const { tools, readable } = offer;
+  return { tools, ...(readable === undefined ? {} : { readable }) };
+}
+
+/** Reports what the task goes on without. Returns why it can't go on: a required server can't be used. */
+export function crashOf(
+  failures: readonly ServerFailure[],
+  report: (failure: ServerFailure) => void,
+): Crash | undefined {
+  const required = failures.filter(({ isRequired }) => isRequired === true);
+  for (const failure of failures) if (!required.includes(failure)) report(failure);
+  if (required.length === 0) return undefined;
+  const reasons = required.map(
+    ({ server, reason }) => `The MCP server ${server} can't be used. ${reason}`,
+  );
+  return { cause: "configuration", message: reasons.join("\n") };
 }
 
 const canceled = { kind: "canceled", toolCalls: [] } as const;

@@ -46,6 +46,12 @@ export interface RunSpec {
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
 
+/** What the run has to prepare and to end. */
+export function toolSourcesOf({ toolSource, flows = {} }: RunSpec): readonly ToolSource[] {
+  const all = [toolSource, ...Object.values(flows).map((flow) => flow.toolSource)];
+  return [...new Set(all)].filter((source) => source !== undefined);
+}
+
 /** Of a job. */
 export function planOf(spec: RunSpec, work: Work<number>): RunPlan {
   const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
@@ -57,7 +63,8 @@ function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
     return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
   }
   const { modelId, chart, restoredSteps } = flowOf(spec, leaf);
-  const params = paramsOf(spec, leaf);
+  // Nothing has run yet.
+  const params = paramsOf(spec, leaf, "$previous-result");
   const planned = { ...leaf, taskId: leaf.file, params, modelId, chart };
   return restoredSteps === undefined ? planned : { ...planned, restoredSteps };
 }
@@ -69,10 +76,16 @@ export function flowOf({ flows = {} }: RunSpec, { file }: FlowWork<number>): Flo
   return flow;
 }
 
-/** The parameters that a work gives to its workflow, as texts. */
-export function paramsOf(spec: RunSpec, leaf: FlowWork<number>): Record<string, string> {
+/** The parameters that a work gives to its workflow, as texts. `previousResult`: what the work before reported. */
+export function paramsOf(
+  spec: RunSpec,
+  leaf: FlowWork<number>,
+  previousResult: string | undefined,
+  onMissing?: (name: string) => void,
+): Record<string, string> {
   const { modelId, params } = flowOf(spec, leaf);
-  const variables = new Variables(spec.entry, spec.userInput, modelId);
+  const known = { userInput: spec.userInput, taskModel: modelId, previousResult };
+  const variables = new Variables(spec.entry, known, onMissing);
   const own = Object.entries(leaf.params ?? {}).map(([name, prompt]): [string, string] => [
     name,
     variables.expand([promptText(prompt)]),

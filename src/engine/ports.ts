@@ -101,15 +101,20 @@ export interface SessionToolCall {
   readonly onProgress: (text: string) => void;
 }
 
-/** What tasks may call beside the runtime's own tools. */
+/** What tasks and workflows may call beside the runtime's own tools. */
 export interface ToolSource {
   /** Loads the code that it will need, before anything runs. Never throws. */
   prepare?(): Promise<void>;
   /**
-   * For a session with these permissions. Never throws. Starts what has to be started; what can't be started is among
-   * the failures, and the session goes on without it.
+   * For a session with these permissions. Never throws. Starts what has to be started; what can't be used is among the
+   * failures. Without one that is required, the session must not be opened. `only`: patterns, as
+   * in `permissions.tools`, of the tools that are offered and started at all. Default: all.
    */
-  offer(permissions: Permissions, signal: AbortSignal): Promise<ToolOffer>;
+  offer(
+    permissions: Permissions,
+    signal: AbortSignal,
+    only?: readonly string[],
+  ): Promise<ToolOffer>;
   /** Ends what it has started. Called once, at the end of the run. Bounded in time, never throws. */
   close(): Promise<void>;
 }
@@ -121,10 +126,11 @@ export interface ToolOffer {
   readonly failures: readonly ServerFailure[];
 }
 
-/** An MCP server that could not be started, or that has ended. */
+/** An MCP server that could not be started, or that has ended, or a tool of it that can't be offered. */
 export interface ServerFailure {
   readonly server: string;
   readonly reason: string;
+  readonly isRequired?: true;
 }
 
 /** What the model reads of a call. */

@@ -7,17 +7,25 @@
  */
 import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
-import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
+import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import { onAbort } from "../events/waiting.ts";
 import type { RunPlan } from "../events/plan.ts";
-import type { DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
+import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
 import type { FlowEnd } from "./flow.ts";
 import { CallBudget, deadlines, exceeded, UsageBudget } from "./limits.ts";
-import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
+import {
+  flowOf,
+  modelOf,
+  paramsOf,
+  planOf,
+  planOfTask,
+  toolSourcesOf,
+  type RunSpec,
+} from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
-import { runWork, type Finished, type WorkResult } from "./run-work.ts";
+import { runWork, withOutput, type Finished, type WorkResult } from "./run-work.ts";
 import {
   Scope,
   STOP_GRACE_MS,
@@ -26,7 +34,7 @@ import {
   type Deadlines,
   type StopReason,
 } from "./scope.ts";
-import { waitingFor, type LatestAttempt } from "./task-context.ts";
+import { obstacle, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
 export interface JobSpec extends RunSpec {
@@ -95,6 +103,8 @@ interface TaskStart {
   readonly taskId: string;
   readonly modelId: string;
   readonly availability: AvailabilityInput;
+  /** What the work that finished before it reported. */
+  readonly previousResult?: string | undefined;
   readonly borrowed?: Session;
 }
 
@@ -133,15 +143,18 @@ class Run {
     body: () => Promise<WorkResult>,
     { lent = false }: { readonly lent?: boolean } = {},
   ): Promise<RunOutcome> {
-    const { entryFile, workingDirectory, limits, toolSource } = this.#spec;
+    const { entryFile, workingDirectory, limits } = this.#spec;
     const { emit, clock } = this.#ports;
     const file = entryFile === undefined ? {} : { entryFile };
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = deadlines(clock, limits, "jobMinutes");
     deadline.add(this.#scope);
     const outcome = this.#conclude(await body(), lent);
-    if (toolSource !== undefined)
-      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, toolSource.close());
+    const sources = toolSourcesOf(this.#spec);
+    if (sources.length > 0) {
+      const closing = Promise.all(sources.map((source) => source.close()));
+      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, closing);
+    }
     deadline.dispose();
     this.#taskDeadlines.dispose();
     this.#scope.dispose();
@@ -160,7 +173,9 @@ class Run {
     if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
-      return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
+      const { lastError } = obstacle(this.#ports, this.#latest);
+      const reason = stopped === undefined ? "canceled" : stopText(stopped);
+      return { kind: "canceled", reason: `${reason}${lastErrorText(lastError)}` };
     }
     if (stopped.kind === "limit") this.limitExceeded(stopped, { kind: "job" });
     const advice =
@@ -172,22 +187,22 @@ class Run {
   #stopped(): StopReason | undefined {
     const { stopped } = this.#scope;
     return stopped?.kind === "limit"
-      ? { ...stopped, ...waitingFor(this.#ports, this.#latest) }
+      ? { ...stopped, ...obstacle(this.#ports, this.#latest) }
       : stopped;
   }
 
   async leaf(work: LeafWork<number>, last: Finished | undefined): Promise<WorkResult> {
-    return work.kind === "Flow" ? this.#flow(work) : this.#ref(work, last);
+    return work.kind === "Flow" ? this.#flow(work, last) : this.#ref(work, last);
   }
 
   async #ref(work: TaskWork<number>, last: Finished | undefined): Promise<WorkResult> {
     const { workIdInJob: workId, taskId, modelOverride } = work;
     const modelId = modelOf(this.#spec.entry, taskId, modelOverride);
     const availability = { previousTask: last?.taskId, skip: false };
-    return this.task({ workId, taskId, modelId, availability });
+    return this.task({ workId, taskId, modelId, availability, previousResult: last?.output });
   }
 
-  async #flow(leaf: FlowWork<number>): Promise<WorkResult> {
+  async #flow(leaf: FlowWork<number>, last: Finished | undefined): Promise<WorkResult> {
     const flow = flowOf(this.#spec, leaf);
     const { modelId } = flow;
     const { userInput, workingDirectory } = this.#spec;
@@ -196,7 +211,7 @@ class Run {
         work,
         scope,
         usage: this.#usage,
-        params: paramsOf(this.#spec, leaf),
+        params: paramsOf(this.#spec, leaf, last?.output, this.#onMissing(work)),
         userInput,
         workingDirectory,
         latestOfRun: this.#latest,
@@ -212,16 +227,17 @@ class Run {
       const run = { ...start, iteration, scope, userInput, depth: 0 };
       const { outcome, answer } = await this.#runTask(run);
       const { text = "" } = answer;
+      const ended = { ...outcome, output: text };
       return this.#dialogueOf(run) === undefined || text === ""
-        ? outcome
-        : { ...outcome, report: text };
+        ? ended
+        : { ...ended, report: text };
     });
   }
 
   /** An iteration of a work, from its start to its end. */
   async #work(
     { workId, taskId, modelId }: Pick<TaskStart, "workId" | "taskId" | "modelId">,
-    run: (work: WorkRef, scope: Scope) => Promise<FlowEnd>,
+    run: (work: WorkRef, scope: Scope) => Promise<FlowEnd & { readonly output?: string }>,
   ): Promise<WorkResult> {
     if (this.#scope.stopped !== undefined) return { kind: "stopped" };
     const { emit } = this.#ports;
@@ -231,7 +247,7 @@ class Run {
     emit({ type: "work.started", work, modelId });
     const scope = this.#scope.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
-    const { report, ...outcome } = await run(work, scope);
+    const { report, output = report ?? "", ...outcome } = await run(work, scope);
     scope.dispose();
     if (outcome.kind === "crashed") {
       // Statement 16: what else runs is stopped at once.
@@ -241,14 +257,20 @@ class Run {
     emit({ type: "work.ended", work, outcome: reported(outcome), ...reports });
     if (outcome.kind === "crashed" || outcome.kind === "stopped") return { kind: "stopped" };
     this.#finishes += 1;
-    const last = { taskId, order: this.#finishes };
+    const last = { taskId, order: this.#finishes, output };
     if (outcome.kind === "succeeded") return { kind: "succeeded", last };
-    const what = this.#spec.entry.tasks[taskId] === undefined ? "workflow" : "task";
-    const reason = `${what} "${taskId}" failed: ${outcome.reason}`;
+    const isTask = this.#spec.entry.tasks[taskId] !== undefined;
+    const failure = `${isTask ? "task" : "workflow"} "${taskId}" failed: ${outcome.reason}`;
+    const reason = isTask ? failure : withOutput(failure, output);
     return outcome.answer
       ? { kind: "failed", last, reason }
       : { kind: "unanswered", last, reason, inCondition: false };
   }
+
+  readonly #onMissing =
+    (work: WorkRef) =>
+    (name: string): void =>
+      this.#ports.emit({ type: "decision", work, decision: { kind: "variable-missing", name } });
 
   #nextTurnId(): string {
     return `turn-${(this.#turns += 1)}`;
@@ -256,19 +278,20 @@ class Run {
 
   async #runTask(run: TaskRun): ReturnType<typeof runTask> {
     const { entry, workingDirectory, limits, permissionsOf, toolSource } = this.#spec;
-    const { workId, taskId, modelId, borrowed, iteration, scope, userInput } = run;
+    const { workId, taskId, modelId, borrowed, iteration, scope, userInput, previousResult } = run;
     const task = entry.tasks[taskId];
     if (task === undefined) {
       const message = `There is no task "${taskId}" in the entry.`;
       return { outcome: { kind: "crashed", crash: { cause: "internal", message } }, answer: {} };
     }
+    const work = { workId, taskId, iteration };
     const multiple = task.criteria?.runConditionInSameSession === false;
     const startDialogue = this.#dialogueOf(run);
     return runTask(
       {
         entry,
         task,
-        work: { workId, taskId, iteration },
+        work,
         mode:
           borrowed !== undefined
             ? { kind: "borrowed", session: borrowed }
@@ -278,7 +301,11 @@ class Run {
         permissions: permissionsOf(taskId),
         toolSource,
         limits,
-        variables: new Variables(entry, userInput, modelId),
+        variables: new Variables(
+          entry,
+          { userInput, taskModel: modelId, previousResult },
+          this.#onMissing(work),
+        ),
         scope,
         budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
         deadlines: this.#taskDeadlines,
@@ -292,7 +319,7 @@ class Run {
     );
   }
 
-  #dialogueOf(run: TaskRun): (() => Promise<Dialogue>) | undefined {
+  #dialogueOf(run: TaskRun): (() => Promise<Dialogue | Crashed>) | undefined {
     const { dialogues = {}, permissionsOf, workingDirectory } = this.#spec;
     const { workId, taskId, iteration, scope, depth } = run;
     const spec = Object.hasOwn(dialogues, taskId) ? dialogues[taskId] : undefined;

@@ -7,7 +7,6 @@ import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import {
-  ANSWER_CUT,
   judgeCondition,
   judgePreviousTask,
   missingTools,
@@ -16,7 +15,7 @@ import {
   type Verdict,
 } from "./criteria.ts";
 import { stopText, type StopReason } from "./scope.ts";
-import { decide, waitingFor, type TaskContext } from "./task-context.ts";
+import { decide, obstacle, type TaskContext } from "./task-context.ts";
 import { TaskPrompts, type Answer } from "./task-prompts.ts";
 
 export type TaskOutcome =
@@ -70,7 +69,7 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     (stopped.limit === "taskMinutes" || stopped.limit === "modelCalls")
   ) {
     const scope = { kind: "task", taskId: context.work.taskId } as const;
-    const waited = { ...stopped, ...waitingFor(context.ports, context.latest) };
+    const waited = { ...stopped, ...obstacle(context.ports, context.latest) };
     decide(context, { ...waited, kind: "limit-exceeded", scope });
     return { kind: "failed", reason: stopText(waited), answer: false };
   }
@@ -159,9 +158,9 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
   if (first.kind === "failed") return { ...first, answer: false };
   const { criteria } = task;
   if (criteria === undefined) {
-    return first.cut
-      ? { kind: "failed", reason: ANSWER_CUT, answer: false }
-      : { kind: "succeeded" };
+    return first.fault === undefined
+      ? { kind: "succeeded" }
+      : { kind: "failed", reason: first.fault, answer: false };
   }
 
   let check = await checkCriteria(context, prompts, criteria, first, 0);
@@ -204,8 +203,8 @@ type Check =
 
 /** Of the session that got the prompt: what is checked of it later is another's purpose. */
 function promptWentWell({ criteria }: PreparedTask): (judged: Judged) => boolean {
-  return ({ toolCalls, cut }) =>
-    !cut && missingTools(criteria?.toolExecuted ?? [], toolCalls).length === 0;
+  return ({ toolCalls, fault }) =>
+    fault === undefined && missingTools(criteria?.toolExecuted ?? [], toolCalls).length === 0;
 }
 
 /** A crash in here is a failed retry: attempts and retries have separate budgets. */
@@ -228,10 +227,13 @@ async function checkCriteria(
   context: TaskContext,
   prompts: TaskPrompts,
   { toolExecuted, condition }: PreparedCriteria,
-  { toolCalls, cut }: Judged,
+  { toolCalls, fault }: Judged,
   retry: number,
 ): Promise<Check> {
-  if (cut) return { kind: "fails", missing: [], reason: ANSWER_CUT, answer: false };
+  if (fault !== undefined) {
+    const missing = missingTools(toolExecuted ?? [], toolCalls);
+    return { kind: "fails", missing, reason: fault, answer: false };
+  }
   if (toolExecuted !== undefined) {
     const content = JSON.stringify(toolExecuted);
     const missing = missingTools(toolExecuted, toolCalls);

@@ -4,12 +4,15 @@
  */
 import type { LeafWork, LoopWork, Work } from "../entry/model.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
+import { clipWords, endOf } from "../events/cut.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 
-/** The task that finished last along a path, with its place in the order of all finishes. */
+/** The work that finished last along a path, with its place in the order of all finishes. */
 export interface Finished {
   readonly taskId: string;
   readonly order: number;
+  /** The RESULT of a workflow, or the last answer of a task. */
+  readonly output: string;
 }
 
 export type WorkResult =
@@ -88,35 +91,38 @@ async function runLoop(
   work: LoopWork<number>,
   last: Finished | undefined,
 ): Promise<WorkResult> {
-  const { preCondition, body, postCondition, atMost } = work;
+  const { body, postCondition, atMost } = work;
   let latest = last;
+  /** What the condition that was asked last has answered: to go on. */
+  let goOn = "";
   /** The end of the loop, or undefined if the condition asks it to go on. */
-  const ask = async (
-    condition: LoopWork<number>["preCondition"],
-  ): Promise<WorkResult | undefined> => {
+  const ask = async (field: "preCondition" | "postCondition"): Promise<WorkResult | undefined> => {
+    const condition = work[field];
     if (condition === undefined) return undefined;
     const answer = asCondition(await runWork(runner, condition[1], latest));
     if (answer.kind === "stopped" || answer.kind === "unanswered") return answer;
     latest = answer.last;
     const goesOn = (answer.kind === "succeeded") === condition[0];
-    return goesOn ? undefined : { kind: "succeeded", last: latest };
+    if (!goesOn) return { kind: "succeeded", last: latest };
+    goOn = `. ${answerText(field, answer)}`;
+    return undefined;
   };
   for (let iteration = 1; ; iteration += 1) {
-    const before = await ask(preCondition);
+    const before = await ask("preCondition");
     if (before !== undefined) return before;
     if (atMost !== undefined && iteration > atMost)
-      return afterAtMost(runner, work, atMost, latest);
+      return afterAtMost(runner, work, atMost, goOn, latest);
     if (iteration > runner.loopIterations) {
       const loop = loopScope(work);
       runner.loopLimitExceeded(loop);
-      const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})`;
+      const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})${goOn}`;
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
     const result = await runWork(runner, body, latest);
     if (result.kind !== "succeeded") return result;
     latest = result.last;
     if (postCondition === undefined && atMost === undefined) return result;
-    const after = await ask(postCondition);
+    const after = await ask("postCondition");
     if (after !== undefined) return after;
   }
 }
@@ -126,15 +132,46 @@ function afterAtMost(
   runner: WorkRunner,
   work: LoopWork<number>,
   atMost: number,
+  goOn: string,
   last: Finished | undefined,
 ): WorkResult {
   const { preCondition, postCondition, atMostReached = "fail" } = work;
   if (preCondition === undefined && postCondition === undefined) return { kind: "succeeded", last };
-  const reason = `${scopeName(loopScope(work))} would need more than ${atMost} iterations (atMost)`;
+  const reason = `${scopeName(loopScope(work))} would need more than ${atMost} iteration${atMost === 1 ? "" : "s"} (atMost)${goOn}`;
   runner.note(reason);
   return atMostReached === "succeed"
     ? { kind: "succeeded", last }
     : { kind: "failed", last, reason };
+}
+
+/** Says what a condition answered, for a loop that it doesn't let end. */
+function answerText(
+  field: "preCondition" | "postCondition",
+  answer: Extract<WorkResult, { kind: "succeeded" | "failed" }>,
+): string {
+  const { last } = answer;
+  const text =
+    answer.kind === "failed"
+      ? `Its ${field} still fails: ${clipWords(answer.reason, REASON_CHARACTERS)}`
+      : `Its ${field} still succeeds: ${JSON.stringify(last?.taskId ?? "")}`;
+  return withOutput(text, last?.output ?? "");
+}
+
+const REASON_CHARACTERS = 500;
+const OUTPUT_CHARACTERS = 300;
+const OUTPUT_LINES = 3;
+
+/** A reason with the last lines of an output, unless it contains them: what failed is mostly said there. */
+export function withOutput(reason: string, output: string): string {
+  const lines = endOf(output.trimEnd(), OUTPUT_CHARACTERS)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .slice(-OUTPUT_LINES);
+  const end = lines.join("\n");
+  if (end === "" || lines.every((line) => reason.includes(line))) return reason;
+  const sentence = /[.!?]["')]?$/.test(reason) ? reason : `${reason}.`;
+  return `${sentence} The end of its output: ${end}`;
 }
 
 function loopScope({ body }: LoopWork<number>): LoopScope {

@@ -3,8 +3,8 @@
  * the remedy of the crash allow. Every front-end sends through it, so limits and budgets hold for each turn
  * of a model. It knows sessions and turns, but not tasks.
  */
-import { crashRemedy, type Crash, type Overload, type Remedy } from "../events/crash.ts";
-import type { MadeDecision, Purpose } from "../events/decision.ts";
+import { crashRemedy, withAdvice, type Crash, type Remedy } from "../events/crash.ts";
+import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
 import { exceeded, DenialStreak, minutes } from "./limits.ts";
 import type { AnswerFormat, Session, StepActivity, TurnOutcome } from "./ports.ts";
@@ -18,6 +18,8 @@ export const SESSION_CRASH_PREFIX =
 /** After a 429 or 5xx the runtime itself has sent up to six requests. */
 const OVERLOADED_RETRIES = 2;
 const FIRST_WAIT_MS = 2_000;
+/** All sessions of a runtime that was ended are opened again, somewhere in this time. */
+const SPREAD_MS = 10_000;
 const LONGEST_WAIT_MS = 120_000;
 
 export interface Prompt {
@@ -61,9 +63,11 @@ const stopped = { kind: "canceled", toolCalls: [] } as const satisfies TurnOutco
 export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
   const { scope, ports } = sender;
   const { purpose, lent = false } = prompt;
-  const { count, nextModel } = prompt.attempts;
+  const { nextModel } = prompt.attempts;
+  let { count } = prompt.attempts;
   let modelId = nextModel();
   let overloaded = 0;
+  let waits = 0;
   for (let attempt = 1; ; attempt += 1) {
     sender.onAttempt?.(attempt, count);
     const outcome = await sendOnce(sender, prompt, modelId, attempt);
@@ -82,8 +86,10 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
       });
     }
     const remedy = crashRemedy(crash, { lent });
-    if (remedy.kind === "retry-later") overloaded += 1;
+    sender.onError?.(withAdvice(crash.message, remedy.advice));
     const isAnswer = prompt.isAnswer?.(crash) === true;
+    if (remedy.kind === "retry-later") overloaded += 1;
+    if (remedy.kind === "retry-uncounted" && !isAnswer) count += 1;
     const further = isAnswer ? 0 : furtherAttempts(remedy, overloaded);
     const attempts = Math.min(count, attempt + further);
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
@@ -94,9 +100,10 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
       decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, ...advice });
       return { ...outcome, crash: { ...crash, attempts: attempt } };
     }
-    if (remedy.kind === "retry-later") await waitBeforeRetry(sender, remedy.overload, overloaded);
+    const wait = waitFor(crash, remedy, outcome.opening === true);
+    if (wait !== undefined) await waitBeforeRetry(sender, wait, (waits += 1));
     if (scope.stopped !== undefined) return stopped;
-    modelId = nextModel();
+    if (remedy.kind !== "retry-uncounted") modelId = nextModel();
     const awaited = ports.awaited?.();
     decide(sender, {
       kind: "further-attempt",
@@ -121,36 +128,63 @@ function furtherAttempts({ kind }: Remedy, overloaded: number): number {
     case "retry-later":
       return OVERLOADED_RETRIES + 1 - overloaded;
     case "retry":
+    case "retry-uncounted":
       return Infinity;
   }
 }
 
+interface Wait {
+  readonly cause: WaitingCause;
+  readonly status?: number;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** The runtime repeats a request of a turn by itself, with waits, but not what it asks when a session opens. */
+function waitFor(crash: Crash, remedy: Remedy, opening: boolean): Wait | undefined {
+  if (remedy.kind === "retry-later") return remedy.overload;
+  if (remedy.kind === "retry-uncounted") return { cause: "runtime-ended" };
+  return opening && crash.cause === "unreachable" ? { cause: "unreachable" } : undefined;
+}
+
 async function waitBeforeRetry(
   sender: Sender,
-  { cause, status, retryAfterMs }: Overload,
+  { cause, status, retryAfterMs }: Wait,
   times: number,
 ): Promise<void> {
   const { ports, scope } = sender;
-  const backoff = FIRST_WAIT_MS * 2 ** (times - 1) * (1 + ports.random());
+  const random = ports.random();
+  const backoff =
+    2 ** (times - 1) *
+    (cause === "runtime-ended" ? SPREAD_MS * random : FIRST_WAIT_MS * (1 + random));
   const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
   if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
-  decide(sender, { kind: "waiting", milliseconds, cause, status });
+  decide(sender, {
+    kind: "waiting",
+    milliseconds,
+    cause,
+    ...(status === undefined ? {} : { status }),
+  });
   await ports.clock.sleep(milliseconds, scope.signal);
 }
+
+type Attempted = TurnOutcome & {
+  /** The session could not be opened. */
+  readonly opening?: true;
+};
 
 async function sendOnce(
   sender: Sender,
   prompt: Prompt,
   modelId: string,
   attempt: number,
-): Promise<TurnOutcome> {
+): Promise<Attempted> {
   if (sender.scope.stopped !== undefined) return stopped;
   // Of its own, so that a turn can be ended without all else.
   const scope = sender.scope.child();
   try {
     const acquired = await prompt.sessions.acquire(modelId, attempt, scope.signal);
     if (acquired.kind === "canceled") return acquired;
-    if (acquired.kind === "crashed") return { ...acquired, toolCalls: [] };
+    if (acquired.kind === "crashed") return { ...acquired, toolCalls: [], opening: true };
     sender.budgets.calls.beforeCall();
     const outcome = await sender.ports.gate.run(
       () => enterTurn(sender, prompt, { scope, session: acquired.session, attempt }),

@@ -17,6 +17,8 @@ export interface Sender {
   readonly nextTurnId: () => string;
   /** Called when an attempt begins. */
   readonly onAttempt?: (attempt: number, attempts: number) => void;
+  /** Called with an error of a turn, with advice, and with undefined when a model has answered. */
+  readonly onError?: (error: string | undefined) => void;
 }
 
 type WithoutWork<Event> = Omit<Event, "work">;

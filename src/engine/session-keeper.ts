@@ -6,11 +6,10 @@
  * that was started is ended exactly once (a borrowed one is neither started nor ended here).
  */
 import type { SessionRole } from "../events/decision.ts";
-import { closeSession, openSession } from "./open-session.ts";
-import type { Session, SessionRequest } from "./ports.ts";
-import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
+import { closeSession, offeredTools, openSession } from "./open-session.ts";
+import type { Session } from "./ports.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
-import { decide, type TaskContext } from "./task-context.ts";
+import type { TaskContext } from "./task-context.ts";
 import type { TaskDialogue } from "./task-dialogue.ts";
 
 interface Request {
@@ -44,16 +43,19 @@ export class SessionKeeper {
   }
 
   async #acquire(request: Request): Promise<Acquired> {
-    const { mode, workingDirectory, permissions } = this.#context;
+    const { mode, workingDirectory, permissions, toolSource } = this.#context;
     if (mode.kind === "borrowed") return { kind: "ready", session: mode.session };
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
 
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
+    const tooling = { toolSource, permissions, reported: this.#failed };
+    // Sessions of a dialogue are not given the tools of the entry: the dialogue calls them.
     const own =
       this.#dialogue === undefined || role === "driving"
-        ? await this.#tools(request.signal)
+        ? await offeredTools(this.#context, tooling, request.signal)
         : await this.#dialogue.session();
     if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
+    if ("crash" in own) return own;
     const acquired = await openSession(this.#context, {
       ...request,
       role,
@@ -63,23 +65,6 @@ export class SessionKeeper {
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
     return acquired;
-  }
-
-  /** Sessions of a dialogue are not given the tools of the entry: the dialogue calls them. */
-  async #tools(signal: AbortSignal): Promise<Pick<SessionRequest, "tools" | "readable">> {
-    const { toolSource, permissions, scope, ports } = this.#context;
-    if (toolSource === undefined) return {};
-    const offering = toolSource.offer(permissions, signal);
-    const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
-    if (offer === undefined) return {};
-    for (const { server, reason } of offer.failures) {
-      const failure = `${server}: ${reason}`;
-      if (this.#failed.has(failure)) continue;
-      this.#failed.add(failure);
-      decide(this.#context, { kind: "tool-server-failed", server, reason });
-    }
-    const { tools, readable } = offer;
-    return { tools, ...(readable === undefined ? {} : { readable }) };
   }
 
   /** The purpose is served: with multiple models its session is no longer needed. */

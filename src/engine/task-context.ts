@@ -2,7 +2,7 @@ import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts
 import type { MadeDecision } from "../events/decision.ts";
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { Dialogue } from "./dialogue.ts";
+import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session, ToolSource } from "./ports.ts";
 import type { Deadlines, Scope } from "./scope.ts";
@@ -42,22 +42,25 @@ export interface TaskContext {
   /** The attempt that began last in the run, whichever task's it is. */
   readonly latestOfRun: LatestAttempt;
   /** Of a task whose prompt takes several turns. Called at most once. */
-  readonly startDialogue?: () => Promise<Dialogue>;
+  readonly startDialogue?: () => Promise<Dialogue | Crashed>;
   readonly ports: EnginePorts;
 }
 
 export interface LatestAttempt {
   attempt: number;
   attempts: number;
+  /** The error that no answer of a model has followed, with advice. */
+  lastError?: string | undefined;
 }
 
-/** The server that is waited for now, and in which attempt. */
-export function waitingFor(
+/** What stood in the way: the server that is waited for now, and in which attempt, or the last error. */
+export function obstacle(
   { awaited }: EnginePorts,
-  { attempt, attempts }: LatestAttempt,
-): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts"> {
+  { attempt, attempts, lastError }: LatestAttempt,
+): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts" | "lastError"> {
   const server = awaited?.();
-  return server === undefined ? {} : { waitingFor: server, attempt, attempts };
+  if (server !== undefined) return { waitingFor: server, attempt, attempts };
+  return lastError === undefined ? {} : { lastError };
 }
 
 export function decide(context: TaskContext, decision: MadeDecision): void {

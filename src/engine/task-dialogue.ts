@@ -2,11 +2,11 @@
  * The dialogue of one run of a task, as its sessions need it: started when the first of them is opened, and known to
  * each that replaces another. It sends nothing itself.
  */
-import type { Dialogue, RoundEnd, SendTurn, TurnSent } from "./dialogue.ts";
+import type { Crashed, Dialogue, RoundEnd, SendTurn, TurnSent } from "./dialogue.ts";
 import type { AnswerFormat, PastMessage, SessionRequest } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { TaskContext } from "./task-context.ts";
-import { cut, cutStart } from "../events/cut.ts";
+import { bothEnds } from "../events/cut.ts";
 
 /** Of the conversation that a session is given; about 100,000 tokens. */
 const HISTORY_CHARACTERS = 400_000;
@@ -16,20 +16,21 @@ export type SendFormatted = (text: string, format: AnswerFormat | undefined) => 
 
 export class TaskDialogue {
   readonly #context: TaskContext;
-  readonly #start: () => Promise<Dialogue>;
-  #dialogue: Promise<Dialogue> | undefined;
+  readonly #start: () => Promise<Dialogue | Crashed>;
+  #dialogue: Promise<Dialogue | Crashed> | undefined;
   #conversation: PastMessage[] = [];
   #introduced = false;
 
-  constructor(context: TaskContext, start: () => Promise<Dialogue>) {
+  constructor(context: TaskContext, start: () => Promise<Dialogue | Crashed>) {
     this.#context = context;
     this.#start = start;
   }
 
   /** Of a session that is opened now. Empty if the scope has stopped meanwhile. */
-  async session(): Promise<Partial<SessionRequest>> {
+  async session(): Promise<Partial<SessionRequest> | Crashed> {
     const dialogue = await this.#started();
     if (dialogue === undefined) return {};
+    if ("crash" in dialogue) return dialogue;
     const history = historyOf(this.#conversation);
     const answersFormatted = dialogue.answerFormat !== undefined;
     return { ...dialogue.session, answersFormatted, ...(history.length === 0 ? {} : { history }) };
@@ -40,6 +41,7 @@ export class TaskDialogue {
     const { mode, scope, ports } = this.#context;
     const dialogue = await this.#started();
     if (dialogue === undefined) return undefined;
+    if ("crash" in dialogue) return { kind: "exhausted", crash: dialogue.crash };
     // Each round of a task with multiple models has a session of its own, which knows nothing of others.
     if (mode.kind === "multiple") this.#conversation = [];
     const introduction =
@@ -63,13 +65,13 @@ export class TaskDialogue {
     if (this.#dialogue === undefined) return;
     // One that is still starting is closed then.
     const closed = this.#dialogue.then(
-      (dialogue) => dialogue.close(),
+      (dialogue) => ("crash" in dialogue ? undefined : dialogue.close()),
       () => undefined,
     );
     await unlessStopped(scope, ports.clock, STOP_GRACE_MS, closed);
   }
 
-  #started(): Promise<Dialogue | undefined> {
+  #started(): Promise<Dialogue | Crashed | undefined> {
     const { scope, ports } = this.#context;
     this.#dialogue ??= this.#start();
     return unlessStopped(scope, ports.clock, STOP_GRACE_MS, this.#dialogue);
@@ -86,7 +88,7 @@ function historyOf(
   most = HISTORY_CHARACTERS,
 ): readonly PastMessage[] {
   const longest = Math.floor(most / 8);
-  const messages = conversation.map(({ role, text }) => ({ role, text: bounded(text, longest) }));
+  const messages = conversation.map(({ role, text }) => ({ role, text: bothEnds(text, longest) }));
   let rest = most - size(messages.slice(0, 2));
   let kept = messages.length;
   // Pairs of a prompt and its answer.
@@ -99,11 +101,4 @@ function historyOf(
 
 function size(messages: readonly PastMessage[]): number {
   return messages.reduce((sum, { text }) => sum + text.length, 0);
-}
-
-function bounded(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const half = Math.floor(most / 2);
-  const left = text.length - 2 * half;
-  return `${cut(text, half)}\n(${left} characters are left out.)\n${cutStart(text, half)}`;
 }

@@ -6,7 +6,7 @@ import type { ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { Purpose } from "../events/decision.ts";
 import { MANAGED_ATTEMPTS, roundRobin, sameModel, type Attempts } from "./attempts.ts";
-import type { Judged } from "./criteria.ts";
+import { ANSWER_CUT, type Judged } from "./criteria.ts";
 import type { TurnSent } from "./dialogue.ts";
 import type { ToolCall, TurnOutcome } from "./ports.ts";
 import { sendPrompt, type Prompt } from "./send-prompt.ts";
@@ -68,6 +68,9 @@ export class TaskPrompts {
       onAttempt: (attempt, attempts) => {
         for (const one of [latest, latestOfRun]) Object.assign(one, { attempt, attempts });
       },
+      onError: (lastError) => {
+        for (const one of [latest, latestOfRun]) one.lastError = lastError;
+      },
     };
   }
 
@@ -105,7 +108,7 @@ export class TaskPrompts {
     switch (end.kind) {
       case "completed":
         this.#text = end.text;
-        return this.#served({ toolCalls: end.toolCalls, cut: false }, wentWell);
+        return this.#served({ toolCalls: end.toolCalls, fault: end.fault }, wentWell);
       case "failed":
         this.#text = end.text;
         await this.#keeper.purposeServed(false);
@@ -154,7 +157,8 @@ export class TaskPrompts {
   async #judged(outcome: TurnOutcome, wentWell: Round["wentWell"]): Promise<Sent> {
     const sent = asSent(outcome);
     if (sent.kind !== "completed") return sent;
-    return this.#served({ toolCalls: sent.toolCalls, cut: sent.cut }, wentWell);
+    const fault = sent.cut ? ANSWER_CUT : undefined;
+    return this.#served({ toolCalls: sent.toolCalls, fault }, wentWell);
   }
 
   async #served(judged: Judged, wentWell: Round["wentWell"]): Promise<Sent> {

@@ -1,5 +1,6 @@
 /** What happens in a turn, on its way to the reporters: the one place that counts it against the budgets. */
-import type { SessionActivity, ToolEnded } from "../events/session-activity.ts";
+import { crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
+import type { ModelFailed, SessionActivity, ToolEnded } from "../events/session-activity.ts";
 import type { DenialStreak } from "./limits.ts";
 import type { Sender } from "./sender.ts";
 
@@ -31,9 +32,11 @@ export class TurnWatch {
         budgets.calls.spend();
         budgets.usage.spend(activity);
         ports.rateLimit.lifted();
+        this.#sender.onError?.(undefined);
         break;
       case "model.failed":
         if (activity.statusCode === 429) ports.rateLimit.met();
+        this.#sender.onError?.(failureText(activity));
         budgets.calls.fail(activity.statusCode);
         break;
       case "tool.started":
@@ -69,4 +72,12 @@ export class TurnWatch {
       ...(cutOff ? { stopped: true } : {}),
     };
   }
+}
+
+function failureText({ statusCode, message }: ModelFailed): string {
+  const what =
+    statusCode === undefined ? "a model call failed" : `the model server answered ${statusCode}`;
+  const refusal = statusCode === undefined ? undefined : refusalOf(statusCode);
+  const advice = refusal === undefined ? undefined : crashRemedy(refusal).advice;
+  return withAdvice(message === undefined ? what : `${what}: "${message}"`, advice);
 }

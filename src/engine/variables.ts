@@ -1,16 +1,34 @@
 /** The runtime variables of one run of one task ("Tools and Runtime Variables"). */
 import { expandPromptDynamic } from "../entry/prompt.ts";
+import { variablesIn } from "../entry/prompt-expander.ts";
 import type { Entry, ExpandedPrompt } from "../entry/model.ts";
 import type { ToolCall } from "./ports.ts";
+
+/** What is known when the run of the task begins. */
+export interface KnownValues {
+  readonly userInput: string;
+  readonly taskModel: string;
+  /** What the work before reported. Empty is as good as absent. */
+  readonly previousResult?: string | undefined;
+}
 
 export class Variables {
   readonly #entry: Entry;
   readonly #values = new Map<string, string>();
+  readonly #onMissing: (name: string) => void;
+  readonly #missing = new Set<string>();
 
-  constructor(entry: Entry, userInput: string, taskModel: string) {
+  /** `onMissing`: called once for each variable that was expanded without a value. */
+  constructor(
+    entry: Entry,
+    { userInput, taskModel, previousResult = "" }: KnownValues,
+    onMissing: (name: string) => void = () => {},
+  ) {
     this.#entry = entry;
+    this.#onMissing = onMissing;
     this.#values.set("user-input", userInput);
     this.#values.set("task-model", taskModel);
+    if (previousResult.trim() !== "") this.#values.set("previous-result", previousResult);
   }
 
   /** Takes over what the job tools reported, in the order in which they were called. */
@@ -38,6 +56,11 @@ export class Variables {
 
   /** The text to send, from the values of this moment. */
   expand(prompt: ExpandedPrompt): string {
+    for (const name of variablesIn(prompt)) {
+      if (this.#values.has(name) || this.#missing.has(name)) continue;
+      this.#missing.add(name);
+      this.#onMissing(name);
+    }
     return expandPromptDynamic(this.#entry, prompt, Object.fromEntries(this.#values))[0];
   }
 }

@@ -9,6 +9,8 @@ export interface MermaidOptions {
   readonly statusOf?: (workId: number) => NodeStatus | undefined;
   /** A second line for a task, such as `2 attempts, 31 s`. */
   readonly detailOf?: (workId: number) => string | undefined;
+  /** A Par of more tasks is drawn from top to bottom. Default: 6, what fits the width of a page. */
+  readonly sideBySide?: number;
 }
 
 /** Each with its own text color, so that they can be read on a light and on a dark page. */
@@ -22,9 +24,6 @@ export const nodeStyles: Readonly<Record<NodeStatus, string>> = {
   answered: "fill:#ddf4ff,stroke:#0969da,color:#24292f",
   canceled: "fill:#6e7781,stroke:#424a53,color:#ffffff",
 };
-
-/** More than that many tasks beside one another don't fit the width of a page: they are put below one another. */
-const SIDE_BY_SIDE = 6;
 
 /** A node or an arrow as it is drawn: the nodes that only mark where a construct begins or ends are left out. */
 interface Drawing {
@@ -50,6 +49,7 @@ const shapes = {
   terminal: ["([", "])"],
   bar: ["[[", "]]"],
   decision: ["{", "}"],
+  condition: ["{{", "}}"],
   input: ["[/", "/]"],
   task: ["[", "]"],
 } as const;
@@ -65,7 +65,8 @@ export function mermaidNode(name: string, shape: NodeShape, text: string): strin
 /** The graph as the text of a Mermaid flowchart, with a final line break. */
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
   const { nodes, arrows } = drawing(graph);
-  const isWide = graph.nodes.some((node) => (node.arrows?.length ?? 0) > SIDE_BY_SIDE);
+  const { sideBySide = 6 } = options;
+  const isWide = graph.nodes.some((node) => (node.arrows?.length ?? 0) > sideBySide);
   const lines = [`flowchart ${isWide ? "LR" : "TD"}`];
   const used = new Map<NodeStatus, string[]>();
   for (const { name, shape, label, workId } of nodes) {
@@ -130,7 +131,10 @@ function isDrawn({ hint }: ChartNode): boolean {
 }
 
 function drawnNode({ hint, label = "" }: ChartNode, name: string): DrawnNode {
-  if (typeof hint !== "string") return { name, shape: "task", label, workId: hint[1] };
+  if (typeof hint !== "string") {
+    const shape = hint[0] === "CondNode" ? "condition" : "task";
+    return { name, shape, label, workId: hint[1] };
+  }
   return { name, shape: hint === "CondEnd" ? "decision" : "bar", label };
 }
 

@@ -3,6 +3,16 @@
  * Source of the rules: `docs/entry-format.md`.
  */
 
+import type { Permissions } from "./permission-rules.ts";
+
+export { permissionPresets, sandboxModes } from "./permission-rules.ts";
+export type {
+  PermissionPreset,
+  PermissionRules,
+  Permissions,
+  SandboxMode,
+} from "./permission-rules.ts";
+
 /** Lines of a prompt, joined with LF. A plain string counts as one item. */
 export type Prompt = string | readonly string[];
 
@@ -36,36 +46,6 @@ export interface Criteria {
   readonly runConditionInSameSession?: boolean;
   readonly failureAction: FailureAction;
 }
-
-/** Where permissions start from: see `docs/permissions.md`. */
-export type PermissionPreset = "read-only" | "workspace" | "all";
-/** All of them, from the strictest on. */
-export const permissionPresets: readonly PermissionPreset[] = ["read-only", "workspace", "all"];
-
-/** Fields add to the preset (default `read-only`); a pattern that starts with `!` denies, and deny wins. */
-export interface PermissionRules {
-  readonly preset?: PermissionPreset;
-  readonly read?: readonly string[];
-  readonly write?: readonly string[];
-  readonly shell?: true | readonly string[];
-  readonly url?: readonly string[];
-  /** Hosts that commands may reach: names, `*.example.com`, `localhost`. Those of `url` are among them. */
-  readonly hosts?: readonly string[];
-  readonly tools?: readonly string[];
-  /** Whether the system enforces all this. Default: `auto`. */
-  readonly sandbox?: SandboxMode;
-}
-
-/**
- * `auto`: wherever this machine has a sandbox; where it has none, only tasks that start no programs run. `required`: every
- * task needs one. `off`: none is used.
- */
-export type SandboxMode = "auto" | "required" | "off";
-/** All of them, from the weakest on. */
-export const sandboxModes: readonly SandboxMode[] = ["off", "auto", "required"];
-
-/** What an agent may do: a preset, or rules that add to one. */
-export type Permissions = PermissionPreset | PermissionRules;
 
 /** Bounds of a run; all optional, all positive. Minutes and cost may be fractions. Defaults: `defaultLimits`. */
 export interface Limits {
@@ -184,6 +164,10 @@ export interface ToolBuild {
 export type McpServer = {
   /** The only tools of it that are offered. Default: all. */
   readonly tools?: readonly string[];
+  /** Whether a task that may use it fails if it can't be used. Default: true. */
+  readonly required?: boolean;
+  /** How long a start may take. Default: `defaultStartSeconds`. */
+  readonly startSeconds?: number;
 } & (
   | {
       readonly command: string;
@@ -199,6 +183,9 @@ export type McpServer = {
       readonly headers?: Readonly<Record<string, string>>;
     }
 );
+
+/** `npx -y` with an empty cache takes half of it. */
+export const defaultStartSeconds = 60;
 
 /** A source of knowledge. */
 export interface RelicDeclaration {
@@ -297,7 +284,8 @@ export interface GridCell {
 
 export interface GridRow {
   readonly keyword: string;
-  readonly jobs: readonly (GridCell | null)[];
+  /** null or undefined: an empty cell. A prepared entry has null. */
+  readonly jobs: readonly (GridCell | null | undefined)[];
 }
 
 export interface DrivingSessionRetry {
@@ -346,6 +334,9 @@ export interface PreparedEntry extends Entry<number> {
   readonly jobs: Readonly<Record<string, PreparedJob>>;
 }
 
+/** What an entry, or the front matter of a workflow, declares for agents to call. */
+export type DeclaredTools = Pick<Entry<number>, "tools" | "mcpServers">;
+
 /** Exactly one string: the result of `expandPromptStatic`. */
 export type ExpandedPrompt = readonly [string];
 
@@ -379,6 +370,7 @@ export const runtimeVariables = [
   "$reported-document",
   "$reported-true-reason",
   "$reported-false-reason",
+  "$previous-result",
 ] as const;
 
 export const defaultLimits = {

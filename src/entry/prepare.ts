@@ -17,7 +17,7 @@ import type {
 } from "./model.ts";
 import { isList, isRecord, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
-import { type Place, type Problem, toDiagnostics } from "../document/problem.ts";
+import { type Path, type Place, type Problem, toDiagnostics } from "../document/problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
 import { entryWarnings, type WarningChecks } from "./warnings.ts";
@@ -60,10 +60,15 @@ export function validateEntry(entry: unknown, codePath: string): PreparedEntry {
 
 /** The same, but with the problems as a value. */
 export function prepareEntry(value: unknown, options: PrepareOptions = {}): PrepareResult {
-  const copy = plainCopy(value);
+  const copy = plainCopy(value, (list) => !isRowOfGrid(list));
   if (copy.kind === "copied") return preparePlain(copy.value, options);
   const { path, reason } = copy;
   return rejected([{ path, codePath: entryCheck.codePath(path), reason }], options);
+}
+
+/** Its cells are places: an absent one is an empty cell. */
+function isRowOfGrid([field, , row, ...deeper]: Path): boolean {
+  return field === "grid" && row === "jobs" && deeper.length === 0;
 }
 
 /** The same for plain data of the caller's own making, such as a document: it may be changed. */
@@ -72,11 +77,12 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
   if (entryCheck.accepts(data)) {
     const problems = checkEntry(data, names, []);
     if (problems.length > 0) return rejected(problems, options);
-    const warnings = diagnosticsOf(entryWarnings(data, options.checks ?? {}), options);
-    return { kind: "prepared", entry: build(data), warnings, leaves: flowLeaves(data) };
+    const entry = build(data);
+    const warnings = diagnosticsOf(entryWarnings(data, entry, options.checks ?? {}), options);
+    return { kind: "prepared", entry, warnings, leaves: flowLeaves(data) };
   }
   const { problems: found, complete } = entryCheck.inspect(data);
-  const schemaProblems = found.map((problem) => withModelHint(problem, data, names));
+  const schemaProblems = found.map((problem) => withForm(problem, data, names));
   // If there are unreported faults, the rest would be inconsistent.
   if (!complete) return rejected(schemaProblems, options);
   const sound = salvage<Entry>(data, schemaProblems);
@@ -97,19 +103,40 @@ function diagnosticsOf(problems: readonly Problem[], options: PrepareOptions): D
   });
 }
 
-/** A model is often written as its name alone. */
-function withModelHint(problem: Problem, data: unknown, names: EntryNames): Problem {
-  const { path, hint } = problem;
-  const last = path.at(-1);
-  if (hint !== undefined || (last !== "model" && last !== "modelOverride")) return problem;
+/** Models, tasks and conditions are often written in a shorter form: the hint is the one that is meant. */
+function withForm(problem: Problem, data: unknown, names: EntryNames): Problem {
+  const { path } = problem;
   const value = path.reduce<unknown>(
     (at, key) => (isRecord(at) || isList(at) ? Reflect.get(at, key) : undefined),
     data,
   );
+  const form = meantForm(path, value, names);
+  return form === undefined ? problem : { ...problem, hint: form };
+}
+
+function meantForm(path: Path, value: unknown, names: EntryNames): string | undefined {
+  const last = path.at(-1);
   // Where a name would need quotes, it is none.
-  if (!isText(value) || !/^[\w./-]{1,64}$/.test(value)) return problem;
-  const kind = names.models.has(value) ? "category" : "id";
-  return { ...problem, hint: `write { ${kind}: ${value} }` };
+  const name = isText(value) && /^[\w./-]{1,64}$/.test(value) ? value : undefined;
+  if (last === "model" || last === "modelOverride") {
+    if (name === undefined) return undefined;
+    return `write { ${names.models.has(name) ? "category" : "id"}: ${name} }`;
+  }
+  if (path[0] !== "jobs") return undefined;
+  const leaf = name && (name.endsWith(".wf.md") ? `Flow, file: ${name}` : `Ref, taskId: ${name}`);
+  const work = leaf === undefined ? "…" : `{ kind: ${leaf} }`;
+  if (path.length === 2) return leaf && `write { work: ${work} }`;
+  if (last === "preCondition")
+    return `write [true, ${work}] to run the body if the work succeeds, or [false, ${work}] to run it if the work fails`;
+  if (last === "postCondition")
+    return `write [false, ${work}] to repeat until the work succeeds, or [true, ${work}] to repeat while it succeeds`;
+  if (last === "works") return leaf && `write [${work}]`;
+  const isWork = isText(last)
+    ? ["work", "body", "condition", "trueWork", "falseWork"].includes(last)
+    : path.at(-2) === "works" || last === 1;
+  if (!isWork) return undefined;
+  if (isList(value)) return "write { kind: Seq, works: […] }";
+  return leaf && `write ${work}`;
 }
 
 /** Only for an entry without problems. */

@@ -211,6 +211,11 @@ export class PromptExpander {
   }
 }
 
+/** The names, without `$`, of the variables that a prompt uses. */
+export function variablesIn(prompt: Prompt): string[] {
+  return [...promptText(prompt).matchAll(variablePattern)].flatMap(([, name]) => name ?? []);
+}
+
 export function promptText(prompt: Prompt): string {
   return typeof prompt === "string" ? prompt : prompt.join("\n");
 }

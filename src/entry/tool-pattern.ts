@@ -2,7 +2,7 @@
 
 /**
  * Whether a pattern, without its `!`, covers a tool: the name of one, `*` for every tool, `server/*` for every tool of
- * an MCP server (and `delegate/*` for every task). `./name` is a tool of the entry, never one of the runtime.
+ * an MCP server. `delegate/TASK` stands for a task that may be delegated to: only a denial of `*` covers it. `./name` is a tool of the entry, never one of the runtime.
  */
 export function toolPatternMatches(pattern: string, name: string): boolean {
   if (pattern === "*") return true;

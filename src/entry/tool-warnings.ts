@@ -5,6 +5,7 @@ import { warning } from "./findings.ts";
 import {
   availableTools,
   defaultLimits,
+  type DeclaredTools,
   type Entry,
   type McpServer,
   type Permissions,
@@ -12,11 +13,14 @@ import {
   type ToolDeclaration,
 } from "./model.ts";
 import { protocolTools, runtimeTools } from "./reserved-names.ts";
+import { flowLeaves } from "./work-paths.ts";
 
 /** What permissions say about the tools of an entry. */
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
   readonly allowsServer: (name: string) => boolean;
+  /** Whether a session has this tool of the runtime. */
+  readonly offers: (name: string) => boolean;
 }
 
 export interface ToolWarningChecks {
@@ -35,7 +39,10 @@ export function toolWarnings(entry: Entry, checks: ToolWarningChecks): Problem[]
   return [
     ...(toolPermissions === undefined
       ? []
-      : [...patternWarnings(entry, otherTools), ...callWarnings(entry, toolPermissions)]),
+      : [
+          ...patternWarnings(entry, otherTools, toolPermissions),
+          ...callWarnings(entry, toolPermissions),
+        ]),
     ...knowledgeWarnings(entry),
     ...iterationWarnings(entry),
     ...repeatedNames(entry),
@@ -69,6 +76,8 @@ function callWarnings(entry: Entry, of: (permissions: Permissions) => ToolPermis
   const isCallable = ({ allowsTool, allowsServer }: ToolPermissions): boolean =>
     tools.some((name) => allowsTool(name)) || servers.some((name) => allowsServer(name));
 
+  // The agents of a workflow may call them: its file says so.
+  const isElsewhere = flowLeaves(entry).length > 0;
   const unreachable = [
     ...tools
       .filter((name) => !all.some((rules) => rules.allowsTool(name)))
@@ -109,28 +118,33 @@ function callWarnings(entry: Entry, of: (permissions: Permissions) => ToolPermis
       return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
     }),
   );
-  return [...unreachable, ...idle, ...never];
+  return [...(isElsewhere ? [] : unreachable), ...idle, ...never];
 }
 
-function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[] {
+/** Why a pattern of tools, as in `permissions.tools`, names nothing; undefined if it names something. */
+export type ToolPatternCheck = (
+  pattern: string,
+) => readonly [reason: string, hint?: string | undefined] | undefined;
+
+export function toolPatternCheck(
+  { tools = {}, mcpServers = {}, tasks = {} }: DeclaredTools & Partial<Pick<Entry, "tasks">>,
+  otherTools: readonly string[] = [],
+): ToolPatternCheck {
   const plain = new Set<string>([
-    ...Object.keys(entry.tools ?? {}),
+    ...Object.keys(tools),
     ...runtimeTools,
     ...availableTools,
     ...protocolTools,
     ...otherTools,
   ]);
-  const servers = new Map(Object.entries(entry.mcpServers ?? {}));
+  const servers = new Map(Object.entries(mcpServers));
   let suggestions = mostSuggestions;
   const similar = (name: string, names: Iterable<string>): string | undefined => {
     suggestions -= 1;
     const best = suggestions < 0 ? undefined : suggest(name, names);
     return best === undefined ? undefined : didYouMean(best);
   };
-  /** Why a pattern names nothing; undefined if it names something. */
-  const check = (
-    pattern: string,
-  ): readonly [reason: string, hint?: string | undefined] | undefined => {
+  return (pattern) => {
     const name = pattern.replace(/^!/, "").replace(/^\.\//, "");
     const slash = name.indexOf("/");
     if (name === "*" || plain.has(name)) return undefined;
@@ -141,30 +155,89 @@ function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[]
     }
     const [server, tool] = [name.slice(0, slash), name.slice(slash + 1)];
     if (server === "delegate") {
-      if (tool === "*" || Object.hasOwn(entry.tasks, tool)) return undefined;
-      return [`There is no task ${JSON.stringify(tool)}.`, similar(tool, Object.keys(entry.tasks))];
+      if (tool === "*" || Object.hasOwn(tasks, tool)) return undefined;
+      return [`There is no task ${JSON.stringify(tool)}.`, similar(tool, Object.keys(tasks))];
     }
     const declaration = servers.get(server);
     if (declaration === undefined) {
       return [`There is no MCP server ${JSON.stringify(server)}.`, similar(server, servers.keys())];
     }
-    const { tools } = declaration;
-    if (tool === "*" || tools === undefined || tools.includes(tool)) return undefined;
+    const offered = declaration.tools;
+    if (tool === "*" || offered === undefined || offered.includes(tool)) return undefined;
     const reason = `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
-    return [reason, similar(tool, tools)];
+    return [reason, similar(tool, offered)];
   };
+}
+
+function patternWarnings(
+  entry: Entry,
+  otherTools: readonly string[],
+  of: (permissions: Permissions) => ToolPermissions,
+): Problem[] {
+  const check = toolPatternCheck(entry, otherTools);
+  const tasks = Object.values(entry.tasks);
   return [
-    { path: ["permissions"], permissions: entry.permissions },
-    ...Object.entries(entry.tasks).map(([name, { permissions }]) => ({
+    {
+      path: ["permissions"],
+      permissions: entry.permissions,
+      users: tasks.filter((task) => task.permissions === undefined),
+    },
+    ...Object.entries(entry.tasks).map(([name, task]) => ({
       path: ["tasks", name, "permissions"],
-      permissions,
+      permissions: task.permissions,
+      users: [task],
     })),
-  ].flatMap(({ path, permissions }) =>
-    (typeof permissions === "object" ? (permissions.tools ?? []) : []).flatMap((pattern, index) => {
-      const found = check(pattern);
+  ].flatMap(({ path, permissions, users }) => {
+    if (typeof permissions !== "object") return [];
+    const { tools = [] } = permissions;
+    const hasProtocol = users.some(({ protocol }) => protocol !== undefined);
+    return tools.flatMap((pattern, index) => {
+      const others = tools.filter((_, other) => other !== index);
+      const found =
+        check(pattern) ??
+        (pattern.startsWith("!") && !otherTools.includes(pattern.slice(1))
+          ? vain(pattern.slice(1), of({ ...permissions, tools: others }), hasProtocol)
+          : undefined);
       return found === undefined ? [] : [warning([...path, "tools", index], ...found)];
-    }),
-  );
+    });
+  });
+}
+
+/** Why a denial takes nothing away from what the rest of the permissions allows; undefined if it does. */
+function vain(
+  pattern: string,
+  rest: ToolPermissions,
+  hasProtocol: boolean,
+): readonly [reason: string] | undefined {
+  if (pattern === "*") return undefined;
+  if (isJobTool(pattern)) return ["This denial has no effect: job tools can't be denied."];
+  const name = pattern.replace(/^\.\//, "");
+  const isOfProtocol =
+    (protocolTools as readonly string[]).includes(name) || name.startsWith("delegate/");
+  const isAllowed = isOfProtocol
+    ? hasProtocol
+    : name.endsWith("/*")
+      ? rest.allowsServer(name.slice(0, -2))
+      : rest.allowsTool(name) || (runtimeTools.includes(name) && rest.offers(name));
+  if (isAllowed) return undefined;
+  const why = isOfProtocol ? "no task that it concerns has protocol: actions" : "nothing allows it";
+  return [`This denial has no effect: ${why}.`];
+}
+
+/** Of a list of patterns, those that name nothing. */
+export function unknownPatterns(
+  path: Path,
+  patterns: readonly string[],
+  check: ToolPatternCheck,
+): Problem[] {
+  return patterns.flatMap((pattern, index) => {
+    const found = check(pattern);
+    return found === undefined ? [] : [warning([...path, index], ...found)];
+  });
+}
+
+export function patternsOf(permissions: Permissions | undefined): readonly string[] {
+  return typeof permissions === "object" ? (permissions.tools ?? []) : [];
 }
 
 function relicsOf(entry: Entry, task: Task): readonly string[] {
@@ -301,6 +374,6 @@ function isJobTool(name: string): boolean {
 }
 
 /** As in YAML, where a star has to be quoted. */
-function quoted(pattern: string): string {
+export function quoted(pattern: string): string {
   return /^[\w-]+$/.test(pattern) ? pattern : JSON.stringify(pattern);
 }

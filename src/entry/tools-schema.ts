@@ -1,4 +1,5 @@
 /** The schema of what agents may call: tools, MCP servers, relics and monuments. */
+import { defaultStartSeconds } from "./model.ts";
 import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
 
 export const toolName = {
@@ -96,6 +97,18 @@ export const mcpServer = object(
     tools: {
       ...names,
       description: "The only tools of the server that are offered. Default: all.",
+    },
+    required: {
+      type: "boolean",
+      default: true,
+      description: "Whether a task that may use the server fails if the server can't be used.",
+    },
+    startSeconds: {
+      type: "number",
+      exclusiveMinimum: 0,
+      maximum: 3600,
+      default: defaultStartSeconds,
+      description: "Time limit of a start.",
     },
   },
   [],

@@ -1,7 +1,18 @@
 /** Finds what is valid but probably not what the author intended. Only for valid entries. Pure. */
-import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./model.ts";
+import type {
+  Entry,
+  FlowWork,
+  JobTool,
+  LeafWork,
+  Permissions,
+  PreparedEntry,
+  PreparedTask,
+  Prompt,
+  Task,
+  Work,
+} from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
-import { promptText, variablePattern } from "./prompt-expander.ts";
+import { promptText, variablesIn } from "./prompt-expander.ts";
 import { warning } from "./findings.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves, partsOf } from "./work-paths.ts";
@@ -15,7 +26,12 @@ export interface WarningChecks extends ToolWarningChecks {
   readonly checkCommandPattern?: CommandPatternCheck;
 }
 
-export function entryWarnings(entry: Entry, checks: WarningChecks): Problem[] {
+/** `prepared`: the same entry, with its prompts expanded. */
+export function entryWarnings(
+  entry: Entry,
+  prepared: PreparedEntry,
+  checks: WarningChecks,
+): Problem[] {
   const { checkCommandPattern: checkPattern = () => undefined } = checks;
   return [
     ...patternWarnings(["permissions"], entry.permissions, checkPattern),
@@ -25,9 +41,11 @@ export function entryWarnings(entry: Entry, checks: WarningChecks): Problem[] {
     ...toolWarnings(entry, checks),
     ...unusedTasks(entry),
     ...unusedVariables(entry),
+    ...Object.entries(prepared.tasks).flatMap(([name, task]) => missingReports(name, task)),
+    ...flowLeaves(entry).flatMap(({ path, work }) => missingParams(path, work)),
     ...Object.entries(entry.jobs).flatMap(([name, { work }]) => [
       ...loopWarnings(["jobs", name, "work"], work),
-      ...previousTaskWarnings(entry, ["jobs", name, "work"], work),
+      ...orderWarnings(prepared, ["jobs", name, "work"], work),
     ]),
   ];
 }
@@ -43,7 +61,7 @@ export function unusedUserInput(
   // A workflow may use it under a name of its own.
   if (leafWorks(job.work).some(({ kind }) => kind === "Flow")) return undefined;
   const prompts = taskWorks(job.work).flatMap(({ taskId }) => promptsOf(entry.tasks[taskId]));
-  return prompts.some((prompt) => variablesOf(prompt).includes("user-input"))
+  return prompts.some((prompt) => variablesIn(prompt).includes("user-input"))
     ? undefined
     : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} contains $user-input.`;
 }
@@ -86,7 +104,7 @@ function unusedVariables(entry: Entry): Problem[] {
   const params = flowLeaves(entry).flatMap(({ work }) => Object.values(work.params ?? {}));
   const left = [...Object.values(entry.tasks).flatMap(promptsOf), ...params];
   for (let prompt = left.pop(); prompt !== undefined; prompt = left.pop()) {
-    for (const name of variablesOf(prompt)) {
+    for (const name of variablesIn(prompt)) {
       const variable = variables[name];
       if (variable === undefined || used.has(name)) continue;
       used.add(name);
@@ -107,8 +125,58 @@ function promptsOf(task: Task | undefined): Prompt[] {
   ].filter((prompt) => prompt !== undefined);
 }
 
-function variablesOf(prompt: Prompt): string[] {
-  return [...promptText(prompt).matchAll(variablePattern)].flatMap(([, name]) => name ?? []);
+const reports: Readonly<Record<string, JobTool>> = {
+  "reported-document": "job_prepare_document",
+  "reported-true-reason": "job_boolean_true",
+  "reported-false-reason": "job_boolean_false",
+};
+
+/**
+ * Prompts that are sent for the first time before the model can have reported what they use: no earlier prompt of the
+ * task mentions the tool. Variables don't outlive the run of a task.
+ */
+function missingReports(name: string, task: PreparedTask): Problem[] {
+  const { prompt, availability, criteria } = task;
+  const found: Problem[] = [];
+  const known = new Set<string>();
+  const check = (path: Path, sent: Prompt | undefined): void => {
+    const text = sent === undefined ? "" : promptText(sent);
+    for (const variable of new Set(variablesIn(text))) {
+      const tool = reports[variable];
+      if (tool === undefined || known.has(variable)) continue;
+      const reason = `$${variable} has no value when this prompt is first sent: no earlier prompt of the task mentions ${tool}.`;
+      found.push(warning(["tasks", name, ...path], reason, previousResultHint));
+    }
+    for (const [variable, tool] of Object.entries(reports))
+      if (text.includes(tool)) known.add(variable);
+  };
+  check(["availability", "condition"], availability?.condition);
+  // It has held: the last answer was true.
+  if (availability?.condition !== undefined) known.add("reported-true-reason");
+  known.delete("reported-false-reason");
+  check(["prompt"], prompt);
+  for (const [variable, tool] of Object.entries(reports))
+    if (criteria?.toolExecuted?.includes(tool) === true) known.add(variable);
+  check(["criteria", "condition"], criteria?.condition);
+  if (criteria?.condition !== undefined) known.add("reported-false-reason");
+  check(
+    ["criteria", "failureAction", "additionalPrompt"],
+    criteria?.failureAction.additionalPrompt,
+  );
+  return found;
+}
+
+const previousResultHint = "$previous-result is what the work before this one reported";
+
+/** A workflow calls no job tools before it begins. */
+function missingParams(path: Path, { params = {} }: FlowWork): Problem[] {
+  return Object.entries(params).flatMap(([name, prompt]) =>
+    variablesIn(prompt)
+      .filter((variable) => Object.hasOwn(reports, variable))
+      .map((variable) =>
+        warning([...path, "params", name], `$${variable} has no value here.`, previousResultHint),
+      ),
+  );
 }
 
 function loopWarnings(path: Path, work: Work): Problem[] {
@@ -134,10 +202,11 @@ interface Effect {
 }
 
 /**
- * Where a task runs of whose `previousTasks` none can have finished last. Follows the control flow as
+ * Where a task runs of whose `previousTasks` none can have finished last, and where nothing can have finished before
+ * what uses `$previous-result`. Follows the control flow as
  * statement 10 of `docs/engine.md` does, and takes each way for possible.
  */
-function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
+function orderWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
   const found = new Map<string, Problem>();
   const effects = new Map<Work, Effect>();
   /** `when`: in which case the task runs after one of `last`. What is found first for a place counts. */
@@ -147,10 +216,27 @@ function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
     if (why === undefined || found.has(key)) return;
     found.set(key, warning(path, `Task ${JSON.stringify(taskId)} is ${when}: ${why}`));
   };
+  const checkResult = (path: Path, prompts: readonly Prompt[], last: Last, when: string): void => {
+    const key = JSON.stringify([...path, "previous-result"]);
+    if (found.has(key) || [...last].some((name) => name !== undefined)) return;
+    if (!prompts.some((prompt) => variablesIn(prompt).includes("previous-result"))) return;
+    const reason = `$previous-result has no value ${when}: nothing runs before it.`;
+    found.set(key, warning(path, reason));
+  };
+  const checkLeaf = (path: Path, work: LeafWork, last: Last, first: boolean): void => {
+    const prompts =
+      work.kind === "Ref" ? promptsOf(entry.tasks[work.taskId]) : Object.values(work.params ?? {});
+    checkResult(path, prompts, last, first ? "in the first pass" : "here");
+    if (work.kind === "Flow") return;
+    const when = first
+      ? "not available in the first pass, which ends the loop"
+      : "never available here";
+    check(path, work.taskId, last, when);
+  };
   /** The works that must succeed for the body of a loop to succeed the first time. */
   const firstPass = (path: Path, work: Work, last: Last): void => {
-    if (work.kind === "Ref") {
-      check(path, work.taskId, last, "not available in the first pass, which ends the loop");
+    if (work.kind === "Ref" || work.kind === "Flow") {
+      checkLeaf(path, work, last, true);
     } else if (work.kind === "Seq" || work.kind === "Par") {
       let before = last;
       for (const [place, part] of partsOf(path, work)) {
@@ -162,11 +248,7 @@ function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
     }
   };
   const follow = (path: Path, work: Work, last: Last): void => {
-    if (work.kind === "Ref") {
-      check(path, work.taskId, last, "never available here");
-      return;
-    }
-    if (work.kind === "Flow") return;
+    if (work.kind === "Ref" || work.kind === "Flow") return checkLeaf(path, work, last, false);
     const parts = partsOf(path, work);
     // A branch follows the condition; of a Par all parts follow what was before it.
     const [condition] = parts;
@@ -188,7 +270,7 @@ function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
 }
 
 /** Why a task that runs after one of `last` can't be available. */
-function unavailable(entry: Entry, taskId: string, last: Last): string | undefined {
+function unavailable(entry: PreparedEntry, taskId: string, last: Last): string | undefined {
   const wanted = entry.tasks[taskId]?.availability?.previousTasks;
   if (wanted === undefined || wanted.some((name) => last.has(name))) return undefined;
   const names = [...last].filter((name) => name !== undefined);

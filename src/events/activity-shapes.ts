@@ -38,6 +38,7 @@ export const sessionActivity = tagged<SessionActivity, "kind">("kind", {
     result: optional(
       record<NonNullable<ToolEnded["result"]>>({ content: text, detailedContent: optional(text) }),
     ),
+    exitCode: optional(count),
     error: optional(toolError),
   },
   "sub-agent.tool.failed": { toolCallId: text, error: toolError },

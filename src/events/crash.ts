@@ -31,7 +31,8 @@ export type Crash = (
   | { readonly cause: "denied" }
   /** The turn or the session was not ended by this run. */
   | { readonly cause: "aborted" }
-  | { readonly cause: "runtime-died" }
+  /** `ended`: agent-jobs ended it, because it hung or used too much memory. */
+  | { readonly cause: "runtime-died"; readonly ended?: boolean }
   /** The runtime or the session did not start. */
   | { readonly cause: "start-failed" }
   /** There is no Copilot runtime. */
@@ -66,6 +67,8 @@ export type Overload =
 
 export type Remedy = (
   | { readonly kind: "retry" }
+  /** After a wait, and without counting the attempt: the failure says nothing about the prompt. */
+  | { readonly kind: "retry-uncounted" }
   /** The runtime has already tried several times: at most two further attempts, after a wait. */
   | { readonly kind: "retry-later"; readonly overload: Overload }
   | { readonly kind: "give-up" }
@@ -82,8 +85,15 @@ export function crashAdvice(crash: Crash, use: SessionUse = {}): string | undefi
 /** The crash, and after how many attempts it was the last. */
 export function crashText({ message, attempts = 1 }: Crash): string {
   if (attempts === 1) return message;
-  const sentence = /[.!?]["')]?$/.test(message) ? message : `${message}.`;
-  return `${sentence} Gave up after ${attempts} attempts.`;
+  return `${sentence(message)} Gave up after ${attempts} attempts.`;
+}
+
+export function withAdvice(message: string, advice = ""): string {
+  return `${sentence(message)} ${advice}`.trimEnd();
+}
+
+function sentence(message: string): string {
+  return /[.!?]["')]?$/.test(message) ? message : `${message}.`;
 }
 
 const permissionAdvice =
@@ -145,7 +155,9 @@ export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse
         ? retry(deadlineAdvice(crash))
         : crashRemedy(crash.refusal);
     case "unreachable":
-      return retry("Check that the model server is running, and that the base URL is correct.");
+      return retry(
+        "Check that the model server is running, that the base URL is correct, and that this machine's network, DNS and proxy settings lead there.",
+      );
     case "session-error":
       return retry("Check the log of the model server, or choose another model.");
     case "empty-answer":
@@ -160,8 +172,10 @@ export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse
       return lent
         ? giveUp("The task ended with its session. Start it again in another session.")
         : retry("Find out what ended the session, and run the job again.");
-    case "runtime-died":
-      return retry("Check that this machine has enough memory, and run the job again.");
+    case "runtime-died": {
+      const advice = "Check that this machine has enough memory, and run the job again.";
+      return crash.ended === true && !lent ? { kind: "retry-uncounted", advice } : retry(advice);
+    }
     case "start-failed":
       return retry(
         "Check that this machine has enough memory, and that the path of the Copilot runtime is correct.",
@@ -190,4 +204,25 @@ function retry(advice: string): Remedy {
 export function crashStatus(crash: Crash): number | undefined {
   if (crash.cause === "deadline") return crash.refusal?.status;
   return "status" in crash ? crash.status : undefined;
+}
+
+/** What the status of an answer means; undefined if it is no refusal, or one that is worth a retry at once. */
+export function refusalOf(status: number): Refusal | undefined {
+  switch (status) {
+    case 401:
+      return { cause: "auth", status };
+    case 403:
+      return { cause: "forbidden", status };
+    case 404:
+      return { cause: "not-found", status };
+    case 408:
+      return undefined;
+    case 413:
+      return { cause: "too-large", status };
+    case 429:
+      return { cause: "rate-limited", status };
+    default:
+      if (status >= 500) return { cause: "overloaded", status };
+      return status >= 400 ? { cause: "rejected", status } : undefined;
+  }
 }

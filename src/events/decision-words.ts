@@ -1,4 +1,9 @@
 /** Turns of phrase that the texts of decisions share. */
+/** What a turn is for. */
+export type Purpose = "availability" | "prompt" | "criteria";
+/** `both`: the one session of a task that runs in a single model, or a borrowed one. */
+export type SessionRole = "driving" | "task" | "both";
+
 /** Empty if there is only one attempt. */
 export function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
   return attempts === 1 ? "" : `, attempt ${attempt} of ${attempts}`;
@@ -10,4 +15,26 @@ export function capitalized(words: string): string {
 
 export function times(count: number): string {
   return count === 1 ? "once" : `${count} times in a row`;
+}
+
+export function purposeName(purpose: Purpose): string {
+  switch (purpose) {
+    case "availability":
+      return "availability check";
+    case "prompt":
+      return "prompt";
+    case "criteria":
+      return "criteria check";
+  }
+}
+
+export function roleName(role: SessionRole): string {
+  switch (role) {
+    case "driving":
+      return "Driving session";
+    case "task":
+      return "Task session";
+    case "both":
+      return "Session";
+  }
 }

@@ -1,36 +1,22 @@
 import type { Crash } from "./crash.ts";
-import { attemptOf, capitalized, times } from "./decision-words.ts";
+import { attemptOf, capitalized, purposeName, roleName, times } from "./decision-words.ts";
+import type { Purpose, SessionRole } from "./decision-words.ts";
 import { limitText, type ExceededLimit, type LimitScope } from "./exceeded-limit.ts";
+
+export type { Purpose, SessionRole };
+
+export type AvailabilityField = "previousTasks" | "condition";
+export type CriteriaField = "toolExecuted" | "condition";
 
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
 export type Decision = MadeDecision | DerivedDecision;
 
 /** Decisions that have an event of their own. */
 export type MadeDecision =
-  | {
-      readonly kind: "availability-passed";
-      readonly field: AvailabilityField;
-      readonly content: string;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "availability-failed";
-      readonly field: AvailabilityField;
-      readonly content: string;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "criteria-passed";
-      readonly field: CriteriaField;
-      readonly content: string;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "criteria-failed";
-      readonly field: CriteriaField;
-      readonly content: string;
-      readonly reason: string;
-    }
+  | ({ readonly kind: "availability-passed" } & Check<AvailabilityField>)
+  | ({ readonly kind: "availability-failed" } & Check<AvailabilityField>)
+  | ({ readonly kind: "criteria-passed" } & Check<CriteriaField>)
+  | ({ readonly kind: "criteria-failed" } & Check<CriteriaField>)
   | {
       readonly kind: "session-crashed";
       readonly purpose: Purpose;
@@ -78,14 +64,24 @@ export type MadeDecision =
   | { readonly kind: "sandbox-missing"; readonly reason: string }
   /** Tasks go on without the tools of this MCP server. */
   | { readonly kind: "tool-server-failed"; readonly server: string; readonly reason: string }
+  /** A task goes on without a tool that it may call. */
+  | { readonly kind: "tool-left-out"; readonly reason: string }
   /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
   | { readonly kind: "name-missing"; readonly activity: string; readonly name: string }
+  /** A prompt uses a runtime variable that has no value: `<MISSING>` is in its place. */
+  | { readonly kind: "variable-missing"; readonly name: string }
   /** An EXECUTE did not run a script, or had none to run. */
   | { readonly kind: "script-skipped"; readonly activity: string; readonly reason: string }
   | ({ readonly kind: "limit-exceeded"; readonly scope: LimitScope } & ExceededLimit)
   | { readonly kind: "task-succeeded"; readonly what?: "workflow" }
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
+
+interface Check<Field> {
+  readonly field: Field;
+  readonly content: string;
+  readonly reason: string;
+}
 
 /** Decisions that `decisionOf` derives from other events. */
 export type DerivedDecision =
@@ -103,21 +99,10 @@ export type DerivedDecision =
       readonly reason: string;
     }
   /** Errors within a session that the runtime or the model may recover from. */
-  | {
-      readonly kind: "model-call-failed";
-      readonly statusCode?: number;
-      readonly reason?: string;
-    }
+  | { readonly kind: "model-call-failed"; readonly statusCode?: number; readonly reason?: string }
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
-export type WaitingCause = "rate-limited" | "overloaded";
-
-export type AvailabilityField = "previousTasks" | "condition";
-export type CriteriaField = "toolExecuted" | "condition";
-/** What a turn is for. */
-export type Purpose = "availability" | "prompt" | "criteria";
-/** `both`: the one session of a task that runs in a single model, or a borrowed one. */
-export type SessionRole = "driving" | "task" | "both";
+export type WaitingCause = "rate-limited" | "overloaded" | "unreachable" | "runtime-ended";
 
 export type DecisionCategory =
   | "SESSION CRASHED"
@@ -149,6 +134,8 @@ export interface Audience {
   readonly summary: boolean;
   /** Shown as an annotation of its task; the lower the number, the more important. */
   readonly annotation?: number;
+  /** Also listed by itself in summaries and reports, and by `rehearse`. */
+  readonly listed?: true;
 }
 
 type Row<Kind extends DecisionKind> = DecisionTraits & {
@@ -158,6 +145,8 @@ type Row<Kind extends DecisionKind> = DecisionTraits & {
 
 const always: Audience = { log: "quiet", atOnce: true, summary: true };
 const normal: Audience = { log: "normal", atOnce: false, summary: true };
+/** The run goes on without something that its author asked for. Nobody should have to look for that. */
+const leftOut: Audience = { ...always, annotation: 4, listed: true };
 const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
 
 /** How each kind of decision is shown. */
@@ -264,7 +253,8 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "leftovers-ended": {
     category: "OPERATION",
     severity: "warning",
-    audience: normal,
+    // Of other jobs on this machine: nothing that whoever reads about this one must know.
+    audience: { ...normal, summary: false },
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
   },
@@ -278,19 +268,31 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "tool-server-failed": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...normal, annotation: 4 },
+    audience: leftOut,
     message: ({ server, reason }) => `MCP server ${server}: ${reason}`,
+  },
+  "tool-left-out": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: leftOut,
+    message: ({ reason }) => `A tool is left out: ${reason}`,
   },
   "name-missing": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...normal, annotation: 4 },
+    audience: leftOut,
     message: ({ activity, name }) => `${activity}: {{${name}}} has no value and stays as it is`,
+  },
+  "variable-missing": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: leftOut,
+    message: ({ name }) => `$${name} has no value: the prompt has <MISSING> in its place`,
   },
   "script-skipped": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...normal, annotation: 4 },
+    audience: leftOut,
     message: ({ activity, reason }) => `${activity}: ${reason}`,
   },
   "limit-exceeded": {
@@ -375,31 +377,13 @@ export function withoutDetail(decision: Decision): Decision {
   return { ...decision, crash };
 }
 
+const waitingReasons: Readonly<Record<WaitingCause, string>> = {
+  "rate-limited": "a rate limit of the model server",
+  overloaded: "the model server is overloaded",
+  unreachable: "the model server is unreachable",
+  "runtime-ended": "a new runtime starts, and its sessions don't open all at once",
+};
+
 function waitingReason(cause: WaitingCause, status: number | undefined): string {
-  if (status !== undefined) return `the model server answered ${status}`;
-  return cause === "rate-limited"
-    ? "a rate limit of the model server"
-    : "the model server is overloaded";
-}
-
-export function purposeName(purpose: Purpose): string {
-  switch (purpose) {
-    case "availability":
-      return "availability check";
-    case "prompt":
-      return "prompt";
-    case "criteria":
-      return "criteria check";
-  }
-}
-
-export function roleName(role: SessionRole): string {
-  switch (role) {
-    case "driving":
-      return "Driving session";
-    case "task":
-      return "Task session";
-    case "both":
-      return "Session";
-  }
+  return status === undefined ? waitingReasons[cause] : `the model server answered ${status}`;
 }

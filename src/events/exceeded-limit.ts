@@ -14,6 +14,8 @@ export interface ExceededLimit {
   /** The attempt that waited for it. */
   readonly attempt?: number;
   readonly attempts?: number;
+  /** The error that nothing has succeeded after, with advice. */
+  readonly lastError?: string;
 }
 
 /** What a limit applies to. */
@@ -31,7 +33,7 @@ export type LimitScope =
 
 /** A limit that was exceeded: its value, what was used of it, and where it can be changed. */
 export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
-  const { limit, value, used = value, setBy, waitingFor, attempt, attempts } = exceeded;
+  const { limit, value, used = value, setBy, waitingFor, attempt, attempts, lastError } = exceeded;
   const of = scope === undefined || scope.kind === "job" ? "" : ` of ${scopeName(scope)}`;
   const [one, many = `${one}s`] = limitUnits[limit];
   const bound = `${value} ${value === 1 ? one : many}${used === value ? "" : `, ${used} used`}`;
@@ -40,7 +42,12 @@ export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
     setBy === undefined ? `, the default; set limits.${limit} in ${place})` : `), set by ${setBy}`;
   const which = attempt === undefined ? "" : `, attempt ${attempt} of ${attempts ?? attempt}`;
   const waiting = waitingFor === undefined ? "" : `, waiting for ${waitingFor}${which}`;
-  return `limits.${limit}${of} (${bound}${source}${waiting}`;
+  return `limits.${limit}${of} (${bound}${source}${waiting}${lastErrorText(lastError)}`;
+}
+
+/** After what ended a run. */
+export function lastErrorText(lastError: string | undefined): string {
+  return lastError === undefined ? "" : `. The last error was: ${lastError}`;
 }
 
 const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: string]>> = {

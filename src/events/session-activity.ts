@@ -36,6 +36,8 @@ export interface ToolEnded {
   /** It did not succeed because its task was stopped. This is not an error. */
   readonly stopped?: true;
   readonly result?: { readonly content: string; readonly detailedContent?: string };
+  /** Of a shell command, which counts as a call that succeeded whatever its exit code is. Absent: 0, or unknown. */
+  readonly exitCode?: number;
   readonly error?: ToolError;
 }
 

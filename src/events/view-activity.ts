@@ -1,9 +1,16 @@
 /** What happens inside the sessions of a work, as a part of the fold in `view.ts`. */
-import { clip } from "./cut.ts";
+import { isRecord } from "../document/guards.ts";
+import { clip, cutStart } from "./cut.ts";
 import type { WorkRef } from "./plan.ts";
 import type { SessionActed } from "./event.ts";
-import type { PermissionDenied } from "./session-activity.ts";
-import { addUsage, KEPT_DENIALS, type RunView, type WorkView } from "./view-model.ts";
+import type { PermissionDenied, ToolEnded } from "./session-activity.ts";
+import {
+  addUsage,
+  KEPT_COMMANDS,
+  KEPT_DENIALS,
+  type RunView,
+  type WorkView,
+} from "./view-model.ts";
 import { count, delegateIn, hasProtocol } from "./view-works.ts";
 
 export const MAX_MESSAGE = 64 * 1024;
@@ -31,13 +38,20 @@ export function applyActivity(
       if (delegateIn(work, ref) !== undefined || hasProtocol(view, ref)) return;
       keepMessage(view, work, activity.text);
       return;
-    case "tool.started":
-      session?.tools.set(activity.toolCallId, { name: activity.toolName, startedAt: at });
+    case "tool.started": {
+      const command = textIn(activity.arguments, "command");
+      session?.tools.set(activity.toolCallId, {
+        name: activity.toolName,
+        startedAt: at,
+        ...(command === undefined ? {} : { command }),
+      });
       if (activity.toolName === "job_prepare_document") {
         view.reportedDocument = reportedDocument(activity.arguments) ?? view.reportedDocument;
       }
       return;
+    }
     case "tool.ended":
+      keepCommand(view, ref, activity, session?.tools.get(activity.toolCallId)?.command);
       session?.tools.delete(activity.toolCallId);
       return;
     case "model.used":
@@ -77,10 +91,45 @@ function keepDenial(view: RunView, { workId, taskId }: WorkRef, denied: Permissi
   }
 }
 
+function keepCommand(
+  view: RunView,
+  { workId, taskId }: WorkRef,
+  { exitCode, result, toolName = "", stopped }: ToolEnded,
+  given: string | undefined,
+): void {
+  if (exitCode === undefined || stopped === true) return;
+  view.failedCommandCount += 1;
+  const command = clip(given ?? toolName, MAX_DENIAL_TEXT);
+  const known = view.failedCommands.find(
+    (entry) =>
+      entry.workId === workId &&
+      entry.taskId === taskId &&
+      entry.command === command &&
+      entry.exitCode === exitCode,
+  );
+  if (known !== undefined) known.count += 1;
+  else if (view.failedCommands.length < KEPT_COMMANDS) {
+    // The last line is the runtime's own: `<shellId: 0 completed with exit code 1>`.
+    const output = (result?.content ?? "").trim().replace(/\n?<[^\n]*>$/, "");
+    view.failedCommands.push({
+      workId,
+      taskId,
+      command,
+      exitCode,
+      output: cutStart(output, MAX_DENIAL_TEXT),
+      count: 1,
+    });
+  }
+}
+
 /** The value of `$reported-document` (docs/entry-format.md): the first line of what the tool was given. */
 function reportedDocument(given: unknown): string | undefined {
-  if (typeof given !== "object" || given === null || !("argument" in given)) return undefined;
-  return typeof given.argument === "string"
-    ? given.argument.split(/\r\n|\r|\n/, 1)[0]?.trim()
-    : undefined;
+  return textIn(given, "argument")
+    ?.split(/\r\n|\r|\n/, 1)[0]
+    ?.trim();
+}
+
+function textIn(value: unknown, key: string): string | undefined {
+  const found: unknown = isRecord(value) ? value[key] : undefined;
+  return typeof found === "string" ? found : undefined;
 }

@@ -5,6 +5,7 @@
  *   and its first visits, and the work its latest steps, with bounded texts.
  * - Steps are accepted in any order: an end without a beginning is a step too.
  */
+import { bothEnds } from "./cut.ts";
 import type { FlowChart, FlowNode } from "./plan.ts";
 import type {
   EffectResult,
@@ -253,13 +254,4 @@ function clipRun(run: ScriptRun): ScriptRun {
 
 function clipped(text: string): string {
   return bothEnds(text, KEPT_STEP_TEXT);
-}
-
-/** A text of at most about `length` characters: both ends of a longer one, never half of a character. */
-export function bothEnds(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const half = Math.floor(length / 2);
-  const head = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
-  const tail = text.slice(text.length - half).replace(/^[\uDC00-\uDFFF]/, "");
-  return `${head}\n[${text.length - head.length - tail.length} characters left out]\n${tail}`;
 }

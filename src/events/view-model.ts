@@ -62,6 +62,26 @@ export interface DenialEntry {
   count: number;
 }
 
+/** What the run went on without: a decision whose audience is `listed`. Equal ones of a work are kept once. */
+export interface OmissionEntry {
+  readonly workId: number;
+  readonly taskId: string;
+  /** Bounded. */
+  readonly text: string;
+}
+
+/** A command of an agent whose exit code was not 0. Equal ones of a work are kept once. */
+export interface FailedCommand {
+  readonly workId: number;
+  readonly taskId: string;
+  /** Bounded, as is the end of its output. */
+  readonly command: string;
+  readonly exitCode: number;
+  /** Of the first one. */
+  readonly output: string;
+  count: number;
+}
+
 export interface OpenSession {
   readonly sessionId: string;
   readonly modelId: string;
@@ -73,7 +93,11 @@ export interface OpenSession {
   /** UTF-16 units of the answer or reasoning that is being written. */
   streamed: number;
   /** By tool call id, in the order of their start. */
-  readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
+  readonly tools: Map<
+    string,
+    /** `command`: of a shell. */
+    { readonly name: string; readonly startedAt: number; readonly command?: string }
+  >;
 }
 
 /** A work of a job: its status, the reason, and its cost. */
@@ -150,6 +174,12 @@ export interface RunView {
   readonly decided: Map<Decision["kind"], number>;
   /** The first ones; `totals.denials` counts all. */
   readonly denials: DenialEntry[];
+  /** The first ones. */
+  readonly omissions: OmissionEntry[];
+  /** The first ones; `failedCommandCount` counts all. */
+  readonly failedCommands: FailedCommand[];
+  /** How many commands of agents failed. */
+  failedCommandCount: number;
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
   /** The work whose agent spoke last. */
@@ -160,6 +190,10 @@ export interface RunView {
 export const KEPT_DECISIONS = 50;
 /** Different denials kept of a run. */
 export const KEPT_DENIALS = 100;
+/** Different omissions kept of a run. */
+export const KEPT_OMISSIONS = 100;
+/** Different failed commands kept of a run. */
+export const KEPT_COMMANDS = 100;
 
 /** An empty view; `applyEvent` folds the events of a run into it. */
 export function createRunView(): RunView {
@@ -181,6 +215,9 @@ export function createRunView(): RunView {
     droppedDecisions: 0,
     decided: new Map(),
     denials: [],
+    omissions: [],
+    failedCommands: [],
+    failedCommandCount: 0,
     reportedDocument: undefined,
     lastSpeaker: undefined,
   };

@@ -29,10 +29,12 @@ import {
 import { plannedWorks, type RunPlan } from "./plan.ts";
 import { applyAction, createActionsView, isSending } from "./view-actions.ts";
 import { applyActivity, keepMessage, MAX_MESSAGE } from "./view-activity.ts";
-import { createFlowView, bothEnds, endStep, printStep, startStep } from "./view-flow.ts";
+import { bothEnds } from "./cut.ts";
+import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
 import {
   createRunView,
   KEPT_DECISIONS,
+  KEPT_OMISSIONS,
   type DecisionEntry,
   type RunView,
   type WorkView,
@@ -53,6 +55,7 @@ export type {
   Counters,
   DecisionEntry,
   DenialEntry,
+  OmissionEntry,
   OpenSession,
   RunStatus,
   RunView,
@@ -61,7 +64,6 @@ export type {
   WorkView,
 } from "./view-model.ts";
 export {
-  bothEnds,
   currentStep,
   flowNode,
   hasFailed,
@@ -255,10 +257,18 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     owner.decisions.shift();
     owner.droppedDecisions += 1;
   }
+  if (work !== undefined && decisionTraits(decision.kind).audience.listed === true)
+    keepOmission(view, work, entry.text);
   if (work === undefined || delegate !== undefined) return;
   if (decision.kind === "attempts-exhausted") work.advice = decision.advice;
   if (decision.kind === "criteria-retry") count(view, work, "retries", 1);
   if (decision.kind === "session-crashed") count(view, work, "crashes", 1);
+}
+
+function keepOmission({ omissions }: RunView, { workId, taskId }: WorkView, text: string): void {
+  if (omissions.length >= KEPT_OMISSIONS) return;
+  if (omissions.some((known) => known.workId === workId && known.text === text)) return;
+  omissions.push({ workId, taskId, text });
 }
 
 function placeOf(work: WorkView | undefined, decision: Decision): DecisionEntry["place"] {

@@ -4,6 +4,7 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
+import { Breath } from "../platform/breath.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
 import type { JournalProblem } from "./problem.ts";
 import { JournalReader, notAJournal } from "./read.ts";
@@ -22,7 +23,7 @@ export interface JournalCondition {
 /** Problems of a journal that are kept. */
 export const KEPT_PROBLEMS = 100;
 const MAX_REASON = 500;
-/** UTF-16 units of a line. */
+/** UTF-16 units of a line, unless the reader wants less. */
 const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
 const MAX_STRANGE_LINES = 1000;
@@ -33,6 +34,8 @@ export interface ReadingOptions {
   readonly links?: Links;
   /** How much of the file to read. */
   readonly maxBytes?: number;
+  /** In UTF-16 units. A longer line is not held, and is a problem. */
+  readonly maxLine?: number;
 }
 
 /** A journal that is being read. */
@@ -46,7 +49,7 @@ export interface JournalReading {
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
 export async function openJournalFile(
   path: string,
-  { links = "followed", maxBytes = Infinity }: ReadingOptions = {},
+  { links = "followed", maxBytes = Infinity, maxLine = MAX_LINE }: ReadingOptions = {},
 ): Promise<JournalReading> {
   const file = await openToRead(path, links);
   try {
@@ -57,7 +60,7 @@ export async function openJournalFile(
     await file.close();
     throw error;
   }
-  return readingOf(file, maxBytes);
+  return readingOf(file, maxBytes, maxLine);
 }
 
 /** Reads a journal to its end; the next part waits for `take`. */
@@ -71,7 +74,7 @@ export async function readJournalFile(
   return reading.condition();
 }
 
-function readingOf(file: FileHandle, maxBytes: number): JournalReading {
+function readingOf(file: FileHandle, maxBytes: number, maxLine: number): JournalReading {
   let found: RunEvent[] = [];
   const problems: JournalProblem[] = [];
   let moreProblems = 0;
@@ -83,7 +86,8 @@ function readingOf(file: FileHandle, maxBytes: number): JournalReading {
     },
   });
   async function* events(): AsyncIterable<readonly RunEvent[]> {
-    const lines = new LineReader(reader);
+    const lines = new LineReader(reader, maxLine);
+    const breath = new Breath();
     const parts = file.createReadStream({
       start: 0,
       end: maxBytes - 1,
@@ -91,7 +95,8 @@ function readingOf(file: FileHandle, maxBytes: number): JournalReading {
       highWaterMark: PART_BYTES,
     });
     for await (const part of parts) {
-      const goesOn = lines.read(String(part));
+      let goesOn = true;
+      for (goesOn of lines.read(String(part))) if (breath.isDue) await breath.take();
       if (found.length > 0) yield found;
       found = [];
       if (!goesOn) break;
@@ -113,9 +118,11 @@ class LineReader {
   #begun: string[] | undefined = [];
   #length = 0;
   readonly #reader: JournalReader;
+  readonly #longest: number;
 
-  constructor(reader: JournalReader) {
+  constructor(reader: JournalReader, longest: number) {
     this.#reader = reader;
+    this.#longest = longest;
   }
 
   /** What follows the last LF. */
@@ -123,21 +130,22 @@ class LineReader {
     return this.#begun === undefined ? "…" : this.#begun.join("");
   }
 
-  /** False: nothing that follows can be read. */
-  read(part: string): boolean {
+  /** After each line, whether what follows can be read. Ends with the first that says no. */
+  *read(part: string): Generator<boolean> {
     let start = 0;
     for (let end = part.indexOf("\n"); end !== -1; end = part.indexOf("\n", start)) {
       this.#keep(part.slice(start, end));
-      if (!this.#endLine()) return false;
+      const goesOn = this.#endLine();
+      yield goesOn;
+      if (!goesOn) return;
       start = end + 1;
     }
     this.#keep(part.slice(start));
-    return true;
   }
 
   #keep(text: string): void {
     this.#length += text.length;
-    if (this.#length > MAX_LINE) this.#begun = undefined;
+    if (this.#length > this.#longest) this.#begun = undefined;
     else if (text !== "") this.#begun?.push(text);
   }
 

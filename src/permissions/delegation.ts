@@ -4,8 +4,8 @@ import type { Permissions } from "../entry/model.ts";
 import { ruleSet, toolsFor, type RuleSet } from "./rules.ts";
 
 /**
- * Whoever names it in `permissions.tools` allows it: `delegate/TASK`, `delegate/*`, `*`, or `delegate` for every task.
- * Otherwise only if the other task can do nothing that the caller can't: delegation must not be a way around the
+ * Whoever names it in `permissions.tools` allows it: `delegate/TASK`, `delegate/*`, or `delegate` for every task. `*`
+ * doesn't: it is about tools, and another task may have all permissions. Otherwise only if the other task can do nothing that the caller can't: delegation must not be a way around the
  * permissions.
  */
 export function mayDelegate(caller: Permissions, task: string, other: Permissions): boolean {
@@ -13,7 +13,8 @@ export function mayDelegate(caller: Permissions, task: string, other: Permission
   const covers = (pattern: string): boolean =>
     pattern === "delegate" || toolPatternMatches(pattern, `delegate/${task}`);
   if (own.tools.deny.some(covers)) return false;
-  return own.tools.allow.some(covers) || isCertainlyWithin(other, caller);
+  const isNamed = own.tools.allow.some((pattern) => pattern !== "*" && covers(pattern));
+  return isNamed || isCertainlyWithin(other, caller);
 }
 
 /** Only cases that are plain to see. */

@@ -153,6 +153,7 @@ export function ceilPermissions(
     preset,
     ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
     ...(shell === undefined || (shell !== true && shell.length === 0) ? {} : { shell }),
+    ...(rules.sandbox === undefined ? {} : { sandbox: rules.sandbox }),
   };
 }
 
@@ -255,6 +256,14 @@ export function allowsServer(permissions: Permissions, server: string): boolean 
   return (
     everything || tools.allow.some((pattern) => pattern === "*" || pattern.startsWith(`${server}/`))
   );
+}
+
+/** What all have to allow a tool: the permissions, and patterns that choose among the tools that these allow. */
+export function boundsOf(
+  permissions: Permissions,
+  only: readonly string[] | undefined,
+): readonly Permissions[] {
+  return only === undefined ? [permissions] : [permissions, { tools: only }];
 }
 
 /** For the SDK's `availableTools`. The job tools are always there; sub-agents, `sql` and the web are not, unless named. */

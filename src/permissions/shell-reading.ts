@@ -17,6 +17,9 @@ export function readShell(text: string): ShellReading {
     const reader = new ShellReader(text);
     const commands = reader.read();
     if (commands.length === 0) return { kind: "opaque", reason: "it contains no command" };
+    const [name] = commands.find(evaluatesSubscript) ?? [];
+    if (name !== undefined)
+      return { kind: "opaque", reason: `${name} would evaluate the subscript of a variable ([)` };
     return { kind: "commands", commands };
   } catch (error) {
     if (error instanceof Opaque) return { kind: "opaque", reason: error.message };
@@ -25,6 +28,16 @@ export function readShell(text: string): ShellReading {
 }
 
 class Opaque extends Error {}
+
+const takesNames = new Set(
+  "let declare typeset local read readarray mapfile unset getopts wait".split(" "),
+);
+
+/** The subscript of a variable is an expression, whose substitutions bash runs although the word was quoted. */
+function evaluatesSubscript([name = "", ...words]: readonly string[]): boolean {
+  const takes = takesNames.has(name) || (/^(?:printf|test|\[)$/.test(name) && words.includes("-v"));
+  return takes && words.some((word) => word.includes("["));
+}
 
 /** Words that begin a compound command, or change what the next word means. */
 const reserved = new Set(

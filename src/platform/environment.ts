@@ -3,7 +3,7 @@
  * not in it can't leak through a program, and a variable that makes programs load or run something else
  * (`NODE_OPTIONS`, `LD_PRELOAD`, `BASH_ENV`, `GIT_…`) has no say. Only the edges and this file read `process.env`.
  */
-import { isInWorkspace, safePath } from "./search-path.ts";
+import { isCi, isInWorkspace, safePath } from "./search-path.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -62,6 +62,21 @@ const allowed = new Set([
 /** Whoever writes their files makes git, npm and shells run programs. */
 const namesSettings = new Set(["HOME", "USERPROFILE", "SHELL", "COMSPEC"]);
 
+/** `-c NAME=VALUE` for every git that a process with the environment starts. */
+export function withGitSetting(
+  environment: Readonly<Record<string, string>>,
+  name: string,
+  value: string,
+): Record<string, string> {
+  const count = Number(environment["GIT_CONFIG_COUNT"] ?? 0);
+  return {
+    ...environment,
+    GIT_CONFIG_COUNT: String(count + 1),
+    [`GIT_CONFIG_KEY_${count}`]: name,
+    [`GIT_CONFIG_VALUE_${count}`]: value,
+  };
+}
+
 /**
  * The part of `source` that every process we start may see. `PATH` has no relative, no empty folder, and none of the
  * GitHub workspace: the Copilot runtime itself runs `git` and `pgrep` from it, with a token in its environment. Neither
@@ -74,7 +89,8 @@ export function childEnvironment(source: Environment): Record<string, string> {
     if (namesSettings.has(name.toUpperCase()) && isInWorkspace(value, source)) continue;
     result[name] = isPath(name) ? safePath(value, source) : withoutPassword(name, value);
   }
-  return result;
+  // In a container job, another user checked out, and git would refuse to read the repository.
+  return isCi(source) ? withGitSetting(result, "safe.directory", "*") : result;
 }
 
 /** On Windows it is written `Path`; elsewhere that is another variable. */

@@ -23,12 +23,12 @@ import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow, refuseSpecialFile } from "./files.ts";
 import { openToReadNow } from "./reading.ts";
 
-const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_EXCL } = constants;
+const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND } = constants;
 
 export class OwnFile {
   readonly #what: string;
   readonly #path: string;
-  #file: number;
+  readonly #file: number;
   #written = 0;
   #hash = createHash("sha256");
   /** What was there before is still there. */
@@ -89,14 +89,11 @@ export class OwnFile {
     return count;
   }
 
-  /** The whole content in parts, of a file that nothing was written to before. Made again if it was deleted. */
+  /**
+   * The whole content in parts, of a file that nothing was written to before. One that was deleted is not made again:
+   * its folder may be a link by now.
+   */
   writeAll(parts: Iterable<string>): void {
-    const now = this.#atPath();
-    if (now === undefined) {
-      const file = openSync(this.#path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o666);
-      closeSync(this.#file);
-      this.#file = file;
-    }
     for (const part of parts) {
       const bytes = new TextEncoder().encode(part);
       for (let offset = 0; offset < bytes.length;) {

@@ -136,6 +136,23 @@ export async function residentBytes(pid: number): Promise<number | undefined> {
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 
+/** The CPU time of a process and its descendants, in ticks of the system. Linux only: undefined elsewhere. */
+export function cpuTicks(root: number): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  const children = new Map<string, string[]>();
+  const ticks = new Map<string, number>();
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    const fields = statOf(pid);
+    const [, parent = ""] = fields;
+    ticks.set(pid, Number(fields[11] ?? 0) + Number(fields[12] ?? 0));
+    children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  const of = (pid: string): number =>
+    (children.get(pid) ?? []).reduce((sum, child) => sum + of(child), ticks.get(pid) ?? 0);
+  return of(String(root));
+}
+
 /** Number of files read concurrently. Reading all at once would exceed the limits of some processes. */
 const READ_AT_ONCE = 16;
 

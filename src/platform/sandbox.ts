@@ -91,7 +91,7 @@ export async function runtimeSandbox(
   mkdirSync(bin, { recursive: true });
   const way = await wayOut(options);
   const inner = writeList(folder, "commands", programArguments({ ...options, ...commands }, way));
-  const outside = [...(options.withheld ?? []).map((name) => `--unsetenv ${quoted(name)}`)];
+  const outside = (options.withheld ?? []).map((name) => `--unsetenv ${quoted(name)}`);
   writeScript(
     bin,
     "bwrap",
@@ -197,15 +197,20 @@ function mounts(
 ): string[] {
   const { profile, readable = [], writable = [] } = options;
   if (profile.files === "all") {
-    return [
-      ...["--bind", "/", "/", "--dev-bind", "/dev", "/dev", ...proc],
-      ...mask(options, profile.fixed, profile.hidden),
-    ];
+    const whole = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev"];
+    return [...whole, ...proc, ...mask(options, profile.fixed, profile.hidden)];
   }
   const roots = readdirSync("/").filter((name) => systemLinks.test(name));
   return [
     ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
-    ...["--dev", "/dev", ...proc, "--tmpfs", "/tmp", "--symlink", "/run", "/var/run"],
+    "--dev",
+    "/dev",
+    ...proc,
+    "--tmpfs",
+    "/tmp",
+    "--symlink",
+    "/run",
+    "/var/run",
     ...mask(
       options,
       [],

@@ -16,9 +16,12 @@ const standardPath = ["/usr/bin", "/bin"].join(delimiter);
  * directory either. Never empty: that would stand for the working directory.
  */
 export function safePath(path: string, environment: Environment): string {
-  const isCi = !["", "0", "false"].includes((environment["CI"] ?? "").toLowerCase());
-  const excluded = isCi ? checkouts(environment) : workspaceOf(environment);
+  const excluded = isCi(environment) ? checkouts(environment) : workspaceOf(environment);
   return foldersOf(path, excluded).join(delimiter) || standardPath;
+}
+
+export function isCi(environment: Environment): boolean {
+  return !["", "0", "false"].includes((environment["CI"] ?? "").toLowerCase());
 }
 
 /**

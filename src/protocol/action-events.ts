@@ -3,7 +3,7 @@ import type { ActionEvent } from "../events/action.ts";
 import { beginningOf } from "../events/cut.ts";
 import { displayOf } from "./display.ts";
 import type { ExecutorLimits } from "./limits.ts";
-import { contentOf, type Ended, reasonOf, type Task } from "./task.ts";
+import { type Ended, reasonOf, type Task } from "./task.ts";
 
 type Lengths = Pick<ExecutorLimits, "eventCharacters">;
 
@@ -39,7 +39,7 @@ export function endedEvent(
   { eventCharacters }: Lengths,
 ): ActionEvent {
   const reason = reasonOf(ended);
-  const content = ended.status === "succeeded" ? contentOf(ended) : undefined;
+  const content = "output" in ended ? ended.output?.text : undefined;
   return {
     type: "action.ended",
     id,

@@ -58,7 +58,12 @@ export interface CatalogueParts {
   readonly monuments?: readonly Monument[];
   /** Without it there is no `delegate`. */
   readonly delegation?: Delegation;
+  /** Internal functions that can't be called. Default: none. */
+  readonly without?: readonly Standard[];
 }
+
+/** Internal functions that there are unless they are denied. */
+export type Standard = "task_manager" | "trap_card";
 
 /** Throws if a name is used twice or reserved, or if the parameters of a tool are not a valid JSON Schema. */
 export function createCatalogue(parts: CatalogueParts): Catalogue {
@@ -74,7 +79,7 @@ export function createCatalogue(parts: CatalogueParts): Catalogue {
     switch (name) {
       case "task_manager":
       case "trap_card":
-        return resolved({ kind: name });
+        return parts.without?.includes(name) === true ? undefined : resolved({ kind: name });
       case "delegate":
         return parts.delegation === undefined
           ? undefined

@@ -68,6 +68,11 @@ export class Outbox {
     this.#store = store;
   }
 
+  /** Not delivered yet. */
+  get results(): ReadonlySet<Task> {
+    return this.#results;
+  }
+
   addResult(task: Task): void {
     this.#results.add(task);
   }

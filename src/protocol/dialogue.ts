@@ -13,7 +13,7 @@ import type {
 import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, type LinkedSignal } from "../events/waiting.ts";
 import type { ActionEvent } from "../events/action.ts";
-import { callable, type Delegation, type Monument } from "./catalogue.ts";
+import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
 import { createActionExecutor, type ActionExecutor, type Turn } from "./executor.ts";
 import { limitsOf, type ExecutorLimits } from "./limits.ts";
@@ -22,6 +22,7 @@ import type { ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
 import { verbOf } from "./task.ts";
+import { canceledByModel } from "./task-manager.ts";
 import { teachingText } from "./teaching.ts";
 import { clipWords } from "../events/cut.ts";
 
@@ -29,6 +30,7 @@ export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
   readonly relics?: readonly Relic[];
   readonly monuments?: readonly Monument[];
+  readonly without?: readonly Standard[];
   /** The tasks that may be delegated to. */
   readonly delegates?: readonly string[];
   readonly limits?: Partial<ExecutorLimits>;
@@ -53,7 +55,7 @@ export function createActionDialogue(
       return new ActionDialogue(options, context);
     } catch {
       const { tools, refused } = callable(options.tools);
-      for (const text of refused) context.decide({ kind: "note", text });
+      for (const reason of refused) context.decide({ kind: "tool-left-out", reason });
       return new ActionDialogue({ ...options, tools }, context);
     }
   };
@@ -78,7 +80,7 @@ class ActionDialogue implements Dialogue {
 
   constructor(options: ActionDialogueOptions, context: DialogueContext) {
     const { tools, relics = [], monuments = [], delegates = [], store, iterations } = options;
-    const { preThinking = 0, readable = [] } = options;
+    const { preThinking = 0, readable = [], without = [] } = options;
     this.#options = options;
     this.#context = context;
     this.#calls = new RoundCalls(tools);
@@ -89,6 +91,7 @@ class ActionDialogue implements Dialogue {
       tools,
       relics,
       monuments,
+      without,
       limits,
       ...(delegation === undefined ? {} : { delegation }),
     };
@@ -114,7 +117,9 @@ class ActionDialogue implements Dialogue {
     const rounds = new Rounds(limits);
     const { signal } = this.#context.scope;
     const toolCalls: ToolCall[] = [];
-    let opening = isFirst ? prompt : `${prompt}${earlierText(this.#executor.tasks())}`;
+    let opening = isFirst
+      ? prompt
+      : `${prompt}${earlierText(this.#executor.tasks(), this.#options.without ?? [])}`;
     let next = rounds.first();
     let problem: ProtocolProblem | undefined;
     while (next.kind === "prompt") {
@@ -127,9 +132,9 @@ class ActionDialogue implements Dialogue {
       problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
       next = rounds.next(turn);
     }
-    await this.#finish(signal);
+    const failures = await this.#finish(signal);
     if (this.#context.scope.stopped !== undefined) return { kind: "stopped" };
-    return this.#end(next, [...toolCalls, ...this.#calls.succeeded], problem);
+    return this.#end(next, [...toolCalls, ...this.#calls.succeeded], problem, failures);
   }
 
   async close(): Promise<void> {
@@ -148,7 +153,7 @@ class ActionDialogue implements Dialogue {
       handles: [...late.handles, ...handles],
       warnings: [...late.warnings, ...warnings],
     };
-    return newsText(delivery, standing);
+    return newsText(delivery, standing, this.#options.without);
   }
 
   #execute(
@@ -169,32 +174,39 @@ class ActionDialogue implements Dialogue {
   async #abandon<End extends RoundEnd>(end: End): Promise<End> {
     const abort = new AbortController();
     abort.abort("abandoned");
-    await this.#finish(abort.signal);
+    this.#note(await this.#finish(abort.signal));
     return end;
   }
 
-  async #finish(signal: AbortSignal): Promise<void> {
+  /** What failed in the background without the model's knowledge, in sentences. */
+  async #finish(signal: AbortSignal): Promise<readonly string[]> {
     const { background, undelivered } = await this.#executor.finish(signal);
     this.#late = undelivered;
-    for (const { id, action, status, reason = "" } of background) {
-      if (status === "succeeded") continue;
-      const text = `The background action "${id}" (${action}) ${verbOf(status)}${reason === "" ? "" : `: ${reason}`}`;
-      this.#context.decide({ kind: "note", text });
-    }
+    return background.flatMap(({ id, action, status, reason = "" }) =>
+      status === "succeeded" || reason === canceledByModel
+        ? []
+        : [`The background action "${id}" (${action}) ${verbOf(status)}: ${reason}`],
+    );
+  }
+
+  #note(texts: readonly string[]): void {
+    for (const text of texts) this.#context.decide({ kind: "note", text });
   }
 
   #end(
     { outcome, response }: Ended,
     toolCalls: readonly ToolCall[],
     problem: ProtocolProblem | undefined,
+    failures: readonly string[],
   ): RoundEnd {
     const text = response ?? "";
     if (outcome === "stopped") {
-      if (this.#calls.claimedStatus === "ERROR") {
-        this.#context.decide({ kind: "note", text: "The model stopped with the status ERROR." });
-      }
-      return { kind: "completed", text, toolCalls };
+      const error = clipWords(`The model stopped with the status ERROR. ${text}`.trim(), 500);
+      const faults = [...(this.#calls.claimedStatus === "ERROR" ? [error] : []), ...failures];
+      const fault = faults.length === 0 ? {} : { fault: faults.join("\n") };
+      return { kind: "completed", text, toolCalls, ...fault };
     }
+    this.#note(failures);
     const reason = this.#reason(outcome, problem);
     return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
   }

@@ -67,7 +67,10 @@ export type Turn =
 
 /** How a run ended. */
 export interface RunEnd {
-  /** What was still going on in the background when the run ended, with how it ended. */
+  /**
+   * What was still going on in the background when the run ended, and what had ended there since the last prompt, with
+   * how it ended.
+   */
   readonly background: readonly TaskView[];
   /** Results that no prompt has delivered. */
   readonly undelivered: Delivery;
@@ -197,7 +200,9 @@ class Executor implements ActionExecutor {
     const releases = [onAbort(stop, () => this.#cancelAll()), ...this.#limitBackground(open)];
     await Promise.all(open.map((task) => task.ended));
     for (const release of releases) release();
-    const background = open.filter((task) => task.group === undefined && isEnded(task.state));
+    const background = [...new Set([...open, ...this.#outbox.results])].filter(
+      (task) => task.inBackground && isEnded(task.state),
+    );
     return { background: this.#views(background), undelivered: await this.#outbox.collect() };
   }
 

@@ -179,9 +179,13 @@ export class ActionGraph {
 
   #endGroup(group: Task): void {
     if (group.openMembers > 0 || group.state.status !== "running") return;
+    const end = endOfGroup(group.members);
     const { cancelReason: reason } = group;
-    if (reason === undefined) this.settle(group, endOfGroup(group.members));
-    else this.settle(group, { status: "cancelled", reason });
+    if (reason === undefined) this.settle(group, end);
+    else {
+      const output = end.output?.text === "{}" ? {} : { output: end.output };
+      this.settle(group, { status: "cancelled", reason, ...output });
+    }
   }
 }
 
@@ -190,14 +194,21 @@ function follow(producer: Task, task: Task, needs: "success" | "end"): void {
   task.unmet += 1;
 }
 
+/** Of all members together; a prompt also has what the others returned. */
+const shownReasons = 3_000;
+
 /** What its members, which have all ended, make of a group. */
-function endOfGroup(members: readonly Task[]): Ended {
+function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeeded" | "failed" }> {
   const values: [string, unknown][] = [];
   const failures: string[] = [];
+  const failed = members.filter(({ state }) => state.status !== "succeeded");
+  const share = Math.max(200, Math.floor(shownReasons / Math.max(1, failed.length)));
   for (const { id, state } of members) {
     if (!isEnded(state)) continue;
-    if (state.status === "succeeded") values.push([id, state.output.value]);
-    else failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", 200)}`);
+    // A group that failed has what its other members returned.
+    if ("output" in state) values.push([id, state.output?.value]);
+    if (state.status === "succeeded") continue;
+    failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", share)}`);
   }
   const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
   if (failures.length === 0) return { status: "succeeded", output };

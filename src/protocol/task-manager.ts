@@ -16,6 +16,7 @@ export interface TaskManagerPorts {
   markDelivered(task: Task): void;
 }
 
+export const canceledByModel = "The model canceled it.";
 /** Actions that `list` shows, the latest ones. */
 const listed = 100;
 
@@ -65,7 +66,7 @@ export async function manageTasks(
       return succeeded({ timedOut, tasks: views(ids.length > 0 ? tasks : open) });
     }
     case "cancel": {
-      ports.cancel(tasks, "The model canceled it.");
+      ports.cancel(tasks, canceledByModel);
       // Canceling ends within the grace period; the caller itself may be one of them.
       const others = tasks.filter((task) => task !== caller);
       await ended(others, false, limits.graceSeconds + 1, signal, ports);

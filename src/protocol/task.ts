@@ -2,6 +2,7 @@
 import type { ActionStatus } from "../events/action.ts";
 import type { ToolOutcome } from "../calls/tool.ts";
 import { plainCopy } from "../document/plain.ts";
+import { cutStart } from "../events/cut.ts";
 import type { PlannedAction } from "./preflight.ts";
 
 /** A result: its value, and the same as text (a text as it is, everything else as JSON). */
@@ -21,7 +22,8 @@ export type Ended =
       readonly output?: Output;
     }
   | { readonly status: "timed_out"; readonly seconds: number }
-  | { readonly status: "cancelled"; readonly reason: string }
+  /** `output`: as of a group that failed. */
+  | { readonly status: "cancelled"; readonly reason: string; readonly output?: Output | undefined }
   | {
       readonly status: "skipped";
       readonly cause: { readonly id: string; readonly status: ActionStatus };
@@ -134,19 +136,27 @@ export function contentOf(ended: Ended): string {
     case "succeeded":
       return ended.output.text;
     case "failed":
-      return [ended.reason, ended.tail, ended.output?.text]
-        .filter((part) => part !== undefined && part !== "")
-        .join("\n");
+      return joined([ended.reason, ended.tail, ended.output?.text]);
+    case "cancelled":
+      return joined([ended.reason, ended.output?.text]);
     default:
       return reasonOf(ended) ?? "";
   }
 }
+
+function joined(parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== "").join("\n");
+}
+
+/** Of stderr, in a reason. */
+const shownTail = 500;
 
 export function reasonOf(ended: Ended): string | undefined {
   switch (ended.status) {
     case "succeeded":
       return undefined;
     case "failed":
+      return joined([ended.reason, cutStart(ended.tail ?? "", shownTail)]);
     case "cancelled":
       return ended.reason;
     case "timed_out":

@@ -6,7 +6,7 @@
 import type { Tool } from "../calls/tool.ts";
 import { isRecord } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
-import type { CatalogueParts, Monument } from "./catalogue.ts";
+import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
 import { type ExecutorLimits, limitsOf } from "./limits.ts";
 
 /** What a model is taught: how to write documents, and what its actions can call. */
@@ -28,7 +28,7 @@ const most = { description: 300, schema: 1_500, list: 24_000, names: 8_000 } as 
  * executor gets. Always the same for the same options, and of bounded length.
  */
 export function teachingText(options: TeachingOptions): string {
-  const { tools, relics = [], monuments = [], delegation, iterations, preThinking = 0 } = options;
+  const { tools, relics = [], monuments = [], iterations, preThinking = 0 } = options;
   const limits = limitsOf(options.limits);
   return [
     protocol(iterations, limits.parallel, options.verdicts === true),
@@ -36,7 +36,7 @@ export function teachingText(options: TeachingOptions): string {
     list("Tools", toolLines(tools)),
     list("Relics (sources of knowledge)", fitting(relics, [describedName])),
     list('Monuments (call "MONUMENT.MEMBER")', fitting(monuments, [membersOf])),
-    internals(delegation?.tasks ?? [], limits),
+    internals(options, limits),
   ]
     .filter((part) => part !== "")
     .join("\n\n");
@@ -71,11 +71,11 @@ The runner checks the document, runs its actions and puts their results into the
 ${verdicts ? `${verdictText} ` : ""}The tools below are called through actions only.
 
 Fields of a document:
-- "status": SUCCESS, EXECUTING, TASK_STARTED (actions run in the background) or ERROR. Informational only.
+- "status": SUCCESS, EXECUTING, TASK_STARTED (actions run in the background) or ERROR. With "stop": true, ERROR fails the task.
 - "context", optional: "variables" are merged into those of the run (null deletes one); "knowledge_relics" are the names of relics whose excerpts you want in all further prompts.
 - "thoughts": list of {"type","content"}: empty if you need none, more if the task is hard. The "actions" of a thought must be read-only and SYNC. They run before all others.
 - "actions": list or null.
-- "stop": true when the task is done or can't be done. SYNC actions beside it run first, and you are asked once more.
+- "stop": true when the task is done or can't be done. SYNC actions beside it run first, and you are asked once more. If an action in the background fails after it, the task fails.
 - "response": your answer for people, or null.
 
 Fields of an action:
@@ -97,37 +97,42 @@ function thinking(iterations: number): string {
   return `Before the task begins you may think, in at most ${iterations} documents whose actions are read-only and SYNC. "stop": true ends the thinking, not the task.`;
 }
 
-function internals(tasks: readonly string[], { cards, cardSeconds }: ExecutorLimits): string {
+function internals(
+  { delegation, without = [] }: CatalogueParts,
+  { cards, cardSeconds }: ExecutorLimits,
+): string {
+  const tasks = delegation?.tasks ?? [];
   const delegate = {
     name: "delegate",
     description:
       "Runs another task, which gets the input as its user input. The result has its text, and the document that it reported, if any.",
     params: { task: "one of the tasks below", input: "text" },
   };
+  const standard: readonly { readonly name: Standard; readonly [field: string]: unknown }[] = [
+    {
+      name: "task_manager",
+      description:
+        "About actions of all documents: states, results (offset: of the rest of a long one), waiting, canceling.",
+      params: {
+        operation: "get_status|get_result|list|wait|cancel",
+        "ids?": ["id"],
+        "mode?": "all|any",
+        "timeoutSeconds?": 60,
+        "offset?": 0,
+      },
+    },
+    {
+      name: "trap_card",
+      description: `Up to ${cards} standing actions, read-only, each at most ${cardSeconds} s: they run before every prompt, which includes their output.`,
+      params: {
+        operation: "register|update|remove|list",
+        "id?": "id",
+        "action?": { action: "TOOL", type: "tool", params: {} },
+      },
+    },
+  ];
   return list("Internal functions", [
-    ...lines([
-      {
-        name: "task_manager",
-        description:
-          "About actions of all documents: states, results (offset: of the rest of a long one), waiting, canceling.",
-        params: {
-          operation: "get_status|get_result|list|wait|cancel",
-          "ids?": ["id"],
-          "mode?": "all|any",
-          "timeoutSeconds?": 60,
-          "offset?": 0,
-        },
-      },
-      {
-        name: "trap_card",
-        description: `Up to ${cards} standing actions, read-only, each at most ${cardSeconds} s: they run before every prompt, which includes their output.`,
-        params: {
-          operation: "register|update|remove|list",
-          "id?": "id",
-          "action?": { action: "TOOL", type: "tool", params: {} },
-        },
-      },
-    ]),
+    ...lines(standard.filter(({ name }) => !without.includes(name))),
     ...(tasks.length === 0 ? [] : [...lines([delegate]), `Tasks: ${namesOf(tasks)}`]),
   ]);
 }

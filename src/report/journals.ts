@@ -2,18 +2,21 @@
  * The journals of a folder, for a server that lists them and hands them out. Owns which files of the folder may be
  * read: regular ones named `*.jsonl`, in the folder itself, and not through a link. They may be written meanwhile.
  *
- * Bounded: the latest `MAX_JOURNALS` are listed; of each, the summary is kept until its size or its time changes.
+ * Bounded: the latest `MAX_JOURNALS` are listed; of each, the summary is kept until its size or its time changes. Of
+ * all that are being read, one part of one journal is parsed at a time, and no line of more than `MAX_LINE` is held.
  */
 import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
-import { openJournalFile, readJournalFile, type JournalReading } from "../journal/file.ts";
+import { openJournalFile, type JournalReading } from "../journal/file.ts";
 import { RunTallies, type JournalInfo } from "./run-summary.ts";
 
 const MAX_JOURNALS = 1000;
 /** Runs that are listed of one journal. */
 const MAX_RUNS = 1000;
+/** UTF-16 units. */
+const MAX_LINE = 4 * 1024 * 1024;
 
 interface Known {
   readonly size: number;
@@ -25,6 +28,7 @@ export class JournalFolder {
   readonly #path: string;
   #known = new Map<string, Known>();
   #listing: Promise<readonly JournalInfo[]> | undefined;
+  #lastPart: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
     this.#path = path;
@@ -40,9 +44,29 @@ export class JournalFolder {
   async read(name: string): Promise<AsyncIterable<string> | undefined> {
     if (!isJournalName(name)) return undefined;
     try {
-      return asNdjson(await openJournalFile(join(this.#path, name), { links: "refused" }));
+      return asNdjson(this.#parts(await this.#open(name)));
     } catch {
       return undefined;
+    }
+  }
+
+  #open(name: string): Promise<JournalReading> {
+    return openJournalFile(join(this.#path, name), { links: "refused", maxLine: MAX_LINE });
+  }
+
+  /** A reader that takes its time keeps no other one waiting. */
+  async *#parts({ events }: JournalReading): AsyncIterable<readonly RunEvent[]> {
+    const parts = events[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const part = this.#lastPart.then(() => parts.next());
+        this.#lastPart = part.catch(() => undefined);
+        const { done, value } = await part;
+        if (done === true) return;
+        yield value;
+      }
+    } finally {
+      await parts.return?.();
     }
   }
 
@@ -78,9 +102,9 @@ export class JournalFolder {
 
   async #tally(name: string, tallies: RunTallies): Promise<number> {
     try {
-      const take = (events: readonly RunEvent[]): void => tallies.add(events);
-      const path = join(this.#path, name);
-      const { problems, moreProblems } = await readJournalFile(path, take, { links: "refused" });
+      const reading = await this.#open(name);
+      for await (const events of this.#parts(reading)) tallies.add(events);
+      const { problems, moreProblems } = reading.condition();
       return problems.length + moreProblems;
     } catch {
       // It can't be read, or was removed just now.
@@ -93,6 +117,6 @@ function isJournalName(name: string): boolean {
   return name.endsWith(".jsonl") && !/[/\\\0]/.test(name);
 }
 
-async function* asNdjson({ events }: JournalReading): AsyncIterable<string> {
-  for await (const part of events) yield part.map((event) => `${JSON.stringify(event)}\n`).join("");
+async function* asNdjson(parts: AsyncIterable<readonly RunEvent[]>): AsyncIterable<string> {
+  for await (const part of parts) yield part.map((event) => `${JSON.stringify(event)}\n`).join("");
 }

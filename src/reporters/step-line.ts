@@ -37,8 +37,11 @@ export function stepLines(event: RunEvent, view: RunView): readonly Candidate[] 
 
 type Line = Omit<Candidate, "work">;
 
+/** Of what begins its line again after a CR, as progress does, the last state. */
 function outputLines(text: string): readonly string[] {
-  const lines = text.split(/\r\n|\r|\n/);
+  const lines = text
+    .split("\n")
+    .map((line) => line.split("\r").findLast((part) => part !== "") ?? "");
   if (lines.at(-1) === "") lines.pop();
   if (lines.length <= MAX_LINES) return lines;
   return [...lines.slice(0, MAX_LINES), `… ${lines.length - MAX_LINES} more lines`];

@@ -4,15 +4,18 @@
  * Owns: the child, from spawn until it is surely gone, and the folder it writes to. Knows when it died:
  * the SDK does not say so, and no call that is pending then ever settles, so every call to the
  * runtime is raced against its death and a deadline (docs/runtime-notes.md#death).
+ *
+ * Invariant: a runtime that makes progress is not ended for being slow. On a busy machine one answer may take
+ * minutes, so a late one starts a watch over the runtime's messages and its CPU time.
  */
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
+import { folderOfRuntime } from "./find-runtime.ts";
 import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
@@ -20,7 +23,8 @@ import { runtimeSandbox, type Sandbox, type SandboxChoice } from "../platform/sa
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, unless, within, type Occasion } from "../events/waiting.ts";
+import { bestEffort, onAbort } from "../events/waiting.ts";
+import { ProgressWatch } from "./progress-watch.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
@@ -28,9 +32,6 @@ const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before a cancel is no crash. */
 const graceMs = 250;
 const pingEveryMs = 1_000;
-const pingMs = 5_000;
-/** After a call that was left unanswered for some seconds already. */
-const doubtMs = 2_000;
 const memoryEveryMs = 2_000;
 /** 200 turns at a time take 0.9 GB (docs/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
 const memoryBytes = 4_000_000_000;
@@ -40,6 +41,17 @@ const silent = "The Copilot runtime no longer responds.";
 export interface RuntimeLife {
   /** True from the moment the process ended, which is a little before its death is declared. */
   readonly gone: boolean;
+  /** agent-jobs ended it, because it hung or used too much memory. */
+  readonly ended: boolean;
+  /**
+   * Waits for the answer to a call: for `milliseconds`, and then for as long as the runtime makes progress. Undefined
+   * if there is none, if the runtime is gone, or if the signal aborts. Rejects as the call does.
+   */
+  answer<T>(
+    call: Promise<T>,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly value: T } | undefined>;
   /**
    * Calls the listener once when the runtime is dead (at once if it is already); never on an orderly stop.
    * Returns the way to unsubscribe. Not a promise: those keep every waiter for as long as they live.
@@ -73,8 +85,8 @@ type Stage =
   /** A call was not answered: nothing waits for it until it answers a ping. */
   | { readonly at: "unresponsive" }
   /** Not yet declared: a moment later it may turn out that we were about to stop it. */
-  | { readonly at: "lost"; readonly reason: string }
-  | { readonly at: "dead"; readonly reason: string }
+  | { readonly at: "lost"; readonly reason: string; readonly ended: boolean }
+  | { readonly at: "dead"; readonly reason: string; readonly ended: boolean }
   | { readonly at: "stopping"; readonly unresponsive: boolean }
   | { readonly at: "stopped" };
 
@@ -93,6 +105,7 @@ export class RuntimeProcess implements RuntimeLife {
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
   #pid: number | undefined;
+  readonly #progress: ProgressWatch;
   #errors = "";
   #restore = (): void => {};
   readonly #ended = new AbortController();
@@ -100,12 +113,18 @@ export class RuntimeProcess implements RuntimeLife {
 
   constructor(options: RuntimeProcessOptions) {
     this.#options = options;
+    const { signal } = this.#ended;
+    this.#progress = new ProgressWatch({
+      clock: options.clock,
+      pid: () => this.#pid,
+      isOver: () => this.#stage.at === "dead" || signal.aborted,
+      ends: [(listener) => this.onDeath(listener), (listener) => onAbort(signal, listener)],
+    });
     this.outputDirectory = join(options.directory, "output");
     this.#temporary = join(options.directory, "tmp");
     this.#searchFile = join(options.directory, "search");
     this.#sandboxFolder = join(options.directory, "sandbox");
     const { authentication, sandbox, path } = options;
-    const { PATH = "" } = options.environment;
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
       connection: RuntimeConnection.forStdio(
@@ -123,7 +142,7 @@ export class RuntimeProcess implements RuntimeLife {
         // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
         ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
         // Its commands get our bubblewrap.
-        ...(sandbox === undefined ? {} : { PATH: `${join(this.#sandboxFolder, "bin")}:${PATH}` }),
+        ...(sandbox && { PATH: `${this.#sandboxFolder}/bin:${options.environment["PATH"] ?? ""}` }),
       },
       baseDirectory: join(options.directory, "home"),
       workingDirectory: options.directory,
@@ -149,6 +168,10 @@ export class RuntimeProcess implements RuntimeLife {
   /** Why it is gone, if it went by itself. */
   get loss(): string | undefined {
     return "reason" in this.#stage ? this.#stage.reason : undefined;
+  }
+
+  get ended(): boolean {
+    return "ended" in this.#stage && this.#stage.ended;
   }
 
   onDeath(listener: (reason: string) => void): () => void {
@@ -178,52 +201,34 @@ export class RuntimeProcess implements RuntimeLife {
       if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
       const starting = this.client.start();
       this.#watchChild();
-      let death = "";
-      const died: Occasion = (listener) =>
-        this.onDeath((reason) => {
-          death = reason;
-          listener();
-        });
-      const started = await within(unless(starting, died), startMs, this.#options.clock);
-      if (started === undefined) {
-        throw new Error(`The Copilot runtime did not start within ${startMs / 1000} s.`);
-      }
-      if (started.value === undefined) throw new Error(death);
+      const started = await this.answer(starting, startMs);
+      if (started === undefined)
+        throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
       if (this.#child === undefined) void this.#watchByPing();
       else void this.#watchMemory();
     } catch (error) {
       // Of a child that was not started at all, the SDK only sees that it has no pipes.
       const message = errorMessage((await this.#notStarted) ?? error);
-      if (!this.gone) this.#stage = { at: "lost", reason: message };
+      if (!this.gone) this.#stage = { at: "lost", reason: message, ended: false };
       await this.stop({ hasSessions: false });
       const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
       throw new Error(`${message}${errors}`, { cause: error });
     }
   }
 
-  /** What a sandbox has to grant the runtime itself, besides the files of its sessions. */
-  get #ownFolders(): {
-    readonly readable: readonly string[];
-    readonly writable: readonly string[];
-  } {
-    return {
-      readable: [packageOf(this.#options.path)],
-      writable: [this.outputDirectory, this.#temporary],
-    };
-  }
-
   async #makeSandbox({ bubblewrap, profile }: SandboxChoice): Promise<void> {
-    const { directory, environment, authentication } = this.#options;
+    const { path, directory, environment, authentication } = this.#options;
+    const own = folderOfRuntime(path);
     this.#sandbox = await runtimeSandbox({
       bubblewrap,
       profile,
       environment,
       folder: this.#sandboxFolder,
-      readable: this.#ownFolders.readable,
+      readable: [own],
       writable: [directory],
       commands: {
-        readable: [...this.#ownFolders.readable, this.#searchFile],
-        writable: this.#ownFolders.writable,
+        readable: [own, this.#searchFile],
+        writable: [this.outputDirectory, this.#temporary],
       },
       withheld: Object.keys(authentication.environment),
     });
@@ -237,8 +242,9 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   /**
-   * Asks whether it is there, after a call that failed or had no answer. If it leaves a ping unanswered too, it is as
-   * good as dead, and declared so: else every further session would wait for it in vain. Bounded, never throws.
+   * Asks whether it is there, after a call that failed or had no answer. If it leaves a ping unanswered too and makes no
+   * progress, it is as good as dead, and declared so: else every further session would wait for it in vain. Bounded,
+   * never throws.
    */
   probe(): Promise<void> {
     this.#probing ??= this.#probe().finally(() => {
@@ -250,12 +256,25 @@ export class RuntimeProcess implements RuntimeLife {
   async #probe(): Promise<void> {
     if (!this.#isUp()) return;
     const { clock } = this.#options;
-    const { signal } = this.#ended;
-    const ping = await within(this.client.ping(), doubtMs, clock, signal).catch(() => "broken");
+    const ping = await this.#progress
+      .patiently(this.client.ping(), 1_000)
+      .catch(() => "broken" as const);
     // The reason of the exit arrives a moment after the connection breaks.
-    if (ping === "broken") await clock.sleep(graceMs, signal);
-    if (typeof ping !== "object") await this.#lost(silent);
-    else if (this.#stage.at === "unresponsive") this.#stage = { at: "up" };
+    if (ping === "broken") {
+      await clock.sleep(graceMs, this.#ended.signal);
+      await this.#lost(silent, false);
+    } else if (ping === "stalled") await this.#lost(silent, true);
+    else if (typeof ping === "object" && this.#stage.at === "unresponsive")
+      this.#stage = { at: "up" };
+  }
+
+  async answer<T>(
+    call: Promise<T>,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly value: T } | undefined> {
+    const answer = await this.#progress.patiently(call, milliseconds, signal);
+    return typeof answer === "object" ? answer : undefined;
   }
 
   /** Ends the process at once, as a crash would. */
@@ -312,13 +331,15 @@ export class RuntimeProcess implements RuntimeLife {
     this.#child = child;
     this.#pid = child.pid;
     // The SDK has not connected to it yet.
-    if (child.stdout !== null) child.stdout = boundedMessages(child.stdout);
+    if (child.stdout !== null) {
+      child.stdout = boundedMessages(child.stdout.on("data", () => (this.#progress.messages += 1)));
+    }
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
       this.#errors = endOf(this.#errors + data.toString(), 4096);
     });
     const ended = (how: string): void => {
-      void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`);
+      void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`, false);
     };
     child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
     child.once("error", (error) => ended(error.message));
@@ -329,10 +350,7 @@ export class RuntimeProcess implements RuntimeLife {
     const { signal } = this.#ended;
     while (!signal.aborted && !this.gone) {
       await clock.sleep(pingEveryMs, signal);
-      if (signal.aborted) return;
-      if ((await bestEffort(() => this.client.ping(), pingMs, clock)) !== "done") {
-        await this.#lost(silent);
-      }
+      await this.probe();
     }
   }
 
@@ -346,18 +364,19 @@ export class RuntimeProcess implements RuntimeLife {
       if (((await residentBytes(this.#pid)) ?? 0) <= most || this.gone) continue;
       const lost = this.#lost(
         `The Copilot runtime used more than ${most / 1e9} GB of memory and was stopped.`,
+        true,
       );
       this.kill();
       return lost;
     }
   }
 
-  async #lost(reason: string): Promise<void> {
+  async #lost(reason: string, ended: boolean): Promise<void> {
     if (!this.#isUp()) return;
-    this.#stage = { at: "lost", reason };
+    this.#stage = { at: "lost", reason, ended };
     await this.#options.clock.sleep(graceMs, this.#ended.signal);
     if (this.#stopping !== undefined) return;
-    this.#stage = { at: "dead", reason };
+    this.#stage = { at: "dead", reason, ended };
     for (const listener of this.#exitListeners) listener(reason);
     this.#exitListeners.clear();
   }
@@ -365,12 +384,6 @@ export class RuntimeProcess implements RuntimeLife {
   #isUp(): boolean {
     return this.#stage.at === "up" || this.#stage.at === "unresponsive";
   }
-}
-
-/** The folder of the platform package, with the runtime's own programs such as ripgrep. */
-function packageOf(path: string): string {
-  const root = join(path, "../../..");
-  return existsSync(join(root, "package.json")) ? root : dirname(path);
 }
 
 function privateChild(client: CopilotClient): unknown {

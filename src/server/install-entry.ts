@@ -24,7 +24,7 @@ export async function installEntry(
     return { result: "InvalidatePath", error };
   }
   try {
-    await host.installEntryFile(file);
+    await host.installEntryFile(file, { checkModels: true });
     return { result: "OK" };
   } catch (error) {
     const result = error instanceof DiagnosticsError ? "InvalidateEntry" : "Rejected";

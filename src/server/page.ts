@@ -1,4 +1,4 @@
-/** The portal and its two files, and the folder of journals. */
+/** The portal and its two files, the addresses that lead to it, and the folder of journals. */
 import type { Hono } from "hono";
 import { Readable } from "node:stream";
 import { findPageFiles, portalHtml } from "../report/page.ts";
@@ -6,6 +6,7 @@ import { version } from "../app/run-spec.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
+import { formerPages } from "./security.ts";
 
 export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
   const files = findPageFiles();
@@ -19,16 +20,25 @@ export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
     ["/page.js", "text/javascript", files?.script],
     ["/page.css", "text/css", files?.style],
   ] as const;
-  for (const [path, type, text] of pages) {
-    app.get(path, () =>
+  const add = (path: string, answer: (asked: URL) => Response): void => {
+    app.get(path, (c) => answer(new URL(c.req.url)));
+    app.all(path, (c) =>
+      refuse("MethodNotAllowed", `Use GET, not ${c.req.method}.`, { Allow: "GET, HEAD" }),
+    );
+  };
+  for (const [path, type, text] of pages)
+    add(path, () =>
       text === undefined
         ? refuse("NotFound", "The page is not part of this installation. The API is at /api/.")
         : new Response(text, { headers: { "Content-Type": `${type}; charset=utf-8` } }),
     );
-    app.all(path, (c) =>
-      refuse("MethodNotAllowed", `Use GET, not ${c.req.method}.`, { Allow: "GET, HEAD" }),
-    );
-  }
+  // Relative, so that a proxy may put the server anywhere.
+  for (const path of formerPages)
+    add(path, ({ search, searchParams }) => {
+      const jobId = searchParams.get("jobId");
+      const place = jobId ? `#/run/${encodeURIComponent(jobId)}` : search;
+      return new Response(null, { status: 302, headers: { Location: `./${place}` } });
+    });
 
   route(app, "copilot/journal", async () => {
     try {

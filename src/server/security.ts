@@ -27,6 +27,10 @@ interface AskedFor {
   readonly token?: string | undefined;
 }
 
+/** Addresses that earlier portals for this API had: links to them lead to the page. */
+export const formerPages: readonly string[] = ["/index.html", "/jobs.html", "/jobTracking.html"];
+const pagePaths = new Set(["/", ...formerPages]);
+
 const loopback = ["localhost", "127.0.0.1", "[::1]"];
 
 export function isLoopback(hostname: string): boolean {
@@ -69,7 +73,7 @@ export class Access {
       );
     // A link to the page from elsewhere is fine: a browser shows the page, and the other site sees nothing of it.
     const site = headers["sec-fetch-site"] ?? "none";
-    const isPage = path === "/" && (method === "GET" || method === "HEAD");
+    const isPage = pagePaths.has(path) && (method === "GET" || method === "HEAD");
     if (!isPage && site !== "same-origin" && site !== "none")
       return refuse("Forbidden", "Requests from pages of other sites are not allowed.");
     const { token } = this.#options;

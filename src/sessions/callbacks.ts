@@ -13,6 +13,7 @@ import { bestEffort, within } from "../events/waiting.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
+import { enter } from "./session-use.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";
 
@@ -20,7 +21,10 @@ import { runTurn } from "./turn.ts";
 export interface ICopilotSession {
   /** The SDK's own session. */
   get rawSection(): CopilotSession;
-  /** Sends a prompt and waits until the session is done with it; rejects if it crashes. `timeout` in ms. */
+  /**
+   * Sends a prompt and waits until the session is done with it. Rejects if it crashes, and if the session is in use: it
+   * is still working on another prompt, or a task runs in it. `timeout` in ms.
+   */
   sendRequest(message: string, timeout?: number): Promise<void>;
   /** Ends the session, also its files. Must be called when it is no longer used. */
   stop(): Promise<void>;
@@ -163,6 +167,7 @@ export class CallbackSession implements ICopilotSession {
       throw new RangeError(`timeout must be a number of milliseconds, 0 or more, not ${timeout}.`);
     }
     const { session, clock, life, model } = this.#options;
+    const leave = await enter(session, clock);
     const outcome = await runTurn(
       session,
       message,
@@ -173,7 +178,7 @@ export class CallbackSession implements ICopilotSession {
         onActivity: () => {},
       },
       { clock, life, model },
-    );
+    ).finally(leave);
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
       const late = crash.cause === "deadline";
@@ -257,7 +262,12 @@ export async function startSession(
 }
 
 /** The runtime of a foreign client: we can't see its process. */
-const foreignLife: RuntimeLife = { gone: false, onDeath: () => () => {} };
+const foreignLife: RuntimeLife = {
+  gone: false,
+  ended: false,
+  onDeath: () => () => {},
+  answer: (call, milliseconds, signal) => within(call, milliseconds, systemClock, signal),
+};
 
 /** Adapts a session of the caller to the port of the engine. `close()` leaves it open. */
 export function adoptSession(

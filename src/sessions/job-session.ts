@@ -14,6 +14,7 @@ import { linkSignals } from "../events/waiting.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
 import { canceled, openCopilotSession, type OpenSession, type SessionContext } from "./session.ts";
+import { occupy } from "./session-use.ts";
 import { runTurn } from "./turn.ts";
 
 export interface SessionFactoryOptions extends SessionContext {
@@ -47,7 +48,9 @@ export class CopilotSessionFactory implements SessionFactory {
     conversation.toolNames = opened.names.renamed;
     const { open } = this.#options;
     open.set(id, opened);
+    const leave = occupy(opened.session);
     const closed = (): void => {
+      leave();
       conversations.delete(id);
       open.delete(id);
     };

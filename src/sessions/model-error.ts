@@ -3,7 +3,7 @@
  * Parses error messages of the runtime and of model servers.
  */
 import { parsedJson } from "../document/guards.ts";
-import type { Crash, Refusal } from "../events/crash.ts";
+import { refusalOf, type Crash } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
 import { clipWords } from "../events/cut.ts";
 
@@ -67,34 +67,23 @@ export function reportsNoAnswer({ message, statusCode }: ReportedError): boolean
   return statusCode === undefined && message.startsWith("No response");
 }
 
-/** What the status of an answer means; undefined if it is no refusal, or one that is worth a retry at once. */
-export function refusalOf(status: number): Refusal | undefined {
-  switch (status) {
-    case 401:
-      return { cause: "auth", status };
-    case 403:
-      return { cause: "forbidden", status };
-    case 404:
-      return { cause: "not-found", status };
-    case 408:
-      return undefined;
-    case 413:
-      return { cause: "too-large", status };
-    case 429:
-      return { cause: "rate-limited", status };
-    default:
-      if (status >= 500) return { cause: "overloaded", status };
-      return status >= 400 ? { cause: "rejected", status } : undefined;
-  }
+/** Why a session could not be opened, as far as that is a matter of the model server or of the way to it. */
+export function openingCrash(message: string, asked: ModelAddress): Crash | undefined {
+  const status = /\b(?:status(?: code)?|HTTP)[: ]+([45]\d\d)\b/i.exec(message)?.[1];
+  const error = { message, errorType: "query" };
+  if (status !== undefined)
+    return modelCrash({ ...error, statusCode: Number(status) }, undefined, asked);
+  return causeOf(message) === "session-error" ? undefined : modelCrash(error, undefined, asked);
 }
 
-/** What an error without a status is about. */
+/** What an error without a status is about. The runtime calls a network that fails an authentication that failed. */
 export function causeOf(message: string, failure = ""): "auth" | "unreachable" | "session-error" {
-  if (/No GitHub OAuth token|Not authenticated/i.test(message)) return "auth";
   const codes = `${message} ${failure}`.matchAll(/\[(E[A-Z_]+)\]/g);
   const unreachable = [...codes].some(([, code = ""]) => unreachableCodes.has(code));
-  return unreachable || message.startsWith("Could not connect to ")
-    ? "unreachable"
+  if (unreachable || /^Could not connect to |network fetch failed/.test(message))
+    return "unreachable";
+  return /No GitHub OAuth token|Not authenticated|session authentication failed/i.test(message)
+    ? "auth"
     : "session-error";
 }
 

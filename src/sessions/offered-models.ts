@@ -46,7 +46,7 @@ export async function modelsOfServer(
   }
 }
 
-/** Empty if the runtime doesn't start, or the service doesn't answer in time. */
+/** The free ones first. Empty if the runtime doesn't start, or the service doesn't answer in time. */
 export async function modelsOfAccount(
   pool: RuntimePool,
   gitHubToken: string | undefined,
@@ -59,7 +59,10 @@ export async function modelsOfAccount(
       const own = gitHubToken === undefined || gitHubToken.startsWith("ghs_");
       const asked = lease.runtime.client.rpc.models.list(own ? {} : { gitHubToken });
       const { models } = (await within(asked, accountMs, clock))?.value ?? { models: [] };
-      return models.map(({ id, name, billing }) => ({
+      // What a model costs that has no price (`auto`) is not known.
+      const isFree = ({ billing }: (typeof models)[number]) => billing?.multiplier === 0;
+      const sorted = models.toSorted((a, b) => Number(isFree(b)) - Number(isFree(a)));
+      return sorted.map(({ id, name, billing }) => ({
         name,
         id,
         multiplier: billing?.multiplier ?? 0,

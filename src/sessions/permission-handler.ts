@@ -1,10 +1,11 @@
 /** The runtime's questions, answered by the policy. Errors deny. */
 import type { PermissionRequest, PermissionRequestResult } from "@github/copilot-sdk";
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, mkdirSync, readlinkSync, realpathSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { fromRuntime } from "./permission-request.ts";
-import type { PathContext } from "../permissions/paths.ts";
+import { realLocation, type PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
 import type { PermissionContext, PermissionDecision } from "../permissions/policy.ts";
 import { isInRunFolder } from "../platform/run-folder.ts";
@@ -47,6 +48,28 @@ export function permissionHandler(
   return (request) => {
     const decision = decide(() => decidePermission(permissions, fromRuntime(request), context));
     return decision.kind === "allowed" ? { kind: "approve-once" } : refuse(decision);
+  };
+}
+
+/**
+ * Makes the folder of a file that may be written. The runtime's `create` fails without it before it asks for
+ * permission, and a session without an open shell has no other way to a new folder. Never throws.
+ */
+export function folderMaker({
+  permissions,
+  workingDirectory,
+  kept = [],
+}: PermissionHandlerOptions): (path: string) => void {
+  const context = { ...realFiles, workingDirectory, kept };
+  return (path) => {
+    try {
+      const request = { kind: "write", paths: [path] } as const;
+      if (decidePermission(permissions, request, context).kind !== "allowed") return;
+      const place = realLocation(resolve(workingDirectory, path), context);
+      if (place !== undefined) mkdirSync(dirname(place), { recursive: true });
+    } catch {
+      // The runtime says what is wrong with this path.
+    }
   };
 }
 

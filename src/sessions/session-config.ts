@@ -1,12 +1,18 @@
 /** The SDK's configuration of our sessions: lean, quiet, and only with what is listed here. */
-import type { SessionConfig } from "@github/copilot-sdk";
+import type { SessionConfig, SessionHooks } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { isRecord, isText } from "../document/guards.ts";
 import { jobTools } from "./job-tools.ts";
-import { permissionHandler, realFiles } from "./permission-handler.ts";
+import {
+  folderMaker,
+  permissionHandler,
+  realFiles,
+  type PermissionHandlerOptions,
+} from "./permission-handler.ts";
 import type { Requests, Searches } from "../runtime/runtime-pool.ts";
-import { toolsFor } from "../permissions/rules.ts";
+import { listsCommands, toolsFor } from "../permissions/rules.ts";
 import type { OwnCalls } from "./own-calls.ts";
 import { guarded, type OwnTool } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -69,10 +75,7 @@ export function sessionConfig(
     tools: tools.map((tool) => guarded(names.shown(tool), options.clock, options.calls)),
     availableTools: offeredTools(options, tools, names),
     onPermissionRequest: (request) => answer(names.request(request)),
-    // Any hook makes every step of a turn a question to us: a guarded search needs none.
-    ...(options.searches === "guarded"
-      ? {}
-      : { hooks: searchHooks(permissions, { workingDirectory, ...realFiles }) }),
+    hooks: hooksFor(options.searches, asked),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
     // Nothing that lies in the checkout may speak to the model or run (docs/runtime-notes.md#files-of-the-checkout).
@@ -86,6 +89,25 @@ export function sessionConfig(
     ...(gitHubToken === undefined ? {} : { gitHubToken }),
     // A handler gets whole requests over HTTP; over a WebSocket they are parts.
     ...(options.requests === "handled" ? { capi: { enableWebSocketResponses: false } } : {}),
+  };
+}
+
+/** Any hook makes every step of a turn a question to us: most sessions need none. */
+function hooksFor(searches: Searches, asked: PermissionHandlerOptions): SessionHooks {
+  const { permissions, workingDirectory } = asked;
+  const hooks =
+    searches === "guarded" ? {} : searchHooks(permissions, { workingDirectory, ...realFiles });
+  if (!listsCommands(permissions) || !toolsFor(permissions).includes("builtin:create"))
+    return hooks;
+  const makeFolder = folderMaker(asked);
+  return {
+    ...hooks,
+    onPreToolUse(input, invocation) {
+      const { toolName, toolArgs } = input;
+      if (toolName === "create" && isRecord(toolArgs) && isText(toolArgs["path"]))
+        makeFolder(toolArgs["path"]);
+      return hooks.onPreToolUse?.(input, invocation);
+    },
   };
 }
 

@@ -12,9 +12,9 @@ import type { Crash } from "../events/crash.ts";
 import { isDirectory } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
-import { bestEffort, unless, unlessAborted, within, type Occasion } from "../events/waiting.ts";
+import { bestEffort, unlessAborted } from "../events/waiting.ts";
 import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
-import { causeOf, type ModelAddress } from "./model-error.ts";
+import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -30,7 +30,7 @@ import type { Provider } from "./session-config.ts";
 
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
-const closeStepMs = 1_500;
+const closeMs = 1_500;
 
 /** What every session is made from. */
 export interface SessionContext {
@@ -128,6 +128,7 @@ export async function openCopilotSession(
     onActivity: denials.tell,
   };
   const config = { ...sessionConfig(options), ...systemMessage(request) };
+  const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
   try {
     const result = await create(lease, config, clock, signal);
     if (result.kind === "created") {
@@ -144,7 +145,6 @@ export async function openCopilotSession(
         await confine(session);
       }
       let ending: Promise<void> | undefined;
-      const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
       return {
         session,
         runtime,
@@ -164,19 +164,18 @@ export async function openCopilotSession(
     // The runtime may be dead: then the next attempt must not use it again.
     await runtime.probe();
     if (runtime.gone) return { kind: "crashed", crash: runtimeDied(runtime, errorMessage(error)) };
-    return (await isDirectory(request.workingDirectory))
-      ? startFailed(error)
-      : startFailed(
-          new GoneError(`The working directory ${request.workingDirectory} doesn't exist.`),
-        );
+    if (!(await isDirectory(request.workingDirectory))) {
+      const message = `The working directory ${request.workingDirectory} doesn't exist.`;
+      return { kind: "crashed", crash: { cause: "configuration", message } };
+    }
+    const crash = openingCrash(errorMessage(error), model);
+    if (crash?.cause === "unreachable") probe?.ask();
+    return crash === undefined ? startFailed(error) : { kind: "crashed", crash };
   }
 }
 
-/** What a session needs is not there any more. */
-class GoneError extends Error {}
-
-function runtimeDied({ loss }: RuntimeProcess, otherwise: string): Crash {
-  return { cause: "runtime-died", message: loss ?? otherwise };
+function runtimeDied({ loss, ended }: RuntimeProcess, otherwise = "The runtime has ended."): Crash {
+  return { cause: "runtime-died", message: loss ?? otherwise, ...(ended ? { ended } : {}) };
 }
 
 /** Unless the session comes up, or it rejects, it sees to the release of the lease. */
@@ -187,13 +186,7 @@ async function create(
   signal: AbortSignal,
 ): Promise<{ kind: "created"; session: CopilotSession } | (Opened & { kind: "crashed" })> {
   const creating = runtime.client.createSession(config);
-  let death: string | undefined;
-  const died: Occasion = (listener) =>
-    runtime.onDeath((reason) => {
-      death = reason;
-      listener();
-    });
-  const created = (await within(unless(creating, died), createMs, clock, signal))?.value;
+  const created = await runtime.answer(creating, createMs, signal);
   if (created !== undefined && !signal.aborted) return { kind: "created", session: created.value };
   // A session that is created after all is ended at once.
   void creating.then(
@@ -201,13 +194,13 @@ async function create(
     release,
   );
   if (signal.aborted) return canceled;
-  if (death !== undefined) {
-    return { kind: "crashed", crash: { cause: "runtime-died", message: death } };
-  }
   // A session that is never created must not keep its runtime from ending.
   release();
   runtime.leftUnanswered();
-  return startFailed(`The session was not created within ${createMs / 1000} s.`);
+  await runtime.probe();
+  return runtime.gone
+    ? { kind: "crashed", crash: runtimeDied(runtime) }
+    : startFailed("The session was not created in time.");
 }
 
 /** Bounded, never throws. */
@@ -221,11 +214,14 @@ async function endCopilotSession(
   clock: Clock,
 ): Promise<void> {
   const { session, runtime, release } = open;
-  const steps = [() => session.disconnect(), () => runtime.client.deleteSession(session.sessionId)];
-  for (const step of steps) {
-    if (runtime.gone || runtime.unresponsive) break;
-    if ((await bestEffort(step, closeStepMs, clock)) !== "late") continue;
-    runtime.leftUnanswered();
+  if (!runtime.gone) {
+    // It goes on by itself when nobody waits for it any more.
+    const closing = session
+      .disconnect()
+      .catch(() => undefined)
+      .then(() => runtime.client.deleteSession(session.sessionId));
+    const most = runtime.unresponsive ? 0 : closeMs;
+    if ((await bestEffort(() => closing, most, clock)) === "late") runtime.leftUnanswered();
   }
   // Some shells outlive all of that, and a dead runtime too (docs/runtime-notes.md#leftover-processes).
   if (open.startsProcesses)
@@ -234,12 +230,7 @@ async function endCopilotSession(
 }
 
 function startFailed(error: unknown): Opened & { kind: "crashed" } {
-  return { kind: "crashed", crash: { cause: startCause(error), message: errorMessage(error) } };
-}
-
-/** No retry finds a runtime or a folder that is not there. */
-function startCause(error: unknown): "not-installed" | "configuration" | "auth" | "start-failed" {
-  if (error instanceof RuntimeNotFoundError) return "not-installed";
-  if (error instanceof GoneError) return "configuration";
-  return causeOf(errorMessage(error)) === "auth" ? "auth" : "start-failed";
+  // No retry finds a runtime that is not there.
+  const cause = error instanceof RuntimeNotFoundError ? "not-installed" : "start-failed";
+  return { kind: "crashed", crash: { cause, message: errorMessage(error) } };
 }

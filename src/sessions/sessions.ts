@@ -225,10 +225,12 @@ export function createSessions(options: SessionsOptions): Sessions {
 }
 
 /** Why there is nothing to talk to, with the options for a model server and for a script in its place. */
-export function noModel(serverOption: string, scriptOption: string): string {
+export function noModel(serverOption: string, scriptOption: string, token = ""): string {
+  const reason = token.startsWith("ghp_")
+    ? "The GitHub token is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. Set a fine-grained one with “Copilot Requests”"
+    : "No model is configured. Set a GitHub token that may make Copilot requests";
   return (
-    "No model is configured. Set a GitHub token that may make Copilot requests " +
-    "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or use your own model server " +
+    `${reason} (COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or use your own model server ` +
     `(${serverOption}), or let a script answer (${scriptOption}).`
   );
 }
@@ -240,10 +242,12 @@ function standIn(transport: ModelTransport | undefined): Provider | undefined {
 }
 
 /** For a host, which doesn't know whether its caller is an application or `serve`. */
-export const noModelOfHost = noModel(
-  "`--provider-base-url`, or `provider` of a JobHost",
-  "`--rehearse`, or `rehearsal` of a JobHost",
-);
+export const noModelOfHost = (token?: string): string =>
+  noModel(
+    "`--provider-base-url`, or `provider` of a JobHost",
+    "`--rehearse`, or `rehearsal` of a JobHost",
+    token,
+  );
 
 /** What a session without any way to a model ends with; the edges refuse before. */
-const noModelCrash: Crash = { cause: "configuration", message: noModelOfHost };
+const noModelCrash: Crash = { cause: "configuration", message: noModelOfHost() };

@@ -187,7 +187,8 @@ export class Translator {
   }
 
   #toolEnded(event: Extract<SessionEvent, { type: "tool.execution_complete" }>): SessionActivity[] {
-    const { toolCallId, success, result, error } = event.data;
+    const { toolCallId, success, result, error, shellExecution } = event.data;
+    const exitCode = shellExecution?.exitCode ?? 0;
     const tool = this.#tools.get(toolCallId);
     if (tool === undefined) return [];
     tool.open -= 1;
@@ -207,6 +208,7 @@ export class Translator {
                   : { detailedContent: result.detailedContent }),
               },
             }),
+        ...(exitCode > 0 ? { exitCode } : {}),
         ...(error === undefined ? {} : { error: toolError(error) }),
       },
     ];

@@ -4,13 +4,12 @@
  */
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
-import type { Crash, Refusal } from "../events/crash.ts";
+import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import type { AnswerFinish } from "../events/session-activity.ts";
 import {
   modelCrash,
   modelName,
   redirectLoop,
-  refusalOf,
   reportsNoAnswer,
   type ModelAddress,
 } from "./model-error.ts";
@@ -21,8 +20,8 @@ import {
  */
 export const MAX_ANSWER_BYTES = 4_000_000;
 
-/** White space is no text, nor are characters that show nothing, such as a zero-width space. */
-const visible = /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
+/** Has a character that shows something: a letter, a digit, a sign. A mark on nothing and a blank pattern do not. */
+const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
 
 interface Call {
   readonly name: string;

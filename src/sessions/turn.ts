@@ -133,7 +133,7 @@ class Turn {
   async run(prompt: string): Promise<TurnOutcome> {
     const end = this.#clock.now() + this.#options.turnMs;
     // Nothing is sent into a session that is dead already.
-    const sent = this.#interruption() ?? (await this.#send(prompt));
+    const sent = this.#interruption() ?? (await this.#send(prompt, end));
     const ending = sent ?? (await this.#wait(end));
     switch (ending.kind) {
       case "idle":
@@ -163,15 +163,14 @@ class Turn {
   }
 
   /** Undefined when the message is on its way. */
-  async #send(prompt: string): Promise<Ending | undefined> {
+  async #send(prompt: string, end: number): Promise<Ending | undefined> {
     const sending = this.#session.send({ prompt: wholeCharacters(prompt) }).then(
       (messageId) => ({ messageId }),
       (error: unknown) => ({ error }),
     );
-    const end = this.#clock.now() + sendMs;
-    let result: { messageId: string } | { error: unknown } | undefined;
-    void sending.then((value) => {
-      result = value;
+    let result: { messageId: string } | { error: unknown } | "late" | undefined;
+    void this.#life.answer(sending, sendMs, this.#options.signal).then((answer) => {
+      result = answer?.value ?? "late";
       this.#wake();
     });
     for (;;) {
@@ -179,14 +178,11 @@ class Turn {
       if (interrupted !== undefined) return interrupted;
       if (result !== undefined) break;
       const rest = end - this.#clock.now();
-      if (rest <= 0) {
-        return crash(
-          "session-error",
-          `The runtime did not accept the prompt within ${seconds(sendMs)}.`,
-        );
-      }
+      if (rest <= 0) return turnDeadline(this.#options.turnMs, this.#model);
       await this.#pause(rest);
     }
+    if (result === "late")
+      return crash("session-error", "The runtime did not accept the prompt in time.");
     if ("error" in result) {
       const message = errorMessage(result.error);
       return crash(causeOf(message), message);
@@ -224,7 +220,10 @@ class Turn {
   /** A cancel always comes first: what it causes is no crash. */
   #interruption(): Ending | undefined {
     if (this.#options.signal.aborted) return { kind: "canceled" };
-    if (this.#death !== undefined) return crash("runtime-died", this.#death);
+    if (this.#death !== undefined) {
+      const ended = this.#life.ended ? { ended: true as const } : {};
+      return { kind: "crashed", crash: { cause: "runtime-died", message: this.#death, ...ended } };
+    }
     return this.#stopped?.aborted === true
       ? crash("aborted", "The session was stopped.")
       : undefined;
@@ -367,7 +366,7 @@ class Turn {
 }
 
 function crash(
-  cause: "session-error" | "auth" | "unreachable" | "runtime-died" | "aborted",
+  cause: "session-error" | "auth" | "unreachable" | "aborted",
   message: string,
 ): Ending {
   return { kind: "crashed", crash: { cause, message } };

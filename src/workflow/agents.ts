@@ -4,8 +4,13 @@
  *
  * Invariants: an agent has at most one open session; every session that was started is ended.
  */
-import { closeSession, openSession, type OpeningContext } from "../engine/open-session.ts";
-import type { Session } from "../engine/ports.ts";
+import {
+  closeSession,
+  offeredTools,
+  openSession,
+  type OpeningContext,
+} from "../engine/open-session.ts";
+import type { Session, ToolSource } from "../engine/ports.ts";
 import type { SessionSource } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Conversation } from "./state.ts";
@@ -13,8 +18,9 @@ import type { Conversation } from "./state.ts";
 export interface AgentOptions {
   readonly workingDirectory: string;
   readonly permissions: Permissions;
-  /** The tools that agents are offered. */
+  /** The tools that agents are offered: names of the runtime's, and patterns of those of `toolSource`. */
   readonly tools: readonly string[];
+  readonly toolSource: ToolSource | undefined;
 }
 
 interface Open {
@@ -28,6 +34,8 @@ export class Agents {
   readonly #options: AgentOptions;
   /** By the number of the agent. */
   readonly #open = new Map<number, Open>();
+  /** Failures of servers. */
+  readonly #reported = new Set<string>();
 
   constructor(context: OpeningContext, options: AgentOptions) {
     this.#context = context;
@@ -43,6 +51,10 @@ export class Agents {
         if (open?.known === messages.length) return { kind: "ready", session: open.session };
         await this.#close(agent, true);
         const { workingDirectory, permissions, tools } = this.#options;
+        const tooling = { ...this.#options, only: tools, reported: this.#reported };
+        const own = await offeredTools(this.#context, tooling, signal);
+        if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
+        if ("crash" in own) return own;
         const acquired = await openSession(this.#context, {
           role: "task",
           retry: 0,
@@ -51,7 +63,8 @@ export class Agents {
           signal,
           workingDirectory,
           permissions,
-          availableTools: tools,
+          availableTools: [...new Set([...tools, ...(own.tools ?? []).map(({ name }) => name)])],
+          ...own,
           ...(messages.length === 0 ? {} : { history: messages }),
           ...(system === undefined ? {} : { systemPrompt: { mode: "replace", text: system } }),
         });

@@ -1,23 +1,16 @@
-/** The checks that compare places of a workflow: names, edges, calls. They change nothing. */
-import type { Position } from "../document/problem.ts";
+/** The checks that compare places of a workflow: names, commands, edges, calls. They change nothing. */
 import type { Permissions } from "../entry/model.ts";
-import { allowsCommands } from "../permissions/rules.ts";
+import { decideShell } from "../permissions/commands.ts";
+import { allowsCommands, ruleSet } from "../permissions/rules.ts";
+import { checkPaths, reportCycles } from "./check-paths.ts";
 import { readCommand } from "./command-text.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { WorkflowFiles } from "./files.ts";
-import type { Activity, WorkflowFile } from "./model.ts";
-import type { PromptSection } from "./sections.ts";
+import type { Activity } from "./model.ts";
+import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "./value.ts";
 import { USER_INPUT } from "./parameters.ts";
 import { clip } from "../events/cut.ts";
-
-/** A file that has been read, before its calls have. */
-export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
-  /** Of the first flowchart; undefined if one is missing or can't be read, which has been reported. */
-  readonly flowAt: Position | undefined;
-  readonly activities: Map<string, Activity>;
-  readonly prompts: ReadonlyMap<string, PromptSection>;
-}
 
 export interface CheckOptions {
   readonly environment: readonly string[];
@@ -43,12 +36,16 @@ export function checkWorkflow(
   options: CheckOptions,
 ): void {
   const names = variableNames(all, options.environment);
+  const sends = all.some(({ activities }) =>
+    [...activities.values()].some(({ kind }) => kind === "prompt"),
+  );
   for (const file of all) {
     const check = new FileCheck(file, names, files, findings, options);
     check.starts();
-    check.reaches();
+    checkPaths(file, all, findings);
     for (const activity of file.activities.values()) check.activity(activity);
     check.prompts();
+    if (!sends) check.unsent();
   }
   reportCycles(all, findings);
 }
@@ -70,6 +67,8 @@ class FileCheck {
   readonly #findings: Findings;
   readonly #options: CheckOptions;
   readonly #said = new Set<string>();
+  /** Names that something looks up. */
+  readonly #used = new Set<string>();
 
   constructor(
     file: ReadFile,
@@ -101,26 +100,6 @@ class FileCheck {
     }
   }
 
-  reaches(): void {
-    const { activities } = this.#file;
-    const queue = [...activities.values()].filter(({ kind }) => kind === "start" || kind === "on");
-    // Without a START everything would be unreachable.
-    if (!queue.some(({ kind }) => kind === "start")) return;
-    const reached = new Set(queue.map(({ id }) => id));
-    for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
-      for (const id of [one.next, one.other]) {
-        const to = id === undefined || reached.has(id) ? undefined : activities.get(id);
-        if (to === undefined) continue;
-        reached.add(to.id);
-        queue.push(to);
-      }
-    }
-    for (const one of activities.values()) {
-      if (reached.has(one.id) || one.kind === "success" || one.kind === "failed") continue;
-      this.#findings.warn(this.#place(one), `${one.id} can't be reached.`);
-    }
-  }
-
   activity(activity: Activity): void {
     const place = this.#place(activity);
     switch (activity.kind) {
@@ -149,8 +128,8 @@ class FileCheck {
         if (activity.question !== undefined) this.#template(activity.question, place);
         break;
       case "execute":
-        if (activity.command !== undefined) this.#command(activity.command, place);
         this.#execute(activity.id, place);
+        if (activity.command !== undefined) this.#command(activity.id, activity.command, place);
         break;
       case "call":
       case "success":
@@ -164,6 +143,21 @@ class FileCheck {
       for (const { name, offset } of placeholders(text))
         this.#placeholder(name, () => locate(offset));
     }
+  }
+
+  /** In a workflow without a PROMPT: its prompts, if nothing else uses them either. */
+  unsent(): void {
+    const { file, prompts, activities } = this.#file;
+    for (const one of activities.values()) {
+      if (one.kind === "set") this.#used.add(one.value);
+      else if (one.kind === "check") this.#used.add(one.check.right);
+      else if (one.kind === "ask") this.#used.add(one.question ?? "");
+    }
+    const [[id, prompt] = []] = prompts;
+    if (id === undefined || prompt === undefined || prompt.place.file !== file) return;
+    if ([...prompts.keys()].some((name) => this.#used.has(name))) return;
+    const reason = `The prompt ${quoted(id)} is never sent: the flowchart has no PROMPT.`;
+    this.#findings.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${clip(id, 80)}]`);
   }
 
   #check(left: string, place: Place, other: string | undefined): void {
@@ -224,11 +218,18 @@ class FileCheck {
       );
   }
 
-  #command(command: string, place: Place): void {
+  #command(id: string, command: string, place: Place): void {
     this.#template(command, place);
     const reading = readCommand(command);
     if (reading.kind === "unclear")
       this.#findings.warn(place, `${reading.reason} The EXECUTE fails.`);
+    const { permissions, isFinal } = this.#options;
+    if (!isFinal || permissions === undefined || command.includes("{{")) return;
+    if (!allowsCommands(permissions)) return;
+    const { allow, deny } = ruleSet(permissions).shell;
+    // There is no shell of EXECUTE on Windows.
+    const verdict = decideShell(command, allow, deny, "linux");
+    if (!verdict.allowed) this.#findings.error(place, `${id} can't run: ${verdict.reason}.`);
   }
 
   #template(text: string, place: Place): void {
@@ -244,6 +245,7 @@ class FileCheck {
   }
 
   #isKnown(name: string): boolean {
+    this.#used.add(name);
     return isQuoted(name) || this.#names.has(name) || this.#file.prompts.has(name);
   }
 
@@ -258,37 +260,4 @@ class FileCheck {
 
 function quoted(text: string): string {
   return JSON.stringify(clip(text, 80));
-}
-
-/** A walk in depth, with a stack of its own, because calls may be nested deeply. */
-function reportCycles(all: readonly ReadFile[], findings: Findings): void {
-  const byId = new Map(all.map((file) => [file.id, file]));
-  const calls = (file: ReadFile): Extract<Activity, { kind: "call" }>[] =>
-    [...file.activities.values()].filter((one) => one.kind === "call").toReversed();
-  const done = new Set<string>();
-  for (const root of all) {
-    if (done.has(root.id)) continue;
-    const open = new Set([root.id]);
-    const stack = [{ file: root, rest: calls(root) }];
-    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      const call = top.rest.pop();
-      if (call === undefined) {
-        open.delete(top.file.id);
-        done.add(top.file.id);
-        stack.pop();
-        continue;
-      }
-      if (open.has(call.target)) {
-        const ids = [...open];
-        const cycle = [...ids.slice(ids.indexOf(call.target)), call.target].join(" → ");
-        const place = { file: top.file.file, at: call.at };
-        findings.error(place, `The workflow calls itself: ${cycle}.`);
-        continue;
-      }
-      const file = byId.get(call.target);
-      if (file === undefined || done.has(file.id)) continue;
-      open.add(file.id);
-      stack.push({ file, rest: calls(file) });
-    }
-  }
 }

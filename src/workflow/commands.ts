@@ -1,25 +1,34 @@
 /** EXECUTE: the scripts in an answer, and what RESULT becomes of them. */
 import { fencesOf } from "../document/markdown.ts";
 import type { Script, ScriptRun } from "./state.ts";
-import { clip, cut, cutStart } from "../events/cut.ts";
+import { bothEnds, clip } from "../events/cut.ts";
 
 const defaultTags = ["sh", "shell", "bash"];
 
-/** The closed code fences that can be run, in order, and why others are not. */
+/**
+ * The code fences of an answer, in order, or why they can't be run. An answer of which only a part would run is not
+ * done, so then none of it is.
+ */
 export function scriptsIn(
   text: string,
   tags: readonly string[] = defaultTags,
-): { readonly scripts: readonly Script[]; readonly skipped: readonly string[] } {
+):
+  | { readonly kind: "found"; readonly scripts: readonly Script[] }
+  | { readonly kind: "none"; readonly reason: string } {
+  const none = (reason: string) =>
+    ({ kind: "none", reason: `Nothing was run: ${reason}` }) as const;
   const scripts: Script[] = [];
-  const skipped: string[] = [];
   for (const { info, content, isClosed } of fencesOf(text)) {
-    const tag = (/^\S*/.exec(info)?.[0] ?? "").toLowerCase();
-    if (!isClosed) skipped.push("A code fence is never closed.");
-    else if (tag === "") skipped.push("A code fence without a tag is not run.");
-    else if (!tags.includes(tag)) skipped.push(`The code fence ${tag.slice(0, 40)} is not run.`);
-    else if (content.trim() !== "") scripts.push({ tag, code: withoutPrompts(content.trimEnd()) });
+    const tag = (/^\S*/.exec(info)?.[0] ?? "").toLowerCase() || "bash";
+    if (!isClosed) return none("a code fence is never closed.");
+    if (!tags.includes(tag)) {
+      const those = tags.join(", ");
+      return none(`no executor runs the code fence "${clip(tag, 40)}". These run: ${those}.`);
+    }
+    if (content.trim() !== "") scripts.push({ tag, code: withoutPrompts(content.trimEnd()) });
   }
-  return { scripts, skipped };
+  if (scripts.length === 0) return none("RESULT has no code fence with commands.");
+  return { kind: "found", scripts };
 }
 
 /** Without the `$ ` of a terminal, which answers imitate. A command of its own it never is. */
@@ -27,17 +36,12 @@ function withoutPrompts(code: string): string {
   return /^\s*\$ /.test(code) ? code.replaceAll(/^[ \t]*\$ /gm, "") : code;
 }
 
-/** Each command with its output, as in a terminal. */
-export function outputOf(runs: readonly ScriptRun[]): string {
-  return runs.map(({ code, output }) => `$ ${code}\n${output}`.trimEnd()).join("\n");
-}
-
-/** Both ends of a text, with what is left out between them. */
-export function shortened(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const half = Math.floor(most / 2);
-  const left = text.length - 2 * half;
-  return `${cut(text, half)}\n[${left} characters left out]\n${cutStart(text, half)}`;
+/** Each command with its output, as in a terminal; both ends of what is longer than `most` characters. */
+export function outputOf(runs: readonly ScriptRun[], most: number): string {
+  return bothEnds(
+    runs.map(({ code, output }) => `$ ${code}\n${output}`.trimEnd()).join("\n"),
+    most,
+  );
 }
 
 export function firstWords(code: string): string {

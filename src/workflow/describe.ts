@@ -1,4 +1,5 @@
 import type { Workflow } from "./model.ts";
+import { modelOfParameters } from "./parameters.ts";
 import { roleOf } from "./value.ts";
 
 /** What someone who runs a workflow needs to know of it. */
@@ -12,6 +13,8 @@ export interface WorkflowDescription {
   readonly asks: readonly string[];
   /** Ids, as far as the front matter names them. */
   readonly models: readonly string[];
+  /** What agents are offered, as patterns. Absent: nothing. */
+  readonly agentTools?: readonly string[];
   /** Those that are called. */
   readonly files: readonly string[];
 }
@@ -20,9 +23,13 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
   const { main, files, settings } = workflow;
   const title = files[main]?.title;
   const activities = Object.values(files).flatMap((file) => Object.values(file.activities));
-  const { model, models = {} } = settings;
+  const { model, models = {}, agentTools } = settings;
   const own =
-    model === undefined ? models["driving"] : "id" in model ? model.id : models[model.category];
+    model === undefined
+      ? (models["driving"] ?? modelOfParameters(workflow))
+      : "id" in model
+        ? model.id
+        : models[model.category];
   return {
     ...(title === undefined ? {} : { title }),
     parameters: (files[main]?.parameters ?? []).map(({ name, default: value }) =>
@@ -30,7 +37,8 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
     ),
     activities: activities.length,
     asks: [...new Set(activities.flatMap(({ kind, id }) => (kind === "ask" ? [id] : [])))],
-    models: own === undefined ? [] : [own],
+    models: own === undefined || own === "" ? [] : [own],
+    ...(agentTools === undefined ? {} : { agentTools }),
     files: Object.keys(files).filter((id) => id !== main),
   };
 }

@@ -4,15 +4,13 @@
  */
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { readMarkdown } from "../document/markdown.ts";
-import type { Permissions } from "../entry/model.ts";
-import type { CommandPatternCheck } from "../entry/warnings.ts";
 import { readActivities } from "./activities.ts";
-import { checkWorkflow, type ReadFile } from "./check-workflow.ts";
+import { checkWorkflow } from "./check-workflow.ts";
 import { noFiles, remembered, type WorkflowFiles } from "./files.ts";
 import { Findings } from "./findings.ts";
 import type { Workflow, WorkflowFile, WorkflowSettings } from "./model.ts";
-import { readSections } from "./sections.ts";
-import { readSettings } from "./settings.ts";
+import { readSections, type ReadFile } from "./sections.ts";
+import { readSettings, type SettingsContext } from "./settings.ts";
 
 /** A workflow that can be run, or every problem with it. */
 export type LoadedWorkflow =
@@ -25,18 +23,13 @@ export type LoadedWorkflow =
   /** The errors, then the warnings. */
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
-export interface LoadOptions {
+export interface LoadOptions extends SettingsContext {
   /** The way to called and included files. Default: there are none. */
   readonly files?: WorkflowFiles;
   /** The id of the file itself in `files`. Default: the file. */
   readonly id?: string;
   /** Names of the environment that the run may read. */
   readonly environment?: readonly string[];
-  /** Those of the run. Default: those of the front matter, which the run may still change. */
-  readonly permissions?: Permissions;
-  readonly checkCommandPattern?: CommandPatternCheck;
-  /** The model categories of the entry that uses the workflow. */
-  readonly categories?: readonly string[];
 }
 
 const MOST_FILES = 1_000;
@@ -95,14 +88,7 @@ class Loader {
     const { document } = markdown;
     if (isMain && document.frontMatter !== undefined) {
       const { value, locate } = document.frontMatter;
-      const { checkCommandPattern } = this.#options;
-      this.#settings = readSettings(
-        value,
-        { file, locate },
-        findings,
-        checkCommandPattern,
-        this.#options.categories,
-      );
+      this.#settings = readSettings(value, { file, locate }, findings, this.#options);
     }
     const sections = readSections({ id, file, document }, this.#files, findings);
     const { isWhole, ...read } = readActivities(file, sections.fences, findings);

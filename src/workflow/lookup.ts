@@ -1,6 +1,6 @@
 /** The values that an activity sees, in the order in which names are looked up. */
-import type { Insert } from "./command-text.ts";
-import type { WorkflowFile } from "./model.ts";
+import { calculates, readCommand, type Insert } from "./command-text.ts";
+import type { Workflow, WorkflowFile } from "./model.ts";
 import type { Frame, WorkflowState } from "./state.ts";
 import { isQuoted, substitute, unquote } from "./value.ts";
 
@@ -78,17 +78,30 @@ export class Lookup {
     }
   }
 
+  /** A command of the author, which may get any value. */
+  command(text: string, workflow: Workflow): Exclude<Resolved, { kind: "unread" }> {
+    const reading = readCommand(text, () => calculates(workflow));
+    if (reading.kind === "unclear") return { kind: "failed", reason: reading.reason };
+    return this.fill(text, reading.insert);
+  }
+
   /** A text of the author. */
   fill(
     text: string,
     insert: Insert = (inserted) => inserted,
   ): Exclude<Resolved, { kind: "unread" }> {
+    let refused: string | undefined;
     const filled = substitute(text, (name, offset) => {
       const found = this.named(name);
-      return found.kind === "value" || found.kind === "authored"
-        ? insert(found.text, offset)
-        : undefined;
+      if (found.kind !== "value" && found.kind !== "authored") return undefined;
+      const inserted = insert(found.text, offset);
+      if (inserted === undefined) refused ??= name;
+      return inserted;
     });
+    if (refused !== undefined) {
+      const reason = `{{${refused}}} must be a whole number here: bash would evaluate any other text as an expression.`;
+      return { kind: "failed", reason };
+    }
     if (filled === "too-long") return { kind: "failed", reason: "The text is too long." };
     return { kind: "text", ...filled };
   }

@@ -6,8 +6,7 @@
  * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.
  */
 import { evaluateCheck } from "./check.ts";
-import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
-import { readCommand } from "./command-text.ts";
+import { firstWords, outputOf, scriptsIn } from "./commands.ts";
 import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { Bounds, type MachineLimits } from "./machine-limits.ts";
@@ -68,6 +67,11 @@ export function workflowMachine(workflow: Workflow, options: MachineOptions = {}
   };
 }
 
+/** The EXIT_CODE of an EXECUTE that ran nothing, as a shell has it for a command that it can't run. */
+const NOT_RUN = "126";
+/** The texts of files that an activity has read, by path. */
+type Files = Readonly<Record<string, string>>;
+
 /** Names without a value, of a run. */
 const MOST_REPORTED = 1_000;
 /** Activities that only mark a place are not counted as hits. */
@@ -93,6 +97,7 @@ class Stepper extends Flow {
       const activity = this.activity(phase.activity);
       if (result.kind === "failed") {
         if (result.runs !== undefined) this.#keepOutput(result.runs);
+        else if (activity.kind === "execute") this.set("EXIT_CODE", NOT_RUN);
         this.finish(activity, unanswered(result.reason));
       } else if (phase.effect.kind === "read" && result.kind === "read") {
         this.#perform(activity, { ...phase.files, [phase.effect.path]: result.text });
@@ -135,7 +140,7 @@ class Stepper extends Flow {
   }
 
   /** Does what needs nothing from the outside, or says what is needed. May be called again with more files. */
-  #perform(activity: Activity, files: Readonly<Record<string, string>>): void {
+  #perform(activity: Activity, files: Files): void {
     switch (activity.kind) {
       case "start":
         return this.#start(activity, files);
@@ -185,7 +190,7 @@ class Stepper extends Flow {
   }
 
   /** Parameters that are files are read before anything else. */
-  #start(activity: Activity, files: Readonly<Record<string, string>>): void {
+  #start(activity: Activity, files: Files): void {
     const frame = this.frame;
     const variables = { ...frame.variables };
     for (const name of frame.unread) {
@@ -203,10 +208,7 @@ class Stepper extends Flow {
     this.finish(activity);
   }
 
-  #check(
-    activity: Extract<Activity, { kind: "check" }>,
-    files: Readonly<Record<string, string>>,
-  ): void {
+  #check(activity: Extract<Activity, { kind: "check" }>, files: Files): void {
     const { left, operator, right } = activity.check;
     this.#value(activity, files, left, undefined, (leftText) =>
       this.#value(activity, files, right, right, (text) => {
@@ -219,11 +221,7 @@ class Stepper extends Flow {
     );
   }
 
-  #prompt(
-    activity: Extract<Activity, { kind: "prompt" }>,
-    text: string,
-    files: Readonly<Record<string, string>>,
-  ): void {
+  #prompt(activity: Extract<Activity, { kind: "prompt" }>, text: string, files: Files): void {
     const most = this.#bounds.of("promptCharacters");
     if (text.length > most.value) return this.finish(activity, this.exceed(most, activity.id));
     switch (roleOf(activity.prompt)) {
@@ -245,35 +243,35 @@ class Stepper extends Flow {
     }
   }
 
-  #ask(activity: Activity, question: string, files: Readonly<Record<string, string>>): void {
+  #ask(activity: Activity, question: string, files: Files): void {
     const times = this.state.asked[activity.id] ?? 0;
     this.#wait(activity, { kind: "ask", activity: activity.id, question, times }, files);
   }
 
-  #execute(
-    activity: Extract<Activity, { kind: "execute" }>,
-    files: Readonly<Record<string, string>>,
-  ): void {
+  #execute(activity: Extract<Activity, { kind: "execute" }>, files: Files): void {
     const { id, command } = activity;
     let scripts: readonly Script[];
     if (command === undefined) {
       const found = scriptsIn(this.state.result, this.#options.tags);
-      for (const reason of found.skipped)
-        this.trace.push({ kind: "skipped", activity: id, reason });
+      if (found.kind === "none") {
+        this.trace.push({ kind: "skipped", activity: id, reason: found.reason });
+        this.update({ result: found.reason });
+        return this.#notRun(activity, found.reason);
+      }
       ({ scripts } = found);
     } else {
-      const reading = readCommand(command);
-      if (reading.kind === "unclear") return this.finish(activity, unanswered(reading.reason));
-      const filled = this.#lookup(files).fill(command, reading.insert);
-      if (filled.kind === "failed") return this.finish(activity, unanswered(filled.reason));
+      const filled = this.#lookup(files).command(command, this.workflow);
+      if (filled.kind === "failed") return this.#notRun(activity, filled.reason);
       this.#reportMissing(id, filled.missing);
       scripts = [{ tag: "sh", code: filled.text }];
     }
-    if (scripts.length > 0)
-      return this.#wait(activity, { kind: "execute", activity: id, scripts }, files);
-    this.trace.push({ kind: "skipped", activity: id, reason: "There is nothing to execute." });
-    this.update({ result: "" });
-    this.finish(activity);
+    this.#wait(activity, { kind: "execute", activity: id, scripts }, files);
+  }
+
+  /** EXIT_CODE must not be that of an earlier command. */
+  #notRun(activity: Activity, reason: string): void {
+    this.set("EXIT_CODE", NOT_RUN);
+    this.finish(activity, unanswered(reason));
   }
 
   #call(activity: Extract<Activity, { kind: "call" }>): void {
@@ -334,7 +332,7 @@ class Stepper extends Flow {
 
   /** RESULT and EXIT_CODE. Returns the exit code. */
   #keepOutput(runs: readonly ScriptRun[]): number {
-    this.update({ result: shortened(outputOf(runs), this.#bounds.of("outputCharacters").value) });
+    this.update({ result: outputOf(runs, this.#bounds.of("outputCharacters").value) });
     const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
     this.set("EXIT_CODE", String(exitCode));
     return exitCode;
@@ -343,7 +341,7 @@ class Stepper extends Flow {
   /** Gives the text of a written value, after reading a file for it, or ends the activity. */
   #value(
     activity: Activity,
-    files: Readonly<Record<string, string>>,
+    files: Files,
     written: string,
     otherwise: string | undefined,
     then: (text: string) => void,
@@ -373,19 +371,19 @@ class Stepper extends Flow {
     this.update({ reported: [...reported, ...fresh] });
   }
 
-  #read(activity: Activity, path: string, files: Readonly<Record<string, string>>): void {
+  #read(activity: Activity, path: string, files: Files): void {
     this.#wait(activity, { kind: "read", path, from: this.frame.file }, files);
   }
 
   #wait(
     activity: Activity,
     effect: Exclude<Effect, { kind: "pass" | "done" }>,
-    files: Readonly<Record<string, string>>,
+    files: Files,
   ): void {
     this.update({ phase: { kind: "waiting", activity: activity.id, effect, files } });
   }
 
-  #lookup(files: Readonly<Record<string, string>>): Lookup {
+  #lookup(files: Files): Lookup {
     const { environment = {} } = this.#options;
     return new Lookup(this.state, this.frame, this.file, environment, files);
   }

@@ -2,7 +2,7 @@
  * A `.wf.md` workflow, checked and prepared: data only. Names that begin with a dollar or need a person are found in
  * the other files of this room. The rules are in `docs/workflows.md`.
  */
-import type { Limits, Model, Permissions } from "../entry/model.ts";
+import type { DeclaredTools, Limits, Model, Permissions } from "../entry/model.ts";
 import type { Position } from "../document/problem.ts";
 import type { Check } from "./check.ts";
 import type { PromptRole } from "./value.ts";
@@ -38,11 +38,11 @@ export interface WorkflowFile {
 }
 
 /** What the front matter holds. */
-export interface WorkflowSettings {
+export interface WorkflowSettings extends DeclaredTools {
   readonly model?: Model;
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: Permissions;
-  /** Tools that the agent may use, within the permissions. Default: none. */
+  /** Patterns of the tools that the agent is offered, within the permissions. Default: none. */
   readonly agentTools?: readonly string[];
   readonly limits?: Limits;
   /** By the id of the ASK; several are used in order. */

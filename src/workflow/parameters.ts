@@ -6,6 +6,9 @@ import type { Workflow, WorkflowFile } from "./model.ts";
 /** The user input of a run is a parameter that need not be declared. */
 export const USER_INPUT = "USER_INPUT";
 
+/** Names the model of a workflow for which no other is given. */
+const MODEL_NAME = "AI_MODEL_NAME";
+
 export type BoundParameters =
   | {
       readonly kind: "bound";
@@ -43,6 +46,14 @@ export function bindParameters(
       severity: "warning",
     }));
   return { kind: "bound", variables: { ...defaultsOf(main), ...given }, warnings };
+}
+
+/** `AI_MODEL_NAME`; empty without one. */
+export function modelOfParameters(
+  { files, main }: Workflow,
+  given: Readonly<Record<string, string>> = {},
+): string {
+  return { ...defaultsOf(files[main]), ...given }[MODEL_NAME] ?? "";
 }
 
 export function defaultsOf(file: WorkflowFile | undefined): Readonly<Record<string, string>> {

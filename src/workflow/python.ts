@@ -4,7 +4,6 @@ import { makeNamedPipes, PipeReader } from "../platform/named-pipes.ts";
 import { runToEnd } from "../platform/programs.ts";
 import type { Sandbox } from "../platform/sandbox.ts";
 import { findProgram } from "../platform/search-path.ts";
-import type { Permissions } from "../entry/model.ts";
 import { endOfScript } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
 import { shellQuoted } from "./value.ts";
@@ -23,12 +22,6 @@ export interface PythonOptions {
 const longestScript = 100_000;
 
 export const pythonTags: readonly string[] = ["python", "python3", "py"];
-
-/** Python is off unless a pattern names it: that any command may run is no reason to run every example of an answer. */
-export function namesPython(permissions: Permissions): boolean {
-  if (typeof permissions === "string" || !Array.isArray(permissions.shell)) return false;
-  return permissions.shell.some((pattern: string) => /^python3(?:\s|$)/.test(pattern.trim()));
-}
 
 export function pythonExecutor({ folder, environment, stderr, sandbox }: PythonOptions): Executor {
   let scripts = 0;
@@ -57,10 +50,8 @@ export function pythonExecutor({ folder, environment, stderr, sandbox }: PythonO
         return new PipeReader(path, (bytes) => write({ stream, bytes }));
       });
       try {
-        const options = {
-          sandbox: await sandbox?.(),
-          ...{ cwd: workingDirectory, env, signal, output },
-        };
+        const entered = await sandbox?.();
+        const options = { cwd: workingDirectory, env, signal, output, sandbox: entered };
         // Unbuffered: what it has printed is there, and in order, also when it is ended.
         const end = await runToEnd(python, ["-u", "-c", code], options);
         return end.kind === "aborted"

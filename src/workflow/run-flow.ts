@@ -16,7 +16,7 @@ import {
   type UsageBudget,
 } from "../engine/limits.ts";
 import { STOP_GRACE_MS, stopText, unlessStopped, type Scope } from "../engine/scope.ts";
-import type { StepActivity } from "../engine/ports.ts";
+import type { StepActivity, ToolSource } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
@@ -40,6 +40,7 @@ export interface FlowRun {
   readonly workflow: Workflow;
   readonly modelId: string;
   readonly permissions: Permissions;
+  readonly toolSource?: ToolSource | undefined;
   /** `jobMinutes`, `tokens` and `cost` are those of the workflow alone; those of the job hold anyway. */
   readonly limits: ResolvedLimits;
   /** Parameters and their defaults. */
@@ -111,10 +112,11 @@ class FlowRunner {
     this.#restoring = run.restored && new Restoring(run.restored);
     this.#shell = JSON.stringify(run.scripts.checkpoint());
     const { work, ports, workingDirectory } = context;
-    const { permissions, workflow } = run;
+    const { permissions, workflow, toolSource } = run;
+    const { agentTools: tools = [] } = workflow.settings;
     this.#agents = new Agents(
       { work, ports, scope },
-      { workingDirectory, permissions, tools: workflow.settings.agentTools ?? [] },
+      { workingDirectory, permissions, tools, toolSource },
     );
   }
 
@@ -199,6 +201,7 @@ class FlowRunner {
           emit: (event) => ports.emit({ ...event, work }),
           nextTurnId,
           onAttempt: (attempt, attempts) => Object.assign(latestOfRun, { attempt, attempts }),
+          onError: (lastError) => (latestOfRun.lastError = lastError),
         },
         {
           purpose: "prompt",

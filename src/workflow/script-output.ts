@@ -1,6 +1,8 @@
 /** The output of a script: complete in a file, its ends in memory, and piece by piece for who watches. */
+import type { Clock } from "../events/clock.ts";
 import { beginningOf, endOf } from "../events/cut.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { startTimer, type Release } from "../events/waiting.ts";
 import { makeNewFile, type NewFile } from "../platform/files.ts";
 import type { OutputStream, ScriptOutputPiece } from "./executor.ts";
 
@@ -18,10 +20,17 @@ export interface OutputOptions {
   readonly bytes: number;
   /** Called when there are more bytes. */
   readonly onTooMuch: () => void;
+  /** Gets whole lines, and the beginning of one only if its end doesn't come within a second. */
   readonly onDelta: (delta: OutputDelta) => void;
+  readonly clock: Clock;
   /** Redacts what is passed to `onDelta`. */
   readonly redact?: (() => TextStream) | undefined;
 }
+
+/** So long is the beginning of a line kept back. */
+const lineMs = 1_000;
+/** In UTF-16 units. */
+const longestLine = 16 * 1024;
 
 export class ScriptOutput {
   readonly #options: OutputOptions;
@@ -50,8 +59,8 @@ export class ScriptOutput {
   end(): void {
     for (const one of this.#streams.values()) {
       this.#pass(one, ({ decoder }) => decoder.decode());
-      const text = one.redacting?.end() ?? "";
-      if (text !== "") this.#options.onDelta({ stream: one.stream, text });
+      one.waiting?.();
+      this.#show(one, one.redacting?.end() ?? "", true);
     }
   }
 
@@ -78,8 +87,24 @@ export class ScriptOutput {
     if (text === "") return;
     this.#all.add(text);
     one.ends.add(text);
-    const shown = one.redacting === undefined ? text : one.redacting.push(text);
-    if (shown !== "") this.#options.onDelta({ stream: one.stream, text: shown });
+    this.#show(one, one.redacting === undefined ? text : one.redacting.push(text));
+    // What began before a line break is on its way: the redactor alone may hold it back.
+    if (text.includes("\n")) one.waiting?.();
+    else if (one.waiting !== undefined) return;
+    one.waiting = startTimer(this.#options.clock, lineMs, () => {
+      one.waiting = undefined;
+      this.#show(one, one.redacting?.pause() ?? "", true);
+    });
+  }
+
+  /** `all`: the beginning of a line, too. */
+  #show(one: OneStream, text: string, all = false): void {
+    one.line += text;
+    const isLong = one.line.length > longestLine;
+    const end = all || isLong ? one.line.length : one.line.lastIndexOf("\n") + 1;
+    if (end === 0) return;
+    this.#options.onDelta({ stream: one.stream, text: one.line.slice(0, end) });
+    one.line = one.line.slice(end);
   }
 
   #stream(stream: OutputStream): OneStream {
@@ -90,6 +115,8 @@ export class ScriptOutput {
       decoder: new TextDecoder("utf-8", { ignoreBOM: true }),
       ends: new EndsOfText(characters),
       redacting: redact?.(),
+      line: "",
+      waiting: undefined,
     };
     this.#streams.set(stream, one);
     return one;
@@ -101,6 +128,10 @@ interface OneStream {
   readonly decoder: InstanceType<typeof TextDecoder>;
   readonly ends: EndsOfText;
   readonly redacting: TextStream | undefined;
+  /** What was not shown yet, redacted. */
+  line: string;
+  /** The timer that shows it. */
+  waiting: Release | undefined;
 }
 
 /** How far a cut may be from where it was meant, so that it doesn't halve a secret. */

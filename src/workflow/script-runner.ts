@@ -11,14 +11,14 @@ import type { TextStream } from "../events/text-stream.ts";
 import { onAbort, unlessStuck, type Occasion } from "../events/waiting.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
 import { listsCommands } from "../permissions/rules.ts";
-import { childEnvironment, type Environment } from "../platform/environment.ts";
+import { childEnvironment, withGitSetting, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
-import { namesPython, pythonExecutor, pythonTags } from "./python.ts";
+import { pythonExecutor, pythonTags } from "./python.ts";
 import { Bounds, type BoundLimits, type Problem, type ScriptLimits } from "./script-bounds.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 import { cut } from "../events/cut.ts";
@@ -91,11 +91,7 @@ export interface ScriptRunnerOptions {
  * For git. The files of a checkout can be a repository without a `.git`, whose configuration runs programs. The
  * runtime sets the same for the shells of agents. Where any command may run, it would only be in the way.
  */
-const onlyRealRepositories = {
-  GIT_CONFIG_COUNT: "1",
-  GIT_CONFIG_KEY_0: "safe.bareRepository",
-  GIT_CONFIG_VALUE_0: "explicit",
-};
+const onlyRealRepositories = ["safe.bareRepository", "explicit"] as const;
 
 const defaultLongestOutput = 256 * 1024 * 1024;
 /** For an executor of the host that ignores its signal. */
@@ -104,10 +100,8 @@ const executorGraceMs = 10_000;
 /** The tags of code fences that a runner with these options can run. */
 export function scriptTags({
   executors = [],
-  permissions,
-}: Pick<ScriptRunnerOptions, "executors" | "permissions">): readonly string[] {
-  const own = [...bashTags, ...(namesPython(permissions) ? pythonTags : [])];
-  return [...new Set([...executors.flatMap(tagsOf), ...own])];
+}: Pick<ScriptRunnerOptions, "executors">): readonly string[] {
+  return [...new Set([...executors.flatMap(tagsOf), ...bashTags, ...pythonTags])];
 }
 
 /** Those of code fences are compared in lower case, however a host writes its own. */
@@ -129,9 +123,9 @@ export class ScriptRunner implements Scripts {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
     const { folder, environment, workingDirectory, permissions, stderr } = options;
+    const given = childEnvironment(environment);
     const variables = {
-      ...childEnvironment(environment),
-      ...(listsCommands(permissions) ? onlyRealRepositories : {}),
+      ...(listsCommands(permissions) ? withGitSetting(given, ...onlyRealRepositories) : given),
       ...options.variables,
       [RUN_MARK]: folder.mark,
     };
@@ -143,11 +137,7 @@ export class ScriptRunner implements Scripts {
     const common = { folder: folder.path, environment, stderr, sandbox };
     const { state, graceMs } = options;
     this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
-    this.#executors = [
-      ...(options.executors ?? []),
-      this.#shell,
-      ...(namesPython(permissions) ? [pythonExecutor(common)] : []),
-    ];
+    this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];
   }
 
   get tags(): readonly string[] {
@@ -274,6 +264,7 @@ export class ScriptRunner implements Scripts {
       bytes: longestOutput,
       onTooMuch: () => bounds.exceed(longestOutput),
       onDelta: (delta) => onOutput({ ...delta, script: index }),
+      clock,
       redact,
     });
     this.#outputs.add(output);

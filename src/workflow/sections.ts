@@ -16,6 +16,7 @@ import { linePositions } from "../document/text-position.ts";
 import { documentLimits, readSource } from "../document/read-document.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { FoundFile, WorkflowFiles } from "./files.ts";
+import type { Activity, WorkflowFile } from "./model.ts";
 import { roleOf, roles, type PromptRole } from "./value.ts";
 import { cut } from "../events/cut.ts";
 
@@ -25,6 +26,14 @@ export interface Sections {
   /** Of the first `# Workflow…`; undefined without one, which has been reported. */
   readonly flowAt: Position | undefined;
   readonly fences: readonly MarkdownFence[];
+  readonly prompts: ReadonlyMap<string, PromptSection>;
+}
+
+/** A file that has been read, before its calls have. */
+export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
+  /** Of the first flowchart; undefined if one is missing or can't be read, which has been reported. */
+  readonly flowAt: Position | undefined;
+  readonly activities: Map<string, Activity>;
   readonly prompts: ReadonlyMap<string, PromptSection>;
 }
 

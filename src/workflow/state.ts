@@ -137,7 +137,7 @@ export type Trace =
       readonly activity: string;
     }
   | { readonly kind: "missing"; readonly name: string; readonly activity: string }
-  /** A fence that no executor takes, or no fence at all. */
+  /** Why an EXECUTE had nothing to run. */
   | { readonly kind: "skipped"; readonly activity: string; readonly reason: string };
 
 export interface Step {

@@ -71,13 +71,15 @@ describe("a step that is canceled", () => {
     });
   }
 
-  it("does the same if it has only begun to load", async (t) => {
+  it("does the same if it has only begun to load, however long that takes", async (t) => {
     const hook = `export async function load(url, context, next) {
-      if (url.endsWith("/action/action.js")) process.kill(process.pid, "SIGINT");
-      return next(url, context);
+      if (!url.endsWith("/action/action.js")) return next(url, context);
+      process.kill(process.pid, "SIGINT");
+      return new Promise(() => {});
     }`;
     const script = (text: string): string => `data:text/javascript,${encodeURIComponent(text)}`;
-    const register = `import { register } from "node:module"; register(${JSON.stringify(script(hook))});`;
+    const register = `import { register } from "node:module"; register(${JSON.stringify(script(hook))});
+      setInterval(() => {}, 60_000);`;
     const { path } = await makeWorkspace(t, files);
     const result = await runStep(t, {
       workspace: path,

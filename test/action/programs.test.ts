@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { fixture } from "../calls/mcp-rig.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
 import { assertNothingRan, tryEvent, type Test, type Tried } from "./rig.ts";
 
 const node = process.execPath;
@@ -15,9 +16,11 @@ interface Declared {
   readonly mcpServers?: object;
   readonly allowed?: readonly string[];
   readonly permissions?: object | string;
+  /** Instead of the entry, a workflow of the job declares them. */
+  readonly inWorkflow?: boolean;
 }
 
-function filesOf({ tools = {}, mcpServers = {}, allowed, permissions }: Declared) {
+function filesOf({ tools = {}, mcpServers = {}, allowed, permissions, inWorkflow }: Declared) {
   const names = allowed ?? [...Object.keys(tools), ...Object.keys(mcpServers).map((n) => `${n}/*`)];
   const [first = ""] = names;
   const tool = first.replace("/*", "/call");
@@ -25,10 +28,11 @@ function filesOf({ tools = {}, mcpServers = {}, allowed, permissions }: Declared
     name,
     { description: "d", parameters, ...declaration },
   ]);
+  const declared = { tools: Object.fromEntries(described), mcpServers };
+  const settings = { ...declared, agentTools: names, permissions: { tools: names } };
   const entry = {
     models: { driving: "gpt-5-mini" },
-    tools: Object.fromEntries(described),
-    mcpServers,
+    ...(inWorkflow === true ? {} : declared),
     tasks: {
       a: {
         model: { category: "driving" },
@@ -36,12 +40,18 @@ function filesOf({ tools = {}, mcpServers = {}, allowed, permissions }: Declared
         permissions: permissions ?? { tools: names },
       },
     },
-    jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
+    jobs: {
+      job: {
+        work:
+          inWorkflow === true ? { kind: "Flow", file: "a.wf.md" } : { kind: "Ref", taskId: "a" },
+      },
+    },
   };
   const replies = [...(tool === "" ? [] : [{ tools: [{ name: tool, arguments: {} }] }]), "Done."];
   return {
     "e.json": JSON.stringify(entry),
     "r.rehearsal.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: [{ replies }] }] }),
+    "a.wf.md": `---\n${JSON.stringify(settings)}\n---\n${workflowText("START --> PROMPT_1['Go']")}`,
     "scripts/x.mjs": 'import fs from "node:fs"; fs.writeFileSync("ran", "base");\n',
     "scripts/x.ts":
       'import fs from "node:fs"; export default () => fs.writeFileSync("ran", "base");\n',
@@ -117,6 +127,15 @@ function assertRefused(tried: Tried, pattern: RegExp): void {
   assert.match(tried.result.outputs["reason"] ?? "", pattern);
 }
 
+it("a server that doesn't start fails the step, with its reason in the summary", async (t) => {
+  const mcpServers = { s: { command: node, args: [fixture, "exits"] } };
+  const { workspace, step } = await forked(t, { mcpServers });
+  await workspace.git("checkout", "--quiet", "--force", "main");
+  const { result } = await step();
+  assert.equal(result.code, 1, result.raw);
+  assert.match(result.summary, /\*\*Why:\*\*.*The MCP server s can&#39;t be used\..*exit code 7/s);
+});
+
 describe("where another commit is checked out", () => {
   const tools: Readonly<Record<string, object>> = {
     "node with a script": { command: ["node", "scripts/x.mjs"] },
@@ -140,6 +159,21 @@ describe("where another commit is checked out", () => {
       assert.equal(result.code, 0, result.raw);
     });
   }
+
+  it("no tool or server of a workflow is started, where its front matter declares it", async (t) => {
+    const tools = { x: { command: ["node", "scripts/x.mjs"] } };
+    const { workspace, sha, step } = await forked(t, { tools, inWorkflow: true });
+    assertRefused(await step(), new RegExp(`not at ${sha}.*\`tools.x\`.*Check out ${sha}`));
+    assert.equal(await ran(workspace), "nothing");
+    await workspace.git("checkout", "--quiet", "--force", "main");
+    const { result } = await step();
+    assert.equal(result.code, 0, result.raw);
+    assert.equal(await ran(workspace), "base");
+    const mcpServers = { s: { command: node, args: ["scripts/x.mjs"] } };
+    const served = await forked(t, { mcpServers, inWorkflow: true });
+    assertRefused(await served.step(), /`mcpServers.s` starts scripts\/x.mjs/);
+    assert.equal(await ran(served.workspace), "nothing");
+  });
 
   it("tools that no task of the job may call are no reason to refuse it", async (t) => {
     const declared = { tools: { x: { command: ["node", "scripts/x.mjs"] } }, allowed: [] };

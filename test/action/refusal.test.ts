@@ -35,6 +35,7 @@ async function decide(fixture: string, situation: Situation = {}): Promise<Trust
     }),
     {
       allowUntrusted: false,
+      builtInToken: false,
       allowedBots: situation.allowedBots ?? [],
       allowedUsers: situation.allowedUsers ?? [],
       eventSha,
@@ -145,6 +146,8 @@ describe("a refused event", () => {
     ["issue_comment", false],
     ["commit_comment", false],
     ["discussion_comment", false],
+    ["pull_request_review", true],
+    ["pull_request_review_comment", true],
     ["issues", true],
     ["watch", true],
     ["fork", true],
@@ -153,7 +156,12 @@ describe("a refused event", () => {
     ["workflow_run", true],
   ] as const) {
     it(`${name} of a stranger ${skips ? "comes by itself" : "waits for an answer"}`, async () => {
-      const fixture = name === "workflow_run" ? "workflow-run-stranger" : "issue-comment-stranger";
+      const fixture =
+        name === "workflow_run"
+          ? "workflow-run-stranger"
+          : name.startsWith("pull_request")
+            ? "pull-request-review-stranger"
+            : "issue-comment-stranger";
       assert.equal((await refusal(fixture, { name })).skips, skips);
     });
   }
@@ -164,6 +172,7 @@ describe("a refused event", () => {
       ["pull-request-bot", {}, "skipped"],
       ["issue-comment-bot", {}, "skipped"],
       ["issues", {}, "skipped"],
+      ["pull-request-review-stranger", {}, "skipped"],
       ["issue-comment-stranger", {}, "failure"],
       ["pull-request-bot", { "on-refused": "fail" }, "failure"],
       ["issue-comment-stranger", { "on-refused": "skip" }, "skipped"],

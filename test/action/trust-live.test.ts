@@ -57,6 +57,7 @@ describe("on GitHub, no session is started", () => {
     });
     assertNothingRan(tried, "skipped");
     assert.deepEqual(tried.asked, []);
+    assert.match(tried.result.summary, /^## agent-jobs: skipped, no agent was started\n/);
   });
 
   it("for a stranger's comment, whatever key is there", async (t) => {
@@ -65,6 +66,21 @@ describe("on GitHub, no session is started", () => {
     });
     assertNothingRan(tried, "failure");
     assert.deepEqual(tried.asked, [`${permission}/stranger/permission`]);
+    const page = "docs/security.md#who-may-start-an-agent";
+    assert.ok(
+      tried.result.summary.includes(
+        `<a href="https://github.com/org/agent-jobs/blob/main/${page}">${page}</a>`,
+      ),
+      tried.result.summary,
+    );
+  });
+
+  it("for a user who no longer exists, and the token that was used is not advised", async (t) => {
+    const broken = { status: 404, body: '{"message":"maintainer is not a user"}' };
+    const tried = await tryEvent(t, "issue-comment-maintainer", { github: { broken } });
+    assertNothingRan(tried, "failure");
+    assert.match(tried.result.outputs["reason"] ?? "", /may have been deleted or renamed/);
+    assert.doesNotMatch(tried.result.raw, /env: \{ GITHUB_TOKEN/);
   });
 
   it("for the run that a stranger's run is followed by", async (t) => {

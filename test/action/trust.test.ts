@@ -43,6 +43,7 @@ async function decide(
     }),
     {
       allowUntrusted: situation.allowUntrusted ?? false,
+      builtInToken: false,
       allowedBots: situation.allowedBots ?? [],
       allowedUsers: situation.allowedUsers ?? [],
       eventSha: "eventSha" in situation ? situation.eventSha : eventSha,

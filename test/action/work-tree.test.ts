@@ -58,6 +58,7 @@ async function sourceOf(
     readEvent({ name, payload, actor }),
     {
       allowUntrusted,
+      builtInToken: false,
       allowedBots: [],
       allowedUsers: [],
       eventSha: sha === "" ? undefined : sha,

@@ -100,6 +100,44 @@ describe("a task with protocol: actions", () => {
     assert.equal(sessions.length, 2);
   });
 
+  for (const [why, actions, status, reason] of [
+    [
+      "an action in the background fails after the model has stopped",
+      [action("fail", { action_id: "f", execution: "ASYNC" })],
+      "TASK_STARTED",
+      /background action "f" \(fail\) failed: .* code 3\.\nit broke/,
+    ],
+    ["the model stops with the status ERROR", null, "ERROR", /with the status ERROR\. Over\.$/],
+  ] as const) {
+    it(`fails if ${why}`, async (t) => {
+      const answers = [documentOf(actions, { status, stop: true, response: "Over." })];
+      const { outcome } = await runActions(t, { answers });
+      assert.match(outcome.kind === "failed" ? outcome.reason : "it succeeded", reason);
+    });
+  }
+
+  it("has no function of the protocol that the permissions deny", async (t) => {
+    const { outcome, prompts, requests, ended } = await runActions(t, {
+      task: { permissions: { tools: ["*", "!trap_card", "!task_manager"] } },
+      answers: [
+        documentOf([
+          internal("trap_card", { operation: "list" }),
+          action("task_manager", { params: { operation: "list" } }),
+        ]),
+        documentOf([action("text", { params: { length: 10_000 } })]),
+        stopped(),
+      ],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.match(prompts[1] ?? "", /Unknown internal function \\"trap_card\\"/);
+    assert.match(prompts[1] ?? "", /Unknown tool \\"task_manager\\"/);
+    assert.match(prompts[2] ?? "", /the first 8000 of 10000 characters; the whole result is in/);
+    assert.deepEqual(ended, ["i1-1 succeeded"]);
+    const taught = JSON.stringify(requests[0]?.messages);
+    assert.match(taught, /Internal functions|# Action protocol/);
+    assert.doesNotMatch(taught, /trap_card|task_manager/);
+  });
+
   it("asks about a background action of the round before, after a criteria retry", async (t) => {
     let judged = 0;
     const { outcome, prompts } = await runActions(t, {
@@ -273,6 +311,28 @@ describe("a task with protocol: actions", () => {
     );
     assert.equal(delegated.length, 2);
   });
+
+  for (const tools of [["*"], ["*", "delegate/deploy"]]) {
+    const named = tools.length > 1;
+    it(`${named ? "delegates" : "doesn't delegate"} to a task with more permissions if its own are ${tools.join(", ")}`, async (t) => {
+      const { requests, events } = await runActions(t, {
+        task: { permissions: { preset: "workspace", tools } },
+        entry: {
+          tasks: {
+            deploy: { prompt: "OTHER: go", model: { category: "driving" }, permissions: "all" },
+          },
+        },
+        answers: [
+          documentOf([internal("delegate", { task: "deploy", input: "" }, { action_id: "d" })]),
+          stopped(),
+        ],
+      });
+      const began = events.some(
+        (event) => event.type === "session.started" && event.work.taskId === "deploy",
+      );
+      assert.equal(began, named, requests.map(({ prompt }) => prompt).join("\n---\n"));
+    });
+  }
 
   it("masks secrets in what a delegated task answers", async (t) => {
     const secret = "hunter2-hunter2-hunter2";

@@ -51,6 +51,23 @@ describe("runWorkflow", () => {
     assert.equal(view.works.get(0)?.status, "succeeded");
   });
 
+  it("says of an output that was cut more than once how much of the original is missing", async (t) => {
+    const text = workflowText('START --> EXECUTE_A["seq 200000"]');
+    const { run } = await makeRun(t, `---\npermissions: { shell: true }\n---\n${text}`);
+    const { result, view } = await run();
+    const whole = "$ seq 200000\n".length + 1_288_894;
+    const step = view.works.get(0)?.flow?.steps.at(-1);
+    for (const kept of [result, step?.result ?? ""]) {
+      const [, head = "", left, tail = ""] =
+        /^([^]*)\n\[(\d+) characters left out\]\n([^]*)$/.exec(kept) ?? [];
+      assert.doesNotMatch(head, /left out/);
+      assert.ok(
+        Math.abs(head.length + Number(left) + tail.length - whole) <= 1,
+        `${left} left out`,
+      );
+    }
+  });
+
   it("asks a function what the answers don't answer", async (t) => {
     const { run } = await makeRun(t, greeting);
     const asked: string[] = [];

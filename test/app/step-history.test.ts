@@ -208,3 +208,19 @@ test("no page is written where a link took the place of the folder", async (t) =
   }, /the folder was moved or replaced/);
   assert.deepEqual(readdirSync(join(path, "other")), ["file"]);
 });
+
+test("nor where a link took the place of the folder of one workflow among tasks", async (t) => {
+  const { path } = await makeWorkspace(t, { "other/file": "" });
+  const folder = join(path, "history");
+  const history = createStepHistory(folder, redactor);
+  const told = new FlowTelling({ kind: "Seq", works: [flowTree(), ref(1, "review")] });
+  for (const event of told.step({ activity: "START" }).events) history.report(event);
+  renameSync(join(folder, "000-flow.wf.md"), join(path, "moved"));
+  symlinkSync("../other", join(folder, "000-flow.wf.md"));
+  const before = told.events.length;
+  const later = told.step({ activity: "CHECK" }).events.slice(before);
+  assert.throws(() => {
+    for (const event of later) history.report(event);
+  }, /the folder was moved or replaced/);
+  assert.deepEqual(readdirSync(join(path, "other")), ["file"]);
+});

@@ -81,6 +81,50 @@ describe("a lent session", () => {
     });
   }
 
+  it("has one user at a time: neither side gets the tool calls of the other", async (t) => {
+    const waiting: (() => void)[] = [];
+    const document: Reply = {
+      toolCalls: [{ name: "job_prepare_document", arguments: { argument: "a.md" } }],
+    };
+    const criteria = {
+      toolExecuted: ["job_prepare_document"],
+      failureAction: { retryTimes: 0 },
+    } as const;
+    const tasks = { t: { model, prompt: "go", criteria } };
+    const rig = await makeHost(t, entry(tasks), async ({ prompt, toolResults }) => {
+      if (toolResults.length > 0) return done;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return prompt === "own" ? document : done;
+    });
+    const answer = async (): Promise<void> => {
+      await until(() => waiting.length > 0, "the request");
+      waiting.shift()?.();
+    };
+    const [session] = await rig.host.helperSessionStart("lent", rig.folder);
+    const start = (log = taskLog()): Promise<unknown> =>
+      rig.host.startTask("t", "", session, true, log.callback, undefined, rig.folder, nobody);
+
+    const own = session.sendRequest("own");
+    await assert.rejects(start(), /session is busy/);
+    await answer();
+    await own;
+
+    const task = taskLog();
+    await start(task);
+    await until(() => waiting.length > 0, "the prompt of the task");
+    await assert.rejects(session.sendRequest("own"), /session is busy/);
+    await assert.rejects(start(), /session is busy/);
+    await answer();
+    await task.ended;
+    assert.equal(task.log.at(-1), "taskFailed", "it called nothing");
+    assert.deepEqual(
+      rig.requests.filter(({ toolResults }) => toolResults.length === 0).map((one) => one.prompt),
+      ["own", "go"],
+    );
+    await Promise.all([session.sendRequest("own"), answer()]);
+    await session.stop();
+  });
+
   it("that is stopped while a task runs in it is a crash, and so is one that was stopped before", async (t) => {
     const rig = await host(t, checked(), { "before?": [{ hang: "before" }] });
     const [session] = await rig.host.helperSessionStart("lent", rig.folder);

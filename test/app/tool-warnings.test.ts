@@ -233,3 +233,33 @@ describe("a declaration with a likely mistake", () => {
     assert.equal(lines({ mcpServers: { docs: { command: "C:\\Program Files\\docs.exe" } } }), "");
   });
 });
+
+describe("a denial without effect", () => {
+  const denied = (task: object, ...tools: string[]): string[] =>
+    of(entryWithTask({ permissions: { tools }, ...task }, parts)).flatMap(
+      (line) => /permissions\.tools\[(\d)\]: (.*)/.exec(line)?.slice(1).join(" ") ?? [],
+    );
+  const vain = (index: number, why = "nothing allows it"): string =>
+    `${index} This denial has no effect: ${why}.`;
+
+  it("is a warning", () => {
+    const protocol = "no task that it concerns has protocol: actions";
+    assert.deepEqual(denied({}, "*", "!build", "!docs/search", "!trap_card", "!delegate/*"), [
+      vain(3, protocol),
+      vain(4, protocol),
+    ]);
+    assert.deepEqual(denied({}, "build", "!docs/*", "!docs/search", "!bash"), [
+      vain(1),
+      vain(2),
+      vain(3),
+    ]);
+    assert.deepEqual(denied({}, "!job_boolean_true"), [vain(0, "job tools can't be denied")]);
+  });
+
+  it("is none where it takes something away", () => {
+    const { tools } = { tools: ["!trap_card", "!task_manager", "!delegate", "!view"] };
+    assert.deepEqual(denied({ protocol: "actions" }, "*", ...tools), []);
+    const permissions = { preset: "workspace", tools: ["docs/*", "!docs/search", "!bash"] };
+    assert.deepEqual(denied({ permissions }), []);
+  });
+});

@@ -88,8 +88,26 @@ describe("a journal with huge parts", browserTests, () => {
     it(`shows ${what} that are nested thousands of times`, async (t) => {
       const page = await openRun(t, turnWith(message(text), message("the next one")));
       await page.getByText("the next one").waitFor();
+      await page.getByText("deep").first().waitFor();
     });
   }
+
+  it("reads Markdown in linear time", async (t) => {
+    const hostile = ["_a_", "*a_", "a-\n-\n", "![", "**a _b "].map((part) =>
+      message(part.repeat(45_000 / part.length)),
+    );
+    const address = await writeReport(t, {
+      "run.jsonl": turnWith(...hostile, message(`${"a".repeat(45_000)}@`), message("the last")),
+    });
+    const { page, context } = await open();
+    const session = await context.newCDPSession(page);
+    await session.send("Performance.enable");
+    await page.goto(address);
+    await page.getByText("the last").waitFor();
+    const { metrics } = await session.send("Performance.getMetrics");
+    const seconds = metrics.find(({ name }) => name === "ScriptDuration")?.value;
+    assert.ok(seconds !== undefined && seconds < 8, `The scripts of the page took ${seconds} s.`);
+  });
 
   it("shows a part of a message of megabytes, and more of it on demand", async (t) => {
     const page = await openRun(t, turnWith(message("*one* line of many\n".repeat(250_000))));

@@ -1,5 +1,6 @@
 /** The portal in a browser: jobs are started, watched and stopped. The server is the real process. */
 import assert from "node:assert/strict";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import {
@@ -220,6 +221,56 @@ describe("the portal", browserTests, () => {
       .getByRole("link", { name: /endless.*Canceled/ })
       .nth(1)
       .waitFor();
+  });
+
+  it("stops the server after asking, with what would be canceled", async (t) => {
+    const { address, child } = await startPortal(t);
+    const { page } = await open();
+    await page.goto(address);
+    await start(page, "endless");
+    await work(page, /hang.*Running/).waitFor();
+    await page.getByRole("button", { name: "Stop the server" }).click();
+    const dialog = page.getByRole("dialog", { name: "Stop the server?" });
+    await dialog.getByText("1 run will be canceled.").waitFor();
+    await expectAccessible(page, "the question whether to stop the server");
+    await picture(page, "stop-server");
+    await dialog.getByRole("button", { name: "Keep it running" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Stop the server" }).click();
+    await dialog.getByRole("button", { name: "Stop the server" }).click();
+    await title(page, "The server has stopped").waitFor();
+    await expectAccessible(page, "the page of a stopped server");
+    await picture(page, "server-stopped");
+    assert.equal(await child.exited, 0);
+  });
+
+  it("can be opened at the addresses of earlier portals", async () => {
+    const { address, workspace } = portal();
+    const { page } = await open();
+    const folder = page.getByRole("textbox", { name: "Working directory" });
+    await page.goto(`${address}index.html?project=shop`);
+    await page.getByRole("button", { name: /^Start Maintain/ }).click();
+    await folder.waitFor();
+    assert.equal(await folder.inputValue(), join(dirname(workspace.path), "shop"));
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Session", exact: true }).click();
+    await title(page, "New session").waitFor();
+    assert.equal(await folder.inputValue(), join(dirname(workspace.path), "shop"));
+
+    await page.goto(`${address}jobs.html?wb=${encodeURIComponent(workspace.path)}`);
+    await page.getByRole("button", { name: /^Start Maintain/ }).click();
+    await folder.waitFor();
+    assert.equal(await folder.inputValue(), workspace.path);
+    await page.getByRole("dialog").getByRole("button", { name: "Start", exact: true }).click();
+    await title(page, /maintain.*Succeeded/).waitFor();
+    const runId = new URL(page.url()).hash.replace("#/run/", "");
+
+    await page.goto(`${address}jobTracking.html?jobName=other`);
+    const job = page.getByRole("combobox", { name: "Job" });
+    await job.waitFor();
+    assert.equal(await job.inputValue(), "other");
+    await page.goto(`${address}jobTracking.html?jobName=maintain&jobId=${runId}`);
+    await title(page, /maintain.*Succeeded/).waitFor();
   });
 
   it("asks for the input that a job needs, and says what is wrong with a folder", async () => {

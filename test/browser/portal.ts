@@ -60,6 +60,10 @@ jobs:
   ask: { work: { kind: Ref, taskId: answer } }
   other: { work: { kind: Ref, taskId: answer } }
   gated: { work: { kind: Seq, works: [{ kind: Ref, taskId: look }, { kind: Ref, taskId: wait }] } }
+  branches:
+    work:
+      kind: Seq
+      works: [{ kind: Ref, taskId: look }, { kind: Par, works: [${"{ kind: Ref, taskId: hang },".repeat(9)}] }, { kind: Ref, taskId: look }]
   endless: { work: { kind: Ref, taskId: hang } }
   "..": { work: { kind: Ref, taskId: ${long} } }
   ".": { work: { kind: Ref, taskId: hang } }
@@ -69,7 +73,7 @@ const rehearsal = (gate: string, written: Written): string => `
 entry: entry.yml
 job: ${written.job}
 ${written.userInput === undefined ? "" : `userInput: ${written.userInput}`}
-limits: { idleMinutes: 5 }
+limits: { idleMinutes: 5, parallel: 12 }
 workspace: { git: true, files: { README.md: "# Shop\\n" } }
 sessions:
   - task: look
@@ -121,7 +125,7 @@ sessions:
           - text: Waiting at the gate.
             tools: [{ name: bash, arguments: { command: "until test -e '${gate}'; do sleep 0.1; done", description: Wait } }]
           - text: The gate is open.
-  - { task: hang, optional: true, turns: [{ text: I begin, hang: true }] }
+  - { task: hang, optional: true, repeat: any, turns: [{ text: I begin, hang: true }] }
   - optional: true
     repeat: any
     turns:

@@ -102,7 +102,7 @@ describe("a workflow in the portal", browserTests, () => {
     await form.waitFor();
     await picture(page, "workflow-question-phone");
     await expectNoSidewaysScroll(page, "a question");
-    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: /Stop/ }).click();
     await page.getByRole("heading", { level: 1, name: /Canceled/ }).waitFor();
     await form.waitFor({ state: "detached" });

@@ -67,6 +67,9 @@ function listed(cursor: string | undefined): object {
         tools: [
           { name: "call", description: "Calls.", inputSchema: object },
           { name: "look", inputSchema: object, annotations: { readOnlyHint: true } },
+          ...(behavior === "tasks"
+            ? [{ name: "long", inputSchema: object, execution: { taskSupport: "required" } }]
+            : []),
           ...(changed.count > 0 ? [{ name: "late", inputSchema: object }] : []),
         ],
       };
@@ -133,9 +136,24 @@ function called(id: number | string, message: Message): void {
           { type: "text", text: "Look:" },
           { type: "image", mimeType: "image/png", data: Buffer.alloc(300).toString("base64") },
           { type: "resource", resource: { uri: "file:///a.txt", text: "12345" } },
+          { type: "resource", resource: { uri: "file:///a.bin", blob: "MTIzNDU=" } },
           { type: "resource_link", uri: "file:///b.txt", name: "b" },
         ],
       });
+    case "structured-media":
+      return answer({
+        content: [],
+        structuredContent: {
+          shots: [{ type: "image", mimeType: "image/png", data: "MTIzNDU=" }],
+          file: { uri: "file:///a.bin", blob: "MTIzNDU=" },
+          count: 1,
+        },
+      });
+    case "null":
+      process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":null}\n`);
+      return;
+    case "both":
+      return send({ id, result: text("done"), error: { code: 1, message: "failed" } });
     case "changes":
       changed.count += 1;
       send({ method: "notifications/tools/list_changed" });

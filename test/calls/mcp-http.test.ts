@@ -117,7 +117,7 @@ test("a redirect to another host is not followed, so no header reaches it", asyn
 });
 
 test("a server that is not there, that refuses, or that isn't one is a failed start", async (t) => {
-  const rig = await makeMcpRig(t, { startMs: 2_000 });
+  const rig = await makeMcpRig(t);
   const run = rig.run();
   const gone = await startEverything(t);
   await gone.end();
@@ -129,7 +129,8 @@ test("a server that is not there, that refuses, or that isn't one is a failed st
   });
   reasonOf(await run.toolsOf("page", page, never));
   const silent = await serve(t, () => {});
-  assert.match(reasonOf(await run.toolsOf("silent", silent, never)), /within 2 s|timed out/);
+  const late = await run.toolsOf("silent", { ...silent, startSeconds: 2 }, never);
+  assert.match(reasonOf(late), /within 2 s|timed out/);
   for (const url of ["file:///etc/passwd", "nonsense", "http://"]) {
     assert.match(reasonOf(await run.toolsOf(url, { url }, never)), /http or https address/);
   }

@@ -12,11 +12,12 @@ const names = (found: { readonly tools: readonly { readonly name: string }[] }):
   found.tools.map(({ name }) => name);
 
 test("a server that doesn't answer fails its start in bounded time", async (t) => {
-  const rig = await makeMcpRig(t, { startMs: 400 });
+  const rig = await makeMcpRig(t);
   const run = rig.run();
   for (const behavior of ["hangs", "hangs-in-list"]) {
-    const found = await run.toolsOf(behavior, rig.misbehaving(behavior), never);
-    assert.equal(reasonOf(found), "It did not start within 0.4 s.");
+    const server = rig.misbehaving(behavior, { startSeconds: 0.4 });
+    const found = await run.toolsOf(behavior, server, never);
+    assert.equal(reasonOf(found), "It did not start within 0.4 s (startSeconds).");
   }
 });
 
@@ -182,13 +183,37 @@ test("a tool that says it failed is a failure with its text", async (t) => {
   assert.equal(failure(await call(toolNamed(found, "docs/call"))), "It is closed on Sundays.");
 });
 
-test("images and resources are described and not inlined", async (t) => {
+test("texts of resources are passed on; images and other data are described, also in structured results", async (t) => {
   const rig = await makeMcpRig(t);
   const found = await rig.run().toolsOf("docs", rig.misbehaving("media"), never);
   assert.equal(
     value(await call(toolNamed(found, "docs/call"))),
-    "Look:\n[image: image/png, 300 bytes]\n[resource: file:///a.txt, 5 bytes]\n[resource: file:///b.txt]",
+    "Look:\n[image: image/png, 300 bytes]\n[resource: file:///a.txt]\n12345\n[resource: file:///a.bin, 5 bytes]\n[resource: file:///b.txt]",
   );
+  const structured = await rig.run().toolsOf("s", rig.misbehaving("structured-media"), never);
+  assert.deepEqual(value(await call(toolNamed(structured, "s/call"))), {
+    shots: ["[image: image/png, 5 bytes]"],
+    file: "[resource: file:///a.bin, 5 bytes]",
+    count: 1,
+  });
+});
+
+test("a response that is neither a result nor an error fails its call at once, and no other", async (t) => {
+  const rig = await makeMcpRig(t);
+  for (const behavior of ["null", "both"]) {
+    const found = await rig.run().toolsOf("docs", rig.misbehaving(behavior), never);
+    for (let again = 0; again < 2; again += 1) {
+      const reason = failure(await call(toolNamed(found, "docs/call")));
+      assert.match(reason, /The server's response is invalid: it must have a result/);
+    }
+  }
+});
+
+test("a tool that requires the protocol's tasks is not offered", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = ready(await rig.run().toolsOf("docs", rig.misbehaving("tasks"), never));
+  assert.deepEqual(names(found), ["docs/call", "docs/look"]);
+  assert.match(found.problems?.join() ?? "", /"long": it requires the protocol's tasks/);
 });
 
 test("a list of 1,000 tools on ten pages is read, and an endless one is a failure", async (t) => {

@@ -54,7 +54,7 @@ test("mistakes in a recipe have positions and hints", () => {
     `${at}:1:7: recipe.form: Unknown field "form". (did you mean "from"?)`,
     `${at}:2:12: recipe.packages[0]: Must be the name of a Debian package, or name=version.`,
     `${at}:2:18: recipe.packages[1]: Must be the name of a Debian package, or name=version.`,
-    `${at}:3:6: recipe.run: Must be a list, not the text "npm ci".`,
+    `${at}:3:6: recipe.run: Must be a list, not the text "npm ci". (write ["npm ci"])`,
     `${at}:4:14: recipe.env["A B"]: "A B" can't be a name here.`,
     `${at}:4:20: recipe.env["C"]: Must be one line without control characters.`,
   ]);

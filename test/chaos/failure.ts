@@ -1,8 +1,7 @@
 /** What a failure is, and the kinds of it that `failures.ts` has many of. */
 import { fileURLToPath } from "node:url";
-import type { Crash } from "../../src/events/crash.ts";
+import { refusalOf, type Crash } from "../../src/events/crash.ts";
 import type { Flood, Reply, ScriptedCall } from "../rig/model-server.ts";
-import { refusalOf } from "../../src/sessions/model-error.ts";
 
 export const moments = [
   "starting",
@@ -26,7 +25,7 @@ export interface Crashing {
   readonly cause: Crash["cause"];
   readonly status?: number;
   /** Statement 6: what retrying can't fix; what the server has too much of; what it can. */
-  readonly remedy: "give-up" | "retry-later" | "retry";
+  readonly remedy: "give-up" | "retry-later" | "retry" | "retry-uncounted";
   readonly limit?: "idleMinutes" | "turnMinutes";
   /** The runtime is gone: another one is started. */
   readonly died?: boolean;
@@ -208,8 +207,9 @@ const fixture = fileURLToPath(new URL("../calls/mcp-fixture.js", import.meta.url
 /** An MCP server of the entry that behaves as `mcp-fixture.ts` says; the model calls one of its tools once. */
 export function server(
   behavior: string,
+  more: { readonly required?: boolean; readonly startSeconds?: number } = {},
 ): Pick<Failure, "moments" | "effect" | "model" | "only" | "declares"> {
-  const declared = { command: node, args: [fixture, behavior] };
+  const declared = { command: node, args: [fixture, behavior], ...more };
   return {
     ...calls({ name: "docs-call", arguments: {} }),
     declares: { mcpServers: { docs: declared } },

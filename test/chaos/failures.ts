@@ -44,7 +44,7 @@ const died: Crashing = { cause: "runtime-died", remedy: "retry", died: true, sec
 const notStarted: Crashing = { cause: "start-failed", remedy: "retry", seconds: 1 };
 /** No retry finds a runtime that is not there (statement 6). */
 const notThere: Crashing = { cause: "not-installed", remedy: "give-up", seconds: 1 };
-const startDeadline: Crashing = { cause: "start-failed", remedy: "retry", seconds: 15 };
+const startDeadline: Crashing = { cause: "start-failed", remedy: "retry", seconds: 25 };
 
 /** The runtime dies, and the one that would replace it can't be had. */
 function replaced(
@@ -283,10 +283,14 @@ export const failures: readonly Failure[] = [
     effect: { kind: "cancel", signal: "SIGTERM" },
     commands: "(sleep 0.7; kill -TERM $SELF) &",
   },
-  { name: "an MCP server dies at its start", ...server("exits"), serverFails: true },
   {
-    name: "an MCP server hangs at its start",
-    ...server("hangs"),
+    name: "an optional MCP server dies at its start",
+    ...server("exits", { required: false }),
+    serverFails: true,
+  },
+  {
+    name: "an optional MCP server hangs at its start",
+    ...server("hangs", { required: false, startSeconds: 15 }),
     effect: { kind: "harmless", seconds: 15 },
     serverFails: true,
     slow: true,
@@ -366,8 +370,21 @@ export const failures: readonly Failure[] = [
     onceInPar: true,
   },
   {
+    name: "runtime stopped while a session opens",
+    moments: ["creating"],
+    // It is ended for it, which costs no attempt: a lasting one would end with the limit of the task.
+    only: "passing",
+    effect: {
+      kind: "crash",
+      first: { cause: "runtime-died", remedy: "retry-uncounted", died: true, seconds: 40 },
+    },
+    commands: "kill -STOP $RUNTIME",
+    slow: true,
+    onceInPar: true,
+  },
+  {
     name: "runtime stopped",
-    moments: everywhere,
+    moments: everywhere.filter((moment) => moment !== "creating"),
     effect: {
       kind: "crash",
       first: {
@@ -376,15 +393,14 @@ export const failures: readonly Failure[] = [
         limit: "idleMinutes",
         // It does not answer when the session is closed, and is replaced then.
         died: true,
-        seconds: shortIdle.idleMinutes * 60 + 10,
+        seconds: shortIdle.idleMinutes * 60 + 20,
       },
     },
     effectAt: {
       starting: { kind: "crash", first: startDeadline },
-      creating: { kind: "crash", first: { ...startDeadline, died: true, seconds: 20 } },
       tool: {
         kind: "crash",
-        first: { ...turnDeadline, died: true, seconds: longerTurn.turnMinutes * 60 + 10 },
+        first: { ...turnDeadline, died: true, seconds: longerTurn.turnMinutes * 60 + 20 },
       },
       stopping: { kind: "harmless", died: true, seconds: 10 },
     },

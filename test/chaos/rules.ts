@@ -164,6 +164,7 @@ export function walkSubject(one: Case): Walk {
   /** Statements 4 and 6: one purpose that crashes. */
   function crashes(purpose: Purpose, { first, next }: Effect & { kind: "crash" }): string {
     let overloaded = 0;
+    let uncounted = 0;
     for (let attempt = 1; ; attempt += 1) {
       const crash: Crashing | undefined =
         attempt === 1 ? first : lasting ? (next ?? first) : undefined;
@@ -180,8 +181,10 @@ export function walkSubject(one: Case): Walk {
         "give-up": 0,
         "retry-later": 1 + FURTHER_TRIES_WHEN_OVERLOADED - overloaded,
         retry: TRIES,
+        "retry-uncounted": TRIES,
       }[crash.remedy];
-      const attempts = Math.min(TRIES, attempt + further);
+      if (crash.remedy === "retry-uncounted") uncounted += 1;
+      const attempts = Math.min(TRIES + uncounted, attempt + further);
       decisions.push(
         `[SESSION CRASHED] session-crashed ${purpose} ${attempt}/${attempts} ${crash.cause}${status}`,
       );
@@ -195,6 +198,10 @@ export function walkSubject(one: Case): Walk {
       if (crash.remedy === "retry-later") {
         decisions.push("[OPERATION] waiting");
         seconds += longestWaits[overloaded - 1] ?? 0;
+      }
+      if (crash.remedy === "retry-uncounted") {
+        decisions.push("[OPERATION] waiting");
+        seconds += 10;
       }
       decisions.push(`[DECISION] further-attempt ${purpose} ${attempt + 1}/${attempts}`);
       // Statement 7: one that never came up has no successor, only another attempt.

@@ -140,6 +140,24 @@ describe("the last line", () => {
     assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
   });
 
+  it("names the last error of the model server, when a limit ends the wait for a rate limit", async (t) => {
+    const { path } = await makeWorkspace(t, { "e.json": entry() });
+    const server = await startModelServer(() => ({
+      status: 429,
+      headers: { "retry-after": "300" },
+    }));
+    t.after(() => server.close());
+    const { code, stdout } = await runCli(
+      ["run", "e.json", `--provider-base-url=${server.baseUrl}`, "--timeout-minutes=0.1"],
+      { cwd: path },
+    );
+    assert.equal(code, 1);
+    assert.match(
+      stdout.trimEnd().split("\n").at(-1) ?? "",
+      /limits\.jobMinutes .*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
+    );
+  });
+
   it("says what was waited for on a port that fetch blocks", async (t) => {
     const { path } = await makeWorkspace(t, { "e.json": entry() });
     const args = ["run", "e.json", "--provider-base-url=http://127.0.0.1:9/v1"];

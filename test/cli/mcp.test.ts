@@ -20,6 +20,7 @@ interface Parts {
   readonly tools: readonly string[];
   readonly calls?: readonly object[];
   readonly criteria?: object;
+  readonly protocol?: string;
   /** The text of the last answer. */
   readonly answer?: object | string;
 }
@@ -48,7 +49,7 @@ async function workspaceWith(
   const replies = [...(calls.length === 0 ? [] : [{ tools: calls }]), answer];
   return makeWorkspace(t, {
     "e.json": JSON.stringify(entry),
-    "r.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: [{ replies }] }] }),
+    "r.json": JSON.stringify({ entry: "e.json", job: "job", sessions: [{ turns: [{ replies }] }] }),
     "other.json": JSON.stringify({ entry: "e.json", job: "other", sessions: [{ turns: ["B"] }] }),
   });
 }
@@ -75,15 +76,55 @@ test("an ordinary task calls a tool of a published server by its function", asyn
   assert.doesNotMatch(journal, /"toolName":"all-echo"/);
 });
 
-test("a server that can't be started is reported, and the run goes on without it", async (t) => {
-  const workspace = await workspaceWith(t, {
-    mcpServers: { docs: { command: node, args: [fixture, "exits"] } },
+describe("a server that can't be used", () => {
+  const why =
+    /The MCP server docs can't be used\. The server ended: exit code 7\..*Can't open the/s;
+  const parts = (more: object = {}): Parts => ({
+    mcpServers: { docs: { command: node, args: [fixture, "exits"], ...more } },
     tools: ["docs/*"],
   });
-  const { code, stdout, stderr } = await runCli(run, { cwd: workspace.path });
-  assert.equal(code, 0, stdout + stderr);
-  assert.match(stdout, /docs.*exit code 7/);
+
+  for (const protocol of [{}, { protocol: "actions" }]) {
+    it(`fails the run before its model is asked: ${JSON.stringify(protocol)}`, async (t) => {
+      const { path: cwd } = await workspaceWith(t, { ...parts(), ...protocol });
+      const { code, stdout } = await runCli(run, { cwd });
+      assert.equal(code, 1, stdout);
+      assert.match(lastLine(stdout), why);
+      assert.doesNotMatch(stdout, /said:/);
+      const journal = readFileSync(join(cwd, "j.jsonl"), "utf8");
+      assert.match(lastLine(journal), /"type":"run\.ended".*The MCP server docs can't be used/);
+      const rehearsed = await runCli(["rehearse", "r.json"], { cwd });
+      assert.equal(rehearsed.code, 1);
+      assert.match(rehearsed.stdout, why);
+    });
+  }
+
+  it("may take as long to start as startSeconds says", async (t) => {
+    const { path: cwd } = await workspaceWith(
+      t,
+      parts({ args: [fixture, "hangs"], startSeconds: 1 }),
+    );
+    const { code, stdout } = await runCli(run, { cwd });
+    assert.equal(code, 1);
+    assert.match(
+      lastLine(stdout),
+      /docs can't be used\. It did not start within 1 s \(startSeconds\)/,
+    );
+  });
+
+  for (const more of [{}, { args: [fixture], env: { GIVEN: "env:DOCS_VALUE" } }]) {
+    it(`is only reported if it isn't required: ${JSON.stringify(more)}`, async (t) => {
+      const { path: cwd } = await workspaceWith(t, parts({ ...more, required: false }));
+      const { code, stdout, stderr } = await runCli(run, { cwd });
+      assert.equal(code, 0, stdout + stderr);
+      assert.match(stdout, /\[OPERATION\] MCP server docs: .*(exit code 7|variable DOCS_VALUE)/);
+    });
+  }
 });
+
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1) ?? "";
+}
 
 describe("a variable of an MCP server", () => {
   const secret = "s3cr3t-of-the-docs";

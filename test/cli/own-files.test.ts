@@ -1,5 +1,7 @@
 /** An agent that rewrites what its run says about itself. */
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
 import { readReport } from "../report/rig.ts";
@@ -91,6 +93,16 @@ for (const [what, command] of [
     assert.match(said, /The journal \S+run\.jsonl was (?:changed|replaced) during the run/);
   });
 }
+
+test("no record is made through a link that took the place of its folder", async (t) => {
+  const command = "mkdir -p hooks && mv out moved && ln -s hooks out";
+  const { said, workspace } = await attack(t, "workspace", () => [
+    { name: "bash", arguments: { command, description: "d" } },
+  ]);
+  assert.deepEqual(readdirSync(join(workspace.path, "hooks")), []);
+  for (const what of ["journal", "recording", "HTML report"])
+    assert.match(said, new RegExp(`The ${what} \\S+ was deleted during the run`));
+});
 
 for (const [what, name, said] of [
   ["recording", "run.rehearsal.yml", /The recording \S+run\.rehearsal\.yml was replaced/],

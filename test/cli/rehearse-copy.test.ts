@@ -154,6 +154,57 @@ describe("a rehearsal that may write", () => {
     assert.equal(code, 0, stdout);
   });
 
+  it("includes ignored folders that the rehearsal names, and nothing is written through to them", async (t) => {
+    const elsewhere = await makeWorkspace(t, {
+      "index.js": "exports.from = 'elsewhere';\n",
+      "bin/cli.js": "",
+      ".git/config": "",
+    });
+    const folder = await makeRepository(t, {
+      ".gitignore": "node_modules/\ndist\n",
+      "packages/own/index.js": "exports.from = 'own';\n",
+      "e.json": entry("workspace"),
+      "r.json": script(
+        // What is a link in the original, one file of a package, and one of a linked folder.
+        "node -e 'for (const name of [`a`, `own`, `linked`]) console.log(require(name).from)' && ls -A linked dist; " +
+          "for file in node_modules/a/index.js node_modules/own/index.js node_modules/.bin/a linked/index.js; do echo evil > $file; done; " +
+          "rm -r node_modules/a linked/bin",
+        { contains: ["installed\nown\nelsewhere", "index.js"] },
+        { workspace: { include: ["node_modules", "linked"] } },
+      ),
+      "dist/out.js": "",
+    });
+    await folder.write("node_modules/a/index.js", "exports.from = 'installed';\n");
+    await mkdir(join(folder.path, "node_modules/.bin"));
+    await symlink("../a/index.js", join(folder.path, "node_modules/.bin/a"));
+    await symlink("../packages/own", join(folder.path, "node_modules/own"));
+    await symlink("../linked", join(folder.path, "node_modules/linked"));
+    await symlink(elsewhere.path, join(folder.path, "linked"));
+    const before = [await everything(folder.path), await everything(elsewhere.path)];
+    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual([await everything(folder.path), await everything(elsewhere.path)], before);
+  });
+
+  it("says what is wrong with an included path", async (t) => {
+    const folder = await makeRepository(t, {
+      "e.json": entry("workspace"),
+      "r.json": script("ls", "x", { workspace: { include: ["node_modules"] } }),
+      "bad.json": script("ls", "x", {
+        workspace: { include: ["../x", ".git"], git: true },
+        workingDirectory: ".",
+      }),
+    });
+    const missing = await play(t, folder, ["rehearse", "r.json"]);
+    assert.equal(missing.code, 2, missing.stdout);
+    assert.match(missing.stdout, /workspace\.include names .*node_modules, which does not exist/);
+    const bad = await play(t, folder, ["rehearse", "bad.json"]);
+    assert.equal(bad.code, 2, bad.stdout);
+    assert.match(bad.stdout, /workspace\.include: Only a copy .* not a new folder\. \(remove git/);
+    assert.match(bad.stdout, /workspace\.include\[0\]: This is not a path inside/);
+    assert.match(bad.stdout, /workspace\.include\[1\]: On some systems/);
+  });
+
   it("works in the folder itself with --in-place", async (t) => {
     const folder = await repository(t);
     await folder.write("r.json", script("echo new > new.txt; cat ignored/secret.txt", "s"));

@@ -87,6 +87,25 @@ describe("agent-jobs run FILE.wf.md", () => {
     assert.match(missing.stderr, /a\.wf\.md:\d+:\d+: The parameter WHO has no value/);
   });
 
+  it("prints the output of commands by whole lines", async (t) => {
+    const files = {
+      "a.wf.md": `---\npermissions: { shell: true }\n---\n${workflowText("START --> EXECUTE_A[node a.mjs] --> SUCCESS")}`,
+      "a.mjs": `process.stdout.write("\\n> app@1 test\\n> node test.js\\n\\nTests:");
+        setTimeout(() => process.stdout.write(" 2 failed, 3 passed\\nDone"), 100);`,
+    };
+    const { code, stdout } = await run(t, { files, args: ["a.wf.md", "--verbose"] });
+    assert.equal(code, 0, stdout);
+    const printed = stdout.match(/(?<=#0 a\.wf\.md )\|.*/g);
+    assert.deepEqual(printed, [
+      "|",
+      "| > app@1 test",
+      "| > node test.js",
+      "|",
+      "| Tests: 2 failed, 3 passed",
+      "| Done",
+    ]);
+  });
+
   it("says that it needs a model", async (t) => {
     const text = workflowText("START --> PROMPT_A['Hi']");
     const { code, stderr } = await run(t, { files: { "a.wf.md": text } });

@@ -49,7 +49,10 @@ describe("agent-jobs serve", () => {
   it("starts with the example entry, says where, and ends when it is told to", async (t) => {
     const served = await startServe(t, []);
     const { stdout } = served.child.output;
-    assert.match(stdout, /http:\/\/127\.0\.0\.1:\d+\/\n/);
+    assert.match(
+      stdout,
+      /^Serving the example examples\/review\.yml\. .* agent-jobs serve FILE\nThe portal is at http:\/\/127\.0\.0\.1:\d+\/\n/,
+    );
     assert.doesNotMatch(stdout, /token/i);
     const { jobs } = await api(served, "copilot/job");
     assert.deepEqual(Object.keys(Object(jobs)), ["review"]);

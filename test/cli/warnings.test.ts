@@ -1,7 +1,8 @@
 /** Warnings about a valid entry, in every command that takes one. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { runCli } from "../rig/cli.ts";
+import { describe, it, type TestContext } from "node:test";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const odd = `models: { driving: m }
@@ -70,6 +71,36 @@ describe("agent-jobs validate", () => {
         /^r\.yml: This is a rehearsal, not an entry\. \(.*--rehearse r\.yml\)$/m,
       );
     }
+  });
+});
+
+describe("agent-jobs validate with a model server", () => {
+  const named = `models: { driving: gpt-5-mini, other: gpt-5-mni }
+tasks: { a: { prompt: Say hello, model: { id: gone } } }
+jobs: { j: { work: { kind: Ref, taskId: a, modelOverride: { category: other } } } }
+`;
+  async function check(t: TestContext, listed: readonly string[]): Promise<CliResult> {
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": named });
+    const server = await startModelServer(() => ({ text: "" }), { models: listed });
+    t.after(() => server.close());
+    return runCli(["validate", "e.yml", "--provider-base-url", server.baseUrl], { cwd });
+  }
+
+  it("reports the models that it doesn't offer", async (t) => {
+    const { code, stdout } = await check(t, ["gpt-5-mini", "gpt-5"]);
+    assert.equal(code, 2, stdout);
+    assert.match(
+      stdout,
+      /^e\.yml:1:\d+: entry\.models\["other"\]: The model "gpt-5-mni" is not offered\. \(did you mean "gpt-5-mini"\?\)$/m,
+    );
+    assert.match(stdout, /^e\.yml:2:\d+: entry\.tasks\["a"\]\.model\.id: The model "gone" is not/m);
+    assert.equal(stdout.trimEnd().split("\n").length, 2, stdout);
+  });
+
+  it("says that nothing was checked if it lists none", async (t) => {
+    const { code, stdout, stderr } = await check(t, []);
+    assert.equal(code, 0, stdout);
+    assert.match(stderr, /The models are not checked/);
   });
 });
 

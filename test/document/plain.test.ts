@@ -16,6 +16,14 @@ describe("plainCopy", () => {
     assert.deepEqual(copy.kind === "copied" && Object.keys(Object(copy.value)), ["a"]);
   });
 
+  it("makes null of an undefined item, or leaves it out where it is told to", () => {
+    const value = { a: [1, undefined, 2], b: [undefined, 3] };
+    assert.equal(
+      JSON.stringify(plainCopy(value, ([field]) => field === "b")),
+      '{"kind":"copied","value":{"a":[1,null,2],"b":[3]}}',
+    );
+  });
+
   it("refuses what contains itself, at the place where it does", () => {
     const list: unknown[] = [];
     list.push({ list });

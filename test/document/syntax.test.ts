@@ -38,9 +38,9 @@ describe("JSON", () => {
 
 describe("YAML", () => {
   const faults: readonly (readonly [text: string, line: RegExp])[] = [
-    ["a: 'x", /^f:1:6: Not valid YAML: Missing closing 'quote\.$/],
+    ["a: 'x", /^f:1:4: Not valid YAML: This text has no closing '\.$/],
     ["a: [1, 2", /^f:1:9: Not valid YAML: Flow sequence .* end with a \]\.$/],
-    ["a: b: c", /^f:1:4: Not valid YAML: Nested mappings are not allowed/],
+    ["a: b: c", /^f:1:4: Not valid YAML: Unquoted text can't contain ": "\./],
     ["\ta: 1", /^f:1:1: Not valid YAML: Tabs are not allowed as indentation\.$/],
     ["a: 1\n---\nb: 2", /^f:2:1: The file contains more than one YAML document\. \(remove ---\)$/],
     ["a: 1\nb: 2\na: 3", /^f:3:1: Duplicate key "a"\.$/],

@@ -164,11 +164,25 @@ describe("engine.md, statement 15: Loop", () => {
   }
 
   it("says why it failed after atMost, and notes it where that was the plan", async () => {
-    const reason = 'the loop of "body" would need more than 2 iterations (atMost)';
+    const reason =
+      'the loop of "body" would need more than 2 iterations (atMost). Its postCondition still succeeds: "post"';
     const failed = await run(loop({ ...post(true), atMost: 2 }));
     assert.deepEqual(failed.outcome, { kind: "failed", reason });
     const planned = await run(loop({ ...post(true), atMost: 2, atMostReached: "succeed" }));
     assert.ok(planned.decisions.includes(`[MISC] ${reason}`));
+  });
+
+  it("names the condition that was asked last, why it failed, and the end of what was said", async () => {
+    const said = "One.\n\ntest.js:12 expected 4 got 5\n";
+    const played = await play({
+      tasks: { ...tasks, body: { model: { category: "work" }, prompt: "Fix: $previous-result" } },
+      work: loop({ ...pre(false), atMost: 1 }),
+      play: () => ({ text: said }),
+    });
+    const reason =
+      'the loop of "body" would need more than 1 iteration (atMost). Its preCondition still fails: task "pre" failed: criteria not met: not called successfully in the last turn: job_boolean_true. The end of its output: One.\ntest.js:12 expected 4 got 5';
+    assert.deepEqual(played.outcome, { kind: "failed", reason });
+    assert.deepEqual(played.sessions.prompts, ["pre", `Fix: ${said}`, "pre"]);
   });
 
   it("that has failed after atMost is an answer, as its conditions have given it", async () => {
@@ -190,7 +204,7 @@ describe("engine.md, statement 15: Loop", () => {
     assert.equal(endless.sessions.turns.length, 15);
     assert.deepEqual(endless.outcome, {
       kind: "failed",
-      reason: `${name} exceeded limits.loopIterations (3)`,
+      reason: `${name} exceeded limits.loopIterations (3). Its postCondition still succeeds: "post"`,
     });
     assert.ok(
       endless.decisions.includes(

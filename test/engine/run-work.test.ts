@@ -238,7 +238,7 @@ describe("runWork against a reference model", () => {
     let work: Work<number> = { kind: "Ref", taskId: "a", workIdInJob: 0 };
     for (let level = 0; level < 100; level += 1)
       work = { kind: level % 2 === 0 ? "Seq" : "Par", works: [work] };
-    const last: Finished = { taskId: "a", order: 1 };
+    const last: Finished = { taskId: "a", order: 1, output: "" };
     const done: WorkResult = { kind: "succeeded", last };
     const runner = {
       loopIterations: 1,

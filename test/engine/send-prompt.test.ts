@@ -113,6 +113,34 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     assert.equal(outcome.kind, "succeeded");
   });
 
+  it("statement 4: doesn't count the end of a runtime that agent-jobs ended, and waits for a random time", async () => {
+    let crashes = 7;
+    const { sessions, outcome, decisions } = await play({
+      tasks: { t: task },
+      play: () =>
+        crashes-- > 0
+          ? { crash: { cause: "runtime-died", message: "It hung.", ended: true } }
+          : { crash: sessionCrash },
+    });
+    assert.equal(sessions.prompts.length, 12);
+    assert.equal(outcome.kind, "failed");
+    const waits = decisions.filter((text) => text.startsWith("[OPERATION] Waiting"));
+    assert.equal(waits.length, 7, decisions.join("\n"));
+    assert.match(waits[0] ?? "", /Waiting \d\.\d s: a new runtime starts/);
+  });
+
+  it("statement 6: a model server that can't be reached while a session opens is waited for", async () => {
+    let refusals = 2;
+    const { outcome, decisions } = await play({
+      tasks: { t: task },
+      refuse: () => (refusals-- > 0 ? { cause: "unreachable", message: "no network" } : undefined),
+      play: () => ({}),
+    });
+    assert.equal(outcome.kind, "succeeded");
+    const waits = decisions.filter((text) => text.includes("the model server is unreachable"));
+    assert.equal(waits.length, 2, decisions.join("\n"));
+  });
+
   it("statement 4: goes on in the new session after a crash is mended", async () => {
     const { sessions, outcome, decisions } = await play({
       tasks: {
@@ -317,6 +345,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       },
     });
     assert.ok(clock.now() <= 60_000);
-    assert.deepEqual(outcome, { kind: "canceled", reason: "enough" });
+    assert.equal(outcome.kind, "canceled");
+    assert.match(outcome.reason, /^enough\. The last error was: boom\. Wait until the rate limit/);
   });
 });

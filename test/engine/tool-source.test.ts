@@ -94,7 +94,7 @@ test("in a task with a protocol, only the sessions for its conditions are given 
   );
 });
 
-test("a server that can't be used is reported once for each work, and the task goes on", async () => {
+test("a server that can't be used but isn't required is reported once for each work, and the task goes on", async () => {
   const toolSource = new Source();
   toolSource.failures.push({ server: "docs", reason: "it exited with code 1" });
   let crashes = 0;

@@ -7,6 +7,15 @@ const server = "the model server http://127.0.0.1:9";
 const awaited = (): string => server;
 const refused = { cause: "unreachable", message: "No connection." } as const;
 const second = 1_000;
+const noUsage = {
+  subAgent: false,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  reasoningTokens: 0,
+  cost: 0,
+  durationMs: 0,
+};
 
 test("a further attempt says whom it waits for, and its number", async () => {
   let down = true;
@@ -39,6 +48,26 @@ test("the limit that ends the wait says whom was waited for, and in which attemp
     });
     const said = JSON.stringify([outcome, events.at(-1)]);
     assert.match(said, new RegExp(`limits\\.${limit}\\b.*waiting for ${server}, attempt 2 of 5`));
+  }
+});
+
+test("the limit that ends a silence after an error names the error, unless a model has answered since", async () => {
+  for (const answered of [false, true]) {
+    const { outcome } = await play({
+      tasks: { t: { model: { category: "work" }, prompt: ["go"] } },
+      limits: { jobMinutes: 1 },
+      play: () => ({
+        takes: 120 * second,
+        acts: [
+          { kind: "model.failed", statusCode: 429, message: "slow down", subAgent: false },
+          ...(answered ? [{ kind: "model.used", modelId: "m", ...noUsage } as const] : []),
+        ],
+      }),
+    });
+    const error = /The last error was: the model server answered 429: "slow down"\. Wait until/;
+    const reason = "reason" in outcome ? outcome.reason : "";
+    assert.match(reason, /jobMinutes/);
+    assert.equal(error.test(reason), !answered, reason);
   }
 });
 

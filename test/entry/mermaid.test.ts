@@ -37,7 +37,7 @@ describe("renderMermaid", () => {
   n2["a #35;0"]
   n3["b (gpt-5) #35;1"]
   n4[["all done"]]
-  n5["ok? #35;2"]
+  n5{{"ok? #35;2"}}
   n6{"which?"}
   n7["fix #35;3"]
   n8(["end"])

@@ -16,6 +16,24 @@ import {
 const boolean = "Call job_boolean_true or job_boolean_false.";
 
 describe("validateEntry", () => {
+  it("takes what is undefined for absent, also in lists; in the grid it is an empty cell", () => {
+    const entry = validateEntry(
+      entryWith({
+        tasks: { a: { prompt: ["a", undefined, "b"], model: { id: "m" } }, b: undefined },
+        jobs: { j: { work: { kind: "Seq", works: [undefined, task("a")] } } },
+        grid: [{ keyword: "k", jobs: [undefined, { name: "n", jobName: "j" }] }],
+      }),
+      "",
+    );
+    const { tasks, jobs, grid } = entry;
+    assert.deepEqual(plainly([Object.keys(tasks), tasks["a"]?.prompt, jobs["j"]?.work, grid]), [
+      ["a"],
+      ["a\nb"],
+      { kind: "Seq", works: [{ kind: "Ref", taskId: "a", workIdInJob: 0 }] },
+      [{ keyword: "k", jobs: [null, { name: "n", jobName: "j" }] }],
+    ]);
+  });
+
   it("returns the entry prepared", () => {
     const entry = validateEntry(
       entryWith({

@@ -58,6 +58,8 @@ const decisions: {
   },
   "task-succeeded": {},
   "task-failed": { reason: "r" },
+  "tool-left-out": { reason: "r" },
+  "variable-missing": { name: "n" },
   note: { text: "t" },
 };
 

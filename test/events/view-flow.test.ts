@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { applyEvent, createRunView, KEPT_STEPS, KEPT_VISITS } from "../../src/events/view.ts";
-import { KEPT_STEP_TEXT, bothEnds } from "../../src/events/view-flow.ts";
+import { bothEnds } from "../../src/events/cut.ts";
+import { KEPT_STEP_TEXT } from "../../src/events/view-flow.ts";
 import { buildStory, chart, flowTree, FlowTelling } from "../rig/flow-events.ts";
 import { holds } from "../rig/fuzz.ts";
 

@@ -77,6 +77,7 @@ const situation = fc.record({
   eventSha: fc.constantFrom(eventSha, eventSha, eventSha, undefined, "", "main"),
   onRunner: fc.constantFrom(true, true, false),
   allowUntrusted: fc.boolean(),
+  builtInToken: fc.boolean(),
   allowedBots: fc.constantFrom([], ["dependabot[bot]"]),
   allowedUsers: fc.constantFrom([], [], ["guest"]),
   triggeringActor: fc.constantFrom(undefined, "writer", "reader", "guest", "dependabot[bot]"),

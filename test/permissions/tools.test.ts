@@ -28,7 +28,6 @@ describe("a pattern of permissions.tools", () => {
     [["docs/*"], "my/docs/search", false],
     [["*"], "build", true],
     [["*"], "docs/search", true],
-    [["*"], "delegate/review", true],
     [["*", "!build"], "build", false],
     [["!docs/*", "docs/search"], "docs/search", false],
     [["docs/*", "!docs/search"], "docs/search", false],

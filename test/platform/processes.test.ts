@@ -11,12 +11,15 @@ import {
   removeDirectory,
 } from "../../src/platform/files.ts";
 import {
+  cpuTicks,
   endMarkedProcesses,
   isRunning,
   processesMarked,
   sendSignal,
   waitUntilGone,
 } from "../../src/platform/processes.ts";
+
+import { until } from "../sessions/rig.ts";
 
 function start(t: TestContext, script: string, env: Record<string, string>): number {
   const child = spawn("sh", ["-c", script], {
@@ -71,3 +74,14 @@ test("a temporary folder is made, and removed with all it holds", async () => {
   assert.equal(existsSync(folder), false);
   await removeDirectory(folder);
 });
+
+test(
+  "the CPU time of a process holds that of its descendants",
+  { skip: process.platform !== "linux" },
+  async (t) => {
+    const pid = start(t, "sh -c 'while :; do :; done'; true", { [name]: "cpu" });
+    t.after(() => endMarkedProcesses(name, "cpu"));
+    const before = cpuTicks(pid) ?? 0;
+    await until(() => (cpuTicks(pid) ?? 0) > before + 5, "the child's CPU time");
+  },
+);

@@ -14,6 +14,12 @@ const never: Tool = tool("never", {
     ),
 });
 
+const full: ToolOutcome = { kind: "failed", reason: "No space left" };
+
+function reasonOf(outcome: Awaited<ReturnType<typeof talk>>["outcome"]): string {
+  return outcome.kind === "failed" ? outcome.reason : `it ${outcome.kind}`;
+}
+
 describe("a task with the action protocol", () => {
   it("goes on until the model stops, in one session, and reports the response", async () => {
     const { outcome, prompts, sessions, report } = await talk({
@@ -319,12 +325,66 @@ describe("a task with the action protocol", () => {
     assert.equal(prompts.length, 3);
   });
 
-  it("notes that the model stopped with an error, which is no verdict", async () => {
-    const { outcome, decisions } = await talk({
-      answers: [stopped("I can't.", { status: "ERROR" })],
+  it("fails if the model stops with the status ERROR, unless a retry of its criteria succeeds", async () => {
+    const error = stopped("I can't.", { status: "ERROR" });
+    const { outcome, report } = await talk({ answers: [error] });
+    assert.match(reasonOf(outcome), /The model stopped with the status ERROR\. I can't\.$/);
+    assert.equal(report, "I can't.");
+    const criteria = {
+      condition: ["CONDITION job_boolean_true"],
+      failureAction: { retryTimes: 1 },
+    };
+    const retried = await talk({ task: { criteria }, answers: [error, stopped()] });
+    assert.deepEqual(retried.outcome, { kind: "succeeded" });
+    assert.equal(retried.prompts.length, 2);
+    assert.match(reasonOf((await talk({ task: { criteria }, answers: [error] })).outcome), /ERROR/);
+  });
+
+  it("fails if an action in the background fails after the model has stopped", async () => {
+    const { outcome } = await talk({
+      tools: [{ ...never, timeoutSeconds: 5 }],
+      answers: [documentOf([action("never", { action_id: "d", execution: "ASYNC" })]), stopped()],
     });
-    assert.deepEqual(outcome, { kind: "succeeded" });
-    assert.ok(decisions.includes("[MISC] The model stopped with the status ERROR."));
+    assert.match(reasonOf(outcome), /"d" \(never\) timed out: It did not end within 5 seconds/);
+  });
+
+  it("fails if an action in the background fails before the model has stopped, unseen", async () => {
+    let fail = (): void => {};
+    const failed = new Promise<ToolOutcome>((resolve) => (fail = () => resolve(full)));
+    const { outcome } = await talk({
+      tools: [tool("deploy", { run: () => failed })],
+      answers: [
+        documentOf([action("deploy", { action_id: "d", execution: "ASYNC" })]),
+        () => {
+          fail();
+          return stopped();
+        },
+      ],
+    });
+    assert.match(reasonOf(outcome), /"d" \(deploy\) failed: No space left/);
+  });
+
+  it("succeeds if the model has canceled what runs in the background, or knows of its failure", async () => {
+    const cancel = internal(
+      "task_manager",
+      { operation: "cancel", ids: ["bg"] },
+      { execution: "ASYNC" },
+    );
+    const background = action("never", { action_id: "bg", execution: "ASYNC" });
+    const canceled = await talk({
+      tools: [never],
+      answers: [documentOf([background]), stopped("Canceled.", { actions: [cancel] })],
+    });
+    assert.deepEqual(canceled.outcome, { kind: "succeeded" });
+    const known = await talk({
+      tools: [tool("deploy", { run: () => Promise.resolve(full) }), tool("build")],
+      answers: [
+        documentOf([action("deploy", { execution: "ASYNC" })]),
+        documentOf([action("build")]),
+        stopped("It could not be deployed."),
+      ],
+    });
+    assert.deepEqual(known.outcome, { kind: "succeeded" });
   });
 });
 
@@ -341,7 +401,7 @@ describe("the tools of a task with the action protocol", () => {
     });
     assert.deepEqual(outcome, { kind: "succeeded" });
     assert.deepEqual(endedActions, ["b succeeded"]);
-    const notes = decisions.filter((text) => text.startsWith("[MISC]"));
+    const notes = decisions.filter((text) => text.startsWith("[OPERATION] A tool is left out: "));
     assert.equal(notes.length, 3, notes.join("\n"));
     assert.match(notes[0] ?? "", /"srv\/bad" are not a valid JSON Schema/);
   });

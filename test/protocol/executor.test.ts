@@ -310,10 +310,29 @@ describe("groups", () => {
     const [text = ""] = await results(documentOf([group("g", members)]));
     assert.match(
       text,
-      /^g failed 2 of 3 actions did not succeed: "a" failed: no; "c" was skipped: /,
+      /^g failed 2 of 3 actions did not succeed: "a" failed: no\nthe end of stderr; "c" was skipped: /,
     );
     assert.match(text, /\{"b":"b done"\}$/);
     assert.deepEqual(ended, ["a", "b"]);
+  });
+
+  it("keep what members of groups within them returned, and report it, also if they are canceled", async () => {
+    const { execute, executor, results, events } = bench();
+    const inner = group("inner", [safe("a", { fails: "no" }), safe("b")]);
+    const [text = ""] = await results(documentOf([group("g", [inner, safe("c")])]));
+    const output = '{"inner":{"b":"b done"},"c":"c done"}';
+    assert.match(text, /"inner" failed: .*"a" failed: no\nthe end of stderr/s);
+    assert.ok(text.endsWith(output), text);
+    const end = events.findLast((event) => event.type === "action.ended");
+    assert.deepEqual(end?.type === "action.ended" && [end.id, end.output], ["g", output]);
+    await execute(documentOf([group("h", [safe("d"), slow("e")], { execution: "ASYNC" })]));
+    const cancel = manage({ operation: "cancel", ids: ["h"] });
+    const canceled = await results(documentOf([cancel]));
+    assert.ok(
+      canceled.includes('h cancelled The model canceled it.\n{"d":"d done"}'),
+      canceled.join(),
+    );
+    assert.equal(executor.tasks().find(({ id }) => id === "h")?.status, "cancelled");
   });
 
   it("skip their members with them", async () => {

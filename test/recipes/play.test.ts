@@ -8,7 +8,16 @@ import { startModelServer, type RecordedRequest, type Script } from "../rig/mode
 import { makeWorkspace } from "../rig/workspace.ts";
 import { startCommentServer, type Comment } from "./comments.ts";
 import { reviewer, tireless, triager, type Model } from "./models.ts";
-import { agentSteps, fields, jobsOf, optional, recipes, triggersOf, type Recipe } from "./pages.ts";
+import {
+  agentSteps,
+  fields,
+  jobsOf,
+  optional,
+  read,
+  recipes,
+  triggersOf,
+  type Recipe,
+} from "./pages.ts";
 import { play, type PlayedJob, type World } from "./play.ts";
 import {
   changedFiles,
@@ -44,9 +53,11 @@ async function played(
   const server = await startModelServer((request) => script(request));
   test.after(() => server.close());
   const permissions = { maintainer: "write" };
-  const api = await startGithubServer(test, { permissions });
   const commented = await startCommentServer(test, comments);
   const pullRequest = await makePullRequest(test);
+  const entry = `${pullRequest.base}:.github/agent-jobs/review.yml`;
+  const files = { [entry]: read("examples/review.yml") };
+  const api = await startGithubServer(test, { permissions, files });
   const { url, merge, base } = pullRequest;
   const jobs = await play(test, recipe, {
     event: "workflow_dispatch",
@@ -102,6 +113,17 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
       assertSeen(result, result.pullRequest.base);
     });
 
+    it(`${recipe.title}: stops before the agents if the history to compare with is missing`, async (t) => {
+      const text = JSON.stringify(recipe.workflow);
+      const workflow = fields(JSON.parse(text.replace('"fetch-depth":0', '"fetch-depth":1')));
+      const { jobs, requests } = await played(t, { ...recipe, workflow }, { model: reviewer });
+      const [job] = Object.values(jobs);
+      assert.equal(job?.result, "failure");
+      assert.match(job.log, /fatal: .*\.\.\./);
+      assert.deepEqual(job.agents, []);
+      assert.deepEqual(requests, []);
+    });
+
     it(`${recipe.title}: nothing runs for a draft, nor for Dependabot`, async (t) => {
       const draft = await played(t, recipe, {
         model: reviewer,
@@ -126,6 +148,79 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
       world: (pullRequest) => pullRequestEvent({ ...pullRequest, base: pullRequest.start }),
     });
     assertSeen(result, result.pullRequest.start);
+  });
+});
+
+describe("the recipe for forks", { timeout: 300_000 }, () => {
+  const recipe = all.find((one) => triggersOf(one).includes("pull_request_target"));
+  const labeled = async (
+    pullRequest: PullRequest,
+    label: string,
+    actor = "maintainer",
+  ): Promise<Partial<World>> => {
+    const { payload } = await pullRequestEvent(pullRequest, { action: "labeled" });
+    const from = fields(fields(payload)["pull_request"]);
+    const head = { ...fields(from["head"]), repo: { id: 2002 } };
+    const sender = { login: actor, type: "User" };
+    return {
+      event: "pull_request_target",
+      actor,
+      payload: { ...payload, label: { name: label }, sender, pull_request: { ...from, head } },
+    };
+  };
+
+  it("reviews the head as data, by the entry of the base", async (t) => {
+    assert.ok(recipe !== undefined);
+    const result = await played(t, recipe, {
+      model: reviewer,
+      world: (pullRequest) => labeled(pullRequest, "agent-review"),
+    });
+    const [job] = Object.values(result.jobs);
+    assert.equal(job?.result, "success", logOf(result));
+    const [step] = job.agents;
+    assert.equal(step?.outputs["result"], "success");
+    assert.match(step.summary, /^## ✓ Job /);
+    assert.match(step.log, /Read from the base, .*review\.yml/);
+    const seen = result.requests.flatMap(({ toolResults }) => toolResults).join("\n");
+    for (const text of changedLines) assert.ok(seen.includes(text), `${text}\n${seen}`);
+    const price = await readFile(join(job.workspace, "src/price.mjs"), "utf8");
+    assert.doesNotMatch(price, /Math\.round/, "a file of the head");
+  });
+
+  it("starts no agent for another label, and says so for one that a stranger has set", async (t) => {
+    assert.ok(recipe !== undefined);
+    const other = await played(t, recipe, {
+      model: reviewer,
+      world: (pullRequest) => labeled(pullRequest, "bug"),
+    });
+    assert.equal(Object.values(other.jobs)[0]?.result, "skipped");
+    const stranger = await played(t, recipe, {
+      model: reviewer,
+      world: (pullRequest) => labeled(pullRequest, "agent-review", "stranger"),
+    });
+    const [job] = Object.values(stranger.jobs);
+    assert.equal(job?.result, "success", logOf(stranger));
+    assert.equal(job.agents[0]?.outputs["result"], "skipped");
+    assert.match(job.agents[0].summary, /^## agent-jobs: skipped/);
+    assert.deepEqual([...other.requests, ...stranger.requests], []);
+  });
+
+  it("is refused if the head is checked out", async (t) => {
+    assert.ok(recipe !== undefined);
+    const text = JSON.stringify(recipe.workflow);
+    const wrong = text.replace(
+      '"fetch-depth":0',
+      '$&,"ref":"${{ github.event.pull_request.head.sha }}"',
+    );
+    const result = await played(
+      t,
+      { ...recipe, workflow: fields(JSON.parse(wrong)) },
+      { model: reviewer, world: (pullRequest) => labeled(pullRequest, "agent-review") },
+    );
+    const [job] = Object.values(result.jobs);
+    assert.equal(job?.result, "failure");
+    assert.match(job.agents[0]?.outputs["reason"] ?? "", /may contain the fork's files/);
+    assert.deepEqual(result.requests, []);
   });
 });
 
@@ -245,11 +340,11 @@ describe("the other recipes", { timeout: 300_000 }, () => {
     assert.ok(recipe !== undefined);
     const issue = { number: 7, title: "The total is wrong", body: "It is 3,\nnot 4." };
     const account = { login: "maintainer", type: "User" };
-    const event = (body: string, more: object = {}): Partial<World> => ({
+    const event = (body: string, more: object = {}, association = "MEMBER"): Partial<World> => ({
       event: "issue_comment",
       payload: {
         issue: { ...issue, ...more },
-        comment: { body, user: account },
+        comment: { body, user: account, author_association: association },
         sender: account,
         repository: { id: 1001, default_branch: "main" },
       },
@@ -263,6 +358,7 @@ describe("the other recipes", { timeout: 300_000 }, () => {
     for (const world of [
       event("Thanks!"),
       event("/agents triage", { pull_request: { url: "https://api.example.com" } }),
+      event("/agents triage", {}, "CONTRIBUTOR"),
     ]) {
       const idle = await played(t, recipe, { model: triager, world: () => world });
       assert.equal(Object.values(idle.jobs)[0]?.result, "skipped");

@@ -49,6 +49,20 @@ test("verbose output has every step, and the output of scripts as it comes", () 
   ]);
 });
 
+test("of progress that overwrites its line, the last state is shown", () => {
+  const told = new FlowTelling()
+    .begin({ activity: "EXECUTE_BUILD", input: { kind: "execute", scripts: [] } })
+    .say({
+      type: "step.output",
+      work,
+      step: 1,
+      script: 0,
+      text: "10 %\r50 %\r100 %\r\ndone\r\n\nmore\n",
+    });
+  const printed = lines(told, "verbose").filter((line) => line.startsWith("|"));
+  assert.deepEqual(printed, ["| 100 %", "| done", "|", "| more"]);
+});
+
 test("a step of an earlier run is only shown in verbose output", () => {
   const told = new FlowTelling().say({
     type: "step.started",

@@ -1,5 +1,4 @@
-import type { Crash } from "../../src/events/crash.ts";
-import { refusalOf } from "../../src/sessions/model-error.ts";
+import { refusalOf, type Crash } from "../../src/events/crash.ts";
 
 export const sessionCrash: Crash = { cause: "session-error", message: "boom" };
 

@@ -63,6 +63,8 @@ export async function makeProject(
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     "package-lock.json": `${JSON.stringify(lock, null, 2)}\n`,
     "CHANGELOG.md": "# Changelog\n\n## [1.2.3] - 2026-01-01\n\nThe first.\n",
+    "README.md": "# Shop\n",
+    "docs/action.md": "# The action\n",
     "dist/index.js": "",
     ".npmrc": "omit-lockfile-registry-resolved=true\nfund=false\naudit=false\n",
     ".gitignore": "node_modules\n",

@@ -44,14 +44,34 @@ describe("scripts/check-release.mjs", () => {
       );
     });
 
+  it("refuses the owner that stands for one", async (t) => {
+    const project = await makeProject(t, all);
+    const manifest = await project.read("package.json");
+    await project.write("package.json", manifest.replace(repository, "org/shop"));
+    const env = { ...github, GITHUB_REPOSITORY: "org/shop" };
+    const { code, stderr } = await run(project, "check-release.mjs", [], env);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^::error::package\.json names the repository org\/shop, whose owner is a/,
+    );
+  });
+
   it("names everything else that does not hold, at once", async (t) => {
-    const project = await makeProject(t, all, { "CHANGELOG.md": "## [Unreleased]\n" });
+    const project = await makeProject(t, all, {
+      "CHANGELOG.md": "## [Unreleased]\n",
+      "docs/action.md": "> **Not published yet.** Clone it.\n",
+    });
+    const lock = await project.read("package-lock.json");
+    await project.write("package-lock.json", lock.replaceAll('"1.2.3"', '"1.2.2"'));
     const env = { ...github, GITHUB_REF_NAME: "v1.2.4", GITHUB_REPOSITORY: "somebody/shop" };
     const { code, stderr } = await run(project, "check-release.mjs", [], env);
     assert.equal(code, 1);
     assert.deepEqual(stderr.trim().split("\n"), [
       "::error::The tag is v1.2.4, but package.json has version 1.2.3.",
       "::error::package.json names the repository octo/shop, but this is somebody/shop. Run: node scripts/rename.mjs somebody/shop",
+      "::error::package-lock.json has version 1.2.2, not 1.2.3. Run: npm install",
+      '::error::docs/action.md says "not published yet". Remove it.',
       '::error::CHANGELOG.md has no section "## [1.2.3]".',
     ]);
   });

@@ -67,6 +67,7 @@ describe("scripts/rename.mjs", () => {
       ["docs/library.md", `from "@acme/${product}"`],
       ["docs/library.md", `\`@acme/${product}/entry\` loads`],
       ["examples/review.yml", `com/${acme}/v1/schema`],
+      ["docs/action.md", `npx --yes @acme/${product} report`],
       // The command keeps its name.
       ["README.md", `npx ${product} validate`],
     ] as const)

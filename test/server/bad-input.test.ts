@@ -5,6 +5,7 @@ import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { note, sealed } from "../journal/rig.ts";
 import { JournalFolder } from "../../src/report/journals.ts";
 import { ask, isRefused, serve, smallEntry } from "./rig.ts";
 
@@ -53,7 +54,7 @@ describe("a request", () => {
 
   it("is a GET or a HEAD on the page", async (t) => {
     const { ask } = await serve(t);
-    for (const path of ["/", "/page.js", "/page.css"]) {
+    for (const path of ["/", "/page.js", "/page.css", "/index.html", "/jobTracking.html"]) {
       const page = await ask(path);
       const head = await ask(path, { method: "HEAD" });
       assert.equal(head.status, page.status);
@@ -342,6 +343,25 @@ describe("a journal", () => {
       Array.from(journals, (one) => Object(one).name),
       ["own.jsonl"],
     );
+  });
+});
+
+describe("a journal with a line of more than 4 MB", () => {
+  it("is read without this line, by many at a time", async (t) => {
+    const texts = ["before", "x".repeat(5 * 1024 * 1024), "after"];
+    const workspace = await makeWorkspace(t, { "a.jsonl": sealed(texts.map(note)).join("") });
+    const { ask, api } = await serve(t, { journals: new JournalFolder(workspace.path) });
+    const reading = Array.from({ length: 6 }, () => ask("/api/copilot/journal/a.jsonl"));
+    for (const { text } of await Promise.all(reading))
+      assert.deepEqual(
+        text
+          .trim()
+          .split("\n")
+          .map((line) => Object(JSON.parse(line)).decision.text),
+        ["before", "after"],
+      );
+    const { journals } = Object(await api("copilot/journal"));
+    assert.equal(Object(journals[0]).problems, 1);
   });
 });
 

@@ -1,5 +1,7 @@
 /** A server whose models answer when the test lets them: what can be seen of a job while it waits. */
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { startModelServer, type Reply } from "../rig/model-server.ts";
 import { startServer } from "../rig/server.ts";
@@ -30,7 +32,7 @@ const modelServer = await startModelServer(
       asked.get(prompt)?.();
     });
   },
-  { models: ["special", "gpt-5-mini"] },
+  { models: ["special", "gpt-5-mini", "another"] },
 );
 const task = (prompt: string): object => ({ model: { category: "driving" }, prompt });
 const strict = (prompt: string): object => ({
@@ -59,7 +61,7 @@ after(async () => {
 });
 
 describe("a server with a model server", { concurrency: true }, () => {
-  it("lists the models of the entry, and those of the model server", async () => {
+  it("lists the models of the model server", async () => {
     const { models: listed, ...others } = await server.get("copilot/models");
     assert.ok(Array.isArray(listed));
     assert.deepEqual(others, {});
@@ -69,7 +71,16 @@ describe("a server with a model server", { concurrency: true }, () => {
     for (const one of listed) assert.deepEqual(one, { name: one.id, id: one.id, multiplier: 0 });
   });
 
-  it("starts sessions with the models of both, and with no other", async () => {
+  it("installs no entry with a model that the model server doesn't offer", async () => {
+    const file = join(server.folder, "entries", "typo.json");
+    const entry = { ...entryOf({ job: ref("ok") }), models: { ...models, other: "speciall" } };
+    await writeFile(file, JSON.stringify(entry, null, 2));
+    const { result, error } = await server.post("copilot/test/installJobsEntry", file);
+    assert.equal(result, "InvalidateEntry");
+    assert.equal(error, 'entry.models["other"]: The model "speciall" is not offered.');
+  });
+
+  it("starts sessions with the models of the model server, and with no other", async () => {
     for (const model of ["another", "special"]) {
       const id = await server.startSession(model);
       const feed = `copilot/session/${id}`;

@@ -98,7 +98,7 @@ describe("a server with a token", () => {
       { Cookie: `token=${token}` },
     ];
     for (const headers of wrong)
-      for (const path of ["/api/test", "/api/stop", "/", "/page.js", "/nothing"])
+      for (const path of ["/api/test", "/api/stop", "/", "/page.js", "/jobs.html", "/nothing"])
         isRefused(await ask(path, { headers }), 401, "Unauthorized");
     assert.equal((await ask("/api/test")).headers["www-authenticate"], "Bearer");
   });

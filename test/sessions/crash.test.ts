@@ -16,6 +16,7 @@ import {
   until,
 } from "./rig.ts";
 import type { Rig } from "./rig.ts";
+import type { Reply } from "../rig/model-server.ts";
 
 test("an HTTP error of the model is a crash with its status, and says whether a retry helps", async (t) => {
   const rig = await makeRig(t, ({ prompt }) => ({ status: Number(prompt) }));
@@ -60,6 +61,24 @@ test("a model that returns nothing at all is a crash", async (t) => {
   assert.ok(["empty-answer", "session-error"].includes(crash.cause), crash.cause);
   assert.match(crash.message, /No response|neither text nor a tool call/);
   assert.equal(crashRemedy(crash).kind, "retry");
+});
+
+test("an answer without a visible character is none, whatever it is made of", async (t) => {
+  const nothing = [
+    "\u2800",
+    "\ufffc",
+    "\ufffd \ufffd",
+    "\ue000\u{f0000}",
+    "\u0301",
+    "\u3164\u200b",
+    "\u0378",
+  ];
+  const rig = await makeRig(t, ({ prompt }) => ({ text: nothing[Number(prompt)] ?? prompt }));
+  const session = await rig.open();
+  for (const index of nothing.keys())
+    assert.equal(crashOf(await turn(session, String(index))).cause, "empty-answer", `${index}`);
+  for (const text of ["-", "\u2705", "\u0915\u093f", "e\u0301", "0\ufffd", "+"])
+    assert.equal(completed(await turn(session, text)).text, text);
 });
 
 test("a broken connection is a crash that a retry may mend", async (t) => {
@@ -240,7 +259,32 @@ test("a runtime that no longer responds is replaced when a session is closed, on
   assert.equal(first && crashOf(first).cause, "deadline");
   assert.equal(second && crashOf(second).cause, "runtime-died");
   assert.match(second ? crashOf(second).message : "", /no longer responds/);
+  assert.equal(second && crashRemedy(crashOf(second)).kind, "retry-uncounted");
   assert.equal(rig.restarts.length, 1);
+});
+
+test("a runtime that is only slow is not ended: its other turns go on", async (t) => {
+  const clock = skippingClock();
+  let answer: (reply: Reply) => void = () => {};
+  const answered = new Promise<Reply>((resolve) => (answer = resolve));
+  const rig = await makeRig(t, ({ index }) => (index === 0 ? answered : { text: "ok" }), { clock });
+  const [session, other] = await Promise.all([rig.open(), rig.open()]);
+  const running = turn(other, "Hello", { turnMs: 3_600_000, idleMs: 3_600_000 });
+  await until(() => rig.server.requests.length === 1, "the request");
+  const [pid = 0] = rig.sessions.runtimePids;
+  process.kill(pid, "SIGSTOP");
+  const closing = session.close();
+  for (let second = 0; second < 6; second += 1) {
+    clock.skip(1_000);
+    await systemClock.sleep(50);
+  }
+  process.kill(pid, "SIGCONT");
+  answer({ text: "ok" });
+  assert.equal(completed(await running).text, "ok");
+  await closing;
+  assert.equal(completed(await turn(await rig.open(), "Hello")).text, "ok");
+  assert.deepEqual(rig.restarts, []);
+  assert.deepEqual(rig.sessions.runtimePids, [pid]);
 });
 
 test("a working directory that is gone is no matter of retries", async (t) => {
@@ -253,6 +297,27 @@ test("a working directory that is gone is no matter of retries", async (t) => {
   if (opened.kind !== "crashed") assert.fail(opened.kind);
   assert.match(opened.crash.message, /working directory .*gone doesn't exist/);
   assert.equal(crashRemedy(opened.crash).kind, "give-up");
+});
+
+test("a network that fails while a session opens is a model server that can't be reached", async (t) => {
+  const { PATH, HOME } = process.env;
+  const rig = await makeRig(t, () => ({ text: "" }), {
+    provider: undefined,
+    gitHubToken: "gho_none",
+    // Nothing listens there.
+    environment: { PATH, HOME, HTTPS_PROXY: "http://127.0.0.1:1" },
+  });
+  const request = {
+    label: label("m"),
+    modelId: "m",
+    workingDirectory: rig.workspace.path,
+    permissions: "read-only",
+  } as const;
+  const opened = await rig.sessions.factory.open(request, neverAborted);
+  if (opened.kind !== "crashed") assert.fail("it opened");
+  assert.equal(opened.crash.cause, "unreachable");
+  assert.match(opened.crash.message, /network fetch failed.*the Copilot service/);
+  assert.match(crashRemedy(opened.crash).advice ?? "", /network, DNS and proxy/);
 });
 
 test("a runtime that can't be started is a failed start that says what to do", async (t) => {
@@ -299,7 +364,7 @@ test("waits of a start are on the injected clock", async (t) => {
     { label: label("m"), modelId: "m", workingDirectory: rig.workspace.path, permissions: "all" },
     neverAborted,
   );
-  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /did not start within 15 s/);
+  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /did not start in time/);
   assert.ok(performance.now() - start < 15_000);
 });
 

@@ -185,3 +185,25 @@ test("what a rule denies stays closed, also to a search from above", async (t) =
   );
   assert.doesNotMatch(JSON.stringify(results), /PRIVATE-KEY/);
 });
+
+test("a file that a pattern of write allows is created with its folders", async (t) => {
+  const rig = await makeAttemptRig(t);
+  const { path } = rig.workspace;
+  const create = (file: string): ScriptedCall => ({
+    name: "create",
+    arguments: { path: join(path, file), file_text: "new" },
+  });
+  const permissions = { write: ["reports/**", "linked-folder/**"] };
+  await attempts(rig, permissions, [
+    create("reports/x/y.md"),
+    create("others/x/y.md"),
+    create("linked-folder/x/y.md"),
+    create("inside.txt/x/y.md"),
+  ]);
+  assert.equal(await rig.workspace.read("reports/x/y.md"), "new");
+  for (const folder of [join(path, "others"), join(rig.outside, "x")])
+    assert.equal(existsSync(folder), false, folder);
+  const patches = [patch("*** Add File: reports/z/added.md\n+new")];
+  await attempts(rig, permissions, patches, "gpt-test");
+  assert.equal(await rig.workspace.read("reports/z/added.md"), "new\n");
+});

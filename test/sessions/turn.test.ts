@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { TurnOptions, TurnOutcome } from "../../src/engine/ports.ts";
+import type { Clock } from "../../src/events/clock.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { within } from "../../src/events/waiting.ts";
+import type { RuntimeLife } from "../../src/runtime/runtime-process.ts";
 import { runTurn } from "../../src/sessions/turn.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { event, idle, message, PlayedSession, toolEnd, toolStart, userMessage } from "./events.ts";
@@ -16,6 +19,13 @@ interface Stage {
   readonly die: (reason: string) => void;
   gone: boolean;
 }
+
+const livingIn = (clock: Clock): RuntimeLife & { gone: boolean } => ({
+  gone: false,
+  ended: false,
+  onDeath: () => () => undefined,
+  answer: (call, milliseconds, signal) => within(call, milliseconds, clock, signal),
+});
 
 /** Everything that is ready has happened. */
 async function settle(): Promise<void> {
@@ -33,7 +43,7 @@ async function stage(
   const activities: SessionActivity[] = [];
   const exitListeners = new Set<(reason: string) => void>();
   const life = {
-    gone: false,
+    ...livingIn(clock),
     onDeath(listener: (reason: string) => void) {
       exitListeners.add(listener);
       return () => exitListeners.delete(listener);
@@ -259,8 +269,9 @@ describe("crashes", () => {
     const clock = new FakeClock();
     const options = { signal: new AbortController().signal, turnMs: 1, idleMs: 1, onActivity() {} };
     const model = { modelId: "m", baseUrl: undefined };
-    const alive = { gone: false, onDeath: () => () => undefined };
-    const dead = {
+    const alive = livingIn(clock);
+    const dead: RuntimeLife = {
+      ...alive,
       gone: true,
       onDeath(listener: (reason: string) => void) {
         listener("It died.");

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { hrefOf, parseRoute, placeOf, runHref, type Route } from "../../web/routes.ts";
+import {
+  hrefOf,
+  parseRoute,
+  placeOf,
+  proposedDirectory,
+  runHref,
+  type Route,
+} from "../../web/routes.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const unknown = (hash: string) => ({ page: "unknown", hash });
@@ -83,4 +90,19 @@ it("all parts of a run are one place", () => {
   const part = runHref("r1", { kind: "work", workId: 1, iteration: undefined });
   assert.equal(placeOf(parseRoute(part)), placeOf(parseRoute("#/run/r1")));
   assert.notEqual(placeOf(parseRoute(part)), placeOf(parseRoute("#/run/r2")));
+});
+
+describe("the working directory that an address proposes", () => {
+  for (const [search, root, expected] of [
+    ["", "/a/repo", "/a/repo"],
+    ["?project=", "/a/repo", "/a/repo"],
+    ["?project=shop", "/a/repo", "/a/shop"],
+    ["?project=shop", "/repo/", "/shop"],
+    ["?project=$%26", "C:\\code\\repo", "C:\\code\\$&"],
+    ["?project=shop", "/", "/"],
+    ["?wb=%2Fb%20c&project=shop", "/a/repo", "/b c"],
+  ] as const)
+    it(`is ${expected} for ${search} beside ${root}`, () => {
+      assert.equal(proposedDirectory(search, root), expected);
+    });
 });

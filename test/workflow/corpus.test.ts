@@ -148,7 +148,7 @@ PROMPT_C User C
 # User C
 `,
     ],
-    places: ["17:1", "28:1"],
+    places: ["7:11", "17:1", "28:1"],
   },
   "includes.wf.md": {
     files: [
@@ -163,7 +163,7 @@ PROMPT_C System Shared
 # User Own
 `,
     ],
-    places: ["notes.txt:1:10"],
+    places: ["7:76", "notes.txt:1:10"],
   },
   "mermaid.wf.md": {
     files: [
@@ -335,6 +335,7 @@ PROMPT_N System Reviewer
 # User Long Title
 `,
     ],
+    places: ["21:18"],
   },
   "wrong.wf.md": {
     files: [],

@@ -27,7 +27,14 @@ const breakages: readonly {
   {
     title: "whose prompts say something else",
     change: (text) => text.replace(/^(## User .*\n\n)[^]*?(?=\n## |$(?![^]))/gm, "$1Changed.\n"),
-    noticed: ["check-toolchain", "clone-build-test", "hello", "report-failure", "review"],
+    noticed: [
+      "check-toolchain",
+      "clone-build-test",
+      "diagnose",
+      "hello",
+      "report-failure",
+      "review",
+    ],
   },
   {
     title: "whose failures lead nowhere",

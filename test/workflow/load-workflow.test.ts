@@ -202,7 +202,7 @@ describe("problems of a workflow", () => {
         "5:1: warning: START never fails. Its no-edge is never taken.",
       ],
       [
-        "START --> SET_A[A=User Aks]",
+        "START --> SET_A[A=User Aks] --> PROMPT_A[Prompt: User Ask]",
         '5:11: warning: There is no prompt "User Aks". The variable gets this text itself. (did you mean "User Ask"?)',
       ],
       [
@@ -213,10 +213,17 @@ describe("problems of a workflow", () => {
     ];
     const files = filesOf({ "b.wf.md": workflowText("START --> SUCCESS") });
     for (const [flowchart, expected] of cases) {
-      const text = workflowText(flowchart, ask);
+      const text = workflowText(flowchart, flowchart.includes("User Ask") ? ask : "");
       assert.equal(load(text, { files }).kind, "loaded", flowchart);
       assert.deepEqual(said(text, { files }), [`a.wf.md:${expected}`], flowchart);
     }
+  });
+
+  it("are warnings if agents are given tools that don't exist", () => {
+    const text = workflowText("START --> PROMPT_A['Hi']");
+    assert.deepEqual(said(`---\nagentTools: [view, grpe]\n---\n${text}`), [
+      'a.wf.md:2:20: warning: agentTools[1]: There is no tool "grpe". (did you mean "grep"?)',
+    ]);
   });
 
   it("are found in sections and prompts", () => {
@@ -254,7 +261,7 @@ describe("problems of a workflow", () => {
     assert.deepEqual(line(empty), ['10:1: warning: The prompt "User Ask" is empty.']);
     const unknown = workflowText(
       "START --> PROMPT_A[Prompt: User Ask]",
-      `${ask}\n{{REPO}} {{RESULT}}`,
+      `${ask}\n{{REPO}} {{USER_INPUT}}`,
     );
     assert.match(line(unknown).join(), /^13:1: warning: \{\{REPO\}\} has no value/);
   });
@@ -264,7 +271,22 @@ describe("problems of a workflow", () => {
     const of = (permissions: object | string, extra = ""): readonly string[] =>
       said(`---\npermissions: ${JSON.stringify(permissions)}\n---\n${text}${extra}`);
     assert.deepEqual(of("workspace"), []);
-    assert.deepEqual(of({ shell: ["git *"] }), []);
+    assert.deepEqual(of({ shell: ["ls"] }), []);
+    assert.deepEqual(of({ shell: ["git *"] }), [
+      'a.wf.md:8:11: EXECUTE_A can\'t run: "ls" matches no pattern of permissions.shell. Allowed: "git *".',
+    ]);
+    assert.match(
+      of({ preset: "workspace", shell: ["!ls"] }).join(),
+      /EXECUTE_A can't run: "ls" is denied/,
+    );
+    const constant = (command: string): readonly string[] =>
+      said(workflowText(`START --> EXECUTE_A["${command}"]`), {
+        permissions: { shell: ["cat *"] },
+      });
+    assert.match(constant("cat x > y").join(), /EXECUTE_A can't run: .* it redirects/);
+    // These are known when it runs.
+    for (const command of ["cat /a", "{{RESULT}}"])
+      assert.deepEqual(constant(command), [], command);
     assert.deepEqual(of({ shell: ["!git *"] }), [
       "a.wf.md:8:11: EXECUTE_A can't run: the permissions allow no command. (add permissions.shell to the front matter)",
     ]);
@@ -283,109 +305,6 @@ describe("problems of a workflow", () => {
     );
     assert.ok(result.kind === "rejected");
     assert.equal(result.diagnostics.at(-1)?.reason, "2001 more problems are not listed.");
-  });
-});
-
-describe("called workflows", () => {
-  const child = workflowText("START --> SET_B[B=1]");
-
-  it("are read once, whoever calls them", () => {
-    const files = filesOf({
-      "b.wf.md": workflowText("START --> CALL_D[[sub/d.wf.md]]"),
-      "sub/d.wf.md": workflowText("START --> CALL_E[[../e.wf.md]]"),
-      "e.wf.md": child,
-    });
-    const text = workflowText(
-      "START --> CALL_B[[b.wf.md]] --> CALL_E[['e.wf.md']] --> SET_C[C={{B}}]",
-    );
-    const workflow = loaded(text, { files });
-    assert.deepEqual(Object.keys(workflow.files), ["a.wf.md", "b.wf.md", "e.wf.md", "sub/d.wf.md"]);
-    assert.deepEqual(said(text, { files }), []);
-    const call = workflow.files["sub/d.wf.md"]?.activities["CALL_E"];
-    assert.deepEqual(call?.kind === "call" && [call.path, call.target], ["../e.wf.md", "e.wf.md"]);
-  });
-
-  it("are reported in their own file", () => {
-    const files = filesOf({ "b.wf.md": workflowText("START --> PROMPT_X[Prompt: User No]") });
-    assert.deepEqual(said(workflowText("START --> CALL_B[[b.wf.md]]"), { files }), [
-      'b.wf.md:5:11: There is no prompt "User No".',
-    ]);
-  });
-
-  it("can't call one another in a circle", () => {
-    const files = filesOf({
-      "b.wf.md": workflowText("START --> CALL_C[[c.wf.md]]"),
-      "c.wf.md": workflowText("START --> CALL_B[[b.wf.md]]"),
-      "a.wf.md": "",
-    });
-    const circle = said(workflowText("START --> CALL_B[[b.wf.md]]"), { files });
-    assert.deepEqual(circle, [
-      "c.wf.md:5:11: The workflow calls itself: b.wf.md → c.wf.md → b.wf.md.",
-    ]);
-    const itself = said(workflowText("START --> CALL_A[[a.wf.md]]"), { files });
-    assert.deepEqual(itself, ["a.wf.md:5:11: The workflow calls itself: a.wf.md → a.wf.md."]);
-  });
-});
-
-describe("included files", () => {
-  const flow = "START --> PROMPT_A[Prompt: User Ask]";
-  const textOf = (
-    prompts: string,
-    contents: Readonly<Record<string, string>>,
-  ): string | undefined => {
-    const workflow = loaded(workflowText(flow, prompts), { files: filesOf(contents) });
-    return workflow.files[workflow.main]?.prompts["User Ask"]?.text;
-  };
-
-  it("are part of the prompt, with their headings", () => {
-    const contents = {
-      "p/best.md": '# Best\n\n## User\n\n!INCLUDE "more.md"\n',
-      "p/more.md": "more",
-    };
-    assert.equal(
-      textOf('## User Ask\n\nbefore\n!INCLUDE "p/best.md"\nafter\n', contents),
-      "before\n# Best\n\n## User\n\nmore\nafter",
-    );
-  });
-
-  it("bring prompts if they come before the first one", () => {
-    const contents = { "p.md": "# Prompts\n\n## User Ask\n\nHi", "q.md": "## System\n\nYou\n" };
-    assert.equal(textOf('!INCLUDE "p.md"\n!INCLUDE "q.md"\n\n## User Own\n\nx', contents), "Hi");
-  });
-
-  it("are reported if they can't be read, include themselves or lead out of the folder", () => {
-    const problem = (
-      prompts: string,
-      contents: Readonly<Record<string, string>> = {},
-    ): string | undefined =>
-      said(workflowText(flow, `## User Ask\n\n${prompts}`), { files: filesOf(contents) })[0];
-    assert.equal(problem('!INCLUDE "no.md"'), 'a.wf.md:12:1: There is no file "no.md".');
-    assert.equal(
-      problem('!INCLUDE "../../etc/passwd"'),
-      'a.wf.md:12:1: "../../etc/passwd" is outside of the folder of the workflow.',
-    );
-    assert.equal(
-      problem('!INCLUDE "a.wf.md"', { "a.wf.md": "x" }),
-      "a.wf.md:12:1: The file includes itself: a.wf.md → a.wf.md.",
-    );
-    assert.equal(
-      problem('!INCLUDE "b.md"', { "b.md": 'x\n!INCLUDE "c.md"', "c.md": '!INCLUDE "b.md"' }),
-      "c.md:1:1: The file includes itself: b.md → c.md → b.md.",
-    );
-    assert.equal(
-      problem('!INCLUDE "b.md"', { "b.md": "x\n{{NO}}" }),
-      "b.md:2:1: warning: {{NO}} has no value: there is no such variable, parameter or prompt. It stays as it is.",
-    );
-    const doubling = Object.fromEntries(
-      Array.from({ length: 19 }, (_, index) => [
-        `${index}.md`,
-        `!INCLUDE "${index + 1}.md"\n!INCLUDE "${index + 1}.md"`,
-      ]),
-    );
-    assert.match(
-      problem('!INCLUDE "0.md"', { ...doubling, "19.md": "x" }) ?? "",
-      /The prompts include more than 1000 files\./,
-    );
   });
 });
 

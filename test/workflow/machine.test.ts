@@ -321,29 +321,28 @@ describe("EXECUTE", () => {
     assert.equal(done.variables["EXIT_CODE"], "0");
   });
 
-  it("runs the closed fences of RESULT that have a tag of a shell", () => {
+  it("runs the code fences of RESULT", () => {
     const answer =
-      "Do:\n\n```bash\ncd x\nls\n```\n\n```python\nprint(1)\n```\n\n```\nno\n```\n\n- then\n\n  ```Shell title\n  pwd\n  ```\n\n```sh\nopen\n";
-    const { done, asked, trace } = play("START --> PROMPT_A[Prompt: User A] --> EXECUTE_A", [
+      "Do:\n\n```bash\ncd x\nls\n```\n\n```\nno tag\n```\n\n- then\n\n  ```Shell title\n  pwd\n  ```\n\n```sh\n\n```\n";
+    const { done, asked } = play("START --> PROMPT_A[Prompt: User A] --> EXECUTE_A", [
       answer,
       "out",
     ]);
-    assert.equal(asked[1], "bash: cd x\nls; shell: pwd");
-    assert.equal(done.result, "$ cd x\nls\nout\n$ pwd\nout");
-    assert.deepEqual(
-      trace.flatMap((one) => (one.kind === "skipped" ? [one.reason] : [])),
-      [
-        "The code fence python is not run.",
-        "A code fence without a tag is not run.",
-        "A code fence is never closed.",
-      ],
-    );
+    assert.equal(asked[1], "bash: cd x\nls; bash: no tag; shell: pwd");
+    assert.equal(done.result, "$ cd x\nls\nout\n$ no tag\nout\n$ pwd\nout");
   });
 
-  it("reports that there is nothing to run, and goes on", () => {
+  it("fails without an answer to a condition if there is nothing to run, and reports it", () => {
     const { done, trace } = play("START --> PROMPT_A[Prompt: User A] --> EXECUTE_A", ["no code"]);
-    assert.deepEqual([done.status, done.result], ["SUCCESS", ""]);
-    assert.match(JSON.stringify(trace), /There is nothing to execute/);
+    const reason = "Nothing was run: RESULT has no code fence with commands.";
+    assert.deepEqual(
+      [done.status, done.result, done.failure],
+      ["FAILED", reason, { reason, unanswered: true }],
+    );
+    assert.deepEqual(
+      trace.filter(({ kind }) => kind === "skipped"),
+      [{ kind: "skipped", activity: "EXECUTE_A", reason }],
+    );
   });
 
   it("takes the failure edge for an exit code, and goes on without one", () => {
@@ -377,10 +376,11 @@ describe("EXECUTE", () => {
       ["FAILED", "$ x\n\n[6 characters left out]\n6789"],
     );
     assert.match(much.done.failure?.reason ?? "", /^Exceeded limits\.outputCharacters of .*\(8 /);
-    const denied = play("START --> EXECUTE_A[x] -->|no| SUCCESS", [
+    const denied = play("START --> EXECUTE_A[x] --> EXECUTE_B[y] -->|no| SUCCESS", [
+      executed(0),
       { kind: "failed", reason: "Denied." },
     ]);
-    assert.equal(denied.done.status, "SUCCESS");
+    assert.deepEqual([denied.done.status, denied.done.variables["EXIT_CODE"]], ["SUCCESS", "126"]);
   });
 
   it("runs fences of other tags for which there is an executor", () => {

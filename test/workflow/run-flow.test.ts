@@ -171,11 +171,12 @@ describe("EXECUTE", () => {
   it("runs the fences of RESULT, and a command with quoted names", async () => {
     const played = await playFlow(
       'START --> SET_A["A=it\'s"] --> PROMPT_A[Prompt: User B] --> EXECUTE_A --> EXECUTE_B[echo {{A}}]',
-      { play: () => ({ text: "Do:\n```bash\nls\n```\n```js\nx\n```\n```sh\npwd\n```" }) },
+      { play: () => ({ text: "Do:\n```bash\nls\n```\n```\npwd\n```" }) },
     );
     assert.deepEqual(played.scripts[0]?.executed, ["ls", "pwd", "echo 'it'\\''s'"]);
-    assert.equal(played.decisions.filter((one) => one.includes("EXECUTE_A:")).length, 1);
     assert.equal(played.scripts[0]?.closed, 1);
+    const nothing = await playFlow("START --> ASSIGN_A['no'] --> EXECUTE_A -->|no| SUCCESS");
+    assert.equal(nothing.decisions.filter((one) => one.includes("EXECUTE_A:")).length, 1);
   });
 
   it("takes the other edge for an exit code, or leaves it to the model", async () => {
@@ -203,7 +204,7 @@ describe("EXECUTE", () => {
       assert.ok(denied.end?.kind === "failed", rest);
       assert.deepEqual([denied.end.reason, denied.end.answer], [reason, false], rest);
       assert.equal(denied.result?.result, "kept");
-      assert.equal(denied.result?.variables["EXIT_CODE"], undefined);
+      assert.equal(denied.result?.variables["EXIT_CODE"], "126");
       assert.ok(denied.decisions.includes(`[OPERATION] EXECUTE_A: ${reason}`));
     }
     const recovered = await playFlow(

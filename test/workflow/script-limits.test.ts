@@ -193,3 +193,31 @@ test("a secret is masked in the pieces also where it is colored", async (t) => {
   });
   assert.equal(shown.join(""), "a *** b\n");
 });
+
+test("output is shown by whole lines, and the beginning of a line after a second", async (t) => {
+  const rig = await scriptsRig(t, { redact: createRedactor([]).stream });
+  await rig.run("mkfifo go");
+  const go = (): void => void writeFile(`${rig.workspace}/go`, "\n");
+  const shown: string[] = [];
+  const running = rig.runner.execute(
+    [
+      {
+        tag: "bash",
+        code: String.raw`printf '\n> app@1 test\n> node test.js\n\nTests:'; read <go; printf ' 2 failed\nOverwrite? '; read <go; echo y`,
+      },
+    ],
+    {
+      signal: new AbortController().signal,
+      onOutput: ({ text }) => {
+        shown.push(text);
+        if (text.includes("failed")) setImmediate(() => rig.clock.pass(1_000));
+        if (text.includes("Overwrite")) go();
+      },
+    },
+  );
+  go();
+  await running;
+  const lines = shown.join("|");
+  assert.match(lines, /> node test\.js\n/);
+  assert.match(lines, /Tests: 2 failed\n\|Overwrite\? ?\| ?y\n$/);
+});

@@ -47,6 +47,28 @@ test("a script is judged like a command of an agent's shell", async (t) => {
   }
 });
 
+test("no pattern lets a builtin evaluate a word as the name of a variable", async (t) => {
+  const builtins = [
+    "let",
+    "declare",
+    "typeset",
+    "read",
+    "readarray",
+    "unset",
+    "printf -v",
+    "test -v",
+  ];
+  const shell = builtins.flatMap((one) => [`${one} **`, `${one.split(" ")[0]} **`]);
+  const { execute, workspace } = await scriptsRig(t, { permissions: { shell } });
+  for (const builtin of builtins) {
+    const { kind } = await execute(`${builtin} 'a[$(touch made)]=1' x`);
+    assert.equal(kind, "failed", builtin);
+  }
+  assert.equal(existsSync(`${workspace}/made`), false);
+  for (const harmless of ["let n=3", "declare n=4", "unset n", "printf '[%s]' n"])
+    assert.equal((await execute(harmless)).kind, "executed", harmless);
+});
+
 test("nothing of an activity runs if one of its scripts is denied", async (t) => {
   const { execute, workspace } = await scriptsRig(t, { permissions: { shell: ["touch *"] } });
   const executed = await execute("touch made", "rm made");
@@ -151,24 +173,28 @@ test("what the reason recommends does allow the script", async (t) => {
   }
 });
 
-test("python is off unless a pattern names it", async (t) => {
+test("python runs where the permissions allow its command, where the shell is", async (t) => {
   const code = "import os, sys\nprint(os.getcwd(), os.environ['A'])\nsys.exit(3)";
-  for (const permissions of ["workspace", { shell: true }, { shell: ["*"] }] as const) {
-    const { runner, execute } = await scriptsRig(t, { permissions });
-    assert.deepEqual(runner.tags, ["sh", "shell", "bash"]);
-    const executed = await execute({ tag: "python", code });
-    assert.ok(executed.kind === "failed" && executed.because === "denied");
+  for (const permissions of [
+    "workspace",
+    { shell: true },
+    { shell: ["python3 **", "export *", "cd *"], read: ["/usr/**"] },
+  ] as const) {
+    const { execute } = await scriptsRig(t, { permissions });
+    const executed = await execute("export A=exported; cd /usr", { tag: "python", code });
+    assert.deepEqual(
+      executed.runs.map(({ output, exitCode }) => [output, exitCode]),
+      [
+        ["", 0],
+        ["/usr exported\n", 3],
+      ],
+      JSON.stringify(executed),
+    );
   }
-  const permissions = { preset: "workspace", shell: ["python3 **"] } as const;
-  const { runner, execute, run } = await scriptsRig(t, { permissions });
-  assert.ok(runner.tags.includes("python"));
-  await run("export A=exported; cd /usr");
-  const executed = await execute({ tag: "python", code });
-  assert.equal(executed.kind, "executed");
-  assert.deepEqual(
-    executed.runs.map(({ output, exitCode }) => [output, exitCode]),
-    [["/usr exported\n", 3]],
-  );
+  const { execute } = await scriptsRig(t, { permissions: { shell: ["echo *"] } });
+  const executed = await execute("echo a", { tag: "python", code });
+  assert.ok(executed.kind === "failed" && executed.because === "denied");
+  assert.deepEqual(executed.runs, []);
 });
 
 test("a python script has the same bounds", async (t) => {
@@ -214,7 +240,10 @@ test("the host can add executors, which share the bounds, and take tags over", a
     permissions: "read-only",
     executors: [upper, judged, broken, mute],
   });
-  assert.deepEqual(runner.tags, ["upper", "bash", "judged", "broken", "mute", "sh", "shell"]);
+  assert.deepEqual(
+    runner.tags,
+    "upper bash judged broken mute sh shell python python3 py".split(" "),
+  );
   const { runs } = await execute({ tag: "upper", code: "a" }, "b");
   assert.deepEqual(
     runs.map(({ output, exitCode }) => [output, exitCode]),

@@ -51,7 +51,9 @@ function read(snippet: string, frame: string, id: string): readonly unknown[] {
   const { files: all, main } = result.workflow;
   const activity = all[main]?.activities[id];
   const line = activity === undefined ? undefined : activityLine(activity);
-  return [line, result.warnings.map(({ reason }) => reason)];
+  // The prompts of the frame are for those snippets that send them.
+  const reasons = result.warnings.map(({ reason }) => reason);
+  return [line, reasons.filter((reason) => !/is never sent/.test(reason))];
 }
 
 const status = ({ done }: Played): string => done.status;
@@ -192,7 +194,7 @@ describe("PROMPT", () => {
 });
 
 describe("EXECUTE", () => {
-  const fences = "First\n```bash\ncd ~\nls\n```\nthen\n```sh\npwd\n```\n```json\n{}\n```\n";
+  const fences = "First\n```bash\ncd ~\nls\n```\nthen\n```sh\npwd\n```\n```\nls -l\n```\n";
 
   it("runs the commands in the code blocks of RESULT", () => {
     const snippet = `    flowchart TD
@@ -200,8 +202,8 @@ describe("EXECUTE", () => {
     const frame = "START --> ASK_A --> EXECUTE_OUTPUT";
     assert.deepEqual(read(snippet, frame, "EXECUTE_OUTPUT"), ["EXECUTE_OUTPUT", []]);
     const { asked, done } = run(snippet, frame, [fences, "out"]);
-    assert.equal(asked[1], "bash: cd ~\nls; sh: pwd");
-    assert.equal(done.result, "$ cd ~\nls\nout\n$ pwd\nout");
+    assert.equal(asked[1], "bash: cd ~\nls; sh: pwd; bash: ls -l");
+    assert.equal(done.result, "$ cd ~\nls\nout\n$ pwd\nout\n$ ls -l\nout");
   });
 
   it("runs a command of its own instead", () => {
@@ -413,9 +415,12 @@ describe("the sample “Check toolchain”", () => {
     );
   });
 
-  it("goes on without a command to run", () => {
-    const { asked, done } = play(["no fence", "SUCCESS"]);
-    assert.deepEqual([asked[1], done.status], ["0: Seen: ", "SUCCESS"]);
+  it("fails without a command to run", () => {
+    const { path, done } = play(["no fence"]);
+    assert.deepEqual(
+      [path.split(" ").at(-1), done.status, done.result],
+      ["EXECUTE_OUTPUT", "FAILED", "Nothing was run: RESULT has no code fence with commands."],
+    );
   });
 });
 

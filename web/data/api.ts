@@ -22,6 +22,7 @@ export interface JobInputs {
 }
 
 export const api = {
+  stopServer: () => act<object>("api/stop"),
   config: () => read<Config>("api/config"),
   models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
   jobs: () => read<Jobs>("api/copilot/job"),

@@ -1,6 +1,6 @@
 /** Where a link leads, and what things are called: the addresses of the parts of a run. */
 import { capitalized } from "../../src/events/decision-words.ts";
-import { purposeName } from "../../src/events/decision.ts";
+import { purposeName } from "../../src/events/decision-words.ts";
 import type { FlowChart } from "../../src/events/plan.ts";
 import type { RunPart } from "../routes.ts";
 import type {
@@ -29,8 +29,10 @@ export interface Target {
 
 export function targetOf(model: RunModel, part: RunPart): Target {
   switch (part.kind) {
-    case "overview":
-      return targetOfWork(interesting(model));
+    case "overview": {
+      const target = targetOfWork(interesting(model));
+      return { ...target, place: failureOf(model, target.iteration) };
+    }
     case "work": {
       const work = model.works.get(part.workId);
       if (work === undefined) return nothing;
@@ -111,12 +113,29 @@ function interesting({ view, works, running }: RunModel): WorkModel | undefined 
     if (first !== undefined) return first.work;
   }
   let last: WorkModel | undefined;
+  let asked: WorkModel | undefined;
+  let askedAt = 0;
   for (const work of works.values()) {
-    const status = view.works.get(work.workId)?.status;
+    const { status, condition = false, endedAt = 0 } = view.works.get(work.workId) ?? {};
     if (status === "failed" || status === "crashed") return work;
     if (work.iterations.size > 0) last = work;
+    if (condition && endedAt > askedAt) [asked, askedAt] = [work, endedAt];
   }
+  // A loop failed, because the condition that was asked last didn't let it end.
+  if (view.status === "failed" && asked !== undefined) return asked;
   return last ?? works.values().next().value;
+}
+
+/** Where in a run that has failed the reason is: the last step that failed, or the last error. */
+function failureOf({ view }: RunModel, iteration: IterationModel | undefined): Place | undefined {
+  if (view.status !== "failed" || iteration === undefined) return undefined;
+  const { entries } = iteration;
+  return (
+    entries.findLast(
+      (entry) =>
+        entry.kind === "step" && entry.start?.input !== undefined && entry.end?.succeeded === false,
+    ) ?? entries.findLast((entry) => entry.kind === "decision" && entry.severity === "error")
+  );
 }
 
 export function iterationOfPlace(place: Place): IterationModel | undefined {

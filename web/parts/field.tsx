@@ -2,6 +2,13 @@ import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
+/** For a form: Ctrl+Enter in any of its fields is a click on its button. */
+export function submitOnCtrlEnter(event: JSX.TargetedKeyboardEvent<HTMLFormElement>): void {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+  event.preventDefault();
+  event.currentTarget.querySelector<HTMLElement>("[type=submit]")?.click();
+}
+
 /** What a control needs to belong to its label, hint and error. */
 export interface FieldProps {
   readonly id: string;

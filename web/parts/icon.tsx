@@ -6,6 +6,7 @@ const paths = {
   dot: "M8 8h.01",
   minus: "M4.5 8h7",
   stop: "M5 5h6v6H5z",
+  power: "M8 2.5v5M5 4.2a5 5 0 1 0 6 0",
   play: "M5.5 3.8v8.4l6.5-4.2z",
   retry: "M12.8 8a4.8 4.8 0 1 1-1.5-3.5M12.8 2.8v2.4h-2.4",
   bolt: "M8.8 2.5L4.2 9h3.3l-.4 4.5L11.8 7H8.5z",

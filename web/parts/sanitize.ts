@@ -5,21 +5,33 @@
  * only, and tell the other side nothing. Every text gives nodes: what can't be read as Markdown is shown as it is.
  */
 import DOMPurify from "dompurify";
-import { Marked, type Tokens } from "marked";
+import MarkdownIt from "markdown-it";
 
 const allowedTags = [
-  ..."p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del a".split(" "),
+  ..."p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s a".split(" "),
   ..."table thead tbody tr th td".split(" "),
 ];
 
-const marked = new Marked({
-  gfm: true,
-  renderer: {
-    html: ({ text }: Tokens.HTML | Tokens.Tag) => escapeHtml(text),
-    image: ({ text, href }: Tokens.Image) =>
-      escapeHtml(text === "" ? `[image ${href}]` : `[image: ${text}]`),
-    checkbox: ({ checked }: Tokens.Checkbox) => (checked ? "☑ " : "☐ "),
-  },
+const MAX_NESTING = 100;
+
+/** Takes linear time, whatever the text: a message is hostile input. */
+const markdown = new MarkdownIt({ html: false, linkify: true, maxNesting: MAX_NESTING });
+// `README.md` is no address, although .md is a domain.
+markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+markdown.renderer.rules["image"] = (tokens, index) => {
+  const token = tokens[index];
+  const text = token?.content ?? "";
+  return escapeHtml(text === "" ? `[image ${token?.attrGet("src") ?? ""}]` : `[image: ${text}]`);
+};
+// Styles are not allowed, and the boxes of a list of tasks are no controls.
+markdown.core.ruler.push("plain", ({ tokens }) => {
+  tokens.forEach((token, index) => {
+    const [, align] = /^text-align:(\w+)$/.exec(String(token.attrGet("style"))) ?? [];
+    if (align !== undefined) token.attrSet("align", align);
+    const [first] = token.children ?? [];
+    if (first?.type === "text" && tokens[index - 2]?.type === "list_item_open")
+      first.content = first.content.replace(/^\[ \](?=\s)/, "☐").replace(/^\[x\](?=\s)/i, "☑");
+  });
 });
 
 export function markdownToNodes(text: string): DocumentFragment {
@@ -52,12 +64,12 @@ export function markdownToNodes(text: string): DocumentFragment {
 }
 
 function htmlOf(text: string): string {
-  try {
-    return marked.parse(text, { async: false });
-  } catch {
-    // Thousands of blocks inside of one another: the stack is too small.
-    return `<pre>${escapeHtml(text)}</pre>`;
-  }
+  const environment = {};
+  const tokens = markdown.parse(text, environment);
+  // What is nested deeper would be left out.
+  return tokens.some(({ level }) => level >= MAX_NESTING - 1)
+    ? `<pre>${escapeHtml(text)}</pre>`
+    : markdown.renderer.render(tokens, markdown.options, environment);
 }
 
 function escapeHtml(text: string): string {

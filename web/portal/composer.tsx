@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
 
-/** Where prompts are written. Enter sends, Shift+Enter makes a new line. */
+/** Where prompts are written. */
 export function Composer({
   working,
   problem,
@@ -49,7 +49,7 @@ export function Composer({
         />
         <div class="composer-foot">
           <span id="prompt-hint" class="muted small">
-            Enter sends, Shift+Enter starts a new line.
+            Enter or Ctrl+Enter sends, Shift+Enter starts a new line.
           </span>
           <button type="submit" class="button button-primary" disabled={!canSend}>
             <Icon name="spark" size={14} /> Send

@@ -11,7 +11,10 @@ export function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
       Object.hasOwn(jobs, name),
     );
   }, [grid, jobs]);
-  const [chosen, setChosen] = useState(names[0]);
+  const [chosen, setChosen] = useState(() => {
+    const asked = new URLSearchParams(location.search).get("jobName");
+    return asked !== null && names.includes(asked) ? asked : names[0];
+  });
   const graph = chosen === undefined ? undefined : chart[chosen];
   if (chosen === undefined || graph === undefined) return null;
   return (

@@ -51,7 +51,9 @@ export function JobGrid({ jobs: { grid, jobs, workflows = {} }, runs, onStart }:
                   <th scope="row">{keyword}</th>
                   {cells.map((cell, column) => (
                     <td key={column}>
-                      {cell === null ? null : button(cell.jobName, cell.name, false)}
+                      {cell === null || cell === undefined
+                        ? null
+                        : button(cell.jobName, cell.name, false)}
                     </td>
                   ))}
                 </tr>

@@ -2,11 +2,11 @@
 import { useState } from "preact/hooks";
 import { api, type ApiError, type Model } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
-import { Field } from "../parts/field.tsx";
+import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
 import { formatCost } from "../parts/format.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
-import { hrefOf } from "../routes.ts";
+import { hrefOf, proposedDirectory } from "../routes.ts";
 import { DirectoryField } from "./fields.tsx";
 import { RehearsalNote } from "./rehearsal.tsx";
 import { OpenSessions } from "./open-sessions.tsx";
@@ -39,7 +39,9 @@ export function NewSessionPage() {
 
 function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly Model[] }) {
   const [modelId, setModelId] = useState(models[0]?.id ?? "");
-  const [workingDirectory, setWorkingDirectory] = useState(repoRoot);
+  const [workingDirectory, setWorkingDirectory] = useState(() =>
+    proposedDirectory(location.search, repoRoot),
+  );
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
   const start = async () => {
@@ -54,6 +56,7 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
   return (
     <form
       class="card session-form"
+      onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
         void start();

@@ -6,7 +6,7 @@ import { useAnnounce } from "../parts/announcer.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { RelativeTime } from "../parts/time.tsx";
 import { hrefOf } from "../routes.ts";
-import { StopSession } from "./stop-session.tsx";
+import { StopSession } from "./stop-dialog.tsx";
 
 const SESSIONS_MS = 5_000;
 

@@ -1,9 +1,11 @@
 /** The pages of a server. */
+import { useState } from "preact/hooks";
 import type { PortalBoot } from "../data/boot.ts";
 import { keptRun } from "../data/journal-source.ts";
 import { api, type JournalSummary } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
 import { Frame } from "../frame.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";
 import { ComparePage } from "../report/compare-page.tsx";
 import { JournalsPage } from "../report/journals-page.tsx";
@@ -14,10 +16,18 @@ import { Rehearsal } from "./rehearsal.tsx";
 import { NewSessionPage } from "./new-session-page.tsx";
 import { RunRoute } from "./run-route.tsx";
 import { SessionPage } from "./session-page.tsx";
+import { StopServer } from "./stop-dialog.tsx";
 
 const JOURNALS_MS = 30_000;
 
 export function PortalApp({ boot }: { boot: PortalBoot }) {
+  const [isStopped, setStopped] = useState(false);
+  // Nothing of the portal is left then: it would go on asking the server.
+  return isStopped ? <StoppedPage /> : <Portal boot={boot} onStopped={() => setStopped(true)} />;
+}
+
+function Portal({ boot, onStopped }: { boot: PortalBoot; onStopped: () => void }) {
+  const [isStopping, setStopping] = useState(false);
   const current = route.value;
   const [journals] = useApi(api.journals, JOURNALS_MS);
   const kept = journals.kind === "loaded" ? journals.value : [];
@@ -29,10 +39,25 @@ export function PortalApp({ boot }: { boot: PortalBoot }) {
       : []),
   ];
   return (
-    <Frame navigation={navigation} place={placeOf(current)}>
+    <Frame
+      navigation={navigation}
+      place={placeOf(current)}
+      actions={
+        <button
+          type="button"
+          class="button button-icon"
+          aria-label="Stop the server"
+          title="Stop the server"
+          onClick={() => setStopping(true)}
+        >
+          <Icon name="power" />
+        </button>
+      }
+    >
       <Rehearsal.Provider value={boot.rehearsal}>
         <Page route={current} journals={kept} />
       </Rehearsal.Provider>
+      {isStopping ? <StopServer onStopped={onStopped} onClose={() => setStopping(false)} /> : null}
     </Frame>
   );
 }
@@ -56,6 +81,17 @@ function Page({ route: current, journals }: { route: Route; journals: readonly J
     case "unknown":
       return <UnknownPage />;
   }
+}
+
+function StoppedPage() {
+  return (
+    <Frame navigation={[]} place="stopped">
+      <PageHeading>The server has stopped</PageHeading>
+      <EmptyState icon="power" title="You can close this page.">
+        <code>agent-jobs serve</code> starts a server again.
+      </EmptyState>
+    </Frame>
+  );
 }
 
 export function UnknownPage() {

@@ -1,7 +1,7 @@
 /** The runs that the server knows, the newest first. */
 import { useState } from "preact/hooks";
 import type { RunSummary } from "../../src/report/run-summary.ts";
-import { api, type RunListItem } from "../data/api.ts";
+import type { RunListItem } from "../data/api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -10,7 +10,7 @@ import { StatusBadge } from "../parts/status.tsx";
 import { Duration, RelativeTime, RunningDuration } from "../parts/time.tsx";
 import { runHref } from "../routes.ts";
 import { newestFirst, statusOf } from "./runs.ts";
-import { StopDialog } from "./stop-dialog.tsx";
+import { StopRun } from "./stop-dialog.tsx";
 
 const SHOWN_AT_FIRST = 20;
 
@@ -54,16 +54,13 @@ export function RecentRuns({
         </button>
       )}
       {stopping === undefined ? null : (
-        <StopDialog
+        <StopRun
+          runId={stopping.jobId}
           jobName={stopping.jobName}
           onClose={() => setStopping(undefined)}
-          onStop={async () => {
-            const answer = await api.stopJob(stopping.jobId);
-            if (answer.ok) {
-              announce(`Stopped ${stopping.jobName}.`);
-              onChanged();
-            }
-            return answer;
+          onStopped={() => {
+            announce(`Stopped ${stopping.jobName}.`);
+            onChanged();
           }}
         />
       )}

@@ -6,7 +6,7 @@ import type { RunSource } from "../data/run-source.ts";
 import type { RunPart } from "../routes.ts";
 import { RunPage, type RunActions } from "../run/run-page.tsx";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
-import { StopDialog } from "./stop-dialog.tsx";
+import { StopRun } from "./stop-dialog.tsx";
 
 type Asked =
   | { readonly what: "stop"; readonly jobName: string }
@@ -37,7 +37,7 @@ export function RunRoute({ runId, part }: { runId: string; part: RunPart }) {
     <>
       <RunPage source={source} route={part} actions={actions} />
       {asked?.what === "stop" ? (
-        <StopDialog jobName={asked.jobName} onStop={() => api.stopJob(runId)} onClose={onClose} />
+        <StopRun runId={runId} jobName={asked.jobName} onClose={onClose} />
       ) : null}
       {asked?.what === "start" ? <StartDialog request={asked.request} onClose={onClose} /> : null}
     </>

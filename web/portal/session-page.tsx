@@ -5,7 +5,7 @@ import { EmptyState, ErrorNote, PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
 import { Composer } from "./composer.tsx";
 import { ConversationView } from "./conversation-view.tsx";
-import { StopSession } from "./stop-session.tsx";
+import { StopSession } from "./stop-dialog.tsx";
 import { TaskPanel } from "./task-panel.tsx";
 import { useSession, type OpenSession } from "./use-session.ts";
 

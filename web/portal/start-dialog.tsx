@@ -9,9 +9,10 @@ import {
   type ParameterFacts,
 } from "../data/api.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { submitOnCtrlEnter } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
-import { runHref } from "../routes.ts";
+import { proposedDirectory, runHref } from "../routes.ts";
 import { DirectoryField, ParameterField, UserInputField } from "./fields.tsx";
 import { useRehearsedInput } from "./rehearsal.tsx";
 
@@ -86,7 +87,10 @@ async function prepare(
   const [config, jobs] = await Promise.all([api.config(), api.jobs()]);
   if (!config.ok) return config;
   return {
-    inputs: again ?? { workingDirectory: config.value.repoRoot, userInput },
+    inputs: again ?? {
+      workingDirectory: proposedDirectory(location.search, config.value.repoRoot),
+      userInput,
+    },
     needs: jobs.ok ? needsOf(jobs.value, jobName) : nothing,
   };
 }
@@ -159,11 +163,7 @@ function StartForm({
     <form
       ref={form}
       noValidate
-      onKeyDown={(event) => {
-        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-        event.preventDefault();
-        void start();
-      }}
+      onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
         void start();

@@ -1,36 +1,83 @@
+/** Asks before a run, a session or the server is stopped. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Answer } from "../data/api.ts";
+import { api, type Answer } from "../data/api.ts";
+import { useApi } from "../data/use-api.ts";
 import { Confirm } from "../parts/dialog.tsx";
+import { plural } from "../parts/format.ts";
 import { ErrorNote } from "../parts/notes.tsx";
 
-/** Asks before a run is stopped. */
-export function StopDialog({
-  jobName,
-  onStop,
-  onClose,
-}: {
-  jobName: string;
-  onStop: () => Promise<Answer<object>>;
-  onClose: () => void;
-}) {
+interface StopProps {
+  readonly title: string;
+  readonly action: string;
+  readonly dismiss: string;
+  readonly stop: () => Promise<Answer<object>>;
+  readonly onStopped?: (() => void) | undefined;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+function StopDialog({ stop, onStopped, onClose, children, ...texts }: StopProps) {
   const [state, setState] = useState<{ busy: boolean; reason?: string }>({ busy: false });
-  const stop = async () => {
+  const confirmed = async () => {
     setState({ busy: true });
-    const answer = await onStop();
-    if (answer.ok) onClose();
-    else setState({ busy: false, reason: answer.reason });
+    const answer = await stop();
+    if (!answer.ok) return setState({ busy: false, reason: answer.reason });
+    onClose();
+    onStopped?.();
   };
   return (
-    <Confirm
+    <Confirm {...texts} busy={state.busy} onConfirm={() => void confirmed()} onClose={onClose}>
+      <p>{children}</p>
+      {state.reason === undefined ? null : <ErrorNote>{state.reason}</ErrorNote>}
+    </Confirm>
+  );
+}
+
+type What<T> = T & Pick<StopProps, "onStopped" | "onClose">;
+
+export function StopRun({ runId, jobName, ...others }: What<{ runId: string; jobName: string }>) {
+  return (
+    <StopDialog
       title={`Stop ${jobName}?`}
       action="Stop the run"
       dismiss="Keep it running"
-      busy={state.busy}
-      onConfirm={() => void stop()}
-      onClose={onClose}
+      stop={() => api.stopJob(runId)}
+      {...others}
     >
-      <p>Its sessions are ended. What they have changed in the working directory stays.</p>
-      {state.reason === undefined ? null : <ErrorNote>{state.reason}</ErrorNote>}
-    </Confirm>
+      Its sessions are ended. What they have changed in the working directory stays.
+    </StopDialog>
+  );
+}
+
+export function StopSession({ sessionId, ...others }: What<{ sessionId: string }>) {
+  return (
+    <StopDialog
+      title="Stop this session?"
+      action="Stop the session"
+      dismiss="Keep it open"
+      stop={() => api.stopSession(sessionId)}
+      {...others}
+    >
+      The model forgets the conversation. A session can't be continued after that.
+    </StopDialog>
+  );
+}
+
+export function StopServer(others: What<object>) {
+  const [runs] = useApi(api.runs);
+  const running =
+    runs.kind === "loaded" ? runs.value.filter(({ status }) => status === "Running").length : 0;
+  return (
+    <StopDialog
+      title="Stop the server?"
+      action="Stop the server"
+      dismiss="Keep it running"
+      stop={api.stopServer}
+      {...others}
+    >
+      {running > 0 ? <strong>{plural(running, "run")} will be canceled. </strong> : null}
+      All sessions are ended, and this page stops working until the server is started again.
+    </StopDialog>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, apiPath } from "../data/api.ts";
 import { openStream } from "../data/event-stream.ts";
 import { useApi } from "../data/use-api.ts";
-import { Field } from "../parts/field.tsx";
+import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
@@ -55,6 +55,7 @@ function StartTask({ session }: { session: OpenSession }) {
   return (
     <form
       class="card task-form"
+      onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
@@ -76,7 +77,9 @@ function StartTask({ session }: { session: OpenSession }) {
           </select>
         )}
       </Field>
-      {task.requireUserInput ? <UserInputField value={userInput} onValue={setUserInput} /> : null}
+      {task.requireUserInput ? (
+        <UserInputField hint="Ctrl+Enter runs the task." value={userInput} onValue={setUserInput} />
+      ) : null}
       <div>
         <button type="submit" class="button" disabled={busy || session.conversation.working}>
           <Icon name="play" size={14} /> Run the task

@@ -8,11 +8,15 @@ import { Icon } from "../parts/icon.tsx";
 import { Loading } from "../parts/notes.tsx";
 import { MANY_NODES } from "../parts/flowchart.ts";
 import { EmptyState } from "../parts/notes.tsx";
+import { runHref, type RunPart } from "../routes.ts";
+import { useRunContext } from "./context.ts";
 
 /** As wide as the last line of a node gets; one word, so that it stays a line. */
 export const WIDEST_DETAIL = "0".repeat(17);
 const DETAIL = /^0+$/;
-const LEAST_SCALE = 0.55;
+/** Smaller only to show all branches of a run beside one another while it runs, and never smaller than the second. */
+const READABLE_SCALE = 0.55;
+const LEAST_SCALE = 0.4;
 
 /** What is drawn, and what its nodes mean. */
 export interface Picture {
@@ -33,7 +37,8 @@ export interface Picture {
 
 export interface PictureNode {
   readonly look: () => Look;
-  readonly choose: () => void;
+  /** What choosing it shows. Choosing it again shows the run. */
+  readonly part: RunPart;
 }
 
 export interface Look {
@@ -71,6 +76,7 @@ export function ChartView({
   const [drawing, setDrawing] = useState<Drawing | "failed" | undefined>(undefined);
   const [isFitted, setFitted] = useState(true);
   const [isWanted, setWanted] = useState(false);
+  const { runId, open, live } = useRunContext();
   const { source, nodes } = picture;
   const isHeld = !isWanted && nodes.size > MANY_NODES;
 
@@ -111,31 +117,37 @@ export function ChartView({
   useLayoutEffect(() => {
     const box = place.current;
     if (drawn === undefined || box === null) return undefined;
-    const fit = () => scale(drawn.svg, box, isFitted);
+    const fit = () => scale(drawn.svg, box, isFitted, live);
     fit();
     const observer = new ResizeObserver(fit);
     observer.observe(box);
     return () => observer.disconnect();
-  }, [drawn, isFitted]);
+  }, [drawn, isFitted, live]);
 
   const found = drawn?.nodes.map((node) => ({ node, look: nodes.get(node.name)?.look() }));
   const selected = (
     found?.find(({ look }) => look?.isSelected === true) ??
     found?.find(({ look }) => look?.isCurrent === true)
   )?.node;
+  const running = (found ?? []).flatMap(({ node, look }) =>
+    look?.status === "running" && node !== selected ? [node] : [],
+  );
   const centered = useRef<unknown>(undefined);
   useLayoutEffect(() => {
-    if (selected === undefined || place.current === null) return;
-    bringIntoView(selected.element, place.current, centered.current !== drawn);
+    const [first, ...others] = selected === undefined ? running : [selected, ...running];
+    if (first === undefined || place.current === null) return;
+    bringIntoView(first.element, others, place.current, centered.current !== drawn);
     centered.current = drawn;
-  }, [drawn, isFitted, selected]);
+  }, [drawn, isFitted, selected, running.map(({ name }) => name).join(" ")]);
 
   const nodeOf = (event: Event): DrawnNode | undefined =>
     drawn?.nodes.find(
       ({ element }) => event.target instanceof Node && element.contains(event.target),
     );
   const choose = (node: DrawnNode | undefined) => {
-    if (node !== undefined) nodes.get(node.name)?.choose();
+    const part = node && nodes.get(node.name)?.part;
+    if (part === undefined) return;
+    open(location.hash === runHref(runId, part) ? { kind: "overview" } : part);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const node = nodeOf(event);
@@ -168,7 +180,8 @@ export function ChartView({
         class="flowchart-drawing"
         role="group"
         aria-label={picture.label}
-        onClick={(event) => choose(nodeOf(event))}
+        // The second click of a double click would take back the first.
+        onClick={(event) => event.detail < 2 && choose(nodeOf(event))}
         onKeyDown={onKeyDown}
       />
       <div class="flowchart-footer">
@@ -228,23 +241,44 @@ export function set(element: Element, name: string, value: string): void {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-/** Never larger than drawn, and never so small that nobody can read it: then it scrolls. */
-function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean): void {
+/**
+ * Never larger than drawn, and never so small that nobody can read it: then it scrolls, in one direction if possible.
+ * The room is what the box may get, not what it has: its height follows from the drawing.
+ */
+function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean, isLive: boolean): void {
   const { width, height } = svg.viewBox.baseVal;
   if (!(width > 0 && height > 0)) return;
-  const fits = Math.min(1, (box.clientWidth - 24) / width, (box.clientHeight - 24) / height);
-  const factor = isFitted ? Math.max(LEAST_SCALE, fits) : 1;
+  const room = Math.max(box.clientHeight, Number.parseFloat(getComputedStyle(box).maxHeight) || 0);
+  const fits = [(box.clientWidth - 24) / width, (room - 24) / height];
+  const branches = Math.max(LEAST_SCALE, Math.min(READABLE_SCALE, Math.max(...fits)));
+  const least = isLive ? branches : READABLE_SCALE;
+  const factor = isFitted ? Math.max(least, Math.min(1, ...fits)) : 1;
   svg.style.maxWidth = "none";
   svg.setAttribute("width", String(Math.round(width * factor)));
   svg.setAttribute("height", String(Math.round(height * factor)));
 }
 
-/** As `scrollIntoView` does, but the page stays where it is. */
-function bringIntoView(element: Element, box: HTMLElement, always: boolean): void {
-  const { left, right, top, bottom } = element.getBoundingClientRect();
+/**
+ * As `scrollIntoView` does, but the page stays where it is. The others are brought into view, too, where there is room
+ * for all of them.
+ */
+function bringIntoView(
+  first: Element,
+  others: readonly DrawnNode[],
+  box: HTMLElement,
+  always: boolean,
+): void {
   const frame = box.getBoundingClientRect();
-  if (always || left < frame.left || right > frame.right)
-    box.scrollLeft += (left + right) / 2 - (frame.left + frame.right) / 2;
-  if (always || top < frame.top || bottom > frame.bottom)
-    box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
+  const one = first.getBoundingClientRect();
+  const all = [one, ...others.map(({ element }) => element.getBoundingClientRect())];
+  /** How far to scroll in one direction. */
+  const by = (from: "left" | "top", to: "right" | "bottom"): number => {
+    let begin = Math.min(...all.map((rect) => rect[from]));
+    let end = Math.max(...all.map((rect) => rect[to]));
+    if (end - begin > frame[to] - frame[from]) [begin, end] = [one[from], one[to]];
+    return always || begin < frame[from] || end > frame[to]
+      ? (begin + end) / 2 - (frame[from] + frame[to]) / 2
+      : 0;
+  };
+  box.scrollBy(by("left", "right"), by("top", "bottom"));
 }

@@ -32,7 +32,7 @@ export function FlowPath({
   version: number;
   activity: FlowPlace | undefined;
 }) {
-  const { open, over } = useRunContext();
+  const { over } = useRunContext();
   const flow = model.view.works.get(workId)?.flow;
   const chart = flow?.chart;
   const drawing = useMemo(() => {
@@ -59,7 +59,7 @@ export function FlowPath({
               isSelected: activity?.file === file && activity.activity === node.id,
             };
           },
-          choose: () => open({ kind: "activity", workId, node: index }),
+          part: { kind: "activity", workId, node: index },
         },
       ]),
   );

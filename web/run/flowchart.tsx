@@ -42,6 +42,9 @@ export function Flowchart({
   );
 }
 
+/** More branches don't fit beside one another. */
+const SIDE_BY_SIDE = 3;
+
 function JobChart({
   model,
   plan,
@@ -53,11 +56,16 @@ function JobChart({
   version: number;
   selected: number | undefined;
 }) {
-  const { over, open } = useRunContext();
+  const { over } = useRunContext();
   const now = useRunTime(model);
-  const { graph, names } = useMemo(() => {
+  const { graph, names, conditions } = useMemo(() => {
     const made = generateChartNodes(plan.work);
-    return { graph: made, names: mermaidNames(made) };
+    const conditions = new Set(
+      made.nodes.flatMap(({ hint }) =>
+        typeof hint !== "string" && hint[0] === "CondNode" ? [hint[1]] : [],
+      ),
+    );
+    return { graph: made, names: mermaidNames(made), conditions };
   }, [plan]);
   const lookOf = (workId: number): Look => {
     const work = model.view.works.get(workId);
@@ -76,13 +84,18 @@ function JobChart({
   };
   const picture: Picture = {
     source: plan,
-    draw: () => drawFlowchart(graph, { detailOf: () => WIDEST_DETAIL }),
+    draw: () =>
+      drawFlowchart(graph, {
+        // The ends of a hexagon have no room for text.
+        detailOf: (workId) => WIDEST_DETAIL + (conditions.has(workId) ? "00" : ""),
+        sideBySide: SIDE_BY_SIDE,
+      }),
     nodes: new Map(
       [...names].map(([workId, name]) => [
         name,
         {
           look: () => lookOf(workId),
-          choose: () => open({ kind: "work", workId, iteration: undefined }),
+          part: { kind: "work", workId, iteration: undefined },
         },
       ]),
     ),

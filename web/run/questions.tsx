@@ -1,6 +1,7 @@
 /** The questions of a run to the reader: each with a field for the answer, until somebody has answered it. */
 import { useId, useState } from "preact/hooks";
 import type { RunModel } from "../model/model.ts";
+import { submitOnCtrlEnter } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
 import type { RunActions } from "./run-head.tsx";
@@ -60,11 +61,7 @@ function QuestionCard({
         event.preventDefault();
         void send();
       }}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-        event.preventDefault();
-        void send();
-      }}
+      onKeyDown={submitOnCtrlEnter}
     >
       <h2 class="question-title" id={`${field}-title`}>
         <Icon name="alert" size={16} /> The workflow asks{" "}

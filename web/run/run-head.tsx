@@ -13,7 +13,8 @@ import { Icon } from "../parts/icon.tsx";
 import { PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
 import { RelativeTime } from "../parts/time.tsx";
-import { useRunTime } from "./context.ts";
+import { targetOf } from "../model/places.ts";
+import { placeHref, useRunContext, useRunTime } from "./context.ts";
 import { runState } from "./status-of.ts";
 import type { Feed } from "./use-run.ts";
 
@@ -54,7 +55,8 @@ export function RunHead({
       <p class="hidden-text" role="status">
         {live || feed.kind === "reading" ? "" : `The run has ended: ${state.word}`}
       </p>
-      <Reason view={view} feed={feed} />
+      <Reason model={model} feed={feed} />
+      <Omissions view={view} />
       <Facts model={model} />
       {view.plan === undefined ? null : <Plan plan={view.plan} />}
     </div>
@@ -116,14 +118,22 @@ function Actions({ live, actions }: { live: boolean; actions: RunActions }) {
   );
 }
 
-function Reason({ view, feed }: { view: RunView; feed: Feed }) {
+function Reason({ model, feed }: { model: RunModel; feed: Feed }) {
+  const { runId } = useRunContext();
+  const { view } = model;
   const { status, reason, advice, jobOutcome } = view;
+  const { work, place } = targetOf(model, { kind: "overview" });
   return (
     <>
       {reason === undefined ? null : (
         <div class="run-reason" data-tone={status === "failed" ? "fail" : "skip"}>
           <p>{reason}</p>
           {advice === undefined ? null : <p class="run-advice">{advice}</p>}
+          {work === undefined || place === undefined ? null : (
+            <a href={placeHref(runId, place)}>
+              {work.taskId} #{work.workId}, where it failed
+            </a>
+          )}
         </div>
       )}
       {jobOutcome === undefined ||
@@ -145,6 +155,20 @@ function Reason({ view, feed }: { view: RunView; feed: Feed }) {
         </p>
       ) : null}
     </>
+  );
+}
+
+/** What the run went on without. */
+function Omissions({ view: { omissions } }: { view: RunView }) {
+  if (omissions.length === 0) return null;
+  return (
+    <ul class="run-reason" data-tone="warn" aria-label="Warnings">
+      {omissions.map(({ workId, taskId, text }) => (
+        <li key={`${workId} ${text}`}>
+          {taskId} #{workId}: {text}
+        </li>
+      ))}
+    </ul>
   );
 }
 

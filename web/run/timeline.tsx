@@ -54,7 +54,8 @@ export function Timeline({
 
   const rows = useMemo(() => laneRows(model, withSessions), [model, version, withSessions]);
   const last = rows.at(-1);
-  const lanesHeight = last === undefined ? 0 : last.top + last.height;
+  const contentHeight = AXIS_HEIGHT + (last === undefined ? 0 : last.top + last.height);
+  const height = Math.min(size.height, contentHeight);
   const start = model.firstAt ?? 0;
 
   const now = (): number =>
@@ -73,7 +74,7 @@ export function Timeline({
       rows,
       range: shown(),
       width: size.width,
-      height: size.height,
+      height,
       scrollTop: scroller.current?.scrollTop ?? 0,
       labelWidth,
       start,
@@ -218,14 +219,14 @@ export function Timeline({
         <TimelineTable model={model} version={version} />
       ) : (
         <div ref={scroller} class="timeline-scroller" onScroll={redraw}>
-          <div style={{ height: `${lanesHeight + AXIS_HEIGHT}px` }}>
+          <div style={{ height: `${contentHeight}px` }}>
             <div class="timeline-view">
               <canvas
                 ref={canvas}
                 class="timeline-canvas"
                 width={Math.round(size.width * size.ratio)}
-                height={Math.round(size.height * size.ratio)}
-                style={{ width: `${size.width}px`, height: `${size.height}px` }}
+                height={Math.round(height * size.ratio)}
+                style={{ width: `${size.width}px`, height: `${height}px` }}
                 tabIndex={0}
                 role="application"
                 aria-label="Timeline. Arrow keys move between turns, calls, actions and lanes, Enter opens, plus and minus zoom, 0 shows the whole run."

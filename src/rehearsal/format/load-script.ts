@@ -1,6 +1,7 @@
 /** Loads a script from text: the document loader, the schema, then the checks that a schema can't express. */
 import { dirname, isAbsolute, join } from "node:path";
 import type { Diagnostic } from "../../document/diagnostic.ts";
+import { isRecord } from "../../document/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
@@ -26,12 +27,19 @@ const schema = compileSchema<RehearsalFile>(rehearsalSchema, "rehearsal");
  * folder. It is YAML unless its extension is that of JSON.
  */
 export function loadScript(source: string | Uint8Array, file: string): LoadedScript {
+  const notOne = (what: string): LoadedScript => {
+    const reason = `This is ${what}, not a rehearsal.`;
+    const hint = `run it with agent-jobs run, or name its rehearsal, such as ${file.replace(/(\.wf\.md|\.[^.]*)$/, "")}.rehearsal.yml`;
+    return { kind: "rejected", diagnostics: [{ file, codePath: "", reason, hint }] };
+  };
+  if (file.endsWith(".wf.md")) return notOne("a workflow");
   const format = formatOfFile(file) ?? "yaml";
   const read = readDocument(source, { file, format });
   if (read.kind === "rejected") return read;
   const { value, locate } = read;
   const place = { file, locate };
   if (!schema.accepts(value)) {
+    if (isRecord(value) && !("entry" in value) && "tasks" in value) return notOne("an entry");
     return { kind: "rejected", diagnostics: schema.diagnose(value, place) };
   }
   const builder = new Builder(file, (path) => {
@@ -79,9 +87,7 @@ class Builder {
       ...(workingDirectory === undefined
         ? {}
         : { workingDirectory: this.#beside(workingDirectory) }),
-      ...(workspace === undefined
-        ? {}
-        : { workspace: this.#workspace(workspace, workingDirectory !== undefined) }),
+      ...this.#folder(workspace, workingDirectory !== undefined),
       models: value.models ?? {},
       ...(permissions === undefined ? {} : { permissions }),
       limits: value.limits ?? {},
@@ -122,8 +128,24 @@ class Builder {
     return isAbsolute(path) ? path : join(dirname(this.#file), path);
   }
 
+  #folder(
+    field: WorkspaceField | undefined,
+    alsoDirectory: boolean,
+  ): Pick<Script, "workspace" | "include"> {
+    if (field === undefined) return {};
+    const { include, ...made } = field;
+    if (include === undefined) return { workspace: this.#workspace(made, alsoDirectory) };
+    const path = ["workspace", "include"];
+    if (Object.keys(made).length > 0) {
+      const reason = "Only a copy of the working directory includes files, not a new folder.";
+      this.#problem(path, reason, `remove ${Object.keys(made).join(" and ")}, or include`);
+    }
+    for (const [index, name] of include.entries()) this.#checkName(name, [...path, index]);
+    return { include };
+  }
+
   #workspace(
-    { files = {}, git = false, commits = [] }: WorkspaceField,
+    { files = {}, git = false, commits = [] }: Omit<WorkspaceField, "include">,
     alsoDirectory: boolean,
   ): Workspace {
     if (alsoDirectory) {
@@ -144,10 +166,12 @@ class Builder {
   }
 
   #checkNames(files: Readonly<Record<string, unknown>>, path: Path): void {
-    for (const name of Object.keys(files)) {
-      const why = refusedName(name);
-      if (why !== undefined) this.#problem([...path, name], why.reason, why.hint);
-    }
+    for (const name of Object.keys(files)) this.#checkName(name, [...path, name]);
+  }
+
+  #checkName(name: string, path: Path): void {
+    const why = refusedName(name);
+    if (why !== undefined) this.#problem(path, why.reason, why.hint);
   }
 
   #problem(path: Path, reason: string, hint?: string): void {

@@ -153,6 +153,7 @@ export interface RehearsalFile {
   readonly workingDirectory?: string;
   readonly workspace?: {
     readonly files?: Readonly<Record<string, string>>;
+    readonly include?: readonly string[];
     readonly git?: boolean;
     readonly commits?: readonly CommitFields[];
   };

@@ -25,6 +25,8 @@ export interface Script {
   readonly workingDirectory?: string;
   /** A folder to make for the run instead. */
   readonly workspace?: Workspace;
+  /** What a copy of the working directory includes although it is ignored. Relative paths, with `/`. */
+  readonly include?: readonly string[];
   readonly models: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits: Limits;

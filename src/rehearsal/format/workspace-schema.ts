@@ -1,14 +1,21 @@
-/** The part of the schema about the folder that a rehearsal creates for itself. */
+/** The part of the schema about the folder that a rehearsal works in. */
 export const workspace = {
   type: "object",
   description:
-    "Instead of `workingDirectory`: a new folder with these files, which is removed after the run.",
+    "A new folder with these files instead of `workingDirectory`, or what a copy of `workingDirectory` includes. Removed after the run.",
   additionalProperties: false,
   properties: {
     files: {
       type: "object",
       description: "Contents by path.",
       additionalProperties: { type: "string" },
+    },
+    include: {
+      type: "array",
+      minItems: 1,
+      items: { type: "string", minLength: 1 },
+      description:
+        "Instead of files: ignored files and folders that a copy of the working directory includes, such as node_modules. Relative to the working directory.",
     },
     git: {
       type: "boolean",

@@ -55,25 +55,37 @@ interface Candidate extends Annotation {
 export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
   if (options.annotations === "off") return [];
   const works = [...view.works.values()];
+  // What went wrong in a rehearsal that went as it should was meant to.
+  const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
+  const rankOf = (kind: DecisionEntry["kind"]): number | undefined =>
+    meant && scripted.has(kind) ? undefined : decisionTraits(kind).audience.annotation;
   const candidates = merged([
     ...resultOf(view, options),
-    ...works.flatMap((work) => failureOf(work, options)),
-    ...works.flatMap((work) => work.decisions.flatMap((entry) => warningOf(entry, work, options))),
-    ...works.flatMap((work) => handledFailures(work, options)),
+    ...works.flatMap((work) => (meant ? [] : failureOf(work, options))),
+    ...works.flatMap((work) =>
+      work.decisions.flatMap((entry) => warningOf(entry, rankOf(entry.kind), work, options)),
+    ),
+    ...works.flatMap((work) => (meant ? [] : handledFailures(work, options))),
   ]);
   const levels: readonly Level[] =
     options.annotations === "errors" ? ["error"] : ["error", "warning", "notice"];
-  // What went wrong in a rehearsal that went as it should was meant to.
-  const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
-  return levels
-    .filter((level) => level !== "error" || !meant)
-    .flatMap((level) => {
-      const ofLevel = candidates.filter((candidate) => candidate.level === level);
-      const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
-      const forgotten = level === "warning" ? Math.max(0, warnings(view) - kept) : 0;
-      return limited(level, ofLevel, forgotten, options);
-    });
+  return levels.flatMap((level) => {
+    const ofLevel = candidates.filter((candidate) => candidate.level === level);
+    const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
+    // Those included that the view no longer holds.
+    let decided = 0;
+    for (const [kind, count] of view.decided) if (rankOf(kind) !== undefined) decided += count;
+    const forgotten = level === "warning" ? Math.max(0, decided - kept) : 0;
+    return limited(level, ofLevel, forgotten, options);
+  });
 }
+
+/** What a script makes happen, and expects. */
+const scripted: ReadonlySet<DecisionEntry["kind"]> = new Set([
+  "session-crashed",
+  "criteria-failed",
+  "permission-denied",
+]);
 
 /** What is wrong with an entry or a rehearsal: an error at each line, at most ten. */
 export function diagnosticAnnotations(
@@ -207,8 +219,12 @@ function handledFailures(work: WorkView, options: AnnotationOptions): Candidate[
   );
 }
 
-function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOptions): Candidate[] {
-  const rank = decisionTraits(entry.kind).audience.annotation;
+function warningOf(
+  entry: DecisionEntry,
+  rank: number | undefined,
+  work: WorkView,
+  options: AnnotationOptions,
+): Candidate[] {
   if (rank === undefined || entry.answer) return [];
   const { at } = entry;
   // The attempts that crashed for the same reason are one annotation.
@@ -242,14 +258,6 @@ function about(
     ...(line === undefined ? {} : { startLine: line }),
     count: 1,
   };
-}
-
-/** How many there were, those included that the view no longer holds. */
-function warnings(view: RunView): number {
-  let sum = 0;
-  for (const [kind, count] of view.decided)
-    if (decisionTraits(kind).audience.annotation !== undefined) sum += count;
-  return sum;
 }
 
 /** Equal annotations (of the iterations of a loop) are merged. */

@@ -55,9 +55,26 @@ const references: readonly (readonly [RegExp, string])[] = [
   [/(mailto|xmpp):/gi, "$1:\u2060"],
 ];
 
-/** Literal text on one line: no markup, mention, reference, link or image is left of it. */
+/** A page of our documentation: the only link that is left, since it harms nobody, whoever wrote it. */
+const ownPage = new RegExp(
+  String.raw`(${"https://github.com/org/agent-jobs/blob/main/".replaceAll(".", String.raw`\.`)})(docs/[\w-]+\.md(?:#[\w-]+)?)(?=[\s.,;:)]|$)`,
+  "g",
+);
+
+/** Literal text on one line: no markup, mention, reference, image or foreign link is left of it. */
 export function inline(text: string, length: number): string {
-  let result = oneLine(text, length);
+  let result = "";
+  let from = 0;
+  const line = oneLine(text, length);
+  for (const { 0: address, 2: name, index } of line.matchAll(ownPage)) {
+    result += `${literal(line.slice(from, index))}<a href="${address}">${name}</a>`;
+    from = index + address.length;
+  }
+  return result + literal(line.slice(from));
+}
+
+function literal(text: string): string {
+  let result = text;
   for (const [reference, broken] of references) result = result.replace(reference, broken);
   return result.replace(signs, (sign) => `&#${sign.charCodeAt(0)};`);
 }

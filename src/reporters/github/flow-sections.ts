@@ -1,6 +1,6 @@
 /** The sections of the job summary about a workflow: the path through its flowchart, its RESULT, and its steps. */
+import { bothEnds } from "../../events/cut.ts";
 import {
-  bothEnds,
   flowNode,
   hasFailed,
   type FlowView,

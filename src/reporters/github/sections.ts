@@ -37,6 +37,7 @@ export function headline(view: RunView, entryFile: string): string {
     `${amountText(totals.inputTokens)} tokens in (${amountText(totals.cacheReadTokens)} cached)`,
     `${amountText(totals.outputTokens)} out`,
     ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    ...(view.failedCommandCount > 0 ? [plural(view.failedCommandCount, "failed command")] : []),
   ].join(" · ");
   const reason = shownReason(view);
   const why = reason === undefined ? "" : `\n\n**Why:** ${inline(reason, MAX_REASON)}`;
@@ -237,6 +238,12 @@ function numbers(counters: RunView["totals"]): string[] {
   ];
 }
 
+/** What the run went on without. */
+export function omissionsSection({ omissions }: RunView): Section {
+  const items = omissions.map((one) => `- ${nameOf(one)}: ${inline(one.text, MAX_REASON)}\n`);
+  return listSection("warnings", 2, "### Warnings\n\n", items);
+}
+
 export function denialsSection(view: RunView): Section {
   const { denials, totals } = view;
   const rows = denials.map(
@@ -247,4 +254,17 @@ export function denialsSection(view: RunView): Section {
   if (counted < totals.denials) rows.push(`| | | and ${totals.denials - counted} more | |\n`);
   const head = `### Denied permissions\n\n| Task | Operation | Target | Why |\n| --- | --- | --- | --- |\n`;
   return listSection("denied permissions", 5, head, rows);
+}
+
+/** Of agents. A command that fails is often harmless, and sometimes the reason why an agent saw nothing. */
+export function commandsSection({ failedCommands, failedCommandCount }: RunView): Section {
+  const rows = failedCommands.map(
+    ({ command, exitCode, output, count, ...work }) =>
+      `| ${nameOf(work)} | ${code(command, 200)}${count > 1 ? ` ×${count}` : ""} | ${exitCode} | ${inline(output, 300)} |\n`,
+  );
+  const counted = failedCommands.reduce((sum, { count }) => sum + count, 0);
+  const left = failedCommandCount - counted;
+  if (left > 0) rows.push(`| | and ${left} more | | |\n`);
+  const head = `### Failed commands\n\n| Task | Command | Exit code | Output |\n| --- | --- | ---: | --- |\n`;
+  return listSection("failed commands", 5, head, rows);
 }

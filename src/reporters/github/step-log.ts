@@ -156,8 +156,10 @@ function keep(kept: Kept, all: readonly string[], time: string, task: string): v
   // It was run on behalf of an action.
   const lines = task === kept.work.taskId ? all : all.map((line) => `${task}: ${line}`);
   for (const [index, text] of lines.entries()) {
-    // `| ` keeps a line of an agent from being the start of a line.
-    const line = index === 0 ? `${time} ${logLine(text, LENGTH)}` : `      | ${shortened(text)}`;
+    // `| ` keeps a line of an agent from being the start of a line. Output has it already.
+    const mark = /^\|( |$)/.test(text) ? "" : "| ";
+    const line =
+      index === 0 ? `${time} ${logLine(text, LENGTH)}` : `      ${mark}${shortened(text)}`;
     if (kept.head.length < HEAD) {
       kept.head.push(line);
       continue;

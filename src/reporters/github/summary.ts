@@ -10,9 +10,11 @@ import { flowSections, isOneFlow } from "./flow-sections.ts";
 import type { Section } from "./section.ts";
 import {
   chartSection,
+  commandsSection,
   denialsSection,
   failuresSection,
   headline,
+  omissionsSection,
   worksSection,
 } from "./sections.ts";
 import { decisionSections, finalMessageSection } from "./decisions-section.ts";
@@ -42,14 +44,16 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
     .join("\n\n");
   const sections =
     options.summary === "compact"
-      ? [failuresSection(view), worksSection(view)]
+      ? [failuresSection(view), omissionsSection(view), worksSection(view)]
       : [
           failuresSection(view),
+          omissionsSection(view),
           worksSection(view),
           ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
           ...flowSections(view),
           ...actionSections(view),
           denialsSection(view),
+          commandsSection(view),
           finalMessageSection(view),
           ...decisionSections(view),
         ];

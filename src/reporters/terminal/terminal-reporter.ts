@@ -2,10 +2,11 @@
  * Shows a run on a terminal or in a log file: one line per event, and the result at the end.
  * Owns the layout; `event-line.ts` has the text of an event, and `live-view.ts` the live view.
  *
- * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`;
- * nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
+ * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`
+ * (on a terminal, wrapped); nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
  */
 import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
 import { outcomeText, type RunEvent, type RunOutcome, type WorkRef } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
@@ -39,6 +40,8 @@ export interface TerminalOptions {
 
 /** Without a terminal there is no width to keep to. */
 const LOG_COLUMNS = 120;
+/** On a narrower terminal, the terminal itself breaks lines. */
+const MIN_COLUMNS = 20;
 const MAX_LABEL = 32;
 const MAX_STILL = 600;
 const SAID_LINES = 20;
@@ -60,8 +63,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 
   const heartbeat = new Heartbeat(clock, (now) => {
     if (runningWorks(view).length === 0) return;
-    const time = paint("faint", clockText(now - (view.startedAt ?? now)));
-    print(`${time} ${paint("faint", oneLine(stillRunning(view, now), MAX_STILL))}`);
+    printLine(now, paint("faint", oneLine(stillRunning(view, now), MAX_STILL)));
   });
 
   const print = (line: string): void => {
@@ -70,6 +72,17 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     if (live === undefined) stream.write(`${line}\n`);
     else live.print(`${line}\n`);
   };
+
+  /** On a terminal, lines end between words, and those that go on are indented. A long word, such as a URL, stays whole. */
+  const wrapped = (begin: string, text: string): string => {
+    if (!tty) return begin + text;
+    const indent = stringWidth(begin);
+    const columns = Math.max(MIN_COLUMNS, (stream.columns ?? 80) - indent);
+    return begin + wrapAnsi(text, columns).replaceAll("\n", `\n${" ".repeat(indent)}`);
+  };
+
+  const printLine = (at: number, text: string): void =>
+    print(wrapped(`${paint("faint", clockText(at - (view.startedAt ?? at)))} `, text));
 
   const resume = (): void => {
     if (!paused) return;
@@ -94,9 +107,8 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   };
 
   const printEvent = (event: RunEvent): void => {
-    const time = paint("faint", clockText(event.at - (view.startedAt ?? event.at)));
     for (const line of eventLines(event, view, verbosity)) {
-      print(`${time} ${label(line.work)}${paint(line.tone, line.text)}`);
+      printLine(event.at, label(line.work) + paint(line.tone, line.text));
     }
   };
 
@@ -105,7 +117,11 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     live?.stop();
     heartbeat.stop();
     if (verbosity !== "quiet") {
-      for (const section of [lastWords(view), chartLines(view, options.chart)]) {
+      const words = lastWords(view).map((line) => {
+        const text = line.trimStart();
+        return wrapped(line.slice(0, line.length - text.length), text);
+      });
+      for (const section of [words, chartLines(view, options.chart)]) {
         if (section.length > 0) print(["", ...section].join("\n"));
       }
       print(
@@ -114,7 +130,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       print("");
     }
     const tone = outcome.kind === "succeeded" ? "good" : outcome.kind === "failed" ? "bad" : "warn";
-    print(paint(tone, lastLine(view.jobName, outcome)));
+    print(wrapped("", paint(tone, lastLine(view.jobName, outcome))));
     over = true;
   };
 

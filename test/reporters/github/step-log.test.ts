@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { RunEvent } from "../../../src/events/event.ts";
 import * as arbitrary from "../../events/samples.ts";
+import { FlowTelling, work } from "../../rig/flow-events.ts";
 import { report } from "./rig.ts";
 import { allCommandsOf, commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
@@ -46,6 +47,15 @@ test("each work has one group, whole, though works run at the same time", async 
   ]);
   assert.ok(review?.includes("      |   Looks good to me."));
   assert.equal(review?.at(-1), "::token-3::");
+});
+
+test("each line of a command's output has one mark", async () => {
+  const told = new FlowTelling()
+    .begin({ activity: "EXECUTE_BUILD", input: { kind: "execute", scripts: [] } })
+    .say({ type: "step.output", work, step: 1, script: 0, text: "\n> a@1 build\n::error::x\n" });
+  const [lines = []] = groupsOf((await report(told.events)).lines).values();
+  const from = lines.findIndex((line) => line.endsWith(" |"));
+  assert.deepEqual(lines.slice(from + 1, -1), ["      | > a@1 build", "      | ::error::x"]);
 });
 
 test("what matters is told at once, and the last line of the run is its result", async () => {

@@ -59,6 +59,22 @@ test("the summary tells the result and why, what failed, each work, denials, wor
   assert.match(page, /^## ✗/);
 });
 
+test("what the run went on without is listed, once, in the compact summary as well", () => {
+  const told = new samples.Telling("nightly", ["review", "fix"]).start(1);
+  for (let times = 0; times < 2; times += 1)
+    told.decide(1, { kind: "variable-missing", name: "reported-document" });
+  told.decide(1, { kind: "tool-server-failed", server: "tracker", reason: "no such program" });
+  const { events } = told.end(1, { kind: "succeeded" }).over({ kind: "succeeded" });
+  for (const summary of ["full", "compact"] as const) {
+    const page = render({ events, chart: () => "" }, { summary });
+    const [, list = ""] = /### Warnings\n\n([^]*?)\n\n/.exec(page) ?? [];
+    assert.equal(
+      list.replaceAll(/&#?\w+;/g, ""),
+      "- <b>#1</b> <code>fix</code>: reported-document has no value: the prompt has MISSING in its place\n- <b>#1</b> <code>fix</code>: MCP server tracker: no such program",
+    );
+  }
+});
+
 test("every node of the chart says in words how it ended, and the colors are explained", () => {
   const page = render(samples.failure());
   const chart = /```mermaid\n([^]*?)```\n\n(.*)/.exec(page);
@@ -187,15 +203,16 @@ test("what to do is not lost when tasks fail for different reasons, and the cras
   assert.match(page, /^\*\*What to do:\*\* Check the token\.$/m);
 });
 
-test("which sessions there were is not in the summary", () => {
+test("which sessions there were, and what other runs have left, is not in the summary", () => {
   const work = { workId: 0, taskId: "t", iteration: 1 };
   const telling = new samples.Telling("j", ["t"])
     .start(0)
     .decide(0, { kind: "note", text: "kept" })
+    .decide(null, { kind: "leftovers-ended", runs: 1 })
     .say({ type: "session.ended", work, sessionId: "s0", role: "both", succeeded: false })
     .end(0, { kind: "failed", reason: "r" });
   const page = render({ events: telling.events, chart: () => "" });
-  assert.doesNotMatch(page, /[Ss]ession (started|ended)/);
+  assert.doesNotMatch(page, /[Ss]ession (started|ended)|killed run/);
   // What the helper decides of a failure is the second.
   assert.match(page, /failed, 2 decisions/);
   assert.match(page, /kept/);

@@ -175,6 +175,21 @@ test("on a terminal the lines are those of a log file, and the live view is gone
   assert.equal(stream.text(), run(samples.story()));
 });
 
+test("a terminal breaks lines between words, and indents what goes on", () => {
+  for (const columns of [60, 80, 120]) {
+    const stream = new Screen(columns, 24);
+    run(samples.story(), { stream, colors: true, verbosity: "verbose" });
+    const [log = ""] = stream.text().split("\n\n");
+    const words = (text: string): string[] => text.split(/\s+/);
+    const [whole = ""] = run(samples.story(), { verbosity: "verbose" }).split("\n\n");
+    assert.deepEqual(words(log), words(whole));
+    for (const line of log.split("\n")) {
+      assert.match(line, /^(\d\d:\d\d | {6}\S)/);
+      assert.ok(stringWidth(line) <= columns, line);
+    }
+  }
+});
+
 test("closing without an end takes the live view away", async () => {
   const stream = new Screen(100, 24);
   const clock = new ManualClock();

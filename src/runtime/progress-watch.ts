@@ -1,0 +1,83 @@
+/**
+ * Whether a runtime that is late with an answer makes progress. On a busy machine, an answer may take minutes, so a
+ * runtime is judged by its messages and by its CPU time.
+ */
+import type { Clock } from "../events/clock.ts";
+import { onAbort, startTimer, unless, type Occasion } from "../events/waiting.ts";
+import { cpuTicks } from "../platform/processes.ts";
+
+const lookMs = 1_000;
+/** So many looks in a row without CPU time and without a message: it hangs. They are counted, because this process may be as slow. */
+const stillLooks = 10;
+/** The same where its CPU time is unknown. */
+const stillLooksByMessages = 30;
+/** So many without a message, whatever CPU time it uses: it spins. */
+const silentLooks = 120;
+/** Then a call is given up, although the runtime lives. */
+const mostLooks = 300;
+
+interface Watched {
+  readonly clock: Clock;
+  /** Of the process that was started, which may be a wrapper. Undefined if it is unknown. */
+  readonly pid: () => number | undefined;
+  readonly isOver: () => boolean;
+  /** When there is nothing to wait for any more. */
+  readonly ends: readonly Occasion[];
+}
+
+export class ProgressWatch {
+  /** How many pieces of messages have come. */
+  messages = 0;
+  #looked: { readonly at: number; readonly ticks: number | undefined } | undefined;
+  readonly #watched: Watched;
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+  }
+
+  /**
+   * Waits for `call`: for `milliseconds`, and then for as long as there is progress. `stalled`: there is none. `given
+   * up`: the runtime is gone, the signal has aborted, or the call has taken too long.
+   */
+  async patiently<T>(
+    call: Promise<T>,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly value: T } | "stalled" | "given up"> {
+    const { clock, isOver, ends } = this.#watched;
+    const round = (limit: number): Promise<{ readonly value: T } | undefined> =>
+      unless(
+        call,
+        (giveUp) => startTimer(clock, limit, giveUp),
+        (giveUp) => onAbort(signal, giveUp),
+        ...ends,
+      );
+    let answer = await round(milliseconds);
+    let before = this.#look();
+    let still = 0;
+    let silent = 0;
+    for (let looks = 0; looks < mostLooks; looks += 1) {
+      if (answer !== undefined) return answer;
+      if (isOver() || signal?.aborted === true) return "given up";
+      const most = before.ticks === undefined ? stillLooksByMessages : stillLooks;
+      if (still >= most || silent >= silentLooks) return "stalled";
+      answer = await round(lookMs);
+      const now = this.#look();
+      silent = now.messages === before.messages ? silent + 1 : 0;
+      still = silent > 0 && now.ticks === before.ticks ? still + 1 : 0;
+      before = now;
+    }
+    return answer ?? "given up";
+  }
+
+  #look(): { readonly messages: number; readonly ticks: number | undefined } {
+    const { clock, pid } = this.#watched;
+    const now = clock.now();
+    // Calls that are late at the same time share one look at the processes.
+    if (this.#looked === undefined || now - this.#looked.at >= lookMs / 2) {
+      const root = pid();
+      this.#looked = { at: now, ticks: root === undefined ? undefined : cpuTicks(root) };
+    }
+    return { messages: this.messages, ticks: this.#looked.ticks };
+  }
+}

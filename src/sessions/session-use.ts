@@ -1,0 +1,33 @@
+/** One user of a session at a time: a prompt of its owner, a task that borrows it, or the task that opened it. */
+import type { CopilotSession } from "@github/copilot-sdk";
+import type { Clock } from "../events/clock.ts";
+import { within } from "../events/waiting.ts";
+
+/** The session is in use. */
+export const BUSY =
+  "The session is busy: it is still working on a prompt, or a task is running in it.";
+
+/** What has reported its end may take a moment more to be over. */
+const MOMENT_MS = 1_000;
+
+/** By the SDK's session, which several objects of ours may stand for. Resolves at the end of the use. */
+const uses = new WeakMap<CopilotSession, Promise<void>>();
+
+/** For a session that nobody uses. Returns the end of the use. */
+export function occupy(session: CopilotSession): () => void {
+  let end = (): void => {};
+  const use = new Promise<void>((resolve) => (end = resolve));
+  uses.set(session, use);
+  return () => {
+    if (uses.get(session) === use) uses.delete(session);
+    end();
+  };
+}
+
+/** Rejects if the session is in use, and still is after a moment. Otherwise returns the end of the use. */
+export async function enter(session: CopilotSession, clock: Clock): Promise<() => void> {
+  const current = uses.get(session);
+  if (current !== undefined) await within(current, MOMENT_MS, clock);
+  if (uses.has(session)) throw new Error(BUSY);
+  return occupy(session);
+}

@@ -1,0 +1,81 @@
+/** The flowchart and the timeline of a run: what of them is in view, and what a click on a node does. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { browserTests, picture, until, useBrowser } from "../rig/browser.ts";
+import { usePortal } from "./portal.ts";
+
+const open = useBrowser();
+const portal = usePortal();
+
+/** Starts a job with an input, and shows its run. */
+async function showRun(page: Page, job: string, input = ""): Promise<string> {
+  const { address, workspace } = portal();
+  const answer = await fetch(`${address}api/copilot/job/start/${job}`, {
+    method: "POST",
+    body: `${workspace.path}\n${input}`,
+  });
+  const { jobId } = Object(await answer.json());
+  await page.goto(`${address}#/run/${jobId}`);
+  return `#/run/${jobId}`;
+}
+
+const node = (page: Page, name: RegExp): Locator =>
+  page.getByRole("region", { name: "Flowchart" }).getByRole("button", { name });
+
+describe("the flowchart of a run", browserTests, () => {
+  it("shows all branches that run at the same time", async () => {
+    const { page } = await open();
+    await showRun(page, "branches");
+    const running = node(page, /^hang #\d Running/);
+    await running.nth(8).waitFor();
+    const frame = await page
+      .getByRole("group", { name: /^Flowchart/ })
+      .evaluate((box) => JSON.stringify(box.getBoundingClientRect()));
+    const { left, right, top, bottom } = JSON.parse(frame);
+    await until(
+      page,
+      `[...document.querySelectorAll("[data-status=running]")].every((one) => {
+        const rect = one.getBoundingClientRect();
+        return rect.left >= ${left} && rect.right <= ${right} && rect.top >= ${top} && rect.bottom <= ${bottom};
+      })`,
+    );
+    await picture(page, "flowchart-branches");
+  });
+
+  it("has another shape for conditions than for the other tasks", async () => {
+    const { page } = await open();
+    await showRun(page, "maintain");
+    const corners = (name: RegExp): Promise<number> =>
+      node(page, name).evaluate((one) => one.querySelector("polygon")?.points.numberOfItems ?? 4);
+    assert.equal(await corners(/^find #\d+ Answered no/), 6);
+    assert.equal(await corners(/^correct #\d+ Retried/), 4);
+    await picture(page, "flowchart-condition");
+  });
+
+  it("shows the work of a node that is clicked, and the run again with the next click", async () => {
+    const { page } = await open();
+    const run = await showRun(page, "maintain");
+    const look = node(page, /^look #0 Succeeded/);
+    await look.click();
+    await until(page, `location.hash === "${run}/work/0"`);
+    await look.click();
+    await until(page, `location.hash === "${run}"`);
+    await look.dblclick();
+    await until(page, `location.hash === "${run}/work/0"`);
+    await look.press("Enter");
+    await until(page, `location.hash === "${run}"`);
+  });
+
+  it("is no higher than it needs, nor is the timeline beside it", async () => {
+    const { page } = await open();
+    await showRun(page, "ask", "Why is the sky blue?");
+    await node(page, /^answer #0 Succeeded/).waitFor();
+    const timeline = page.getByRole("region", { name: "Timeline and decisions" });
+    const { height = 0 } = (await timeline.boundingBox()) ?? {};
+    assert.ok(height < 340, `The timeline of one work is ${height} px high.`);
+    const canvas = await page.getByRole("application", { name: /^Timeline/ }).boundingBox();
+    assert.ok((canvas?.height ?? 0) < 110, `Its three bars are ${canvas?.height} px high.`);
+    await picture(page, "timeline-small");
+  });
+});
