@@ -49,8 +49,20 @@ export interface PermissionRules {
   readonly write?: readonly string[];
   readonly shell?: true | readonly string[];
   readonly url?: readonly string[];
+  /** Hosts that commands may reach: names, `*.example.com`, `localhost`. Those of `url` are among them. */
+  readonly hosts?: readonly string[];
   readonly tools?: readonly string[];
+  /** Whether the system enforces all this. Default: `auto`. */
+  readonly sandbox?: SandboxMode;
 }
+
+/**
+ * `auto`: wherever this machine has a sandbox; where it has none, only tasks that start no programs run. `required`: every
+ * task needs one. `off`: none is used.
+ */
+export type SandboxMode = "auto" | "required" | "off";
+/** All of them, from the weakest on. */
+export const sandboxModes: readonly SandboxMode[] = ["off", "auto", "required"];
 
 /** What an agent may do: a preset, or rules that add to one. */
 export type Permissions = PermissionPreset | PermissionRules;

@@ -1,6 +1,12 @@
 /** The JSON of every event, for readers of a journal and for the fields of decisions. */
 import { actionEvent } from "./action-shapes.ts";
-import type { Model, PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
+import type {
+  Model,
+  PermissionPreset,
+  SandboxMode,
+  PermissionRules,
+  Permissions,
+} from "../entry/model.ts";
 import type { Crash, Refusal } from "./crash.ts";
 import type {
   AvailabilityField,
@@ -232,7 +238,9 @@ const permissions: Shape<Permissions> = either(
     write: optional(list(text)),
     shell: optional(either(yes, list(text))),
     url: optional(list(text)),
+    hosts: optional(list(text)),
     tools: optional(list(text)),
+    sandbox: optional(words<SandboxMode>({ auto: true, required: true, off: true })),
   }),
 );
 

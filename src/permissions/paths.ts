@@ -142,7 +142,7 @@ export function globDenies(
 }
 
 /** The path before the first wildcard, and the parts behind it. */
-function fixedStart(
+export function fixedStart(
   parts: readonly Part[],
   absolute: boolean,
   home: string,

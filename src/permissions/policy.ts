@@ -160,7 +160,8 @@ function isIn(folder: string, real: string, context: PathContext): boolean {
 
 const outside = "outside the working directory";
 
-function placeReason(
+/** Why a real path must not be read or written, by the rules alone. Undefined if it may be. */
+export function placeReason(
   operation: "read" | "write",
   rules: RuleSet,
   real: string,

@@ -48,6 +48,7 @@ export interface RuleSet extends Pick<Grants, "everything" | "writes"> {
   readonly write: Split;
   readonly shell: { readonly allow: true | readonly string[]; readonly deny: readonly string[] };
   readonly url: Split;
+  readonly hosts: Split;
   readonly tools: Split;
 }
 
@@ -95,6 +96,7 @@ export function ruleSet(permissions: Permissions): RuleSet {
       deny: shell.deny,
     },
     url: split(rules.url),
+    hosts: split(rules.hosts),
     tools: wellFormed(split(rules.tools)),
   };
 }
@@ -137,6 +139,7 @@ export function ceilPermissions(
       ? [...(rules.write ?? []).filter(isInside), ...denials(rules.write)]
       : denials(rules.write),
     url: denials(rules.url),
+    hosts: denials(rules.hosts),
     tools: anyCommand
       ? [
           ...(rules.tools ?? []).filter((name) => workspaceTools.includes(name)),

@@ -50,6 +50,14 @@ export function urlDenied(url: string, pattern: string): boolean {
   );
 }
 
+/** The host of a pattern of `permissions.url`, with its wildcards; none if the pattern has no host. */
+export function hostOf(pattern: string): string[] {
+  const host = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(?:\/.*)?$/i.exec(
+    pattern.trim(),
+  );
+  return host?.[1] === undefined ? [] : [plainHost(host[1])];
+}
+
 function plainHost(host: string): string {
   return (domainToASCII(host) || host).toLowerCase().replace(/(?<!\.)\.+$/, "");
 }

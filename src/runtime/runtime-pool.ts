@@ -11,6 +11,7 @@ import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
+import type { SandboxChoice } from "../platform/sandbox.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeProcessOptions } from "./runtime-process.ts";
 
@@ -38,12 +39,13 @@ export type Requests = "direct" | "handled";
 export interface RuntimeKind {
   readonly searches: Searches;
   readonly requests: Requests;
+  /** Around the whole process, and around each of its commands. Default: none. */
+  readonly sandbox?: SandboxChoice | undefined;
 }
 
-type KindKey = `${Searches}/${Requests}`;
-
-function keyOf({ searches, requests }: RuntimeKind): KindKey {
-  return `${searches}/${requests}`;
+/** Sessions of different profiles share no process and no temporary folder. */
+function keyOf(kind: RuntimeKind): string {
+  return JSON.stringify(kind);
 }
 
 export interface RuntimePoolOptions {
@@ -80,7 +82,7 @@ interface Served {
 }
 
 export class RuntimePool {
-  readonly #current = new Map<KindKey, Promise<RuntimeProcess>>();
+  readonly #current = new Map<string, Promise<RuntimeProcess>>();
   /** Every runtime that may still have a process or a file. */
   readonly #running = new Map<RuntimeProcess, Served>();
   #root: Promise<RunFolder> | undefined;
@@ -88,7 +90,7 @@ export class RuntimePool {
   #reaping: Promise<void> | undefined;
   #started = 0;
   /** Why the runtime before the next one is gone. */
-  readonly #lastLoss = new Map<KindKey, string>();
+  readonly #lastLoss = new Map<string, string>();
   #stopping: Promise<void> | undefined;
   #examined = false;
   /** Of the runtime that was installed again. */

@@ -12,12 +12,14 @@ import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
 import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
+import { runtimeSandbox, type Sandbox, type SandboxChoice } from "../platform/sandbox.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
@@ -68,6 +70,8 @@ export interface RuntimeProcessOptions {
   readonly requestHandler?: ((kill: () => void) => CopilotRequestHandler) | undefined;
   /** Arguments of every search, one on each line: what ripgrep reads from the file that `RIPGREP_CONFIG_PATH` names. */
   readonly searchConfiguration?: string | undefined;
+  /** Around the process, and around each of its commands. Default: none. */
+  readonly sandbox?: SandboxChoice | undefined;
   /** The runtime is ended when it has more memory than that. Default: 4 GB. Known on Linux only. */
   readonly memoryBytes?: number | undefined;
   /** How to get at the client's child; the default reads the private field that holds it. */
@@ -90,6 +94,8 @@ export class RuntimeProcess implements RuntimeLife {
   readonly client: CopilotClient;
   readonly outputDirectory: string;
   readonly #temporary: string;
+  readonly #sandboxFolder: string;
+  #sandbox: Sandbox | undefined;
   readonly #searchFile: string;
   readonly #exitListeners = new Set<(reason: string) => void>();
   #stage: Stage = { at: "up" };
@@ -117,10 +123,16 @@ export class RuntimeProcess implements RuntimeLife {
     this.outputDirectory = join(options.directory, "output");
     this.#temporary = join(options.directory, "tmp");
     this.#searchFile = join(options.directory, "search");
-    const { authentication } = options;
+    this.#sandboxFolder = join(options.directory, "sandbox");
+    const { authentication, sandbox, path } = options;
+    const { PATH = "" } = options.environment;
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
-      connection: RuntimeConnection.forStdio({ path: options.path }),
+      connection: RuntimeConnection.forStdio(
+        sandbox === undefined
+          ? { path }
+          : { path: join(this.#sandboxFolder, "enter"), args: [path] },
+      ),
       env: {
         ...options.environment,
         ...authentication.environment,
@@ -130,6 +142,8 @@ export class RuntimeProcess implements RuntimeLife {
           : { RIPGREP_CONFIG_PATH: this.#searchFile, USE_TGREP: "false" }),
         // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
         ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
+        // Its commands get our bubblewrap.
+        ...(sandbox === undefined ? {} : { PATH: `${join(this.#sandboxFolder, "bin")}:${PATH}` }),
       },
       baseDirectory: join(options.directory, "home"),
       workingDirectory: options.directory,
@@ -183,7 +197,8 @@ export class RuntimeProcess implements RuntimeLife {
     try {
       await makeDirectory(this.outputDirectory);
       await makeDirectory(this.#temporary);
-      const { searchConfiguration } = this.#options;
+      const { searchConfiguration, sandbox } = this.#options;
+      if (sandbox !== undefined) await this.#makeSandbox(sandbox);
       if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
       const starting = this.client.start();
       this.#watchChild();
@@ -200,6 +215,27 @@ export class RuntimeProcess implements RuntimeLife {
       const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
       throw new Error(`${message}${errors}`, { cause: error });
     }
+  }
+
+  /** What a sandbox has to grant the runtime itself, besides the files of its sessions. */
+  get ownFolders(): { readonly readable: readonly string[]; readonly writable: readonly string[] } {
+    return {
+      readable: [packageOf(this.#options.path)],
+      writable: [this.outputDirectory, this.#temporary],
+    };
+  }
+
+  async #makeSandbox({ bubblewrap, profile }: SandboxChoice): Promise<void> {
+    const { directory, environment, authentication } = this.#options;
+    this.#sandbox = await runtimeSandbox({
+      bubblewrap,
+      profile,
+      environment,
+      folder: this.#sandboxFolder,
+      readable: this.ownFolders.readable,
+      writable: [directory],
+      withheld: Object.keys(authentication.environment),
+    });
   }
 
   /** It left a call unanswered in its time. Finds out by itself what that means. */
@@ -275,6 +311,7 @@ export class RuntimeProcess implements RuntimeLife {
       await waitUntilGone([this.#pid], 2_000);
     }
     if (this.#stage.at === "stopping") this.#stage = { at: "stopped" };
+    this.#sandbox?.close();
     await removeDirectory(this.#options.directory).catch(() => undefined);
     // The writer of a child that was not started fails a moment after its start has failed.
     await nextRound();
@@ -351,6 +388,12 @@ export class RuntimeProcess implements RuntimeLife {
   #isUp(): boolean {
     return this.#stage.at === "up" || this.#stage.at === "unresponsive";
   }
+}
+
+/** The folder of the platform package, with the runtime's own programs such as ripgrep. */
+function packageOf(path: string): string {
+  const root = join(path, "../../..");
+  return existsSync(join(root, "package.json")) ? root : dirname(path);
 }
 
 function privateChild(client: CopilotClient): unknown {

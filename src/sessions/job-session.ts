@@ -115,7 +115,10 @@ class JobSession implements Session {
       { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal, calls, names },
     );
     try {
-      const outcome = refusedBy(conversation, await this.#running);
+      const outcome = refusedBy(
+        conversation.refusal ?? unconfinedText(this.#open.unconfined.reason),
+        await this.#running,
+      );
       if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
@@ -142,9 +145,13 @@ class JobSession implements Session {
 }
 
 /** It was not the model server that answered. No further attempt would go better. */
-function refusedBy({ refusal }: Conversation, outcome: TurnOutcome): TurnOutcome {
+function refusedBy(refusal: string | undefined, outcome: TurnOutcome): TurnOutcome {
   if (refusal === undefined || outcome.kind !== "crashed") return outcome;
   return { ...outcome, crash: { cause: "configuration", message: refusal } };
+}
+
+function unconfinedText(reason: string | undefined): string | undefined {
+  return reason && `The sandbox of a command was not engaged: ${reason}. The session was ended.`;
 }
 
 /** The model server may be unreachable. */

@@ -20,6 +20,7 @@ import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
+import { confine, watchConfinement, type Confinement } from "./confinement.ts";
 import { Denials } from "./denials.ts";
 import { sessionConfig } from "./session-config.ts";
 import { OwnCalls } from "./own-calls.ts";
@@ -46,6 +47,7 @@ export interface SessionContext {
   /** Pays for the session's models. */
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
+  readonly confinement: Confinement;
   /** Beside the job tools. */
   readonly tools?: readonly OwnTool[] | undefined;
   /** What the run writes about itself. */
@@ -63,6 +65,8 @@ export interface OpenSession {
   readonly names: ToolNames;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
+  /** Why the session has been ended: a command was not in its sandbox. */
+  readonly unconfined: { readonly reason?: string };
   /** Ends it and every process it started, once. Bounded, never throws. */
   readonly end: () => Promise<void>;
 }
@@ -83,9 +87,14 @@ export async function openCopilotSession(
   // Anthropic's API has no format that we could ask for.
   const formatted = request.answersFormatted === true && context.provider?.type !== "anthropic";
   const handled = context.handlesRequests || formatted || (request.history ?? []).length > 0;
+  const place = { ...request, kept: context.kept };
+  const confined = await context.confinement.of(request.permissions, place);
+  if (confined.kind === "refused") return { kind: "crashed", crash: confined.crash };
+  const sandbox = confined.kind === "sandboxed" ? confined.sandbox : undefined;
   const kind: RuntimeKind = {
     searches: guarded ? "guarded" : "open",
     requests: handled ? "handled" : "direct",
+    sandbox,
   };
   let lease: RuntimeLease;
   try {
@@ -142,6 +151,15 @@ export async function openCopilotSession(
       const { session } = result;
       const { release } = lease;
       asked = session;
+      const stopped = new AbortController();
+      const unconfined: { reason?: string } = {};
+      if (sandbox !== undefined) {
+        watchConfinement(session, (reason) => {
+          unconfined.reason ??= reason;
+          stopped.abort();
+        });
+        await confine(session, sandbox.profile, runtime.ownFolders);
+      }
       if (order !== undefined) session.on((event) => order.accept(event));
       let ending: Promise<void> | undefined;
       return {
@@ -152,7 +170,8 @@ export async function openCopilotSession(
         calls,
         names,
         model,
-        stopped: new AbortController(),
+        stopped,
+        unconfined,
         end: () =>
           (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock)),
       };

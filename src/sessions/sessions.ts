@@ -7,6 +7,7 @@ import type { SessionFactory } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { SharedFolders } from "./call-order.ts";
@@ -53,6 +54,8 @@ export interface SessionsOptions {
   readonly tools?: readonly Tool[] | undefined;
   /** Files that the run writes about itself: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
+  /** Default: a sandbox wherever there is one. */
+  readonly confinement?: Confinement | undefined;
   /** After how many sessions the runtime is replaced. Default: 250. */
   readonly sessionsPerRuntime?: number | undefined;
 }
@@ -105,8 +108,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     mark: options.mark,
     keeper: options.runtimeKeeper,
     sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: ({ searches, requests }, path = findRuntime(options)) => ({
+    configure: ({ searches, requests, sandbox }, path = findRuntime(options)) => ({
       path,
+      sandbox,
       searchConfiguration: searches === "guarded" ? guard : undefined,
       environment: runtimeEnvironment(options.environment),
       authentication: access,
@@ -151,6 +155,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     gitHubToken,
     probe,
     tools,
+    confinement:
+      options.confinement ??
+      new Confinement({
+        environment: options.environment,
+        scripted: transport?.scripted === true,
+      }),
   };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;

@@ -1,0 +1,173 @@
+/**
+ * What the permissions of a task mean for the programs that it starts: the paths and hosts that a sandbox grants. Made
+ * from the same rules as the answers to the file tools, so that both agree, except that programs may read `.git`.
+ *
+ * A sandbox grants folders and files that exist. So the working directory is looked through once: each file of it that
+ * the rules keep from file tools is hidden, or can't be written.
+ */
+import { dirname, isAbsolute, join, sep } from "node:path";
+import { readGlob, type Part } from "../entry/glob.ts";
+import type { Permissions } from "../entry/model.ts";
+import type { SandboxNetwork, SandboxProfile } from "../platform/sandbox.ts";
+import { fixedStart, globDenies, globMatches, isUnder, realLocation } from "./paths.ts";
+import { placeReason, type PermissionContext } from "./policy.ts";
+import { hostOf } from "./urls.ts";
+import { mayReadPrivateFiles, ruleSet, type RuleSet } from "./rules.ts";
+
+export interface ProfileContext extends PermissionContext {
+  /** What is in a folder. `isFolder`: no link to one. Empty if it can't be read. */
+  readonly entries: (folder: string) => readonly FolderEntry[];
+}
+
+export interface FolderEntry {
+  readonly name: string;
+  readonly isFolder: boolean;
+}
+
+/** Folders of packages are not looked through: they hold too many files, and none of the user's. */
+const skipped = "node_modules";
+/** What one list of single files may hold. Programs can't write those beyond it. */
+const mostFiles = 2_000;
+
+export function sandboxProfile(permissions: Permissions, context: ProfileContext): SandboxProfile {
+  const rules = ruleSet(permissions);
+  const root = realLocation(context.workingDirectory, context) ?? context.workingDirectory;
+  const reads = granted(rules.read.allow, root, context);
+  const writes = granted(rules.write.allow, root, context);
+  const writable = [...(rules.writes ? [root] : []), ...writes.folders];
+  const found = search(rules, permissions, root, writable, context);
+  return {
+    files: rules.everything ? "all" : "granted",
+    readable: [root, ...reads.folders, ...reads.files, ...(context.readable ?? [])],
+    writable: [...writable, ...writes.files],
+    creatable: rules.everything ? [] : writes.places,
+    fixed: [...found.fixed, ...(context.kept ?? [])],
+    hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, context)],
+    network: network(rules),
+  };
+}
+
+/** The same for everything that must neither be read nor written by the rules, in the working directory. */
+function search(
+  rules: RuleSet,
+  permissions: Permissions,
+  root: string,
+  writable: readonly string[],
+  context: ProfileContext,
+): Pick<SandboxProfile, "hidden" | "fixed"> {
+  const hidden: string[] = [];
+  const fixed: string[] = [];
+  const namesPrivate = mayReadPrivateFiles(permissions) && !rules.everything;
+  const isDenied = (operation: "read" | "write", path: string): boolean =>
+    placeReason(operation, rules, path, root, context, false) !== undefined;
+  const look = (folder: string): void => {
+    for (const { name, isFolder } of context.entries(folder)) {
+      const path = join(folder, name);
+      const mayWrite = writable.some((one) => isUnder(path, one));
+      if (name === ".git") {
+        // Programs need it. What makes git start programs stays as it is.
+        if (!mayWrite || rules.everything) continue;
+        fixed.push(...(isFolder ? [join(path, "config"), join(path, "hooks")] : [path]));
+      } else if (isDenied("read", path)) {
+        if (isFolder && namesPrivate) look(path);
+        else hidden.push(path);
+      } else if (mayWrite && isDenied("write", path)) fixed.push(path);
+      else if (isFolder && name !== skipped) look(path);
+    }
+  };
+  look(root);
+  return { hidden, fixed };
+}
+
+interface Granted {
+  /** Everything in them. */
+  readonly folders: readonly string[];
+  /** Single files that exist. */
+  readonly files: readonly string[];
+  /** Where files may come to be that the patterns match. */
+  readonly places: readonly string[];
+}
+
+function granted(globs: readonly string[], root: string, context: ProfileContext): Granted {
+  const folders: string[] = [];
+  const files: string[] = [];
+  const places: string[] = [];
+  for (const glob of globs) {
+    const alternatives = readGlob(glob);
+    if (typeof alternatives === "string") continue;
+    for (const { text, parts } of alternatives) {
+      const [names, rest] = fixedStart(parts, isAbsolute(text), context.home ?? "");
+      const start = isAbsolute(text) ? names : join(root, names);
+      // Patterns are about where a path really leads.
+      if (realLocation(start, context) !== start) continue;
+      if (isWhole(rest)) folders.push(start);
+      else if (rest.length === 0) {
+        if (isThere(start, context)) files.push(start);
+        places.push(dirname(start));
+      } else {
+        files.push(...matches(glob, start, root, context));
+        places.push(start);
+      }
+    }
+  }
+  const exists = (path: string): boolean => isThere(path, context);
+  return { folders, files: files.slice(0, mostFiles), places: places.filter(exists) };
+}
+
+/** `**`, and `**` with any name behind it. */
+function isWhole(rest: readonly Part[]): boolean {
+  return (
+    rest[0]?.kind === "folders" &&
+    rest
+      .slice(1)
+      .every((part) => part.kind === "pattern" && part.tokens.every(({ kind }) => kind === "any"))
+  );
+}
+
+function matches(glob: string, start: string, root: string, context: ProfileContext): string[] {
+  const found: string[] = [];
+  const look = (folder: string): void => {
+    for (const { name, isFolder } of context.entries(folder)) {
+      if (found.length >= mostFiles) return;
+      const path = join(folder, name);
+      if (isFolder && name !== skipped && name !== ".git") look(path);
+      else if (!isFolder && globMatches(glob, path, root, false)) found.push(path);
+    }
+  };
+  look(start);
+  return found;
+}
+
+/** What denials name outside of the working directory, such as `!~/.ssh`. */
+function elsewhere(globs: readonly string[], root: string, context: ProfileContext): string[] {
+  return globs.flatMap((glob) => {
+    const alternatives = readGlob(glob);
+    if (typeof alternatives === "string") return [];
+    return alternatives.flatMap(({ text, parts }) => {
+      const [names, rest] = fixedStart(parts, isAbsolute(text), context.home ?? "");
+      const start = isAbsolute(names) ? names : join(root, names);
+      if (isUnder(start, root) || !isThere(start, context)) return [];
+      if (rest.length === 0 || isWhole(rest)) return [start];
+      return context
+        .entries(start)
+        .map(({ name }) => join(start, name))
+        .filter((path) => globDenies(glob, path, true, root, context.home ?? "", context));
+    });
+  });
+}
+
+function isThere(path: string, context: ProfileContext): boolean {
+  try {
+    return path === sep || context.isThere(path);
+  } catch {
+    return false;
+  }
+}
+
+function network({ everything, url, hosts }: RuleSet): SandboxNetwork {
+  if (everything && url.deny.length === 0 && hosts.deny.length === 0) return "all";
+  const allowed = [...url.allow.flatMap(hostOf), ...hosts.allow];
+  const denied = [...url.deny.flatMap(hostOf), ...hosts.deny];
+  if (everything) return { allowed: ["*"], denied };
+  return allowed.length === 0 ? "none" : { allowed, denied };
+}

@@ -1,0 +1,320 @@
+/**
+ * Programs in a sandbox: bubblewrap, told what a profile grants. Linux only; elsewhere there is none.
+ *
+ * Owns the scripts and lists that it writes into a folder of the run. Invariants: what is not granted is not there, not
+ * even by name; a program sees no process but its own, can't signal or trace another, and ends with whoever started
+ * it; where bubblewrap can't set that up, nothing is started.
+ */
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { startHostProxy, type HostLists } from "./host-proxy.ts";
+import { childEnvironment, type Environment } from "./environment.ts";
+import { runToEnd } from "./programs.ts";
+import { findProgram } from "./search-path.ts";
+
+/** What a program may do, in absolute paths of what exists. A later list wins over an earlier one. */
+export interface SandboxProfile {
+  /** `all`: the whole file system as this user sees it, but for the lists. */
+  readonly files: "granted" | "all";
+  readonly readable: readonly string[];
+  readonly writable: readonly string[];
+  /**
+   * Folders in which the file tools of the runtime may create files, because a pattern of `permissions.write` matches
+   * some names in them. Each of their calls is judged; programs only read these folders.
+   */
+  readonly creatable: readonly string[];
+  /** Never writable. */
+  readonly fixed: readonly string[];
+  /** Empty, whether file or folder. */
+  readonly hidden: readonly string[];
+  readonly network: SandboxNetwork;
+}
+
+export type SandboxNetwork = "none" | "all" | HostLists;
+
+/** A sandbox that is ready for use. */
+export interface Sandbox {
+  /** The file that starts a program in it: its arguments are the program, absolute or in `PATH`, and its own. */
+  readonly enter: string;
+  /** Closes the way out. Programs that still run have to be ended before. Idempotent. */
+  close(): void;
+}
+
+/** With which program, and what it is told. */
+export interface SandboxChoice {
+  /** Absolute. */
+  readonly bubblewrap: string;
+  readonly profile: SandboxProfile;
+}
+
+export interface SandboxOptions extends SandboxChoice {
+  readonly environment: Environment;
+  /** A folder of the run for scripts and lists, which is made. */
+  readonly folder: string;
+  /** What the program itself needs, besides what the profile grants. */
+  readonly readable?: readonly string[];
+  readonly writable?: readonly string[];
+  /** Variables that programs of agents must not see. */
+  readonly withheld?: readonly string[];
+}
+
+/** Makes the sandbox of programs that agents or entries start. */
+export async function programSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { profile, folder, bubblewrap } = options;
+  mkdirSync(folder, { recursive: true });
+  const way = await wayOut(options);
+  const list = writeList(folder, "enter", [
+    ...namespaces,
+    "--unshare-pid",
+    ...(profile.network === "all" ? [] : ["--unshare-net"]),
+    ...mounts(options, [], ["--proc", "/proc"]),
+    ...way.mounts,
+    ...withheld(options),
+  ]);
+  const command = [quoted(bubblewrap), "--args 9 --", ...way.command.map(quoted)].join(" ");
+  const enter = writeScript(folder, "enter", `exec ${command} "$@" 9<${quoted(list)}`);
+  return { enter, close: way.close };
+}
+
+/**
+ * The sandbox of a Copilot runtime, which starts commands in sandboxes of its own: these need the `/proc` of this
+ * machine. With `bin` first in its `PATH`, the runtime takes our `bwrap`, which keeps from the commands what only the
+ * file tools may do, and gives them the way out.
+ */
+export async function runtimeSandbox(
+  options: SandboxOptions,
+): Promise<Sandbox & { readonly bin: string }> {
+  const { profile, folder, bubblewrap } = options;
+  const { creatable, writable, fixed, hidden } = profile;
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  const way = await wayOut(options);
+  const narrower = writeList(folder, "commands", [
+    ...bind("--ro-bind-try", creatable),
+    ...bind("--bind-try", within(creatable, writable)),
+    ...mask(options, within(creatable, fixed), within(creatable, hidden)),
+    ...way.mounts,
+    ...withheld(options),
+    ...["--setenv", "PATH", childEnvironment(options.environment)["PATH"] ?? ""],
+  ]);
+  const inserted = ["--args 9 --", ...way.command.map(quoted)].join(" ");
+  writeScript(
+    bin,
+    "bwrap",
+    `n=$#; inside=
+while [ "$n" -gt 0 ]; do
+  word=$1; shift; n=$((n - 1))
+  if [ -z "$inside" ] && [ "$word" = -- ]; then inside=1; set -- "$@" ${inserted}; continue; fi
+  set -- "$@" "$word"
+done
+exec ${quoted(bubblewrap)} "$@" 9<${quoted(narrower)}`,
+  );
+  const own = { ...options, readable: [...(options.readable ?? []), folder] };
+  const proc = ["--dev-bind", "/proc", "/proc"];
+  const list = writeList(folder, "enter", [...namespaces, ...mounts(own, creatable, proc)]);
+  const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
+  return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
+}
+
+/** How programs of the sandbox reach the hosts of the profile: what they are started with. */
+async function wayOut({ profile, folder }: SandboxOptions): Promise<{
+  readonly mounts: readonly string[];
+  readonly command: readonly string[];
+  readonly close: () => void;
+}> {
+  const { network } = profile;
+  if (typeof network === "string") return { mounts: [], command: [], close: () => {} };
+  const socket = join(folder, "hosts");
+  const proxy = await startHostProxy(socket, network);
+  const text = forwardingScript(process.execPath, socket, network);
+  const script = writeScript(folder, "forward", text);
+  return {
+    mounts: bind("--ro-bind-try", [socket, script]),
+    command: [script],
+    close: () => proxy.close(),
+  };
+}
+
+/** The port of the other end, which is in a network of its own. */
+const port = 3128;
+
+/** A script that starts the other end inside, tells programs of it in their environment, and becomes its arguments. */
+function forwardingScript(node: string, socket: string, hosts: HostLists): string {
+  const code = `
+    const { connect, createServer } = require("node:net");
+    createServer({ allowHalfOpen: true }, (inside) => {
+      const outside = connect(${JSON.stringify(socket)});
+      for (const one of [inside, outside]) one.on("error", () => { inside.destroy(); outside.destroy(); });
+      inside.pipe(outside).pipe(inside);
+    }).listen(${port}, "127.0.0.1", () => process.stdout.write("ready\\n"));`;
+  const direct = hosts.allowed.includes("localhost") ? "" : "localhost,127.0.0.1,::1";
+  const address = `http://127.0.0.1:${port}`;
+  const names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+  return `#!/bin/sh
+exec 8>&1
+ready=$({ ${quoted(node)} -e ${quoted(code)} </dev/null 2>/dev/null 8>&- & } | head -n 1)
+[ "$ready" = ready ] || { echo "agent-jobs: the way to permissions.hosts can't be opened." >&2; exit 125; }
+exec 8>&-
+export ${names.map((name) => `${name}=${address}`).join(" ")} NODE_USE_ENV_PROXY=1 no_proxy=${direct} NO_PROXY=${direct}
+exec "$@"
+`;
+}
+
+function withheld({ withheld: names = [] }: SandboxOptions): string[] {
+  return names.flatMap((name) => ["--unsetenv", name]);
+}
+
+const namespaces = ["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"];
+
+/** Those of `paths` that are in one of the folders. */
+function within(folders: readonly string[], paths: readonly string[]): readonly string[] {
+  return paths.filter((path) => folders.some((folder) => `${path}/`.startsWith(`${folder}/`)));
+}
+
+/** Programs and libraries, certificates and names of hosts. */
+const system = ["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/etc", "/run/systemd/resolve"];
+const systemLinks = /^lib(?:32|64|x32)?$/;
+/** Readable by root, who in a container is the user of the job. */
+const ofRoot = ["shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "ssh"];
+
+function mounts(
+  options: SandboxOptions,
+  creatable: readonly string[],
+  proc: readonly string[],
+): string[] {
+  const { profile, readable = [], writable = [] } = options;
+  if (profile.files === "all") {
+    return [
+      ...["--bind", "/", "/", "--dev-bind", "/dev", "/dev", ...proc],
+      ...mask(options, profile.fixed, profile.hidden),
+    ];
+  }
+  const roots = readdirSync("/").filter((name) => systemLinks.test(name));
+  return [
+    ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
+    ...["--dev", "/dev", ...proc, "--tmpfs", "/tmp", "--symlink", "/run", "/var/run"],
+    ...mask(
+      options,
+      [],
+      ofRoot.map((name) => `/etc/${name}`),
+    ),
+    ...bind("--ro-bind-try", toolchains(options.environment)),
+    ...bind("--ro-bind-try", [...profile.readable, ...readable]),
+    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
+    ...mask(options, profile.fixed, profile.hidden),
+  ];
+}
+
+/** A folder before what is in it, so that it covers nothing. */
+function bind(how: string, paths: readonly string[]): string[] {
+  return [...new Set(paths)].toSorted().flatMap((path) => [how, path, path]);
+}
+
+function mask(
+  { folder }: SandboxOptions,
+  fixed: readonly string[],
+  hidden: readonly string[],
+): string[] {
+  const empty = join(folder, "empty");
+  if (!existsSync(empty)) writeFileSync(empty, "", { mode: 0o444 });
+  return [
+    ...bind("--ro-bind-try", fixed.filter(existsSync)),
+    ...hidden.flatMap((path) => {
+      try {
+        // A trailing dot is only there for a folder.
+        return existsSync(`${path}/.`)
+          ? ["--tmpfs", path, "--remount-ro", path]
+          : existsSync(path)
+            ? ["--ro-bind-try", empty, path]
+            : [];
+      } catch {
+        return [];
+      }
+    }),
+  ];
+}
+
+/** Variables that say where a toolchain is, and where toolchains are in a home directory. */
+const toolchainVariables = ["GOROOT", "JAVA_HOME", "RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY"];
+const homeToolchains = [".pyenv", ".rustup", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman"];
+
+/** The folders of `PATH`, and what belongs to them: `~/.nvm/versions/node/v24/lib` beside its `bin`. */
+function toolchains(environment: Environment): string[] {
+  const { PATH = "", HOME = homedir() } = childEnvironment(environment);
+  const folders = [...PATH.split(delimiter), dirname(process.execPath)];
+  const libraries = folders
+    .filter((path) => /\/bin\/?$/.test(path))
+    .map((path) => join(path, "../lib"));
+  const named = toolchainVariables.map((name) => environment[name] ?? "");
+  const known = homeToolchains.map((name) => join(HOME, name));
+  return [...folders, ...libraries, ...named, ...known].filter(
+    (path) => path.startsWith("/") && path !== HOME && path !== "/" && existsSync(path),
+  );
+}
+
+/** A list of any length: arguments of a process are limited. */
+function writeList(folder: string, name: string, args: readonly string[]): string {
+  const path = join(folder, `${name}.args`);
+  writeFileSync(path, args.map((arg) => `${arg}\0`).join(""));
+  return path;
+}
+
+function writeScript(folder: string, name: string, body: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, body.startsWith("#!") ? body : `#!/bin/sh\n${body}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** How programs are started in a sandbox here, or why they can't be, with what to do. */
+export type SandboxSupport =
+  | { readonly kind: "bubblewrap"; readonly path: string }
+  | { readonly kind: "none"; readonly reason: string; readonly advice: string };
+
+/** Tries it, once for each program that it finds. Never rejects. */
+export async function sandboxSupport(environment: Environment): Promise<SandboxSupport> {
+  if (process.platform !== "linux") {
+    return {
+      kind: "none",
+      reason: "agent-jobs has a sandbox on Linux only",
+      advice: "Run the job on Linux",
+    };
+  }
+  // The profile of AppArmor that lets a program make user namespaces names the distribution's own file.
+  const path = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : findProgram("bwrap", environment);
+  if (path === undefined) {
+    return {
+      kind: "none",
+      reason: "bubblewrap is not installed",
+      advice: "Install the package bubblewrap (apt-get install bubblewrap)",
+    };
+  }
+  let trial = trials.get(path);
+  if (trial === undefined) trials.set(path, (trial = tryOut(path, environment)));
+  return trial;
+}
+
+const trials = new Map<string, Promise<SandboxSupport>>();
+
+async function tryOut(path: string, environment: Environment): Promise<SandboxSupport> {
+  const all = ["--bind", "/", "/", "--dev-bind", "/proc", "/proc"];
+  const inner = [...namespaces, "--unshare-pid", "--unshare-net", ...all, "--proc", "/proc"];
+  const ended = await runToEnd(
+    path,
+    [...namespaces, ...all, "--", path, ...inner, "--dev", "/dev", "--", "/bin/sh", "-c", ":"],
+    { cwd: "/", env: childEnvironment(environment), signal: AbortSignal.timeout(10_000) },
+  );
+  if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
+  const said = ended.kind === "exited" ? ended.stderr.trim().split("\n")[0] : undefined;
+  return {
+    kind: "none",
+    reason: `bubblewrap doesn't work on this machine${said === undefined ? "" : ` (${said})`}`,
+    advice:
+      "Allow unprivileged user namespaces (on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)",
+  };
+}
