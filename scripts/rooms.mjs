@@ -30,7 +30,7 @@ export const rooms = {
     node: ["events"],
   },
   platform: {
-    holds: "clock, files, processes, environment",
+    holds: "clock, files, processes, environment, programs in a sandbox",
     imports: ["events/clock.ts", "events/waiting.ts"],
     node: true,
   },
@@ -42,6 +42,8 @@ export const rooms = {
       "entry/reserved-names.ts",
       "entry/tool-pattern.ts",
       "events/cut.ts",
+      // The profile of a sandbox, a type.
+      "platform/sandbox.ts",
     ],
     node: ["path", "os", "url"],
   },

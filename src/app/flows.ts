@@ -18,6 +18,7 @@ import type { FlowLeaf } from "../entry/work-paths.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import type { Confinement } from "../sessions/confinement.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -224,6 +225,8 @@ export interface FlowOptions {
   readonly answers?: Answers | undefined;
   readonly ask?: Asker | undefined;
   readonly executors?: readonly Executor[] | undefined;
+  /** Of what EXECUTE runs. Default: no sandbox. */
+  readonly confinement?: Confinement | undefined;
   readonly clock: Clock;
   /** Of the processes of this run. */
   readonly mark?: string | undefined;
@@ -360,7 +363,7 @@ async function withScripts(
   { permissions, limits, environment, context }: ScriptsOf,
   run: (scripts: ScriptRunner) => Promise<FlowEnd>,
 ): Promise<FlowEnd> {
-  const { clock, executors, redact, mark, whole } = options;
+  const { clock, executors, redact, mark, whole, confinement } = options;
   const folder = await makeRunFolder("workflow-", mark);
   try {
     const { workingDirectory } = context;
@@ -375,6 +378,10 @@ async function withScripts(
       clock,
       redact,
       state: whole?.restored?.shell,
+      confine:
+        confinement &&
+        ((writable) =>
+          confinement.ofProgram(permissions, { workingDirectory }, { writable: [writable] })),
       ...(executors === undefined ? {} : { executors }),
     });
     try {

@@ -40,6 +40,7 @@ import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../calls/mcp-servers.ts";
 import { announced } from "./announced-sessions.ts";
+import { Confinement } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
 import { version } from "./run-spec.ts";
@@ -89,6 +90,7 @@ export class Host {
   readonly #lent = new Set<ICopilotSession>();
   readonly #masking: HostMasking;
   #mcp: McpServers | undefined;
+  #confinement: Confinement | undefined;
   #sessionsOfNoRun = 0;
   #sessions: Sessions | undefined;
   /** Runs and sessions that need the runtime. */
@@ -130,6 +132,16 @@ export class Host {
     };
     this.#mcp ??= new McpServers({ ...this.#options, redactor, version });
     return this.#mcp;
+  }
+
+  /** The sandboxes of all runs. They live as long as the host. */
+  get confinement(): Confinement {
+    this.#confinement ??= new Confinement({
+      ...this.#options,
+      scripted: this.#options.transport?.scripted === true,
+      onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
+    });
+    return this.#confinement;
   }
 
   /** In which the runtime and scripts run, and which has the secrets. */
@@ -310,6 +322,7 @@ export class Host {
     await this.#bounded(lent, SESSIONS_END_MS);
     this.#endSessions();
     await Promise.all([...this.#ending.values(), this.#mcp?.close()]);
+    await this.#confinement?.close();
     return this.#reporters.close();
   }
 
@@ -333,6 +346,7 @@ export class Host {
       runtimeKeeper,
       tools,
       kept,
+      confinement: this.confinement,
       // Not `this.mark`: the runtime that ends takes along whatever carries its mark, and the next one may have started.
       mark,
       // A transport answers every request, so no model server is reached, whatever the options.

@@ -24,6 +24,7 @@ import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./allowed-variables.ts";
 import type { Flows } from "./flows.ts";
 import { within } from "../events/waiting.ts";
+import type { Confinement } from "../sessions/confinement.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
 /** What tools need of the host of a run. */
@@ -37,6 +38,8 @@ export interface ToolSettings {
   readonly redact: () => TextStream;
   readonly clock: Clock;
   readonly servers?: McpHost | undefined;
+  /** Of the programs of tools and servers. Default: no sandbox. */
+  readonly confinement?: Confinement | undefined;
 }
 
 export interface RunToolsOptions extends ToolSettings {
@@ -118,9 +121,10 @@ class RunTools {
   }
 
   #sessionTool(tool: Tool): SessionTool {
-    const { name, description = "", parameters } = tool;
+    const { name, description = "", parameters, startsPrograms = false } = tool;
     return {
       name,
+      startsPrograms,
       description,
       parameters: { ...parameters },
       // Of its own, which begins when the call does.
@@ -136,7 +140,8 @@ class RunTools {
   }
 
   async #make(): Promise<Opened> {
-    const { entry, flows, env, environment, mark, servers, ...options } = this.#options;
+    const { entry, flows, env, environment, mark, servers, confinement, ...options } =
+      this.#options;
     const folder = await makeRunFolder("tools-", mark);
     const results = await makeResults(folder).catch(async (error: unknown) => {
       await removeDirectory(folder.path).catch(() => undefined);
@@ -151,6 +156,14 @@ class RunTools {
         [RESULTS]: results,
       },
       folder,
+      confine:
+        confinement &&
+        ((permissions) =>
+          confinement.ofProgram(
+            permissions,
+            { workingDirectory: options.workingDirectory },
+            { readable: [folder.path] },
+          )),
       ...(servers === undefined ? {} : { servers }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });

@@ -152,6 +152,7 @@ async function runOn(
             environment: options.environment,
             env: options.env,
             mark: host.mark,
+            confinement: host.confinement,
             redact: () => redactor.stream(),
             clock: systemClock,
             servers: host.mcp.forRun({
@@ -170,6 +171,7 @@ async function runOn(
               executors: options.executors,
               clock: systemClock,
               mark: host.mark,
+              confinement: host.confinement,
               redact: () => redactor.stream(),
               whole: prepared.whole,
             }),

@@ -12,7 +12,7 @@ export function inContainer(
   [program = "", ...args]: readonly string[],
   { workingDirectory, variables, container = {} }: ProgramsOptions,
   files: readonly string[] = [],
-): Pick<Program, "path" | "command" | "cleanUp"> {
+): Pick<Program, "path" | "command" | "isDocker" | "cleanUp"> {
   const name = `agent-jobs-${randomUUID()}`;
   const { uid, gid } = ids();
   const results = container[RESULTS];
@@ -49,7 +49,7 @@ export function inContainer(
     await runToEnd("docker", ["rm", "--force", name], { ...options, signal });
     end();
   };
-  return { path: docker, command, cleanUp };
+  return { path: docker, command, isDocker: true, cleanUp };
 }
 
 function ids(): { readonly uid: number | undefined; readonly gid: number | undefined } {

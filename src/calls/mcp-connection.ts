@@ -14,6 +14,7 @@ import type {
 import type { Redactor } from "../events/redact.ts";
 import { startTimeLimit, unlessAborted, within } from "../events/waiting.ts";
 import { Breath } from "../platform/breath.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import { systemClock } from "../platform/clock.ts";
 import { boundedFetch, failBrokenStreams } from "./mcp-http.ts";
 import { ServerProgram } from "./mcp-program.ts";
@@ -28,6 +29,8 @@ export interface ConnectOptions {
   readonly version: string;
   /** Absolute. For a program. */
   readonly cwd: string;
+  /** Of a program. Default: none. */
+  readonly sandbox?: Sandbox | undefined;
   /** What a program is started with, besides its own `env`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly graceMs: number;
@@ -214,12 +217,13 @@ export class Connection {
   }
 
   async #startProgram(address: Extract<ServerAddress, { kind: "program" }>): Promise<void> {
-    const { environment, cwd, graceMs } = this.#options;
+    const { environment, cwd, graceMs, sandbox } = this.#options;
     const { command, args, env } = address;
     const program = new ServerProgram({
       command,
       args,
       cwd,
+      sandbox,
       env: { ...environment, ...env },
       graceMs,
       parse: this.#package.deserializeMessage,

@@ -1,5 +1,6 @@
 /** What the toolbox of a run needs of the MCP servers of its entry. */
 import type { McpServer } from "../entry/model.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import type { Tool } from "./tool.ts";
 
 export interface McpHost {
@@ -7,7 +8,12 @@ export interface McpHost {
    * Starts the server, or uses the one that runs already. Never rejects. The tools are named `server/tool`; their
    * results and reasons are redacted. An abort of `signal` ends the wait, with a failure.
    */
-  toolsOf(name: string, declaration: McpServer, signal: AbortSignal): Promise<ServerTools>;
+  toolsOf(
+    name: string,
+    declaration: McpServer,
+    signal: AbortSignal,
+    sandbox?: Sandbox,
+  ): Promise<ServerTools>;
 }
 
 export type ServerTools =

@@ -12,6 +12,7 @@ import { endOf } from "../events/cut.ts";
 import { within } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../platform/processes.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import { startProgram, type ProgramEnd, type StartedProgram } from "../platform/programs.ts";
 import { Lines } from "./mcp-lines.ts";
 
@@ -22,6 +23,7 @@ export interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute. */
   readonly cwd: string;
+  readonly sandbox?: Sandbox | undefined;
   /** How long it may take to end after its stdin is closed, and again after SIGTERM, in milliseconds. */
   readonly graceMs: number;
   /** Reads a line. Throws a SyntaxError for one that isn't JSON. */
@@ -71,9 +73,10 @@ export class ServerProgram implements Transport {
   }
 
   async start(): Promise<void> {
-    const { command, args, env, cwd } = this.#options;
+    const { command, args, env, cwd, sandbox } = this.#options;
     const program = startProgram(command, args, {
       cwd,
+      sandbox,
       env: { ...env, [SERVER_MARK]: this.#mark },
       conversation: true,
       // A server that nobody calls doesn't keep this process running. It sees the end of its stdin.

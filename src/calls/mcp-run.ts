@@ -8,6 +8,7 @@ import type { Connection } from "./mcp-connection.ts";
 import type { McpHost, ServerTools } from "./mcp-host.ts";
 import { listingOf, type OfferedTool } from "./mcp-listing.ts";
 import { addressOf, type ServerAddress } from "./mcp-variables.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import type { Tool } from "./tool.ts";
 
 /** What belongs to a run: where its servers work, and the variables that the caller has allowed (`--env NAME`). */
@@ -23,6 +24,7 @@ export interface ServerKey {
   readonly address: ServerAddress;
   /** Absolute. Undefined: an empty folder. */
   readonly cwd: string | undefined;
+  readonly sandbox: Sandbox | undefined;
   /** How long a start may take. */
   readonly startMs: number;
 }
@@ -70,6 +72,7 @@ export class ServersOfRun implements McpHost {
     name: string,
     declaration: McpServer,
     signal: AbortSignal,
+    sandbox?: Sandbox,
   ): Promise<ServerTools> => {
     const address = addressOf(declaration, this.#run.variables);
     if (address.kind === "incomplete") {
@@ -77,7 +80,10 @@ export class ServersOfRun implements McpHost {
       return { kind: "failed", reason };
     }
     const { startSeconds = defaultStartSeconds } = declaration;
-    const key = { ...keyOf(address, this.#run.workingDirectory), startMs: startSeconds * 1000 };
+    const key = {
+      ...keyOf(address, this.#run.workingDirectory, sandbox),
+      startMs: startSeconds * 1000,
+    };
     const reached = await this.#reach(name, key, signal);
     if (reached.kind === "failed") return reached;
     try {
@@ -165,8 +171,17 @@ function newsOf(used: Used, problems: readonly string[]): readonly string[] {
   return news;
 }
 
-function keyOf(address: ServerAddress, cwd: ServerKey["cwd"]): Omit<ServerKey, "startMs"> {
-  const parts = [address, address.kind === "program" ? cwd : ""];
+function keyOf(
+  address: ServerAddress,
+  cwd: ServerKey["cwd"],
+  sandbox: Sandbox | undefined,
+): Omit<ServerKey, "startMs"> {
+  const parts = [address, address.kind === "program" ? cwd : "", sandbox?.enter];
   // The values of variables are secrets: they are in no key.
-  return { id: createHash("sha256").update(JSON.stringify(parts)).digest("hex"), address, cwd };
+  return {
+    id: createHash("sha256").update(JSON.stringify(parts)).digest("hex"),
+    address,
+    cwd,
+    sandbox,
+  };
 }

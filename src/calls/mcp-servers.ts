@@ -115,7 +115,10 @@ export class McpServers {
     start.abort.abort("The start was canceled.");
   }
 
-  async #connect({ address, cwd, startMs }: ServerKey, signal: AbortSignal): Promise<Connection> {
+  async #connect(
+    { address, cwd, sandbox, startMs }: ServerKey,
+    signal: AbortSignal,
+  ): Promise<Connection> {
     if (this.#closing !== undefined) throw new Error("The host is closed.");
     // A program that doesn't close its host ends its servers, too.
     if (this.#folder === undefined) process.once("exit", this.#kill);
@@ -127,6 +130,7 @@ export class McpServers {
     return Connection.open(address, {
       version,
       cwd: folder,
+      sandbox,
       environment: { ...childEnvironment(environment), [RUN_MARK]: mark },
       graceMs,
       startMs,

@@ -65,6 +65,7 @@ export function preparationOf(
       command: ["docker", "build", "--tag", image, "-"],
       field: file,
       input: dockerfile,
+      isDocker: true,
       result: "none",
     };
     const plan = planOf(tool, image, [step]);

@@ -50,6 +50,8 @@ export interface Program {
   readonly input?: string;
   /** Which stream has the result; the others are its log. `none`: stdout belongs to the log, too. */
   readonly result: "stdout" | "messages" | "none";
+  /** Docker's client needs its server, and a container is a sandbox of its own. */
+  readonly isDocker?: true;
   /** Ends what no signal reaches, such as a container. Never throws. */
   readonly cleanUp?: () => Promise<void>;
 }
@@ -129,6 +131,7 @@ export class Programs {
         [CALL_MARK]: call,
       },
       input: input ?? "",
+      ...(program.isDocker === true ? {} : { sandbox: context.sandbox }),
       messages: result === "messages",
       onOutput: (piece, stream) => {
         if (stopped?.kind === "failed") return;

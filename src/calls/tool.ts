@@ -1,5 +1,7 @@
 /** What a task can call, wherever it comes from: a command or a module of the repository, an MCP server, a host. */
 
+import type { Sandbox } from "../platform/sandbox.ts";
+
 /** One call of a tool. */
 export interface ToolCall {
   /** The id of the action. */
@@ -29,6 +31,8 @@ export interface CallContext {
    * Absent: the caller has no time limit.
    */
   readonly pauseTimeLimit?: () => () => void;
+  /** For the programs that the call starts. Default: none. */
+  readonly sandbox?: Sandbox | undefined;
 }
 
 /** How a call ended. What a call throws, and an outcome that is none of these, counts as failed. */
@@ -52,6 +56,8 @@ export interface Tool {
   readonly checksParams?: boolean;
   /** Whether it changes nothing: only then thoughts and cards can call it. Default: false. */
   readonly readOnly?: boolean;
+  /** Whether a call starts programs of this machine, which need a sandbox. Default: false. */
+  readonly startsPrograms?: boolean;
   /** Whether calls may overlap with other calls. Default: false. */
   readonly parallelSafe?: boolean;
   /** The time limit of a call. Default: `limits.toolSeconds`. */

@@ -1,17 +1,20 @@
 /** What the entry of a run offers to its tasks, as far as the permissions of each allow it. */
-import type { Entry, Permissions, ToolDeclaration } from "../entry/model.ts";
+import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { allowsServer, allowsTool, boundsOf } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
+import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
 import { Builds } from "./builds.ts";
 import { runCommand } from "./command-tool.ts";
-import type { McpHost } from "./mcp-host.ts";
+import type { McpHost, ServerTools } from "./mcp-host.ts";
 import { ModuleRunner, runModule } from "./module-tool.ts";
 import { preparationOf, type Preparation } from "./preparation.ts";
 import { failed, Programs } from "./programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
+
+type ToolFailure = ReturnType<typeof failed>;
 
 interface Failure {
   readonly server: string;
@@ -58,6 +61,8 @@ export interface ToolboxOptions {
   readonly clock: Clock;
   /** For files of the toolbox. Its mark is in the environment of each process. The caller removes it. */
   readonly folder: RunFolder;
+  /** The sandbox of programs with these permissions. Default: none. */
+  readonly confine?: ((permissions: Permissions) => Promise<ConfinedProgram>) | undefined;
   /** Default: each declared server fails. */
   readonly servers?: McpHost;
   /** Default: none. */
@@ -110,7 +115,7 @@ class EntryToolbox implements EntryTools {
         const found =
           servers === undefined
             ? failed("This host has no MCP servers.")
-            : await servers.toolsOf(server, declaration, signal);
+            : await this.#toolsOf(servers, server, declaration, permissions, signal);
         if (found.kind === "ready") {
           for (const reason of found.problems ?? []) failures.push({ server, reason });
           return found.tools;
@@ -120,10 +125,46 @@ class EntryToolbox implements EntryTools {
         return [];
       }),
     );
-    const tools = [...this.#tools, ...ofServers.flat()];
+    const own = this.#tools.map((tool) => this.#confined(tool, permissions));
+    const tools = [...own, ...ofServers.flat()];
     const offered = tools.filter(({ name }) => bounds.every((one) => allowsTool(one, name)));
     return { tools: offered, failures };
   };
+
+  async #toolsOf(
+    servers: McpHost,
+    name: string,
+    declaration: McpServer,
+    permissions: Permissions,
+    signal: AbortSignal,
+  ): Promise<ServerTools> {
+    if (!("command" in declaration)) return servers.toolsOf(name, declaration, signal);
+    const confined = await this.#confinement(declaration.permissions ?? permissions);
+    if (confined.kind === "failed") return confined;
+    return servers.toolsOf(name, declaration, signal, confined.sandbox);
+  }
+
+  /** Its programs may do as much as the task that uses it. */
+  #confined(tool: Tool, permissions: Permissions): Tool {
+    return {
+      ...tool,
+      startsPrograms: true,
+      run: async (call, context) => {
+        const confined = await this.#confinement(permissions);
+        if (confined.kind === "failed") return confined;
+        return tool.run(call, { ...context, sandbox: confined.sandbox });
+      },
+    };
+  }
+
+  async #confinement(
+    permissions: Permissions,
+  ): Promise<{ readonly kind: "confined"; readonly sandbox: Sandbox | undefined } | ToolFailure> {
+    const confined = await this.#options.confine?.(permissions);
+    if (confined?.kind === "refused") return failed(confined.crash.message);
+    const sandbox = confined?.kind === "sandboxed" ? confined.sandbox : undefined;
+    return { kind: "confined", sandbox };
+  }
 
   readonly relicsFor: Toolbox["relicsFor"] = (names, permissions) =>
     this.#options.relics?.(names, permissions) ?? [];

@@ -84,6 +84,8 @@ export interface SessionTool {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Absent: the `tools` of the permissions decide. `always`: the caller vouches for the tool. */
   readonly allowed?: "always";
+  /** Whether its calls start programs of this machine, so that the session needs a sandbox. Default: false. */
+  readonly startsPrograms?: boolean;
   /** Of one call. Default: 60. `Infinity`: the tool itself sees to it. */
   readonly timeoutSeconds?: number;
   /** What it throws is reported to the model as a failure. Bounded in time and in size. */

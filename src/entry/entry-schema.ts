@@ -3,7 +3,7 @@
  * defaults and examples are for editors. Checks that compare two places of the file are in `check-entry.ts`.
  */
 import { limitProperties } from "./limits-schema.ts";
-import { availableTools, permissionPresets } from "./model.ts";
+import { availableTools, permissionPresets, sandboxModes } from "./model.ts";
 import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
 import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
 
@@ -50,6 +50,17 @@ const permissionRules = object(
     url: {
       ...names,
       description: "Patterns of addresses that the agent may fetch. A leading ! denies.",
+    },
+    hosts: {
+      ...names,
+      description:
+        "Hosts that commands may reach: names, *.example.com, localhost. Those of url are included. A leading ! denies.",
+    },
+    sandbox: {
+      enum: sandboxModes,
+      default: "off",
+      description:
+        "auto: a sandbox wherever this machine has one; where it has none, tasks that start programs don't run. required: every task needs one. off: no sandbox.",
     },
     tools: {
       ...names,

@@ -3,6 +3,16 @@
  * Source of the rules: `docs/entry-format.md`.
  */
 
+import type { Permissions } from "./permission-rules.ts";
+
+export { permissionPresets, sandboxModes } from "./permission-rules.ts";
+export type {
+  PermissionPreset,
+  PermissionRules,
+  Permissions,
+  SandboxMode,
+} from "./permission-rules.ts";
+
 /** Lines of a prompt, joined with LF. A plain string counts as one item. */
 export type Prompt = string | readonly string[];
 
@@ -36,36 +46,6 @@ export interface Criteria {
   readonly runConditionInSameSession?: boolean;
   readonly failureAction: FailureAction;
 }
-
-/** Where permissions start from: see `docs/permissions.md`. */
-export type PermissionPreset = "read-only" | "workspace" | "all";
-/** All of them, from the strictest on. */
-export const permissionPresets: readonly PermissionPreset[] = ["read-only", "workspace", "all"];
-
-/** Fields add to the preset (default `read-only`); a pattern that starts with `!` denies, and deny wins. */
-export interface PermissionRules {
-  readonly preset?: PermissionPreset;
-  readonly read?: readonly string[];
-  readonly write?: readonly string[];
-  readonly shell?: true | readonly string[];
-  readonly url?: readonly string[];
-  /** Hosts that commands may reach: names, `*.example.com`, `localhost`. Those of `url` are among them. */
-  readonly hosts?: readonly string[];
-  readonly tools?: readonly string[];
-  /** Whether the system enforces all this. Default: `auto`. */
-  readonly sandbox?: SandboxMode;
-}
-
-/**
- * `auto`: wherever this machine has a sandbox; where it has none, only tasks that start no programs run. `required`: every
- * task needs one. `off`: none is used.
- */
-export type SandboxMode = "auto" | "required" | "off";
-/** All of them, from the weakest on. */
-export const sandboxModes: readonly SandboxMode[] = ["off", "auto", "required"];
-
-/** What an agent may do: a preset, or rules that add to one. */
-export type Permissions = PermissionPreset | PermissionRules;
 
 /** Bounds of a run; all optional, all positive. Minutes and cost may be fractions. Defaults: `defaultLimits`. */
 export interface Limits {
@@ -194,6 +174,8 @@ export type McpServer = {
       readonly args?: readonly string[];
       /** `env:NAME` is the value of an environment variable that the caller has allowed. */
       readonly env?: Readonly<Record<string, string>>;
+      /** What its program may do. Default: as much as the task that uses it; tasks of other permissions get a server of their own. */
+      readonly permissions?: Permissions;
     }
   | {
       readonly url: string;

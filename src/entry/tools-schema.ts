@@ -90,6 +90,10 @@ export const mcpServer = object(
       description:
         "Headers of the requests to the address. env:NAME is the value of a variable that is passed with --env NAME.",
     },
+    permissions: ref(
+      "permissions",
+      "What the program may do. Default: as much as the task that uses it.",
+    ),
     tools: {
       ...names,
       description: "The only tools of the server that are offered. Default: all.",
@@ -112,7 +116,12 @@ export const mcpServer = object(
     title: "MCP server",
     description: "Either a program that is started, or an address.",
     ...oneOfFields("command", "url"),
-    dependentRequired: { args: ["command"], env: ["command"], headers: ["url"] },
+    dependentRequired: {
+      args: ["command"],
+      env: ["command"],
+      permissions: ["command"],
+      headers: ["url"],
+    },
   },
 );
 

@@ -60,6 +60,8 @@ export type MadeDecision =
   | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
   /** Processes and files of killed runs were removed. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
+  /** Programs of agents run without a sandbox. */
+  | { readonly kind: "sandbox-missing"; readonly reason: string }
   /** Tasks go on without the tools of this MCP server. */
   | { readonly kind: "tool-server-failed"; readonly server: string; readonly reason: string }
   /** A task goes on without a tool that it may call. */
@@ -255,6 +257,13 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     audience: { ...normal, summary: false },
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
+  },
+  "sandbox-missing": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: normal,
+    message: ({ reason }) =>
+      `Commands run without a sandbox: ${reason}. Nothing enforces the permissions for them`,
   },
   "tool-server-failed": {
     category: "OPERATION",

@@ -152,6 +152,7 @@ const made: Cases<MadeDecision> = {
   },
   "runtime-restarted": { reason: text },
   "model-unreachable": { server: text, reason: text },
+  "sandbox-missing": { reason: text },
   "leftovers-ended": { runs: count },
   "tool-server-failed": { server: text, reason: text },
   "tool-left-out": { reason: text },

@@ -153,6 +153,7 @@ export function ceilPermissions(
     preset,
     ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
     ...(shell === undefined || (shell !== true && shell.length === 0) ? {} : { shell }),
+    ...(rules.sandbox === undefined ? {} : { sandbox: rules.sandbox }),
   };
 }
 

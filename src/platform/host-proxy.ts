@@ -44,7 +44,9 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
       }
       const outgoing = sendRequest(
         {
-          ...{ host: address, port: target.port || 80, method: incoming.method },
+          host: address,
+          port: target.port || 80,
+          method: incoming.method,
           path: `${target.pathname}${target.search}`,
           headers: { ...withoutHops(incoming), host: target.host },
         },

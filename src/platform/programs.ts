@@ -35,6 +35,8 @@ export interface StartOptions {
   readonly input?: string;
   /** Its standard input stays open after `input`, for `stdin` of the started program. */
   readonly conversation?: boolean;
+  /** The program is started in it. Default: none. */
+  readonly sandbox?: { readonly enter: string } | undefined;
   /** Whether this process goes on for as long as the program runs. Default: true. */
   readonly keepsRunning?: boolean;
   /** Receives what the program prints, as it comes. Not with `output`. */
@@ -89,11 +91,12 @@ export function startProgram(
     }
     stdio.push(files[0] ?? "pipe", files[1] ?? "pipe");
     if (messages) stdio.push("pipe");
-    child = spawn(path, args, {
+    const { sandbox } = options;
+    child = spawn(sandbox?.enter ?? path, sandbox === undefined ? args : [path, ...args], {
       cwd,
       env,
       // A program may look at its own name, as the system would pass it on.
-      argv0: command,
+      ...(sandbox === undefined ? { argv0: command } : {}),
       detached: grouped,
       windowsHide: true,
       stdio,

@@ -41,6 +41,12 @@ export interface Sandbox {
   close(): void;
 }
 
+/** Whether a program gets a sandbox. `refused`: it needs one, and there is none; `crash` says what to do. */
+export type ConfinedProgram =
+  | { readonly kind: "sandboxed"; readonly sandbox: Sandbox }
+  | { readonly kind: "open" }
+  | { readonly kind: "refused"; readonly crash: { readonly message: string } };
+
 /** With which program, and what it is told. */
 export interface SandboxChoice {
   /** Absolute. */
@@ -61,68 +67,83 @@ export interface SandboxOptions extends SandboxChoice {
 
 /** Makes the sandbox of programs that agents or entries start. */
 export async function programSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { profile, folder, bubblewrap } = options;
+  const { folder, bubblewrap } = options;
   mkdirSync(folder, { recursive: true });
   const way = await wayOut(options);
-  const list = writeList(folder, "enter", [
-    ...namespaces,
-    "--unshare-pid",
-    ...(profile.network === "all" ? [] : ["--unshare-net"]),
-    ...mounts(options, [], ["--proc", "/proc"]),
-    ...way.mounts,
-    ...withheld(options),
-  ]);
+  const list = writeList(folder, "enter", programArguments(options, way));
   const command = [quoted(bubblewrap), "--args 9 --", ...way.command.map(quoted)].join(" ");
   const enter = writeScript(folder, "enter", `exec ${command} "$@" 9<${quoted(list)}`);
   return { enter, close: way.close };
 }
 
 /**
- * The sandbox of a Copilot runtime, which starts commands in sandboxes of its own: these need the `/proc` of this
- * machine. With `bin` first in its `PATH`, the runtime takes our `bwrap`, which keeps from the commands what only the
- * file tools may do, and gives them the way out.
+ * The sandbox of a Copilot runtime. It starts its commands in sandboxes as well: with `bin` first in its `PATH`, it
+ * takes our `bwrap`, which gives each of them the sandbox of programs, whatever the runtime would grant.
  */
 export async function runtimeSandbox(
-  options: SandboxOptions,
+  options: SandboxOptions & {
+    /** What commands need of the runtime: folders of `writable` and `readable`. */
+    readonly commands: Pick<SandboxOptions, "readable" | "writable">;
+  },
 ): Promise<Sandbox & { readonly bin: string }> {
-  const { profile, folder, bubblewrap } = options;
-  const { creatable, writable, fixed, hidden } = profile;
+  const { folder, bubblewrap, commands } = options;
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
   const way = await wayOut(options);
-  const narrower = writeList(folder, "commands", [
-    ...bind("--ro-bind-try", creatable),
-    ...bind("--bind-try", within(creatable, writable)),
-    ...mask(options, within(creatable, fixed), within(creatable, hidden)),
-    ...way.mounts,
-    ...withheld(options),
-    ...["--setenv", "PATH", childEnvironment(options.environment)["PATH"] ?? ""],
-  ]);
-  const inserted = ["--args 9 --", ...way.command.map(quoted)].join(" ");
+  const inner = writeList(folder, "commands", programArguments({ ...options, ...commands }, way));
+  const outside = (options.withheld ?? []).map((name) => `--unsetenv ${quoted(name)}`);
   writeScript(
     bin,
     "bwrap",
-    `n=$#; inside=
+    `# Of the runtime's arguments, only the environment, the folder and the command count.
+[ "$1" = --version ] && exec ${quoted(bubblewrap)} --version
+n=$#; inside=
+set -- "$@" --args 9
 while [ "$n" -gt 0 ]; do
   word=$1; shift; n=$((n - 1))
-  if [ -z "$inside" ] && [ "$word" = -- ]; then inside=1; set -- "$@" ${inserted}; continue; fi
-  set -- "$@" "$word"
+  if [ -n "$inside" ]; then set -- "$@" "$word"; continue; fi
+  case $word in
+    --clearenv) set -- "$@" "$word" ;;
+    --chdir) set -- "$@" "$word" "$1"; shift; n=$((n - 1)) ;;
+    --setenv) set -- "$@" "$word" "$1" "$2"; shift 2; n=$((n - 2)) ;;
+    --) inside=1; set -- "$@" ${["--setenv PATH", quoted(pathOf(options)), ...outside, "--", ...way.command.map(quoted)].join(" ")} ;;
+  esac
 done
-exec ${quoted(bubblewrap)} "$@" 9<${quoted(narrower)}`,
+exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
   );
   const own = { ...options, readable: [...(options.readable ?? []), folder] };
+  // A sandbox inside can only make a `/proc` of its own where the whole one of the machine is.
   const proc = ["--dev-bind", "/proc", "/proc"];
+  const { creatable } = options.profile;
   const list = writeList(folder, "enter", [...namespaces, ...mounts(own, creatable, proc)]);
   const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
   return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
 }
 
-/** How programs of the sandbox reach the hosts of the profile: what they are started with. */
-async function wayOut({ profile, folder }: SandboxOptions): Promise<{
+function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">): string[] {
+  return [
+    ...namespaces,
+    "--unshare-pid",
+    ...(options.profile.network === "all" ? [] : ["--unshare-net"]),
+    ...mounts(options, [], ["--proc", "/proc"]),
+    ...way.mounts,
+    ...(options.withheld ?? []).flatMap((name) => ["--unsetenv", name]),
+  ];
+}
+
+function pathOf({ environment }: SandboxOptions): string {
+  return childEnvironment(environment)["PATH"] ?? "";
+}
+
+interface WayOut {
   readonly mounts: readonly string[];
+  /** What a program is started with. */
   readonly command: readonly string[];
   readonly close: () => void;
-}> {
+}
+
+/** How programs of the sandbox reach the hosts of the profile. */
+async function wayOut({ profile, folder }: SandboxOptions): Promise<WayOut> {
   const { network } = profile;
   if (typeof network === "string") return { mounts: [], command: [], close: () => {} };
   const socket = join(folder, "hosts");
@@ -161,16 +182,7 @@ exec "$@"
 `;
 }
 
-function withheld({ withheld: names = [] }: SandboxOptions): string[] {
-  return names.flatMap((name) => ["--unsetenv", name]);
-}
-
 const namespaces = ["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"];
-
-/** Those of `paths` that are in one of the folders. */
-function within(folders: readonly string[], paths: readonly string[]): readonly string[] {
-  return paths.filter((path) => folders.some((folder) => `${path}/`.startsWith(`${folder}/`)));
-}
 
 /** Programs and libraries, certificates and names of hosts. */
 const system = ["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/etc", "/run/systemd/resolve"];
@@ -185,15 +197,20 @@ function mounts(
 ): string[] {
   const { profile, readable = [], writable = [] } = options;
   if (profile.files === "all") {
-    return [
-      ...["--bind", "/", "/", "--dev-bind", "/dev", "/dev", ...proc],
-      ...mask(options, profile.fixed, profile.hidden),
-    ];
+    const whole = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev"];
+    return [...whole, ...proc, ...mask(options, profile.fixed, profile.hidden)];
   }
   const roots = readdirSync("/").filter((name) => systemLinks.test(name));
   return [
     ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
-    ...["--dev", "/dev", ...proc, "--tmpfs", "/tmp", "--symlink", "/run", "/var/run"],
+    "--dev",
+    "/dev",
+    ...proc,
+    "--tmpfs",
+    "/tmp",
+    "--symlink",
+    "/run",
+    "/var/run",
     ...mask(
       options,
       [],
@@ -277,7 +294,10 @@ export type SandboxSupport =
   | { readonly kind: "none"; readonly reason: string; readonly advice: string };
 
 /** Tries it, once for each program that it finds. Never rejects. */
-export async function sandboxSupport(environment: Environment): Promise<SandboxSupport> {
+export async function sandboxSupport(
+  environment: Environment,
+  program?: string,
+): Promise<SandboxSupport> {
   if (process.platform !== "linux") {
     return {
       kind: "none",
@@ -286,7 +306,8 @@ export async function sandboxSupport(environment: Environment): Promise<SandboxS
     };
   }
   // The profile of AppArmor that lets a program make user namespaces names the distribution's own file.
-  const path = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : findProgram("bwrap", environment);
+  const system = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : undefined;
+  const path = program ?? system ?? findProgram("bwrap", environment);
   if (path === undefined) {
     return {
       kind: "none",

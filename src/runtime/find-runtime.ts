@@ -8,6 +8,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   openSync,
   readFileSync,
   readSync,
@@ -258,4 +259,10 @@ function versionOf(root: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The folder of the platform package that a runtime belongs to; of any other, the folder that it is in. */
+export function folderOfRuntime(path: string): string {
+  const root = join(path, "../../..");
+  return existsSync(join(root, "package.json")) ? root : dirname(path);
 }

@@ -12,10 +12,10 @@ import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
+import { folderOfRuntime } from "./find-runtime.ts";
 import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
@@ -125,7 +125,6 @@ export class RuntimeProcess implements RuntimeLife {
     this.#searchFile = join(options.directory, "search");
     this.#sandboxFolder = join(options.directory, "sandbox");
     const { authentication, sandbox, path } = options;
-    const { PATH = "" } = options.environment;
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
       connection: RuntimeConnection.forStdio(
@@ -143,7 +142,7 @@ export class RuntimeProcess implements RuntimeLife {
         // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
         ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
         // Its commands get our bubblewrap.
-        ...(sandbox === undefined ? {} : { PATH: `${join(this.#sandboxFolder, "bin")}:${PATH}` }),
+        ...(sandbox && { PATH: `${this.#sandboxFolder}/bin:${options.environment["PATH"] ?? ""}` }),
       },
       baseDirectory: join(options.directory, "home"),
       workingDirectory: options.directory,
@@ -217,23 +216,20 @@ export class RuntimeProcess implements RuntimeLife {
     }
   }
 
-  /** What a sandbox has to grant the runtime itself, besides the files of its sessions. */
-  get ownFolders(): { readonly readable: readonly string[]; readonly writable: readonly string[] } {
-    return {
-      readable: [packageOf(this.#options.path)],
-      writable: [this.outputDirectory, this.#temporary],
-    };
-  }
-
   async #makeSandbox({ bubblewrap, profile }: SandboxChoice): Promise<void> {
-    const { directory, environment, authentication } = this.#options;
+    const { path, directory, environment, authentication } = this.#options;
+    const own = folderOfRuntime(path);
     this.#sandbox = await runtimeSandbox({
       bubblewrap,
       profile,
       environment,
       folder: this.#sandboxFolder,
-      readable: this.ownFolders.readable,
+      readable: [own],
       writable: [directory],
+      commands: {
+        readable: [own, this.#searchFile],
+        writable: [this.outputDirectory, this.#temporary],
+      },
       withheld: Object.keys(authentication.environment),
     });
   }
@@ -388,12 +384,6 @@ export class RuntimeProcess implements RuntimeLife {
   #isUp(): boolean {
     return this.#stage.at === "up" || this.#stage.at === "unresponsive";
   }
-}
-
-/** The folder of the platform package, with the runtime's own programs such as ripgrep. */
-function packageOf(path: string): string {
-  const root = join(path, "../../..");
-  return existsSync(join(root, "package.json")) ? root : dirname(path);
 }
 
 function privateChild(client: CopilotClient): unknown {

@@ -1,20 +1,26 @@
 /**
- * Whether a session gets a sandbox, and which: its permissions and the option of the run decide, and what this machine
- * can do. Where one is needed and there is none, nothing is started.
+ * Whether a session gets a sandbox, and which: its permissions decide, and what this machine can do. Where one is needed and there is none, nothing is started.
  */
 import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
-import { sandboxModes, type Permissions, type SandboxMode } from "../entry/model.ts";
+import type { Permissions, SandboxMode } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
 import { allowsCommands } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
-import { makeDirectoryNow, realPathOf } from "../platform/files.ts";
+import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import {
+  programSandbox,
   sandboxSupport,
+  type ConfinedProgram,
+  type Sandbox,
   type SandboxChoice,
+  type SandboxOptions,
   type SandboxProfile,
   type SandboxSupport,
 } from "../platform/sandbox.ts";
@@ -23,11 +29,15 @@ import { realFiles } from "./permission-handler.ts";
 
 export interface ConfinementOptions {
   readonly environment: Environment;
-  /** Of the run. The stricter one of it and the permissions' counts. */
-  readonly mode?: SandboxMode | undefined;
   /** Whether a script plays the model: its author wrote the commands, so a machine without a sandbox runs them. */
   readonly scripted: boolean;
+  /** The value of `AGENT_JOBS_RUN` in the environment of processes. */
+  readonly mark?: string | undefined;
+  /** The program that makes sandboxes. Default: this machine's. */
+  readonly bubblewrap?: string | undefined;
   /** Called once, if programs run without a sandbox, with the reason. */
+  /** What runs write about themselves; absolute. Programs never write it. */
+  readonly kept?: readonly string[] | undefined;
   readonly onUnconfined?: ((reason: string) => void) | undefined;
 }
 
@@ -38,13 +48,16 @@ export type Confined =
 
 export interface Place {
   readonly workingDirectory: string;
-  readonly kept?: readonly string[] | undefined;
   readonly readable?: readonly string[] | undefined;
 }
 
+/** Owns the sandboxes of programs and their folder, until `close`. */
 export class Confinement {
   readonly #options: ConfinementOptions;
   #told = false;
+  #folder: Promise<RunFolder> | undefined;
+  #made = 0;
+  readonly #sandboxes = new Map<string, Promise<Sandbox>>();
 
   constructor(options: ConfinementOptions) {
     this.#options = options;
@@ -56,34 +69,65 @@ export class Confinement {
     place: Place,
     startsPrograms = allowsCommands(permissions),
   ): Promise<Confined> {
-    const mode = this.#mode(permissions);
-    if (mode === "off") {
-      if (startsPrograms) this.#tell("the sandbox is off");
-      return { kind: "open" };
-    }
-    const support = await sandboxSupport(this.#options.environment);
+    const { sandbox: mode = "off" } = typeof permissions === "string" ? {} : permissions;
+    if (mode === "off") return { kind: "open" };
+    const support = await sandboxSupport(this.#options.environment, this.#options.bubblewrap);
     if (support.kind === "none") return this.#without(support, mode, startsPrograms);
-    const profile = sandboxProfile(permissions, {
-      ...realFiles,
-      home: homedir(),
-      workingDirectory: place.workingDirectory,
-      kept: place.kept ?? [],
-      readable: place.readable ?? [],
-      entries,
-    });
-    // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
-    for (const path of profile.writable) {
-      if (!existsSync(path) && isUnder(path, realPathOf(place.workingDirectory))) {
-        makeDirectoryNow(path);
-      }
+    try {
+      const profile = this.#profile(permissions, place);
+      return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
+    } catch (error) {
+      const message = `The sandbox can't be made: ${errorMessage(error)}.`;
+      return { kind: "refused", crash: { cause: "configuration", message } };
     }
-    return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
   }
 
-  #mode(permissions: Permissions): SandboxMode {
-    const stated = typeof permissions === "string" ? undefined : permissions.sandbox;
-    const modes = [stated ?? "auto", this.#options.mode ?? "off"];
-    return sandboxModes.findLast((mode) => modes.includes(mode)) ?? "auto";
+  #profile(permissions: Permissions, { workingDirectory, readable = [] }: Place): SandboxProfile {
+    const { kept = [] } = this.#options;
+    const files = { ...realFiles, home: homedir(), entries };
+    const profile = sandboxProfile(permissions, { ...files, workingDirectory, kept, readable });
+    // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
+    for (const path of profile.writable) {
+      if (!existsSync(path) && isUnder(path, realPathOf(workingDirectory))) makeDirectoryNow(path);
+    }
+    return profile;
+  }
+
+  /** The sandbox of programs with these permissions: one for the same needs. Rejects if it can't be made. */
+  async ofProgram(
+    permissions: Permissions,
+    place: Place,
+    own: Pick<SandboxOptions, "readable" | "writable"> = {},
+  ): Promise<ConfinedProgram> {
+    const confined = await this.of(permissions, place, true);
+    if (confined.kind !== "sandboxed") return confined;
+    const key = JSON.stringify([confined.sandbox, own]);
+    let sandbox = this.#sandboxes.get(key);
+    if (sandbox === undefined) {
+      this.#sandboxes.set(key, (sandbox = this.#make({ ...confined.sandbox, ...own })));
+    }
+    return { kind: "sandboxed", sandbox: await sandbox };
+  }
+
+  async #make(
+    choice: SandboxChoice & Pick<SandboxOptions, "readable" | "writable">,
+  ): Promise<Sandbox> {
+    this.#folder ??= makeRunFolder("sandbox-", this.#options.mark);
+    const { path } = await this.#folder;
+    this.#made += 1;
+    const { environment } = this.#options;
+    return programSandbox({ ...choice, environment, folder: join(path, String(this.#made)) });
+  }
+
+  /** Idempotent, never rejects. */
+  async close(): Promise<void> {
+    for (const sandbox of this.#sandboxes.values()) {
+      await sandbox.then((made) => made.close()).catch(() => undefined);
+    }
+    this.#sandboxes.clear();
+    const folder = await this.#folder?.catch(() => undefined);
+    this.#folder = undefined;
+    if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
   }
 
   #without(
@@ -121,42 +165,19 @@ function entries(folder: string): { name: string; isFolder: boolean }[] {
   }
 }
 
-/** What the runtime is told: its own checks and its own sandbox of each command agree with the one around it. */
-export async function confine(
-  session: CopilotSession,
-  profile: SandboxProfile,
-  own: { readonly readable: readonly string[]; readonly writable: readonly string[] },
-): Promise<void> {
-  const { files, creatable, network } = profile;
-  const readwritePaths = [
-    ...own.writable,
-    ...(files === "all" ? wholeSystem() : [...creatable, ...profile.writable]),
-  ];
-  const isOpen = network === "all";
+/**
+ * Makes the runtime start its commands in sandboxes. Which files they and its file tools reach is set around the runtime
+ * and by our `bwrap`. Its own policy grants everything: so what is denied is denied by our answers, with a reason.
+ */
+export async function confine(session: CopilotSession): Promise<void> {
   await session.rpc.options.update({
     sandboxConfig: {
       enabled: true,
-      // Its list of readable folders wins over that of writable ones.
       addCurrentWorkingDirectory: false,
-      userPolicy: {
-        filesystem: {
-          readonlyPaths: [...profile.readable, ...own.readable].filter(
-            (path) => !readwritePaths.includes(path),
-          ),
-          readwritePaths,
-        },
-        // Hosts that are listed are reached through our own proxy.
-        network: { allowOutbound: isOpen, allowLocalNetwork: isOpen },
-      },
+      allowDevToolAccess: false,
+      userPolicy: { filesystem: { readwritePaths: ["/"] }, network: { allowOutbound: false } },
     },
   });
-}
-
-/** A sandbox can't grant `/` and have a `/proc` and a `/dev` of its own. */
-function wholeSystem(): string[] {
-  return readdirSync("/", { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !["proc", "dev", "sys"].includes(entry.name))
-    .map(({ name }) => `/${name}`);
 }
 
 /**

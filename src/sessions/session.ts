@@ -14,7 +14,7 @@ import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted, within } from "../events/waiting.ts";
-import { canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
+import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -87,8 +87,10 @@ export async function openCopilotSession(
   // Anthropic's API has no format that we could ask for.
   const formatted = request.answersFormatted === true && context.provider?.type !== "anthropic";
   const handled = context.handlesRequests || formatted || (request.history ?? []).length > 0;
-  const place = { ...request, kept: context.kept };
-  const confined = await context.confinement.of(request.permissions, place);
+  const startsPrograms =
+    allowsCommands(request.permissions) ||
+    (request.tools ?? []).some((tool) => tool.startsPrograms === true);
+  const confined = await context.confinement.of(request.permissions, request, startsPrograms);
   if (confined.kind === "refused") return { kind: "crashed", crash: confined.crash };
   const sandbox = confined.kind === "sandboxed" ? confined.sandbox : undefined;
   const kind: RuntimeKind = {
@@ -158,7 +160,7 @@ export async function openCopilotSession(
           unconfined.reason ??= reason;
           stopped.abort();
         });
-        await confine(session, sandbox.profile, runtime.ownFolders);
+        await confine(session);
       }
       if (order !== undefined) session.on((event) => order.accept(event));
       let ending: Promise<void> | undefined;

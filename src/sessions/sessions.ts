@@ -159,6 +159,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       options.confinement ??
       new Confinement({
         environment: options.environment,
+        kept: options.kept,
         scripted: transport?.scripted === true,
       }),
   };

@@ -13,6 +13,7 @@ import type { Environment } from "../platform/environment.ts";
 import { endGroup, endMarkedProcesses, exitCodeOf, signalGroup } from "../platform/processes.ts";
 import { startProgram, type ProgramEnd, type StartedProgram } from "../platform/programs.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import {
@@ -39,6 +40,8 @@ export interface BashOptions {
   readonly state?: ShellState | undefined;
   /** `merged`: stderr comes with stdout, in the order in which it was written. Default: merged. */
   readonly stderr?: "merged" | "separate" | undefined;
+  /** In which the shell is started. Rejects with an Error for people if it needs one and there is none. */
+  readonly sandbox?: (() => Promise<Sandbox | undefined>) | undefined;
   /** How long a process may take to end after SIGTERM, in milliseconds. Default: 2,000. */
   readonly graceMs?: number | undefined;
 }
@@ -148,6 +151,7 @@ export class BashShell implements Executor {
       await makeNamedPipes([`${folder}/bash`], environment);
       const input = new PipeWriter(`${folder}/bash`);
       const program = startProgram(path, ["bash"], {
+        sandbox: await this.#options.sandbox?.(),
         cwd: folder,
         env: { ...variables, [SHELL_MARK]: this.#mark },
       });

@@ -2,6 +2,7 @@
 import type { Environment } from "../platform/environment.ts";
 import { makeNamedPipes, PipeReader } from "../platform/named-pipes.ts";
 import { runToEnd } from "../platform/programs.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { endOfScript } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
@@ -14,6 +15,7 @@ export interface PythonOptions {
   readonly environment: Environment;
   /** As in `BashOptions`. */
   readonly stderr?: "merged" | "separate" | undefined;
+  readonly sandbox?: (() => Promise<Sandbox | undefined>) | undefined;
 }
 
 /** The system takes no longer argument. */
@@ -21,7 +23,7 @@ const longestScript = 100_000;
 
 export const pythonTags: readonly string[] = ["python", "python3", "py"];
 
-export function pythonExecutor({ folder, environment, stderr }: PythonOptions): Executor {
+export function pythonExecutor({ folder, environment, stderr, sandbox }: PythonOptions): Executor {
   let scripts = 0;
   return {
     tags: pythonTags,
@@ -48,7 +50,8 @@ export function pythonExecutor({ folder, environment, stderr }: PythonOptions): 
         return new PipeReader(path, (bytes) => write({ stream, bytes }));
       });
       try {
-        const options = { cwd: workingDirectory, env, signal, output };
+        const entered = await sandbox?.();
+        const options = { cwd: workingDirectory, env, signal, output, sandbox: entered };
         // Unbuffered: what it has printed is there, and in order, also when it is ended.
         const end = await runToEnd(python, ["-u", "-c", code], options);
         return end.kind === "aborted"

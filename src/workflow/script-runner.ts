@@ -13,6 +13,7 @@ import { decidePermission, type PermissionContext } from "../permissions/policy.
 import { listsCommands } from "../permissions/rules.ts";
 import { childEnvironment, withGitSetting, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
+import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
@@ -81,6 +82,8 @@ export interface ScriptRunnerOptions {
   readonly redact?: () => TextStream;
   /** `separate`: apart, and so without an exact order between the two. Default: `merged`, as in a terminal. */
   readonly stderr?: "merged" | "separate";
+  /** The sandbox of programs that may also write to a folder. Default: none. */
+  readonly confine?: ((writable: string) => Promise<ConfinedProgram>) | undefined;
   /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
   readonly graceMs?: number;
   /** Bytes of the file of one script: a command that prints for ever must not fill the disk. Default: 256 MB. */
@@ -129,7 +132,12 @@ export class ScriptRunner implements Scripts {
       ...options.variables,
       [RUN_MARK]: folder.mark,
     };
-    const common = { folder: folder.path, environment, stderr };
+    const sandbox = async (): Promise<Sandbox | undefined> => {
+      const confined = await options.confine?.(folder.path);
+      if (confined?.kind === "refused") throw new Error(confined.crash.message);
+      return confined?.kind === "sandboxed" ? confined.sandbox : undefined;
+    };
+    const common = { folder: folder.path, environment, stderr, sandbox };
     const { state, graceMs } = options;
     this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
     this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];

@@ -41,6 +41,7 @@ const decisions: {
   waiting: { milliseconds: 5, cause: "overloaded", status: 503 },
   "runtime-restarted": { reason: "r" },
   "model-unreachable": { server: "s", reason: "r" },
+  "sandbox-missing": { reason: "bubblewrap is not installed" },
   "leftovers-ended": { runs: 1 },
   "tool-server-failed": { server: "s", reason: "r" },
   "name-missing": { activity: "PROMPT_A", name: "X" },
