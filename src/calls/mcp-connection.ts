@@ -42,6 +42,9 @@ export interface ConnectOptions {
 
 type ClientPackage = typeof Package;
 
+/** Of all servers. */
+let changes = 0;
+
 /** Of a server with resources, unless it has tools of these names itself. */
 const listResources: ServerTool = {
   name: "list_resources",
@@ -83,6 +86,8 @@ export async function loadClient(): Promise<ClientPackage> {
 }
 
 export class Connection {
+  /** 0, or that of the last change of its tools that it has announced. No two changes of any server have the same. */
+  version = 0;
   readonly #options: ConnectOptions;
   readonly #address: ServerAddress;
   readonly #package: ClientPackage;
@@ -251,23 +256,22 @@ export class Connection {
 
   #newClient(mode: "auto" | "legacy"): Client {
     const { Client: ClientOfPackage } = this.#package;
+    const onChanged = (): void => {
+      this.#tools = undefined;
+      this.version = changes += 1;
+    };
     const client = new ClientOfPackage(
       { name: "agent-jobs", version: this.#options.version },
       {
         versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
         ...(this.#address.kind === "program"
-          ? {
-              listChanged: {
-                tools: {
-                  autoRefresh: false,
-                  debounceMs: 0,
-                  onChanged: () => (this.#tools = undefined),
-                },
-              },
-            }
+          ? { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } }
           : {}),
       },
     );
+    // At an address, `listChanged` might keep a stream open. This hears what comes with the answer of a call.
+    if (this.#address.kind === "url")
+      client.setNotificationHandler("notifications/tools/list_changed", onChanged);
     return Object.assign(client, {
       onclose: () => {
         if (client === this.#client) this.#ended ??= this.#endOfServer();

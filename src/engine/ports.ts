@@ -45,6 +45,11 @@ export interface SessionRequest {
   /** Beside the tools that every session has. */
   readonly tools?: readonly SessionTool[];
   /**
+   * What takes the place of `tools`; undefined while nothing does. Asked before each turn and after each call of such a
+   * tool. Never throws.
+   */
+  readonly changedTools?: () => Promise<readonly SessionTool[] | undefined>;
+  /**
    * Names of the only tools that the model is offered, as far as the permissions can allow them. Job tools and
    * `tools` need to be named too. A name that no tool has is ignored. Default: all that the permissions can allow.
    */
@@ -122,6 +127,8 @@ export interface ToolOffer {
   /** Where they keep results that are too long for the model. */
   readonly readable?: readonly string[];
   readonly failures: readonly ServerFailure[];
+  /** What is offered by now, if a server has announced a change since this was asked last. Never throws. */
+  readonly changed?: (signal: AbortSignal) => Promise<ToolOffer | undefined>;
 }
 
 /** An MCP server that could not be started, or that has ended, or a tool of it that can't be offered. */

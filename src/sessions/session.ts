@@ -23,7 +23,7 @@ import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { Denials } from "./denials.ts";
 import { sessionConfig } from "./session-config.ts";
 import { OwnCalls } from "./own-calls.ts";
-import { sdkTools, systemMessage } from "./session-tools.ts";
+import { LiveTools, sdkTools, systemMessage } from "./session-tools.ts";
 import type { OwnTool } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./session-config.ts";
@@ -61,6 +61,8 @@ export interface OpenSession {
   readonly order: CallOrder | undefined;
   readonly calls: OwnCalls;
   readonly names: ToolNames;
+  /** Gives the session the tools that are offered by now. Never rejects. */
+  readonly refresh: () => Promise<void>;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
   /** Ends it and every process it started, once. Bounded, never throws. */
@@ -121,10 +123,11 @@ export async function openCopilotSession(
     (request.tools ?? []).map(({ name }) => name),
     (context.tools ?? []).map(({ name }) => name),
   );
+  const { availableTools, tools = [] } = request;
   const options = {
     ...request,
     ...context,
-    tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [], calls)],
+    tools: [...(context.tools ?? []), ...sdkTools(tools, calls)],
     calls,
     names,
     outputDirectory: runtime.outputDirectory,
@@ -134,6 +137,14 @@ export async function openCopilotSession(
     onActivity: denials.tell,
   };
   const config = { ...sessionConfig(options), ...systemMessage(request) };
+  const live = new LiveTools(request.changedTools, (changed) => {
+    const added = changed.map(({ name }) => name);
+    names.add(added);
+    const all = [...(context.tools ?? []), ...sdkTools(changed, calls, () => live.refresh())];
+    const available = availableTools && [...availableTools, ...added];
+    return sessionConfig({ ...options, tools: all, availableTools: available }).tools ?? [];
+  });
+  if (request.changedTools !== undefined) config.tools = live.declared(tools);
   const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
   try {
     const result = await create(lease, config, clock, signal);
@@ -142,6 +153,7 @@ export async function openCopilotSession(
       const { session } = result;
       const { release } = lease;
       asked = session;
+      live.attach(session);
       if (order !== undefined) session.on((event) => order.accept(event));
       let ending: Promise<void> | undefined;
       return {
@@ -151,6 +163,7 @@ export async function openCopilotSession(
         order,
         calls,
         names,
+        refresh: () => live.refresh(),
         model,
         stopped: new AbortController(),
         end: () =>
