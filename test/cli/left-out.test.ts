@@ -48,7 +48,7 @@ describe("what a run goes on without", () => {
     const { path: cwd } = await makeWorkspace(t, {
       "e.yml": `models: { driving: m }
 permissions: { preset: workspace, tools: ["*"] }
-mcpServers: { tracker: { command: no-such-program } }
+mcpServers: { tracker: { command: no-such-program, required: false } }
 tasks: { a: { prompt: Close it., ${model} } }
 jobs:
   j: { work: { kind: Seq, works: [{ kind: Ref, taskId: a }, { kind: Flow, file: f.wf.md }] } }
