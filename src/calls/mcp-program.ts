@@ -34,7 +34,7 @@ const SERVER_MARK = "AGENT_JOBS_SERVER";
 export const longestMessage = 12 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
-/** Of the codes that are free for implementations. */
+/** One of the JSON-RPC codes that are reserved for implementations. */
 const invalidResponse = -32_000;
 /** How long the exit of a server is waited for that doesn't read any more. */
 const brokenMs = 1_000;
@@ -161,7 +161,7 @@ export class ServerProgram implements Transport {
   }
 }
 
-/** The client ignores a response that isn't valid, and would wait for ever. */
+/** The client ignores a response that isn't valid, and would wait forever. */
 function refusalOf(line: string): JSONRPCMessage | undefined {
   const message = parsedJson(line);
   if (!isRecord(message) || "method" in message) return undefined;

@@ -10,7 +10,7 @@ import type { ToolOutcome } from "./tool.ts";
 /** Of the reason of a failure. */
 const longestReason = 8_192;
 
-/** Texts are joined, those of resources included; what is no text is described. A structured result takes their place. */
+/** Texts are joined, including those of resources; all else is described. A structured result takes their place. */
 export async function outcomeOf(
   result: CallToolResult,
   redact: () => TextStream,
@@ -57,7 +57,7 @@ function partText(part: ContentBlock): string {
   }
 }
 
-/** Some servers repeat their content in the structured result: a model can't read base64. */
+/** Some servers repeat images in the structured result, and a model can't read base64. */
 function withoutMedia(value: unknown): unknown {
   if (isList(value)) return value.map(withoutMedia);
   if (!isRecord(value)) return value;

@@ -49,7 +49,7 @@ export interface TaskContext {
 export interface LatestAttempt {
   attempt: number;
   attempts: number;
-  /** The error that no answer of a model has followed, with advice. */
+  /** The last error, with advice, if no model has answered since. */
   lastError?: string | undefined;
 }
 
