@@ -1,6 +1,6 @@
 /** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import { isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord, isText } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
@@ -62,10 +62,10 @@ function withoutMedia(value: unknown): unknown {
   if (isList(value)) return value.map(withoutMedia);
   if (!isRecord(value)) return value;
   const { type, data, mimeType, uri, blob } = value;
-  if ((type === "image" || type === "audio") && typeof data === "string") {
-    return `[${type}: ${String(mimeType)}, ${bytesOfBase64(data)} bytes]`;
+  if ((type === "image" || type === "audio") && isText(data) && isText(mimeType)) {
+    return `[${type}: ${mimeType}, ${bytesOfBase64(data)} bytes]`;
   }
-  if (typeof uri === "string" && typeof blob === "string") {
+  if (isText(uri) && isText(blob)) {
     return `[resource: ${uri}, ${bytesOfBase64(blob)} bytes]`;
   }
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutMedia(one)]));

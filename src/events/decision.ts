@@ -372,7 +372,7 @@ const waitingReasons: Readonly<Record<WaitingCause, string>> = {
   "rate-limited": "a rate limit of the model server",
   overloaded: "the model server is overloaded",
   unreachable: "the model server is unreachable",
-  "runtime-ended": "a new runtime is starting, and its sessions are spread over time",
+  "runtime-ended": "a new runtime starts, and its sessions are spread over time",
 };
 
 function waitingReason(cause: WaitingCause, status: number | undefined): string {
