@@ -33,14 +33,14 @@ process.exitCode = (await loaded.value(cancellation)) === "failed" ? 1 : 0;
 // Exits even if a dependency still keeps the process alive.
 setTimeout(() => process.exit(), 1_000).unref();
 
-/** What can be said by a step that has not begun. */
+/** The outputs and the summary of a step that was canceled before it began. */
 function reportCancellation(reason: string): void {
   const environment = processEnvironment();
   const write = (name: string, text: string): void => {
     try {
       appendFileSync(environment[name] ?? "", text);
     } catch {
-      // Nobody is left to be told.
+      // There is nowhere left to report it.
     }
   };
   write("GITHUB_OUTPUT", `result=cancelled\nreason=${reason}\n`);

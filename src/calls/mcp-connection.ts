@@ -45,7 +45,7 @@ type ClientPackage = typeof Package;
 /** Of all servers. */
 let changes = 0;
 
-/** Of a server with resources, unless it has tools of these names itself. */
+/** Offered for a server with resources, unless it has tools of these names itself. */
 const listResources: ServerTool = {
   name: "list_resources",
   description: "Lists the resources of the server, and the templates of their addresses.",
@@ -309,7 +309,7 @@ export class Connection {
     );
     const { resourceTemplates } = await this.#client
       .request({ method: "resources/templates/list", params: {} }, options)
-      // Not every server has them.
+      // Not every server has templates.
       .catch(() => ({ resourceTemplates: [] }));
     return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
   }

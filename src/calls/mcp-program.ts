@@ -34,7 +34,7 @@ const SERVER_MARK = "AGENT_JOBS_SERVER";
 export const longestMessage = 12 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
-/** Of the codes that are free for implementations. */
+/** One of the JSON-RPC codes that are reserved for implementations. */
 const invalid = -32_000;
 export const invalidResponse =
   "The server's response is invalid: it must have a result, or else an error.";
@@ -163,7 +163,7 @@ export class ServerProgram implements Transport {
   }
 }
 
-/** The client ignores a response that isn't valid, and would wait for ever. */
+/** The client ignores a response that isn't valid, and would wait forever. */
 function refusalOf(line: string): JSONRPCMessage | undefined {
   const message = parsedJson(line);
   if (!isRecord(message) || "method" in message) return undefined;

@@ -40,7 +40,7 @@ export interface Tooling {
   readonly reported: Set<string>;
 }
 
-/** What a session may call beside the runtime's own tools. Servers that it goes on without are reported, each once. */
+/** What a session may call beside the runtime's own tools. Each optional server that can't be used is reported once. */
 export async function offeredTools(
   { work, scope, ports }: OpeningContext,
   { toolSource, permissions, only, reported }: Tooling,
@@ -71,7 +71,7 @@ export async function offeredTools(
   };
 }
 
-/** Reports what the task goes on without. Returns why it can't go on: a required server can't be used. */
+/** Reports optional servers that can't be used. Returns a crash if a required one can't be used. */
 export function crashOf(
   failures: readonly ServerFailure[],
   report: (failure: ServerFailure) => void,

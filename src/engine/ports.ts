@@ -110,8 +110,8 @@ export interface ToolSource {
   prepare?(): Promise<void>;
   /**
    * For a session with these permissions. Never throws. Starts what has to be started; what can't be used is among the
-   * failures. Without one that is required, the session must not be opened. `only`: patterns, as
-   * in `permissions.tools`, of the tools that are offered and started at all. Default: all.
+   * failures. Without one that is required, the session must not be opened. `only`: patterns, as in
+   * `permissions.tools`; no other tools are offered, and no servers are started for them. Default: all.
    */
   offer(
     permissions: Permissions,

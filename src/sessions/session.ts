@@ -235,7 +235,7 @@ async function endCopilotSession(
 ): Promise<void> {
   const { session, runtime, release } = open;
   if (!runtime.gone) {
-    // It goes on by itself when nobody waits for it any more.
+    // It continues even if nobody waits for it any longer.
     const closing = session
       .disconnect()
       .catch(() => undefined)
