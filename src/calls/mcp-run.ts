@@ -68,6 +68,10 @@ export class ServersOfRun implements McpHost {
     this.#redact = redact;
   }
 
+  get version(): number {
+    return Math.max(0, ...[...this.#used.values()].map((one) => one.connection?.version ?? 0));
+  }
+
   readonly toolsOf = async (
     name: string,
     declaration: McpServer,

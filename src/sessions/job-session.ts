@@ -99,7 +99,7 @@ class JobSession implements Session {
       return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
     }
     const stop = linkSignals([options.signal, this.#closed.signal]);
-    const { session, runtime, denials, model, stopped, order, calls, names } = this.#open;
+    const { session, runtime, denials, model, stopped, order, calls, names, refresh } = this.#open;
     // A request for permission that waits would keep an aborted turn from ending.
     const release = onAbort(stop.signal, () => order?.interrupt());
     const conversation = this.#conversation;
@@ -108,11 +108,10 @@ class JobSession implements Session {
       conversation.label = { ...label, activity: options.activity };
     }
     conversation.answerFormat = options.answerFormat;
-    this.#running = runTurn(
-      session,
-      prompt,
-      { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal, calls, names },
+    const life = { clock: this.#clock, life: runtime, model, stopped: stopped.signal };
+    const turn = { ...options, signal: stop.signal };
+    this.#running = refresh().then(() =>
+      runTurn(session, prompt, turn, { ...life, denials, calls, names }),
     );
     try {
       const outcome = refusedBy(

@@ -227,7 +227,7 @@ class FileCheck {
     if (!isFinal || permissions === undefined || command.includes("{{")) return;
     if (!allowsCommands(permissions)) return;
     const { allow, deny } = ruleSet(permissions).shell;
-    // Where its paths lead is known when it runs, and there is no shell on Windows.
+    // Where its paths lead is only known when it runs. "linux" because EXECUTE doesn't support Windows.
     const verdict = decideShell(command, allow, deny, "linux", () => false);
     if (!verdict.allowed) this.#findings.error(place, `${id} can't run: ${verdict.reason}.`);
   }
