@@ -69,7 +69,10 @@ export class ServersOfRun implements McpHost {
   }
 
   get version(): number {
-    return Math.max(0, ...[...this.#used.values()].map((one) => one.connection?.version ?? 0));
+    return [...this.#used.values()].reduce(
+      (most, { connection }) => Math.max(most, connection?.version ?? 0),
+      0,
+    );
   }
 
   readonly toolsOf = async (

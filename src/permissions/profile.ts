@@ -79,7 +79,8 @@ function search(
       if (name === ".git") {
         // Programs need it. What makes git start programs stays as it is.
         if (!mayWrite || rules.everything) continue;
-        fixed.push(...(isFolder ? [join(path, "config"), join(path, "hooks")] : [path]));
+        if (isFolder) fixed.push(join(path, "config"), join(path, "hooks"));
+        else fixed.push(path);
       } else if (isDenied("read", path)) {
         if (isFolder && (namesPrivate || !isDeep("read", path))) look(path);
         else hidden.push(path);
@@ -121,7 +122,7 @@ function granted(globs: readonly string[], root: string, context: ProfileContext
         if (isThere(start, context) && !isThere(`${start}/.`, context)) files.push(start);
         places.push(dirname(start));
       } else {
-        files.push(...matches(glob, start, root, context));
+        for (const file of matches(glob, start, root, context)) files.push(file);
         places.push(start);
       }
     }

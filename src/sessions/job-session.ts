@@ -114,10 +114,9 @@ class JobSession implements Session {
       runTurn(session, prompt, turn, { ...life, denials, calls, names }),
     );
     try {
-      const outcome = refusedBy(
-        conversation.refusal ?? unconfinedText(this.#open.unconfined.reason),
-        await this.#running,
-      );
+      const ended = await this.#running;
+      const reason = unconfinedText(this.#open.unconfined.reason);
+      const outcome = refusedBy(conversation.refusal ?? reason, ended);
       if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
