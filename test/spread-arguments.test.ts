@@ -12,6 +12,8 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** By their file, and what bounds the array. */
 const bounded: Readonly<Record<string, string>> = {
+  "web/run/chart-view.tsx":
+    "the works that run at the same time (limits.parallel), and the two directions",
   "src/events/plain-bytes.ts": "the length of an entity (LONGEST_ENTITY)",
 };
 

@@ -4,6 +4,7 @@
  */
 import { appendFileSync } from "node:fs";
 import { cancelOnSignals } from "../app/cancellation.ts";
+import { unlessAborted } from "../events/waiting.ts";
 import { processEnvironment } from "../platform/environment.ts";
 
 // The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.
@@ -18,31 +19,28 @@ process.stdout.on("error", ({ message }) =>
   cancellation.cancel(`the log can't be written: ${message}`),
 );
 process.stderr.on("error", () => {});
-const canceled = new Promise<undefined>((resolve) => {
-  cancellation.signal.addEventListener("abort", () => resolve(undefined));
-});
 // On a busy machine, loading takes longer than the runner waits.
 const load = async () => {
   const { runAction } = await import("./action.ts");
   return runAction;
 };
-const runAction = await Promise.race([load(), canceled]);
-if (runAction === undefined) {
+const loaded = await unlessAborted(load(), cancellation.signal);
+if (loaded === undefined) {
   reportCancellation(String(cancellation.signal.reason));
   process.exit(1);
 }
-process.exitCode = (await runAction(cancellation)) === "failed" ? 1 : 0;
+process.exitCode = (await loaded.value(cancellation)) === "failed" ? 1 : 0;
 // Exits even if a dependency still keeps the process alive.
 setTimeout(() => process.exit(), 1_000).unref();
 
-/** What can be said by a step that has not begun. */
+/** The outputs and the summary of a step that was canceled before it began. */
 function reportCancellation(reason: string): void {
   const environment = processEnvironment();
   const write = (name: string, text: string): void => {
     try {
       appendFileSync(environment[name] ?? "", text);
     } catch {
-      // Nobody is left to be told.
+      // There is nowhere left to report it.
     }
   };
   write("GITHUB_OUTPUT", `result=cancelled\nreason=${reason}\n`);

@@ -20,7 +20,7 @@ export interface TrustOptions {
   readonly allowedUsers: readonly string[];
   /** `GITHUB_SHA`: on most events a commit of a branch that only users with write access can change. */
   readonly eventSha: string | undefined;
-  /** Whether GitHub is asked with the built-in token, which may ask. */
+  /** Whether GitHub is asked with the built-in token, which may look up permissions. */
   readonly builtInToken: boolean;
   /** Whether a runner started the action. Without a runner and a commit, the work tree belongs to the user. */
   readonly onRunner: boolean;
@@ -73,7 +73,7 @@ const withoutSecrets = new Set([
 ]);
 const enough = new Set(["admin", "maintain", "write"]);
 
-/** Events that a user can trigger to get an answer. A review of a pull request is for its author. */
+/** Events that a user can trigger to get an answer of an agent. A review is addressed to the author. */
 const answered = new Set(["issue_comment", "commit_comment", "discussion_comment"]);
 
 const page = "https://github.com/org/agent-jobs/blob/main/docs/security.md#who-may-start-an-agent";

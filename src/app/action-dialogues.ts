@@ -3,6 +3,7 @@ import type { Toolbox } from "../calls/toolbox.ts";
 import type { Crashed, Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
 import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
+import type { ServerFailure } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { mayDelegate } from "../permissions/delegation.ts";
@@ -55,9 +56,9 @@ async function start(
   };
   const toolbox = await tools.toolbox();
   const offer = await toolbox.toolsFor(permissions, scope.signal);
-  const crash = crashOf(offer.failures, ({ server, reason }) => {
+  const report = ({ server, reason }: ServerFailure): void =>
     context.decide({ kind: "tool-server-failed", server, reason });
-  });
+  const crash = crashOf(offer.failures, report);
   if (crash !== undefined) return { kind: "crashed", crash };
   const delegates = Object.keys(entry.tasks).filter(
     (name) =>
@@ -69,6 +70,11 @@ async function start(
   const delegateSeconds = Math.min(taskMinutes * 60, daySeconds);
   const make = createActionDialogue({
     tools: offer.tools,
+    changedTools: async () => {
+      const next = await offer.changed(scope.signal);
+      next?.failures.forEach(report);
+      return next?.tools;
+    },
     relics: toolbox.relicsFor(relics, permissions),
     monuments: monumentsOf(entry, monuments),
     delegates,

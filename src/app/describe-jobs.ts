@@ -20,7 +20,7 @@ export interface JobDescription {
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
-  /** With the files of workflows: who may call it. */
+  /** Who may call it: names of tasks, and files of workflows. */
   readonly tasks: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface ServerDescription {
   readonly tasks: readonly string[];
 }
 
-/** The tools and servers that an entry and its workflows declare; without those that there aren't. */
+/** The tools and servers that an entry and its workflows declare. Absent fields: there are none. */
 export function describeTools(
   entry: PreparedEntry,
   flows: Flows,

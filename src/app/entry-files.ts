@@ -62,15 +62,14 @@ export async function readRehearsal(file: string): Promise<Script> {
   return loaded.script;
 }
 
-/**
- * Checks that the models an entry or a workflow names are among those that are offered. Throws `DiagnosticsError` with
- * those that aren't.
- */
-export async function checkModels(file: string, offered: readonly OfferedModel[]): Promise<void> {
-  if (offered.length === 0 || isRehearsal(file)) return;
+/** The models that an entry or a workflow names but that are not offered. None for a rehearsal. */
+export async function checkModels(
+  file: string,
+  offered: readonly OfferedModel[],
+): Promise<readonly Diagnostic[]> {
+  if (offered.length === 0 || isRehearsal(file)) return [];
   const read = await readEntry(file);
-  const problems = unofferedModels(read, offered, read);
-  if (problems.length > 0) throw new DiagnosticsError(problems);
+  return unofferedModels(read, offered, read);
 }
 
 function isRehearsal(file: string): boolean {

@@ -77,7 +77,7 @@ export class LiveRuns {
     return this.#runs.entry;
   }
 
-  /** The models that sessions can be started with: those that are offered, or if nothing is known of that, the entry's. */
+  /** The models that sessions can be started with: those that are offered, or the entry's if nothing is listed. */
   listModels(): Promise<readonly OfferedModel[]> {
     return this.#runs.listModels();
   }
@@ -315,7 +315,7 @@ export class LiveRuns {
     { own, feed }: LiveSession,
     task: TaskFeed,
   ): Promise<void> {
-    // One of a task is always in use.
+    // The session of a task is always in use.
     if (own === undefined) return task.fail(BUSY);
     own.lent(taskId, taskName);
     try {

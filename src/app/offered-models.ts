@@ -47,7 +47,7 @@ export function modelsNamedBy(entry: PreparedEntry): readonly string[] {
   return [...new Set(namedModels(entry).map(({ id }) => id))];
 }
 
-/** The models that an entry names and nobody offers. None if what is offered is unknown: not every server lists it. */
+/** The models that an entry names but that are not offered. None if nothing is listed: not every server does that. */
 export function unofferedModels(
   { entry, flows }: Pick<ReadWorkflowEntry, "entry" | "flows">,
   offered: readonly OfferedModel[],
@@ -85,7 +85,7 @@ function namedModels(entry: PreparedEntry): readonly NamedModel[] {
       id,
     })),
     ...Object.entries(tasks).flatMap(([name, { model }]) => byId(["tasks", name, "model"], model)),
-    // The places of works have changed when the entry was prepared.
+    // A prepared entry doesn't tell where its works were written.
     ...Object.entries(jobs).flatMap(([name, { work }]) =>
       taskWorks<number>(work).flatMap(({ modelOverride: model }) =>
         model !== undefined && "id" in model

@@ -76,7 +76,7 @@ export class OwnSession {
     });
   }
 
-  /** A task was started in it. */
+  /** Records that a task was started in the session. */
   lent(taskId: string, taskName: string): void {
     this.#note({ kind: "task", after: this.#options.feed.last, taskId, taskName });
   }

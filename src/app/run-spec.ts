@@ -140,7 +140,7 @@ export function runSpec(spec: SpecOptions): RunSpec {
       mcpServers = entry.mcpServers,
     } = workflow.settings;
     if (agentTools.length === 0) return undefined;
-    // Nothing of its own, or the entry is made of it.
+    // It declares nothing itself, or the entry was made from it.
     if (own === entry.tools && mcpServers === entry.mcpServers) return tools?.source;
     return toolsOf({ ...entry, ...declaredFor(workflow, entry), tasks: {} })?.source;
   };

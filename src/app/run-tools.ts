@@ -116,8 +116,18 @@ class RunTools {
   ): Promise<ToolOffer> {
     if (this.#closing !== undefined) return { tools: [], failures: [] };
     const { toolbox, results } = await this.#open();
-    const { tools, failures } = await toolbox.toolsFor(permissions, signal, only);
-    return { tools: tools.map((tool) => this.#sessionTool(tool)), readable: [results], failures };
+    const { tools, failures, changed } = await toolbox.toolsFor(permissions, signal, only);
+    const sessionTools = (all: readonly Tool[]): SessionTool[] =>
+      all.map((tool) => this.#sessionTool(tool));
+    return {
+      tools: sessionTools(tools),
+      readable: [results],
+      failures,
+      changed: async (now) => {
+        const next = await changed(now);
+        return next && { ...next, tools: sessionTools(next.tools) };
+      },
+    };
   }
 
   #sessionTool(tool: Tool): SessionTool {

@@ -113,8 +113,8 @@ class Copy {
   }
 
   /**
-   * A file or a folder with all that is in it, but for repositories. Its size doesn't count: the author has named it,
-   * and a file system that can clone files takes no space for it.
+   * Adds a file, or a folder with everything in it except `.git` folders. Its size is not limited: the author asked for
+   * it, and cloned files take no space.
    */
   async include(path: string): Promise<void> {
     const real = await realpath(path).catch(() => undefined);
@@ -124,7 +124,7 @@ class Copy {
       throw new Error(`workspace.include names ${path}, which is behind a link`);
     const target = this.#counterpart(path);
     await mkdir(dirname(target), { recursive: true });
-    // A link to another folder becomes a folder: nothing that is written there may arrive at the original.
+    // A link to a folder becomes a folder, so that nothing written there reaches the original.
     if ((await lstat(target).catch(() => undefined))?.isSymbolicLink() === true) await rm(target);
     this.#places.push([real, target]);
     await this.#whole(real);

@@ -45,7 +45,10 @@ export interface ConnectOptions {
 
 type ClientPackage = typeof Package;
 
-/** Of a server with resources, unless it has tools of these names itself. */
+/** Of all servers. */
+let changes = 0;
+
+/** Offered for a server with resources, unless it has tools of these names itself. */
 const listResources: ServerTool = {
   name: "list_resources",
   description: "Lists the resources of the server, and the templates of their addresses.",
@@ -86,6 +89,8 @@ export async function loadClient(): Promise<ClientPackage> {
 }
 
 export class Connection {
+  /** 0, or that of the last change of its tools that it has announced. No two changes of any server have the same. */
+  version = 0;
   readonly #options: ConnectOptions;
   readonly #address: ServerAddress;
   readonly #package: ClientPackage;
@@ -255,23 +260,22 @@ export class Connection {
 
   #newClient(mode: "auto" | "legacy"): Client {
     const { Client: ClientOfPackage } = this.#package;
+    const onChanged = (): void => {
+      this.#tools = undefined;
+      this.version = changes += 1;
+    };
     const client = new ClientOfPackage(
       { name: "agent-jobs", version: this.#options.version },
       {
         versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
         ...(this.#address.kind === "program"
-          ? {
-              listChanged: {
-                tools: {
-                  autoRefresh: false,
-                  debounceMs: 0,
-                  onChanged: () => (this.#tools = undefined),
-                },
-              },
-            }
+          ? { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } }
           : {}),
       },
     );
+    // At an address, `listChanged` might keep a stream open. This hears what comes with the answer of a call.
+    if (this.#address.kind === "url")
+      client.setNotificationHandler("notifications/tools/list_changed", onChanged);
     return Object.assign(client, {
       onclose: () => {
         if (client === this.#client) this.#ended ??= this.#endOfServer();
@@ -309,7 +313,7 @@ export class Connection {
     );
     const { resourceTemplates } = await this.#client
       .request({ method: "resources/templates/list", params: {} }, options)
-      // Not every server has them.
+      // Not every server has templates.
       .catch(() => ({ resourceTemplates: [] }));
     return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
   }

@@ -4,6 +4,8 @@ import type { Sandbox } from "../platform/sandbox.ts";
 import type { Tool } from "./tool.ts";
 
 export interface McpHost {
+  /** Another one whenever a server of the run has announced that its tools have changed. */
+  readonly version: number;
   /**
    * Starts the server, or uses the one that runs already. Never rejects. The tools are named `server/tool`; their
    * results and reasons are redacted. An abort of `signal` ends the wait, with a failure.

@@ -36,8 +36,10 @@ const SERVER_MARK = "AGENT_JOBS_SERVER";
 export const longestMessage = 12 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
-/** Of the codes that are free for implementations. */
-const invalidResponse = -32_000;
+/** One of the JSON-RPC codes that are reserved for implementations. */
+const invalid = -32_000;
+export const invalidResponse =
+  "The server's response is invalid: it must have a result, or else an error.";
 /** How long the exit of a server is waited for that doesn't read any more. */
 const brokenMs = 1_000;
 
@@ -164,14 +166,13 @@ export class ServerProgram implements Transport {
   }
 }
 
-/** The client ignores a response that isn't valid, and would wait for ever. */
+/** The client ignores a response that isn't valid, and would wait forever. */
 function refusalOf(line: string): JSONRPCMessage | undefined {
   const message = parsedJson(line);
   if (!isRecord(message) || "method" in message) return undefined;
   const { id } = message;
   if (typeof id !== "number" && typeof id !== "string") return undefined;
-  const reason = "The server's response is invalid: it must have a result, or else an error.";
-  return { jsonrpc: "2.0", id, error: { code: invalidResponse, message: reason } };
+  return { jsonrpc: "2.0", id, error: { code: invalid, message: invalidResponse } };
 }
 
 function textOf(end: ProgramEnd): string {

@@ -1,6 +1,6 @@
 /** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import { isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord, isText } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
@@ -10,7 +10,7 @@ import type { ToolOutcome } from "./tool.ts";
 /** Of the reason of a failure. */
 const longestReason = 8_192;
 
-/** Texts are joined, those of resources included; what is no text is described. A structured result takes their place. */
+/** Texts are joined, including those of resources; all else is described. A structured result takes their place. */
 export async function outcomeOf(
   result: CallToolResult,
   redact: () => TextStream,
@@ -57,15 +57,15 @@ function partText(part: ContentBlock): string {
   }
 }
 
-/** Some servers repeat their content in the structured result: a model can't read base64. */
+/** Some servers repeat images in the structured result, and a model can't read base64. */
 function withoutMedia(value: unknown): unknown {
   if (isList(value)) return value.map(withoutMedia);
   if (!isRecord(value)) return value;
   const { type, data, mimeType, uri, blob } = value;
-  if ((type === "image" || type === "audio") && typeof data === "string") {
-    return `[${type}: ${String(mimeType)}, ${bytesOfBase64(data)} bytes]`;
+  if ((type === "image" || type === "audio") && isText(data) && isText(mimeType)) {
+    return `[${type}: ${mimeType}, ${bytesOfBase64(data)} bytes]`;
   }
-  if (typeof uri === "string" && typeof blob === "string") {
+  if (isText(uri) && isText(blob)) {
     return `[resource: ${uri}, ${bytesOfBase64(blob)} bytes]`;
   }
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutMedia(one)]));

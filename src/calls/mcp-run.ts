@@ -68,6 +68,13 @@ export class ServersOfRun implements McpHost {
     this.#redact = redact;
   }
 
+  get version(): number {
+    return [...this.#used.values()].reduce(
+      (most, { connection }) => Math.max(most, connection?.version ?? 0),
+      0,
+    );
+  }
+
   readonly toolsOf = async (
     name: string,
     declaration: McpServer,

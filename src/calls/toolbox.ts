@@ -22,20 +22,21 @@ interface Failure {
   readonly isRequired?: true;
 }
 
+interface Offer {
+  readonly tools: readonly Tool[];
+  /** Servers, or tools of them, that can't be used. */
+  readonly failures: readonly Failure[];
+  /** What is offered by now, if a server has announced a change since this was asked last. Never throws. */
+  readonly changed: (signal: AbortSignal) => Promise<Omit<Offer, "changed"> | undefined>;
+}
+
 export interface Toolbox {
   /**
    * The tools that `permissions.tools` allows, those of MCP servers included: these are started if they have not been.
-   * Never throws. `failures`: servers, or tools of them, that can't be used. `isRequired`: without this one, a task must
-   * not run. `only`: patterns of tools; all others, and their servers, are left out.
+   * Never throws. `isRequired` of a failure: without this server, a task must not run. `only`: patterns of tools; all
+   * others, and their servers, are left out.
    */
-  toolsFor(
-    permissions: Permissions,
-    signal: AbortSignal,
-    only?: readonly string[],
-  ): Promise<{
-    readonly tools: readonly Tool[];
-    readonly failures: readonly Failure[];
-  }>;
+  toolsFor(permissions: Permissions, signal: AbortSignal, only?: readonly string[]): Promise<Offer>;
   /** By name. They read what the permissions allow. */
   relicsFor(names: readonly string[] | undefined, permissions: Permissions): readonly Relic[];
   /** Cancels builds and calls that are under way. Bounded in time, never throws. */
@@ -108,6 +109,7 @@ class EntryToolbox implements EntryTools {
   readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal, only) => {
     const { declarations, servers } = this.#options;
     const bounds = boundsOf(permissions, only);
+    let version = servers?.version;
     const failures: Failure[] = [];
     const ofServers = await Promise.all(
       Object.entries(declarations.mcpServers ?? {}).map(async ([server, declaration]) => {
@@ -128,7 +130,15 @@ class EntryToolbox implements EntryTools {
     const own = this.#tools.map((tool) => this.#confined(tool, permissions));
     const tools = [...own, ...ofServers.flat()];
     const offered = tools.filter(({ name }) => bounds.every((one) => allowsTool(one, name)));
-    return { tools: offered, failures };
+    return {
+      tools: offered,
+      failures,
+      changed: async (now) => {
+        if (servers?.version === version) return undefined;
+        version = servers?.version;
+        return this.toolsFor(permissions, now, only);
+      },
+    };
   };
 
   async #toolsOf(

@@ -83,7 +83,7 @@ function checkAccess({ token, host, test, entry, entriesDir }: ServeFlags): void
 
 interface Served extends HttpServer {
   readonly kill: () => void;
-  /** The entry, for the user. */
+  /** A line that names the entry. */
   readonly serving: string;
 }
 

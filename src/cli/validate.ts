@@ -65,7 +65,7 @@ async function modelsOffered(flags: SharedFlags): Promise<readonly OfferedModel[
   });
   const offered = await host.live.listModels();
   if (offered.length === 0)
-    output.printError("agent-jobs: warning: The models are not checked: nobody lists any.");
+    output.printError("agent-jobs: warning: The models were not checked, because none are listed.");
   return offered;
 }
 
@@ -74,9 +74,7 @@ async function problemsOf(
   offered: readonly OfferedModel[],
 ): Promise<readonly Diagnostic[]> {
   try {
-    const warnings = await checkFile(file);
-    await checkModels(file, offered);
-    return warnings;
+    return [...(await checkFile(file)), ...(await checkModels(file, offered))];
   } catch (error) {
     if (!(error instanceof DiagnosticsError)) throw error;
     return error.diagnostics;

@@ -25,8 +25,8 @@ class NotPlain extends Error {
 }
 
 /**
- * What is undefined is absent: a field is left out, an item becomes null, as in JSON, or is left out if `leavesOut` says
- * so of its list.
+ * Undefined means absent: a field is omitted; an item becomes null, as in JSON, or is omitted if `leavesOut` is true for
+ * its list.
  */
 export function plainCopy(
   value: unknown,

@@ -106,7 +106,7 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
   }
 }
 
-/** How a value of another type is to be written, as far as one can tell what was meant. */
+/** What to write instead of a value of another type, if it is obvious what was meant. */
 function meantValue(types: readonly string[], data: unknown): string | undefined {
   if (isRecord(data) && types.includes("string")) {
     const [[name, value] = ["", ""], ...more] = Object.entries(data);

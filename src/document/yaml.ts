@@ -109,7 +109,7 @@ function sentence(message: string): string {
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
-/** What people write most often, in their words: the parser says what it did not expect, not what was meant. */
+/** The most common mistakes. The parser's message says what it did not expect, not what to write instead. */
 function commonFault(text: string, { code, message, pos }: YAMLParseError | YAMLWarning) {
   const [offset] = pos;
   const line = /.{0,1000}/.exec(text.slice(offset))?.[0] ?? "";

@@ -16,7 +16,7 @@ export interface Verdict<Field> {
 /** What a turn leaves behind for those who judge it. */
 export interface Judged {
   readonly toolCalls: readonly ToolCall[];
-  /** Why the round has failed, whatever was called. */
+  /** Why the round has failed, regardless of its tool calls. */
   readonly fault: string | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface DialogueSpec {
   readonly start: (context: DialogueContext) => Promise<Dialogue | Crashed>;
 }
 
-/** Something that it needs is missing: the task crashes. */
+/** The dialogue can't start, because something that it needs is missing. The task crashes. */
 export interface Crashed {
   readonly kind: "crashed";
   readonly crash: Crash;

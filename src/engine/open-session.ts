@@ -40,29 +40,38 @@ export interface Tooling {
   readonly reported: Set<string>;
 }
 
-/** What a session may call beside the runtime's own tools. Servers that it goes on without are reported, each once. */
+/** What a session may call beside the runtime's own tools. Each optional server that can't be used is reported once. */
 export async function offeredTools(
   { work, scope, ports }: OpeningContext,
   { toolSource, permissions, only, reported }: Tooling,
   signal: AbortSignal,
-): Promise<Pick<SessionRequest, "tools" | "readable"> | Crashed> {
+): Promise<Pick<SessionRequest, "tools" | "changedTools" | "readable"> | Crashed> {
   if (toolSource === undefined) return {};
   const offering = toolSource.offer(permissions, signal, only);
   const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
   if (offer === undefined) return {};
-  const crash = crashOf(offer.failures, ({ server, reason }) => {
+  const report = ({ server, reason }: ServerFailure): void => {
     const failure = `${server}: ${reason}`;
     if (reported.has(failure)) return;
     reported.add(failure);
     const decision = { kind: "tool-server-failed", server, reason } as const;
     ports.emit({ type: "decision", work, decision });
-  });
+  };
+  const crash = crashOf(offer.failures, report);
   if (crash !== undefined) return { kind: "crashed", crash };
   const { tools, readable } = offer;
-  return { tools, ...(readable === undefined ? {} : { readable }) };
+  return {
+    tools,
+    ...(readable === undefined ? {} : { readable }),
+    changedTools: async () => {
+      const next = await offer.changed?.(scope.signal);
+      next?.failures.forEach(report);
+      return next?.tools;
+    },
+  };
 }
 
-/** Reports what the task goes on without. Returns why it can't go on: a required server can't be used. */
+/** Reports optional servers that can't be used. Returns a crash if a required one can't be used. */
 export function crashOf(
   failures: readonly ServerFailure[],
   report: (failure: ServerFailure) => void,

@@ -46,7 +46,7 @@ export interface RunSpec {
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
 
-/** What the run has to prepare and to end. */
+/** The sources that the run has to prepare and to close. */
 export function toolSourcesOf({ toolSource, flows = {} }: RunSpec): readonly ToolSource[] {
   const all = [toolSource, ...Object.values(flows).map((flow) => flow.toolSource)];
   return [...new Set(all)].filter((source) => source !== undefined);
@@ -63,7 +63,7 @@ function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
     return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
   }
   const { modelId, chart, restoredSteps } = flowOf(spec, leaf);
-  // Nothing has run yet.
+  // Nothing has run yet: the plan shows the variable itself.
   const params = paramsOf(spec, leaf, "$previous-result");
   const planned = { ...leaf, taskId: leaf.file, params, modelId, chart };
   return restoredSteps === undefined ? planned : { ...planned, restoredSteps };

@@ -45,6 +45,11 @@ export interface SessionRequest {
   /** Beside the tools that every session has. */
   readonly tools?: readonly SessionTool[];
   /**
+   * What takes the place of `tools`; undefined while nothing does. Asked before each turn and after each call of such a
+   * tool. Never throws.
+   */
+  readonly changedTools?: () => Promise<readonly SessionTool[] | undefined>;
+  /**
    * Names of the only tools that the model is offered, as far as the permissions can allow them. Job tools and
    * `tools` need to be named too. A name that no tool has is ignored. Default: all that the permissions can allow.
    */
@@ -107,8 +112,8 @@ export interface ToolSource {
   prepare?(): Promise<void>;
   /**
    * For a session with these permissions. Never throws. Starts what has to be started; what can't be used is among the
-   * failures. Without one that is required, the session must not be opened. `only`: patterns, as
-   * in `permissions.tools`, of the tools that are offered and started at all. Default: all.
+   * failures. Without one that is required, the session must not be opened. `only`: patterns, as in
+   * `permissions.tools`; no other tools are offered, and no servers are started for them. Default: all.
    */
   offer(
     permissions: Permissions,
@@ -124,6 +129,8 @@ export interface ToolOffer {
   /** Where they keep results that are too long for the model. */
   readonly readable?: readonly string[];
   readonly failures: readonly ServerFailure[];
+  /** What is offered by now, if a server has announced a change since this was asked last. Never throws. */
+  readonly changed?: (signal: AbortSignal) => Promise<ToolOffer | undefined>;
 }
 
 /** An MCP server that could not be started, or that has ended, or a tool of it that can't be offered. */

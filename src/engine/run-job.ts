@@ -34,7 +34,7 @@ import {
   type Deadlines,
   type StopReason,
 } from "./scope.ts";
-import { obstacle, type LatestAttempt } from "./task-context.ts";
+import { obstacle, stopOf, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
 export interface JobSpec extends RunSpec {
@@ -185,10 +185,7 @@ class Run {
   }
 
   #stopped(): StopReason | undefined {
-    const { stopped } = this.#scope;
-    return stopped?.kind === "limit"
-      ? { ...stopped, ...obstacle(this.#ports, this.#latest) }
-      : stopped;
+    return stopOf(this.#scope, this.#ports, this.#latest);
   }
 
   async leaf(work: LeafWork<number>, last: Finished | undefined): Promise<WorkResult> {

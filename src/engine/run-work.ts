@@ -5,6 +5,7 @@
 import type { LeafWork, LoopWork, Work } from "../entry/model.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { clipWords, endOf } from "../events/cut.ts";
+import { sentence } from "../events/decision-words.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 
 /** The work that finished last along a path, with its place in the order of all finishes. */
@@ -93,7 +94,7 @@ async function runLoop(
 ): Promise<WorkResult> {
   const { body, postCondition, atMost } = work;
   let latest = last;
-  /** What the condition that was asked last has answered: to go on. */
+  /** What the condition that was asked last has answered, as the continuation of a reason. */
   let goOn = "";
   /** The end of the loop, or undefined if the condition asks it to go on. */
   const ask = async (field: "preCondition" | "postCondition"): Promise<WorkResult | undefined> => {
@@ -144,7 +145,7 @@ function afterAtMost(
     : { kind: "failed", last, reason };
 }
 
-/** Says what a condition answered, for a loop that it doesn't let end. */
+/** The answer of a condition that didn't let its loop end. */
 function answerText(
   field: "preCondition" | "postCondition",
   answer: Extract<WorkResult, { kind: "succeeded" | "failed" }>,
@@ -161,7 +162,7 @@ const REASON_CHARACTERS = 500;
 const OUTPUT_CHARACTERS = 300;
 const OUTPUT_LINES = 3;
 
-/** A reason with the last lines of an output, unless it contains them: what failed is mostly said there. */
+/** A reason with the last lines of an output, which usually say what failed, unless it contains them already. */
 export function withOutput(reason: string, output: string): string {
   const lines = endOf(output.trimEnd(), OUTPUT_CHARACTERS)
     .split("\n")
@@ -170,8 +171,7 @@ export function withOutput(reason: string, output: string): string {
     .slice(-OUTPUT_LINES);
   const end = lines.join("\n");
   if (end === "" || lines.every((line) => reason.includes(line))) return reason;
-  const sentence = /[.!?]["')]?$/.test(reason) ? reason : `${reason}.`;
-  return `${sentence} The end of its output: ${end}`;
+  return `${sentence(reason)} The end of its output: ${end}`;
 }
 
 function loopScope({ body }: LoopWork<number>): LoopScope {

@@ -18,7 +18,7 @@ export const SESSION_CRASH_PREFIX =
 /** After a 429 or 5xx the runtime itself has sent up to six requests. */
 const OVERLOADED_RETRIES = 2;
 const FIRST_WAIT_MS = 2_000;
-/** All sessions of a runtime that was ended are opened again, somewhere in this time. */
+/** After a runtime was ended, its sessions are reopened at random times within this period. */
 const SPREAD_MS = 10_000;
 const LONGEST_WAIT_MS = 120_000;
 
@@ -139,7 +139,7 @@ interface Wait {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The runtime repeats a request of a turn by itself, with waits, but not what it asks when a session opens. */
+/** The runtime itself retries the requests of a turn, with waits, but not those for opening a session. */
 function waitFor(crash: Crash, remedy: Remedy, opening: boolean): Wait | undefined {
   if (remedy.kind === "retry-later") return remedy.overload;
   if (remedy.kind === "retry-uncounted") return { cause: "runtime-ended" };

@@ -5,7 +5,7 @@ import type { WorkRef } from "../events/event.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session, ToolSource } from "./ports.ts";
-import type { Deadlines, Scope } from "./scope.ts";
+import type { Deadlines, Scope, StopReason } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /**
@@ -49,7 +49,7 @@ export interface TaskContext {
 export interface LatestAttempt {
   attempt: number;
   attempts: number;
-  /** The error that no answer of a model has followed, with advice. */
+  /** The last error, with advice, if no model has answered since. */
   lastError?: string | undefined;
 }
 
@@ -61,6 +61,15 @@ export function obstacle(
   const server = awaited?.();
   if (server !== undefined) return { waitingFor: server, attempt, attempts };
   return lastError === undefined ? {} : { lastError };
+}
+
+/** Why a scope has stopped: for a limit, with what stood in the way. */
+export function stopOf(
+  { stopped }: Scope,
+  ports: EnginePorts,
+  latest: LatestAttempt,
+): StopReason | undefined {
+  return stopped?.kind === "limit" ? { ...stopped, ...obstacle(ports, latest) } : stopped;
 }
 
 export function decide(context: TaskContext, decision: MadeDecision): void {

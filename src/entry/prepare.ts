@@ -66,7 +66,7 @@ export function prepareEntry(value: unknown, options: PrepareOptions = {}): Prep
   return rejected([{ path, codePath: entryCheck.codePath(path), reason }], options);
 }
 
-/** Its cells are places: an absent one is an empty cell. */
+/** Positions count in a row of the grid: an absent cell is an empty one. */
 function isRowOfGrid([field, , row, ...deeper]: Path): boolean {
   return field === "grid" && row === "jobs" && deeper.length === 0;
 }
@@ -103,7 +103,7 @@ function diagnosticsOf(problems: readonly Problem[], options: PrepareOptions): D
   });
 }
 
-/** Models, tasks and conditions are often written in a shorter form: the hint is the one that is meant. */
+/** Models, tasks and conditions are often written in a shorter form. The hint shows the full one. */
 function withForm(problem: Problem, data: unknown, names: EntryNames): Problem {
   const { path } = problem;
   const value = path.reduce<unknown>(

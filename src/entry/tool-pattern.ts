@@ -2,7 +2,8 @@
 
 /**
  * Whether a pattern, without its `!`, covers a tool: the name of one, `*` for every tool, `server/*` for every tool of
- * an MCP server. `delegate/TASK` stands for a task that may be delegated to: only a denial of `*` covers it. `./name` is a tool of the entry, never one of the runtime.
+ * an MCP server, `delegate/*` for every task. `./name` is a tool of the entry, never one of the runtime. (As an
+ * allowance, `*` doesn't cover delegation: `mayDelegate` sees to that.)
  */
 export function toolPatternMatches(pattern: string, name: string): boolean {
   if (pattern === "*") return true;

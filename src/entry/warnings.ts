@@ -151,7 +151,7 @@ function missingReports(name: string, task: PreparedTask): Problem[] {
       if (text.includes(tool)) known.add(variable);
   };
   check(["availability", "condition"], availability?.condition);
-  // It has held: the last answer was true.
+  // The condition has held, so the last answer was true.
   if (availability?.condition !== undefined) known.add("reported-true-reason");
   known.delete("reported-false-reason");
   check(["prompt"], prompt);

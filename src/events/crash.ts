@@ -1,3 +1,5 @@
+import { sentence } from "./decision-words.ts";
+
 /**
  * Why a turn did not end well, as a value with a cause. `sessions` and `runtime` find the cause where the
  * error arises. `crashRemedy` names what the caller should do about it: nothing else in the project
@@ -90,10 +92,6 @@ export function crashText({ message, attempts = 1 }: Crash): string {
 
 export function withAdvice(message: string, advice = ""): string {
   return `${sentence(message)} ${advice}`.trimEnd();
-}
-
-function sentence(message: string): string {
-  return /[.!?]["')]?$/.test(message) ? message : `${message}.`;
 }
 
 const permissionAdvice =

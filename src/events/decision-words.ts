@@ -1,4 +1,5 @@
 /** Turns of phrase that the texts of decisions share. */
+
 /** What a turn is for. */
 export type Purpose = "availability" | "prompt" | "criteria";
 /** `both`: the one session of a task that runs in a single model, or a borrowed one. */
@@ -11,6 +12,11 @@ export function attemptOf({ attempt, attempts }: { attempt: number; attempts: nu
 
 export function capitalized(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** With a full stop, unless it ends with a mark already. */
+export function sentence(text: string): string {
+  return /[.!?]["')]?$/.test(text) ? text : `${text}.`;
 }
 
 export function times(count: number): string {

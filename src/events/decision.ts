@@ -145,7 +145,7 @@ type Row<Kind extends DecisionKind> = DecisionTraits & {
 
 const always: Audience = { log: "quiet", atOnce: true, summary: true };
 const normal: Audience = { log: "normal", atOnce: false, summary: true };
-/** The run goes on without something that its author asked for. Nobody should have to look for that. */
+/** The run goes on without something that its author asked for: nobody should have to search the log for it. */
 const leftOut: Audience = { ...always, annotation: 4, listed: true };
 const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
 
@@ -253,7 +253,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "leftovers-ended": {
     category: "OPERATION",
     severity: "warning",
-    // Of other jobs on this machine: nothing that whoever reads about this one must know.
+    // Other jobs on this machine left them: readers of this run's summary don't need to know.
     audience: { ...normal, summary: false },
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
@@ -381,7 +381,7 @@ const waitingReasons: Readonly<Record<WaitingCause, string>> = {
   "rate-limited": "a rate limit of the model server",
   overloaded: "the model server is overloaded",
   unreachable: "the model server is unreachable",
-  "runtime-ended": "a new runtime starts, and its sessions don't open all at once",
+  "runtime-ended": "a new runtime starts, and its sessions are spread over time",
 };
 
 function waitingReason(cause: WaitingCause, status: number | undefined): string {

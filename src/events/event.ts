@@ -1,6 +1,7 @@
 import type { ActionEvent } from "./action.ts";
 import type { Crash } from "./crash.ts";
 import type { MadeDecision, Purpose, SessionRole } from "./decision.ts";
+import { sentence } from "./decision-words.ts";
 import type { RunPlan, WorkRef } from "./plan.ts";
 import type { SessionActivity } from "./session-activity.ts";
 import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
@@ -58,7 +59,7 @@ export function outcomeText(outcome: RunOutcome): string {
   const { reason } = outcome;
   const advice = outcome.kind === "failed" ? outcome.advice : undefined;
   if (advice === undefined) return reason;
-  return `${reason}${/[.!?]["')]?$/.test(reason) ? "" : "."} ${advice}`;
+  return `${sentence(reason)} ${advice}`;
 }
 
 export interface RunEnded {

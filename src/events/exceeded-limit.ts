@@ -14,7 +14,7 @@ export interface ExceededLimit {
   /** The attempt that waited for it. */
   readonly attempt?: number;
   readonly attempts?: number;
-  /** The error that nothing has succeeded after, with advice. */
+  /** The last error, with advice, if no model has answered since. */
   readonly lastError?: string;
 }
 
@@ -45,7 +45,7 @@ export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
   return `limits.${limit}${of} (${bound}${source}${waiting}${lastErrorText(lastError)}`;
 }
 
-/** After what ended a run. */
+/** Follows the reason why a run ended. */
 export function lastErrorText(lastError: string | undefined): string {
   return lastError === undefined ? "" : `. The last error was: ${lastError}`;
 }

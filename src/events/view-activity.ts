@@ -110,7 +110,9 @@ function keepCommand(
   if (known !== undefined) known.count += 1;
   else if (view.failedCommands.length < KEPT_COMMANDS) {
     // The last line is the runtime's own: `<shellId: 0 completed with exit code 1>`.
-    const output = (result?.content ?? "").trim().replace(/\n?<[^\n]*>$/, "");
+    const lines = (result?.content ?? "").trim().split("\n");
+    if (/^<shellId: .*>$/.test(lines.at(-1) ?? "")) lines.pop();
+    const output = lines.join("\n");
     view.failedCommands.push({
       workId,
       taskId,

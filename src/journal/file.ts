@@ -130,7 +130,7 @@ class LineReader {
     return this.#begun === undefined ? "…" : this.#begun.join("");
   }
 
-  /** After each line, whether what follows can be read. Ends with the first that says no. */
+  /** Yields after each line whether the rest can be read, and ends with the first `false`. */
   *read(part: string): Generator<boolean> {
     let start = 0;
     for (let end = part.indexOf("\n"); end !== -1; end = part.indexOf("\n", start)) {

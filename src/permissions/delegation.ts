@@ -4,9 +4,9 @@ import type { Permissions } from "../entry/model.ts";
 import { ruleSet, toolsFor, type RuleSet } from "./rules.ts";
 
 /**
- * Whoever names it in `permissions.tools` allows it: `delegate/TASK`, `delegate/*`, or `delegate` for every task. `*`
- * doesn't: it is about tools, and another task may have all permissions. Otherwise only if the other task can do nothing that the caller can't: delegation must not be a way around the
- * permissions.
+ * Delegation is allowed if `permissions.tools` names it: `delegate/TASK`, `delegate/*`, or `delegate` for every task.
+ * `*` is not enough: it covers tools, and another task may have all permissions. Otherwise delegation is allowed only if
+ * the other task can do nothing that the caller can't: it must not be a way around the permissions.
  */
 export function mayDelegate(caller: Permissions, task: string, other: Permissions): boolean {
   const own = ruleSet(caller);

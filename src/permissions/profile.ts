@@ -26,6 +26,8 @@ export interface FolderEntry {
 
 /** Folders of packages are not looked through: they hold too many files, and none of the user's. */
 const skipped = "node_modules";
+/** Stands for all names that no pattern has in mind. */
+const anyName = "\u{10FFFD}";
 /** What one list of single files may hold. Programs can't write those beyond it. */
 const mostFiles = 2_000;
 
@@ -35,11 +37,18 @@ export function sandboxProfile(permissions: Permissions, context: ProfileContext
   const reads = granted(rules.read.allow, root, context);
   const writes = granted(rules.write.allow, root, context);
   const writable = [...(rules.writes ? [root] : []), ...writes.folders];
+  const may = (operation: "read" | "write") => (path: string) =>
+    placeReason(operation, rules, path, root, context, false) === undefined;
   const found = search(rules, permissions, root, writable, context);
   return {
     files: rules.everything ? "all" : "granted",
-    readable: [root, ...reads.folders, ...reads.files, ...(context.readable ?? [])],
-    writable: [...writable, ...writes.files],
+    readable: [
+      root,
+      ...reads.folders,
+      ...reads.files.filter(may("read")),
+      ...(context.readable ?? []),
+    ],
+    writable: [...writable, ...writes.files.filter(may("write"))],
     creatable: rules.everything ? [] : writes.places,
     fixed: [...found.fixed, ...(context.kept ?? [])],
     hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, context)],
@@ -60,6 +69,9 @@ function search(
   const namesPrivate = mayReadPrivateFiles(permissions) && !rules.everything;
   const isDenied = (operation: "read" | "write", path: string): boolean =>
     placeReason(operation, rules, path, root, context, false) !== undefined;
+  /** Whether a folder is denied with all that is below it, unlike by `!secrets/*`. */
+  const isDeep = (operation: "read" | "write", path: string): boolean =>
+    [join(path, anyName), join(path, anyName, anyName)].every((one) => isDenied(operation, one));
   const look = (folder: string): void => {
     for (const { name, isFolder } of context.entries(folder)) {
       const path = join(folder, name);
@@ -67,12 +79,16 @@ function search(
       if (name === ".git") {
         // Programs need it. What makes git start programs stays as it is.
         if (!mayWrite || rules.everything) continue;
-        fixed.push(...(isFolder ? [join(path, "config"), join(path, "hooks")] : [path]));
+        if (isFolder) fixed.push(join(path, "config"), join(path, "hooks"));
+        else fixed.push(path);
       } else if (isDenied("read", path)) {
-        if (isFolder && namesPrivate) look(path);
+        if (isFolder && (namesPrivate || !isDeep("read", path))) look(path);
         else hidden.push(path);
-      } else if (mayWrite && isDenied("write", path)) fixed.push(path);
-      else if (isFolder && name !== skipped) look(path);
+      } else {
+        const isFixed = mayWrite && isDenied("write", path);
+        if (isFixed && (!isFolder || isDeep("write", path))) fixed.push(path);
+        if (isFolder && name !== skipped) look(path);
+      }
     }
   };
   look(root);
@@ -102,10 +118,11 @@ function granted(globs: readonly string[], root: string, context: ProfileContext
       if (realLocation(start, context) !== start) continue;
       if (isWhole(rest)) folders.push(start);
       else if (rest.length === 0) {
-        if (isThere(start, context)) files.push(start);
+        // A folder alone is its name, not what is in it.
+        if (isThere(start, context) && !isThere(`${start}/.`, context)) files.push(start);
         places.push(dirname(start));
       } else {
-        files.push(...matches(glob, start, root, context));
+        for (const file of matches(glob, start, root, context)) files.push(file);
         places.push(start);
       }
     }

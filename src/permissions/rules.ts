@@ -258,7 +258,7 @@ export function allowsServer(permissions: Permissions, server: string): boolean 
   );
 }
 
-/** What all have to allow a tool: the permissions, and patterns that choose among the tools that these allow. */
+/** A tool is offered if all of these allow it: the permissions, and the patterns that select among what they allow. */
 export function boundsOf(
   permissions: Permissions,
   only: readonly string[] | undefined,

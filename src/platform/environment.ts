@@ -89,7 +89,7 @@ export function childEnvironment(source: Environment): Record<string, string> {
     if (namesSettings.has(name.toUpperCase()) && isInWorkspace(value, source)) continue;
     result[name] = isPath(name) ? safePath(value, source) : withoutPassword(name, value);
   }
-  // In a container job, another user checked out, and git would refuse to read the repository.
+  // In a container job, the checkout belongs to another user, and git would refuse to read it.
   return isCi(source) ? withGitSetting(result, "safe.directory", "*") : result;
 }
 

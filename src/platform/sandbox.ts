@@ -8,6 +8,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { startTimeLimit } from "../events/waiting.ts";
+import { systemClock } from "./clock.ts";
 import { startHostProxy, type HostLists } from "./host-proxy.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { runToEnd } from "./programs.ts";
@@ -294,7 +296,10 @@ export type SandboxSupport =
   | { readonly kind: "none"; readonly reason: string; readonly advice: string };
 
 /** Tries it, once for each program that it finds. Never rejects. */
-export async function sandboxSupport(environment: Environment): Promise<SandboxSupport> {
+export async function sandboxSupport(
+  environment: Environment,
+  program?: string,
+): Promise<SandboxSupport> {
   if (process.platform !== "linux") {
     return {
       kind: "none",
@@ -303,7 +308,8 @@ export async function sandboxSupport(environment: Environment): Promise<SandboxS
     };
   }
   // The profile of AppArmor that lets a program make user namespaces names the distribution's own file.
-  const path = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : findProgram("bwrap", environment);
+  const system = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : undefined;
+  const path = program ?? system ?? findProgram("bwrap", environment);
   if (path === undefined) {
     return {
       kind: "none",
@@ -316,16 +322,19 @@ export async function sandboxSupport(environment: Environment): Promise<SandboxS
   return trial;
 }
 
+const trialMs = 10_000;
 const trials = new Map<string, Promise<SandboxSupport>>();
 
 async function tryOut(path: string, environment: Environment): Promise<SandboxSupport> {
   const all = ["--bind", "/", "/", "--dev-bind", "/proc", "/proc"];
   const inner = [...namespaces, "--unshare-pid", "--unshare-net", ...all, "--proc", "/proc"];
+  const { signal, end } = startTimeLimit(systemClock, trialMs);
   const ended = await runToEnd(
     path,
     [...namespaces, ...all, "--", path, ...inner, "--dev", "/dev", "--", "/bin/sh", "-c", ":"],
-    { cwd: "/", env: childEnvironment(environment), signal: AbortSignal.timeout(10_000) },
+    { cwd: "/", env: childEnvironment(environment), signal },
   );
+  end();
   if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
   const said = ended.kind === "exited" ? ended.stderr.trim().split("\n")[0] : undefined;
   return {

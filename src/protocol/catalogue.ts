@@ -62,7 +62,7 @@ export interface CatalogueParts {
   readonly without?: readonly Standard[];
 }
 
-/** Internal functions that there are unless they are denied. */
+/** Internal functions that are available unless they are denied. */
 export type Standard = "task_manager" | "trap_card";
 
 /** Throws if a name is used twice or reserved, or if the parameters of a tool are not a valid JSON Schema. */

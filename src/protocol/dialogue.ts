@@ -15,7 +15,7 @@ import { linkSignals, type LinkedSignal } from "../events/waiting.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
-import { createActionExecutor, type ActionExecutor, type Turn } from "./executor.ts";
+import { createActionExecutor, type TaskExecutor, type Turn } from "./executor.ts";
 import { limitsOf, type ExecutorLimits } from "./limits.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ProtocolProblem } from "./model.ts";
@@ -23,11 +23,13 @@ import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
 import { verbOf } from "./task.ts";
 import { canceledByModel } from "./task-manager.ts";
-import { teachingText } from "./teaching.ts";
+import { changedToolsText, teachingText } from "./teaching.ts";
 import { clipWords } from "../events/cut.ts";
 
 export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
+  /** What takes the place of `tools`; undefined while nothing does. Asked before each prompt. Never throws. */
+  readonly changedTools?: () => Promise<readonly Tool[] | undefined>;
   readonly relics?: readonly Relic[];
   readonly monuments?: readonly Monument[];
   readonly without?: readonly Standard[];
@@ -67,10 +69,12 @@ const nothing: Delivery = { results: [], handles: [], warnings: [] };
 
 class ActionDialogue implements Dialogue {
   readonly answerFormat = { name: "action_document", schema: messageSchema };
-  readonly session: Dialogue["session"];
+  session: Dialogue["session"];
+  #tools: readonly Tool[];
+  readonly #teach: (tools: readonly Tool[]) => Dialogue["session"];
   readonly #options: ActionDialogueOptions;
   readonly #context: DialogueContext;
-  readonly #executor: ActionExecutor;
+  readonly #executor: TaskExecutor;
   readonly #closed = new AbortController();
   readonly #stop: LinkedSignal;
   #round = 0;
@@ -83,7 +87,7 @@ class ActionDialogue implements Dialogue {
     const { preThinking = 0, readable = [], without = [] } = options;
     this.#options = options;
     this.#context = context;
-    this.#calls = new RoundCalls(tools);
+    this.#calls = new RoundCalls(() => this.#tools);
     const limits = limitsOf(options.limits);
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
@@ -105,14 +109,18 @@ class ActionDialogue implements Dialogue {
       signal: this.#stop.signal,
       ...(store === undefined ? {} : { store }),
     });
-    const text = teachingText({ ...offered, iterations, preThinking, verdicts: true });
-    this.session = { systemPrompt: { mode: "append", text }, readable };
+    this.#tools = tools;
+    this.#teach = (now) => {
+      const teaching = { ...offered, tools: now, iterations, preThinking, verdicts: true };
+      return { systemPrompt: { mode: "append", text: teachingText(teaching) }, readable };
+    };
+    this.session = this.#teach(tools);
   }
 
   async round(prompt: string, send: SendTurn): Promise<RoundEnd> {
     const { iterations, preThinking = 0 } = this.#options;
     const isFirst = (this.#round += 1) === 1;
-    this.#calls = new RoundCalls(this.#options.tools);
+    this.#calls = new RoundCalls(() => this.#tools);
     const limits = { iterations, preThinking: isFirst ? preThinking : 0 };
     const rounds = new Rounds(limits);
     const { signal } = this.#context.scope;
@@ -144,6 +152,7 @@ class ActionDialogue implements Dialogue {
   }
 
   async #news(): Promise<string> {
+    const changes = await this.#changes();
     const standing = await this.#executor.standing(this.#context.scope.signal);
     const { results, handles, warnings } = await this.#executor.collect();
     const late = this.#late;
@@ -153,7 +162,20 @@ class ActionDialogue implements Dialogue {
       handles: [...late.handles, ...handles],
       warnings: [...late.warnings, ...warnings],
     };
-    return newsText(delivery, standing, this.#options.without);
+    return [changes, newsText(delivery, standing, this.#options.without)].join("\n\n").trim();
+  }
+
+  /** What the model has to know of tools that have changed since the last prompt. */
+  async #changes(): Promise<string> {
+    const changed = await this.#options.changedTools?.();
+    if (changed === undefined) return "";
+    const { tools, refused } = callable(changed);
+    for (const reason of refused) this.#context.decide({ kind: "tool-left-out", reason });
+    const before = this.#tools;
+    this.#tools = tools;
+    this.#executor.offer(tools);
+    this.session = this.#teach(tools);
+    return changedToolsText(before, tools);
   }
 
   #execute(
@@ -247,14 +269,14 @@ class ActionDialogue implements Dialogue {
 
 /** What the executor tells about the calls of one round. */
 class RoundCalls {
-  readonly #tools: ReadonlySet<string>;
+  readonly #tools: () => readonly Tool[];
   /** The tools that actions call, by their key. */
   readonly #called = new Map<string, string>();
   readonly succeeded: ToolCall[] = [];
   claimedStatus = "";
 
-  constructor(tools: readonly Tool[]) {
-    this.#tools = new Set(tools.map(({ name }) => name));
+  constructor(tools: () => readonly Tool[]) {
+    this.#tools = tools;
   }
 
   observe(event: ActionEvent): void {
@@ -271,7 +293,8 @@ class RoundCalls {
 
   /** A member of a monument is called by its own name as well. */
   #toolOf(action: string): string {
-    return this.#tools.has(action) ? action : action.slice(action.indexOf(".") + 1);
+    const isTool = this.#tools().some(({ name }) => name === action);
+    return isTool ? action : action.slice(action.indexOf(".") + 1);
   }
 }
 

@@ -11,7 +11,7 @@
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
 import { linkSignals, onAbort, startTimer, type Release } from "../events/waiting.ts";
-import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import type { CallContext, Tool, ToolOutcome } from "../calls/tool.ts";
 import { callTarget } from "./call-target.ts";
 import { type CatalogueParts, createCatalogue } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
@@ -96,8 +96,14 @@ export interface ActionExecutor {
   tasks(): readonly TaskView[];
 }
 
+/** Of a task, whose servers may change what they have. */
+export interface TaskExecutor extends ActionExecutor {
+  /** What further documents can call, in place of the tools so far. Throws as `createActionExecutor` does. */
+  readonly offer: (tools: readonly Tool[]) => void;
+}
+
 /** Throws if names are ambiguous or reserved, if parameters are not a valid JSON Schema, or if a limit is not a number. */
-export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
+export function createActionExecutor(options: ExecutorOptions): TaskExecutor {
   return new Executor(options);
 }
 
@@ -109,7 +115,7 @@ const modes: ReadonlySet<string> = new Set<NonNullable<ExecuteOptions["mode"]>>(
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
-class Executor implements ActionExecutor {
+class Executor implements TaskExecutor {
   readonly #clock: Clock;
   readonly #limits: ExecutorLimits;
   readonly #signal: AbortSignal | undefined;
@@ -118,12 +124,14 @@ class Executor implements ActionExecutor {
   readonly #scheduler: Scheduler;
   readonly #standing: StandingActions;
   readonly #outbox: Outbox;
+  readonly offer: TaskExecutor["offer"];
   #isBusy = false;
 
   constructor(options: ExecutorOptions) {
     const { clock, signal, store } = options;
     const limits = limitsOf(options.limits);
     const catalogue = createCatalogue(options);
+    this.offer = (tools) => void Object.assign(catalogue, createCatalogue({ ...options, tools }));
     const emit = (event: ActionEvent): void => {
       try {
         options.emit?.(event);

@@ -194,7 +194,7 @@ function follow(producer: Task, task: Task, needs: "success" | "end"): void {
   task.unmet += 1;
 }
 
-/** Of all members together; a prompt also has what the others returned. */
+/** Characters of the reasons of all members together. */
 const shownReasons = 3_000;
 
 /** What its members, which have all ended, make of a group. */

@@ -22,7 +22,7 @@ export type Ended =
       readonly output?: Output;
     }
   | { readonly status: "timed_out"; readonly seconds: number }
-  /** `output`: as of a group that failed. */
+  /** `output`: as for a group that failed. */
   | { readonly status: "cancelled"; readonly reason: string; readonly output?: Output | undefined }
   | {
       readonly status: "skipped";
@@ -148,7 +148,7 @@ function joined(parts: readonly (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined && part !== "").join("\n");
 }
 
-/** Of stderr, in a reason. */
+/** Characters of stderr in a reason. */
 const shownTail = 500;
 
 export function reasonOf(ended: Ended): string | undefined {

@@ -42,6 +42,16 @@ export function teachingText(options: TeachingOptions): string {
     .join("\n\n");
 }
 
+/** In a prompt, when servers have changed their tools. Empty if it makes no difference. */
+export function changedToolsText(before: readonly Tool[], now: readonly Tool[]): string {
+  const known = new Set(toolLines(before));
+  const left = new Set(now.map(({ name }) => name));
+  const gone = before.map(({ name }) => name).filter((name) => !left.has(name));
+  const fresh = toolLines(now).filter((line) => !known.has(line));
+  const news = list("Tools that are new, or have changed", fresh);
+  return `${news}${gone.length === 0 ? "" : `\n\nTools that are gone: ${namesOf(gone)}`}`.trim();
+}
+
 const example = {
   status: "EXECUTING",
   context: { variables: { target: "app" } },

@@ -54,7 +54,7 @@ export class JournalFolder {
     return openJournalFile(join(this.#path, name), { links: "refused", maxLine: MAX_LINE });
   }
 
-  /** A reader that takes its time keeps no other one waiting. */
+  /** Reads part by part, so that a slow reader doesn't hold up the others. */
   async *#parts({ events }: JournalReading): AsyncIterable<readonly RunEvent[]> {
     const parts = events[Symbol.asyncIterator]();
     try {

@@ -37,7 +37,7 @@ export function stepLines(event: RunEvent, view: RunView): readonly Candidate[] 
 
 type Line = Omit<Candidate, "work">;
 
-/** Of what begins its line again after a CR, as progress does, the last state. */
+/** Of a line that is rewritten with CR, such as a progress bar, only the last state is shown. */
 function outputLines(text: string): readonly string[] {
   const lines = text
     .split("\n")

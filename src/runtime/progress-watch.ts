@@ -7,13 +7,16 @@ import { onAbort, startTimer, unless, type Occasion } from "../events/waiting.ts
 import { cpuTicks } from "../platform/processes.ts";
 
 const lookMs = 1_000;
-/** So many looks in a row without CPU time and without a message: it hangs. They are counted, because this process may be as slow. */
+/**
+ * Consecutive looks without CPU time and without a message after which the runtime counts as hung. Looks are counted
+ * instead of seconds, because this process may be slow as well.
+ */
 const stillLooks = 10;
-/** The same where its CPU time is unknown. */
+/** The same if its CPU time is unknown. */
 const stillLooksByMessages = 30;
-/** So many without a message, whatever CPU time it uses: it spins. */
+/** Consecutive looks without a message after which it counts as hung although it uses CPU time. */
 const silentLooks = 120;
-/** Then a call is given up, although the runtime lives. */
+/** Looks after which a call is given up although the runtime makes progress. */
 const mostLooks = 300;
 
 interface Watched {
@@ -26,7 +29,7 @@ interface Watched {
 }
 
 export class ProgressWatch {
-  /** How many pieces of messages have come. */
+  /** Number of chunks that the runtime has sent. */
   messages = 0;
   #looked: { readonly at: number; readonly ticks: number | undefined } | undefined;
   readonly #watched: Watched;

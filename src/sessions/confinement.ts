@@ -1,6 +1,5 @@
 /**
- * Whether a session gets a sandbox, and which: its permissions and the option of the run decide, and what this machine
- * can do. Where one is needed and there is none, nothing is started.
+ * Whether a session gets a sandbox, and which: its permissions decide, and what this machine can do. Where one is needed and there is none, nothing is started.
  */
 import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir } from "node:os";
@@ -13,6 +12,7 @@ import { allowsCommands } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
 import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import {
   programSandbox,
@@ -21,6 +21,7 @@ import {
   type Sandbox,
   type SandboxChoice,
   type SandboxOptions,
+  type SandboxProfile,
   type SandboxSupport,
 } from "../platform/sandbox.ts";
 import { isRecord } from "../document/guards.ts";
@@ -34,6 +35,8 @@ export interface ConfinementOptions {
   readonly scripted: boolean;
   /** The value of `AGENT_JOBS_RUN` in the environment of processes. */
   readonly mark?: string | undefined;
+  /** The program that makes sandboxes. Default: this machine's. */
+  readonly bubblewrap?: string | undefined;
   /** Called once, if programs run without a sandbox, with the reason. */
   /** What runs write about themselves; absolute. Programs never write it. */
   readonly kept?: readonly string[] | undefined;
@@ -73,23 +76,26 @@ export class Confinement {
       if (startsPrograms) this.#tell("the sandbox is off");
       return { kind: "open" };
     }
-    const support = await sandboxSupport(this.#options.environment);
+    const support = await sandboxSupport(this.#options.environment, this.#options.bubblewrap);
     if (support.kind === "none") return this.#without(support, mode, startsPrograms);
-    const profile = sandboxProfile(permissions, {
-      ...realFiles,
-      home: homedir(),
-      workingDirectory: place.workingDirectory,
-      kept: this.#options.kept ?? [],
-      readable: place.readable ?? [],
-      entries,
-    });
+    try {
+      const profile = this.#profile(permissions, place);
+      return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
+    } catch (error) {
+      const message = `The sandbox can't be made: ${errorMessage(error)}.`;
+      return { kind: "refused", crash: { cause: "configuration", message } };
+    }
+  }
+
+  #profile(permissions: Permissions, { workingDirectory, readable = [] }: Place): SandboxProfile {
+    const { kept = [] } = this.#options;
+    const files = { ...realFiles, home: homedir(), entries };
+    const profile = sandboxProfile(permissions, { ...files, workingDirectory, kept, readable });
     // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
     for (const path of profile.writable) {
-      if (!existsSync(path) && isUnder(path, realPathOf(place.workingDirectory))) {
-        makeDirectoryNow(path);
-      }
+      if (!existsSync(path) && isUnder(path, realPathOf(workingDirectory))) makeDirectoryNow(path);
     }
-    return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
+    return profile;
   }
 
   /** The sandbox of programs with these permissions: one for the same needs. Rejects if it can't be made. */

@@ -99,24 +99,22 @@ class JobSession implements Session {
       return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
     }
     const stop = linkSignals([options.signal, this.#closed.signal]);
-    const { session, runtime, denials, model, stopped, calls, names } = this.#open;
+    const { session, runtime, denials, model, stopped, calls, names, refresh } = this.#open;
     const conversation = this.#conversation;
     const { label } = conversation;
     if (label !== undefined && options.activity !== undefined) {
       conversation.label = { ...label, activity: options.activity };
     }
     conversation.answerFormat = options.answerFormat;
-    this.#running = runTurn(
-      session,
-      prompt,
-      { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal, calls, names },
+    const life = { clock: this.#clock, life: runtime, model, stopped: stopped.signal };
+    const turn = { ...options, signal: stop.signal };
+    this.#running = refresh().then(() =>
+      runTurn(session, prompt, turn, { ...life, denials, calls, names }),
     );
     try {
-      const outcome = refusedBy(
-        conversation.refusal ?? unconfinedText(this.#open.unconfined.reason),
-        await this.#running,
-      );
+      const ended = await this.#running;
+      const reason = unconfinedText(this.#open.unconfined.reason);
+      const outcome = refusedBy(conversation.refusal ?? reason, ended);
       if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;

@@ -59,7 +59,7 @@ export async function modelsOfAccount(
       const own = gitHubToken === undefined || gitHubToken.startsWith("ghs_");
       const asked = lease.runtime.client.rpc.models.list(own ? {} : { gitHubToken });
       const { models } = (await within(asked, accountMs, clock))?.value ?? { models: [] };
-      // What a model costs that has no price (`auto`) is not known.
+      // The price of a model without a multiplier (`auto`) is unknown.
       const isFree = ({ billing }: (typeof models)[number]) => billing?.multiplier === 0;
       const sorted = models.toSorted((a, b) => Number(isFree(b)) - Number(isFree(a)));
       return sorted.map(({ id, name, billing }) => ({

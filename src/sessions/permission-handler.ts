@@ -68,7 +68,7 @@ export function folderMaker({
       const place = realLocation(resolve(workingDirectory, path), context);
       if (place !== undefined) mkdirSync(dirname(place), { recursive: true });
     } catch {
-      // The runtime says what is wrong with this path.
+      // The runtime reports what is wrong with the path.
     }
   };
 }

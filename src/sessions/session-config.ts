@@ -92,7 +92,7 @@ export function sessionConfig(
   };
 }
 
-/** Any hook makes every step of a turn a question to us: most sessions need none. */
+/** With any hook, the runtime calls us at every step of a turn, so most sessions have none. */
 function hooksFor(searches: Searches, asked: PermissionHandlerOptions): SessionHooks {
   const { permissions, workingDirectory } = asked;
   const hooks =

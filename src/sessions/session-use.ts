@@ -7,13 +7,13 @@ import { within } from "../events/waiting.ts";
 export const BUSY =
   "The session is busy: it is still working on a prompt, or a task is running in it.";
 
-/** What has reported its end may take a moment more to be over. */
+/** A use that has reported its end may take a moment longer to be over. */
 const MOMENT_MS = 1_000;
 
-/** By the SDK's session, which several objects of ours may stand for. Resolves at the end of the use. */
+/** The current use of each session. By the SDK's session, because several of our objects may wrap the same one. */
 const uses = new WeakMap<CopilotSession, Promise<void>>();
 
-/** For a session that nobody uses. Returns the end of the use. */
+/** Marks a session that nobody uses. Returns a function that ends the use. */
 export function occupy(session: CopilotSession): () => void {
   let end = (): void => {};
   const use = new Promise<void>((resolve) => (end = resolve));
@@ -24,7 +24,7 @@ export function occupy(session: CopilotSession): () => void {
   };
 }
 
-/** Rejects if the session is in use, and still is after a moment. Otherwise returns the end of the use. */
+/** Like `occupy`, but waits a moment for another use to end, and rejects if it doesn't. */
 export async function enter(session: CopilotSession, clock: Clock): Promise<() => void> {
   const current = uses.get(session);
   if (current !== undefined) await within(current, MOMENT_MS, clock);

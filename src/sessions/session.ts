@@ -23,7 +23,7 @@ import { confine, watchConfinement, type Confinement } from "./confinement.ts";
 import { Denials } from "./denials.ts";
 import { sessionConfig } from "./session-config.ts";
 import { OwnCalls } from "./own-calls.ts";
-import { sdkTools, systemMessage } from "./session-tools.ts";
+import { LiveTools, sdkTools, systemMessage } from "./session-tools.ts";
 import type { OwnTool } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./session-config.ts";
@@ -59,6 +59,8 @@ export interface OpenSession {
   readonly denials: Denials;
   readonly calls: OwnCalls;
   readonly names: ToolNames;
+  /** Gives the session the tools that are offered by now. Never rejects. */
+  readonly refresh: () => Promise<void>;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
   /** Why the session has been ended: a command was not in its sandbox. */
@@ -116,10 +118,11 @@ export async function openCopilotSession(
     (request.tools ?? []).map(({ name }) => name),
     (context.tools ?? []).map(({ name }) => name),
   );
+  const { availableTools, tools = [] } = request;
   const options = {
     ...request,
     ...context,
-    tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [], calls)],
+    tools: [...(context.tools ?? []), ...sdkTools(tools, calls)],
     calls,
     names,
     outputDirectory: runtime.outputDirectory,
@@ -128,6 +131,14 @@ export async function openCopilotSession(
     onActivity: denials.tell,
   };
   const config = { ...sessionConfig(options), ...systemMessage(request) };
+  const live = new LiveTools(request.changedTools, (changed) => {
+    const added = changed.map(({ name }) => name);
+    names.add(added);
+    const all = [...(context.tools ?? []), ...sdkTools(changed, calls, () => live.refresh())];
+    const available = availableTools && [...availableTools, ...added];
+    return sessionConfig({ ...options, tools: all, availableTools: available }).tools ?? [];
+  });
+  if (request.changedTools !== undefined) config.tools = live.declared(tools);
   const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
   try {
     const result = await create(lease, config, clock, signal);
@@ -144,6 +155,7 @@ export async function openCopilotSession(
         });
         await confine(session);
       }
+      live.attach(session);
       let ending: Promise<void> | undefined;
       return {
         session,
@@ -151,6 +163,7 @@ export async function openCopilotSession(
         denials,
         calls,
         names,
+        refresh: () => live.refresh(),
         model,
         stopped,
         unconfined,
@@ -215,7 +228,7 @@ async function endCopilotSession(
 ): Promise<void> {
   const { session, runtime, release } = open;
   if (!runtime.gone) {
-    // It goes on by itself when nobody waits for it any more.
+    // It continues even if nobody waits for it any longer.
     const closing = session
       .disconnect()
       .catch(() => undefined)

@@ -63,7 +63,7 @@ function bounded(result: unknown): unknown {
   return { ...result, textResultForLlm: cut(result.textResultForLlm) };
 }
 
-function hasText(result: unknown): result is { readonly textResultForLlm: string } {
+export function hasText(result: unknown): result is { readonly textResultForLlm: string } {
   return isRecord(result) && typeof result["textResultForLlm"] === "string";
 }
 

@@ -18,31 +18,41 @@ const hashCharacters = 8;
 export class ToolNames {
   readonly #functions = new Map<string, string>();
   readonly #tools = new Map<string, string>();
+  readonly #renamed = new Map<string, string>();
+  readonly #others: readonly string[];
 
   /** `others`: functions that the session has as well. The order of the tools doesn't matter. */
   constructor(tools: readonly string[], others: readonly string[] = []) {
-    const reserved = new Set<string>([...runtimeTools, ...availableTools, ...others]);
-    const names = tools.toSorted();
+    this.#others = others;
+    this.add(tools);
+  }
+
+  /** Names for further tools. Those that have one keep it. */
+  add(tools: readonly string[]): void {
+    const known = [...runtimeTools, ...availableTools, ...this.#others, ...this.#tools.keys()];
+    const reserved = new Set<string>(known);
+    const names = tools.filter((name) => !this.#functions.has(name)).toSorted();
     const shared = repeated(names.map(functionName));
     const keepsName = (name: string): boolean => functionName(name) === name && !reserved.has(name);
-    for (const name of names) if (keepsName(name)) this.#add(name, name);
+    for (const name of names) if (keepsName(name)) this.#name(name, name);
     for (const name of names) {
       const short = functionName(name);
       const isFree = short.length <= longestName && !shared.has(short) && !reserved.has(short);
-      if (isFree && !keepsName(name)) this.#add(name, short);
+      if (isFree && !keepsName(name)) this.#name(name, short);
     }
     for (const name of names) {
       // A name that a server has made up to look like this one must not get its calls.
       for (let salt = 0; !this.#functions.has(name); salt += 1) {
-        const known = hashed(name, salt);
-        if (!this.#tools.has(known) && !reserved.has(known)) this.#add(name, known);
+        const made = hashed(name, salt);
+        if (!this.#tools.has(made) && !reserved.has(made)) this.#name(name, made);
       }
     }
   }
 
-  #add(name: string, known: string): void {
+  #name(name: string, known: string): void {
     this.#functions.set(name, known);
     this.#tools.set(known, name);
+    if (known !== name) this.#renamed.set(known, name);
   }
 
   /** The name that the model knows. */
@@ -50,9 +60,9 @@ export class ToolNames {
     return this.#functions.get(name) ?? name;
   }
 
-  /** Known names → the tools' own, where they differ. */
+  /** Known names → the tools' own, where they differ. Grows with `add`. */
   get renamed(): ReadonlyMap<string, string> {
-    return new Map([...this.#tools].filter(([known, own]) => known !== own));
+    return this.#renamed;
   }
 
   /** The tool's own name. */

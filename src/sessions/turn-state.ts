@@ -20,7 +20,7 @@ import {
  */
 export const MAX_ANSWER_BYTES = 4_000_000;
 
-/** Has a character that shows something: a letter, a digit, a sign. A mark on nothing and a blank pattern do not. */
+/** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
 
 interface Call {

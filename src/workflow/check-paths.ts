@@ -43,7 +43,7 @@ function asks(one: Activity): boolean {
   return promptRole(one) === "user";
 }
 
-/** Agents that are started without a prompt after them: backwards from all that asks, up to where an agent starts. */
+/** Agents that are never asked. Walks backwards from every prompt that asks, up to where an agent starts. */
 function reportUnasked(
   file: ReadFile,
   reached: ReadonlySet<Activity>,
@@ -116,13 +116,13 @@ function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings)
       const reason = `RESULT is empty in ${one.id}: a System prompt has emptied it, and nothing has set it since.`;
       findings.warn(place, reason, one.kind === "prompt" ? hint : undefined);
     } else if (one.kind === "prompt") {
-      const reason = `RESULT in ${one.id} is no answer yet: it is the user input of the run, or what a CALL passes.`;
+      const reason = `RESULT in ${one.id} is not an answer yet: it is the user input of the run, or what a CALL passes.`;
       findings.warn(place, reason, hint);
     }
   }
 }
 
-/** Undefined: what it was before. */
+/** Undefined: unchanged. */
 function resultAfter(one: Activity): number | undefined {
   switch (one.kind) {
     case "prompt":

@@ -23,7 +23,7 @@ export function scriptsIn(
     if (!isClosed) return none("a code fence is never closed.");
     if (!tags.includes(tag)) {
       const those = tags.join(", ");
-      return none(`no executor runs the code fence "${clip(tag, 40)}". These run: ${those}.`);
+      return none(`code fences tagged "${clip(tag, 40)}" can't be run. Supported tags: ${those}.`);
     }
     if (content.trim() !== "") scripts.push({ tag, code: withoutPrompts(content.trimEnd()) });
   }

@@ -15,7 +15,14 @@ import {
   type ResolvedLimits,
   type UsageBudget,
 } from "../engine/limits.ts";
-import { STOP_GRACE_MS, stopText, unlessStopped, type Scope } from "../engine/scope.ts";
+import {
+  STOP_GRACE_MS,
+  stopText,
+  unlessStopped,
+  type Scope,
+  type StopReason,
+} from "../engine/scope.ts";
+import { stopOf } from "../engine/task-context.ts";
 import type { StepActivity, ToolSource } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
@@ -158,11 +165,15 @@ class FlowRunner {
   async #perform(effect: Effect, state: WorkflowState, step: number): Promise<EffectResult> {
     const done =
       this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
-    const { stopped } = this.#scope;
+    const stopped = this.#stopOf(this.#scope);
     if (done === undefined || stopped !== undefined) {
       return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
     }
     return done;
+  }
+
+  #stopOf(scope: Scope): StopReason | undefined {
+    return stopOf(scope, this.#context.ports, this.#context.latestOfRun);
   }
 
   #do(effect: Effect, state: WorkflowState, step: number): EffectResult | Promise<EffectResult> {
@@ -235,7 +246,8 @@ class FlowRunner {
   }
 
   /** A prompt was stopped. The end of a workflow reports what has stopped all of it. */
-  #stopped({ stopped }: Scope, activity: StepActivity): Failed {
+  #stopped(ended: Scope, activity: StepActivity): Failed {
+    const stopped = this.#stopOf(ended);
     if (stopped?.kind !== "limit" || this.#scope.stopped !== undefined)
       return failed(stopped === undefined ? "canceled" : stopText(stopped));
     const scope = scopeOf(activity);
@@ -346,7 +358,7 @@ class FlowRunner {
     const ofJob = this.#context.scope.stopped;
     if (ofJob !== undefined && ofJob.kind !== "work-stopped")
       return { kind: "stopped", reason: ofJob, report: result };
-    const own = this.#scope.stopped;
+    const own = this.#stopOf(this.#scope);
     if (own?.kind === "limit") {
       const { file } = this.#run.workflow;
       this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });

@@ -27,7 +27,7 @@ export interface OutputOptions {
   readonly redact?: (() => TextStream) | undefined;
 }
 
-/** So long is the beginning of a line kept back. */
+/** How long the beginning of a line is held back. */
 const lineMs = 1_000;
 /** In UTF-16 units. */
 const longestLine = 16 * 1024;
@@ -88,7 +88,7 @@ export class ScriptOutput {
     this.#all.add(text);
     one.ends.add(text);
     this.#show(one, one.redacting === undefined ? text : one.redacting.push(text));
-    // What began before a line break is on its way: the redactor alone may hold it back.
+    // A line break has passed on what the timer was for, unless the redactor holds it back.
     if (text.includes("\n")) one.waiting?.();
     else if (one.waiting !== undefined) return;
     one.waiting = startTimer(this.#options.clock, lineMs, () => {

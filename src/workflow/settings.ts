@@ -109,7 +109,7 @@ function preparedParts(
   };
 }
 
-/** Names of tools that there aren't, and tools that no agent may call or is offered. Only for valid permissions. */
+/** Unknown names, and tools that no agent may call or is offered. Only for valid permissions. */
 function agentToolProblems(
   { agentTools = [], permissions: rules, tools = {}, mcpServers = {} }: FrontMatter,
   { checks = {}, declared = {}, permissions = rules ?? "read-only" }: SettingsContext,

@@ -130,7 +130,7 @@ describe("a session of a server", () => {
       ["worker", "other"],
     ]);
     await host.installJobsEntry(entry);
-    assert.deepEqual(await ids(), ["worker", "other", "driver", "special"]);
+    assert.deepEqual(await ids(), ["worker", "other"]);
     assert.equal(asked, 1);
     clock.later = 61_000;
     await ids();
@@ -168,7 +168,7 @@ describe("a session of a server", () => {
     await host.installJobsEntry(entry);
     assert.deepEqual(
       (await host.live.listModels()).map(({ id, multiplier }) => `${id} ${multiplier}`),
-      ["worker 0", "auto 0", "dear 10", "usual 1", "driver 0", "special 0"],
+      ["worker 0", "auto 0", "dear 10", "usual 1"],
     );
   });
 

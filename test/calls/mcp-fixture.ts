@@ -62,6 +62,14 @@ function listed(cursor: string | undefined): object {
           { name: "huge", inputSchema: { ...object, description: "s".repeat(100_000) } },
         ],
       };
+    case "replaces":
+      // The only tool of before becomes another one.
+      return {
+        tools: [
+          { name: "open", inputSchema: { ...object, required: changed.count > 0 ? ["door"] : [] } },
+          { name: changed.count > 0 ? "late" : "early", inputSchema: object },
+        ],
+      };
     default:
       return {
         tools: [
@@ -154,7 +162,10 @@ function called(id: number | string, message: Message): void {
       return;
     case "both":
       return send({ id, result: text("done"), error: { code: 1, message: "failed" } });
+    case "replaces":
     case "changes":
+      if (behavior === "replaces" && message.params?.name !== "open")
+        return answer(text(`${message.params?.name} was called`));
       changed.count += 1;
       send({ method: "notifications/tools/list_changed" });
       return answer(text("changed"));

@@ -70,7 +70,7 @@ describe("a run whose journal or recording has a hole", () => {
       "in a folder that is gone",
       ["--record", "out/r.yml"],
       [bash("rm -r out"), done],
-      /recording is incomplete: .*ENOENT/,
+      /recording is incomplete: .*was deleted during the run/,
     ],
   ];
   for (const [name, flags, replies, told] of cases) {

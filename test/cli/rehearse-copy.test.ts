@@ -200,7 +200,10 @@ describe("a rehearsal that may write", () => {
     assert.match(missing.stdout, /workspace\.include names .*node_modules, which does not exist/);
     const bad = await play(t, folder, ["rehearse", "bad.json"]);
     assert.equal(bad.code, 2, bad.stdout);
-    assert.match(bad.stdout, /workspace\.include: Only a copy .* not a new folder\. \(remove git/);
+    assert.match(
+      bad.stdout,
+      /workspace\.include: `include` adds files to a copy .* not to a new folder\. \(remove git/,
+    );
     assert.match(bad.stdout, /workspace\.include\[0\]: This is not a path inside/);
     assert.match(bad.stdout, /workspace\.include\[1\]: On some systems/);
   });

@@ -100,7 +100,7 @@ jobs: { j: { work: { kind: Ref, taskId: a, modelOverride: { category: other } } 
   it("says that nothing was checked if it lists none", async (t) => {
     const { code, stdout, stderr } = await check(t, []);
     assert.equal(code, 0, stdout);
-    assert.match(stderr, /The models are not checked/);
+    assert.match(stderr, /The models were not checked/);
   });
 });
 

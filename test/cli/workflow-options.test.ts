@@ -127,7 +127,7 @@ describe("agent-jobs run on a terminal", { skip: noTerminal }, () => {
       child.type(key);
       const { code, stdout } = await child.ended;
       assert.equal(code, expected, stdout);
-      assert.match(stdout, expected === 1 ? /failed: .*\(Ctrl-D\)/ : /job flow\.wf\.md canceled/);
+      assert.match(stdout, expected === 1 ? /failed: [^]*\(Ctrl-D\)/ : /job flow\.wf\.md canceled/);
     }
   });
 

@@ -60,9 +60,9 @@ describe("an EXECUTE", () => {
       requests.slice(1).map(({ prompt }) => prompt),
       [
         "126: Nothing was run: RESULT has no code fence with commands.",
-        `126: Nothing was run: no executor runs the code fence "console". These run: ${tags}.`,
+        `126: Nothing was run: code fences tagged "console" can't be run. Supported tags: ${tags}.`,
         "126: Nothing was run: a code fence is never closed.",
-        `126: Nothing was run: no executor runs the code fence "json". These run: ${tags}.`,
+        `126: Nothing was run: code fences tagged "json" can't be run. Supported tags: ${tags}.`,
         "126: Nothing was run: RESULT has no code fence with commands.",
       ],
     );

@@ -385,9 +385,12 @@ test("a task with the action protocol is green only if its tools have succeeded 
         outcome.kind !== "succeeded" || (built && prepared && last === "stop"),
         `${built} ${prepared} ${last} ${endedActions.join(", ")}`,
       );
-      // A round that the model has ended in order is red only for its tools.
-      if (outcome.kind === "failed" && last === "stop" && outcome.reason.includes("criteria"))
-        assert.ok(!built || !prepared, outcome.reason);
+      // A round that the model has ended in order is red only for its tools, or for actions that fail in the background.
+      const isSound = given.every(({ actions }) =>
+        actions.every(({ way, valid }) => way === "succeeds" && valid),
+      );
+      const isJudged = outcome.kind === "failed" && outcome.reason.includes("criteria");
+      if (isJudged && isSound && last === "stop") assert.ok(!built || !prepared, outcome.reason);
     },
   );
   await holds(t, property, 60);

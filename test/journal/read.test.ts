@@ -107,7 +107,7 @@ test("a number that is negative, a count that is a fraction, and permissions of 
   const permitted = (rules: unknown): string[] =>
     said(parseJournal(sealed([{ ...started, permissions: { a: rules } }]).join("")));
   assert.deepEqual(permitted({ x: 1 }), [
-    '2: Invalid event: permissions["a"] must have one of preset, read, write, shell, url, tools.',
+    '2: Invalid event: permissions["a"] must have one of preset, read, write, shell, url, hosts, tools, sandbox.',
   ]);
   assert.deepEqual(permitted({}), []);
   assert.deepEqual(permitted({ shell: ["ls"], added: "later" }), []);

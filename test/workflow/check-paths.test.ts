@@ -51,7 +51,7 @@ describe("the paths of a workflow", () => {
     const cases: readonly (readonly [flowchart: string, ...expected: readonly string[]])[] = [
       [
         `START --> ${fix}`,
-        `a.wf.md:5:11: warning: RESULT in PROMPT_F is no answer yet: it is the user input of the run, or what a CALL passes. ${hint}`,
+        `a.wf.md:5:11: warning: RESULT in PROMPT_F is not an answer yet: it is the user input of the run, or what a CALL passes. ${hint}`,
       ],
       [`START --> ${system} --> ${fix}`, `a.wf.md:5:40: warning: ${emptied("PROMPT_F")} ${hint}`],
       [

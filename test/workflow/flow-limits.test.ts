@@ -187,6 +187,21 @@ describe("a limit of a workflow", () => {
     assert.equal(recovered.outcome.kind, "succeeded");
   });
 
+  it("names the last error of the model server, whether it ends a prompt or the workflow", async () => {
+    const refused = { kind: "model.failed", statusCode: 429, message: "slow down" } as const;
+    const acts = [refused, refused].map((act) => ({ ...act, subAgent: false }));
+    for (const setup of [
+      { limits: { modelCalls: 1 }, play: () => ({ acts, takes: 1 }) },
+      { ownLimits: { jobMinutes: 1 }, play: () => ({ acts, takes: 120_000 }) },
+    ]) {
+      const { outcome } = await playFlow(rounds, setup);
+      assert.match(
+        outcome.kind === "failed" ? outcome.reason : "",
+        /limits\.(modelCalls|jobMinutes).*The last error was: the model server answered 429: "slow down"/,
+      );
+    }
+  });
+
   it("modelCalls counts anew for each prompt, whose session doesn't go on after it", async () => {
     const limits = { modelCalls: 2 };
     const play = () => ({ acts: [modelUsed(1), modelUsed(1)], text: "t" });

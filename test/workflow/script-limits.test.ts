@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { open, readFile, stat, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { createRedactor } from "../../src/events/redact.ts";
 import { processesMarked } from "../../src/platform/processes.ts";
@@ -197,7 +197,10 @@ test("a secret is masked in the pieces also where it is colored", async (t) => {
 test("output is shown by whole lines, and the beginning of a line after a second", async (t) => {
   const rig = await scriptsRig(t, { redact: createRedactor([]).stream });
   await rig.run("mkfifo go");
-  const go = (): void => void writeFile(`${rig.workspace}/go`, "\n");
+  // Opened for both, it never waits for the other side.
+  const pipe = await open(`${rig.workspace}/go`, "r+");
+  t.after(() => pipe.close());
+  const go = (): void => void pipe.write("\n");
   const shown: string[] = [];
   const running = rig.runner.execute(
     [

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
-/** For a form: Ctrl+Enter in any of its fields is a click on its button. */
+/** For a form: Ctrl+Enter in any of its fields clicks its submit button. */
 export function submitOnCtrlEnter(event: JSX.TargetedKeyboardEvent<HTMLFormElement>): void {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
   event.preventDefault();

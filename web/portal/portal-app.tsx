@@ -22,7 +22,7 @@ const JOURNALS_MS = 30_000;
 
 export function PortalApp({ boot }: { boot: PortalBoot }) {
   const [isStopped, setStopped] = useState(false);
-  // Nothing of the portal is left then: it would go on asking the server.
+  // The portal is unmounted, because it would go on polling the server.
   return isStopped ? <StoppedPage /> : <Portal boot={boot} onStopped={() => setStopped(true)} />;
 }
 

@@ -137,7 +137,8 @@ class Builder {
     if (include === undefined) return { workspace: this.#workspace(made, alsoDirectory) };
     const path = ["workspace", "include"];
     if (Object.keys(made).length > 0) {
-      const reason = "Only a copy of the working directory includes files, not a new folder.";
+      const reason =
+        "`include` adds files to a copy of the working directory, not to a new folder.";
       this.#problem(path, reason, `remove ${Object.keys(made).join(" and ")}, or include`);
     }
     for (const [index, name] of include.entries()) this.#checkName(name, [...path, index]);

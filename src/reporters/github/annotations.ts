@@ -55,7 +55,7 @@ interface Candidate extends Annotation {
 export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
   if (options.annotations === "off") return [];
   const works = [...view.works.values()];
-  // What went wrong in a rehearsal that went as it should was meant to.
+  // Failures in a rehearsal that passed are part of its script.
   const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
   const rankOf = (kind: DecisionEntry["kind"]): number | undefined =>
     meant && scripted.has(kind) ? undefined : decisionTraits(kind).audience.annotation;
@@ -72,7 +72,7 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   return levels.flatMap((level) => {
     const ofLevel = candidates.filter((candidate) => candidate.level === level);
     const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
-    // Those included that the view no longer holds.
+    // Including those that the view no longer holds.
     let decided = 0;
     for (const [kind, count] of view.decided) if (rankOf(kind) !== undefined) decided += count;
     const forgotten = level === "warning" ? Math.max(0, decided - kept) : 0;
@@ -80,7 +80,7 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   });
 }
 
-/** What a script makes happen, and expects. */
+/** Decisions that a script causes on purpose. */
 const scripted: ReadonlySet<DecisionEntry["kind"]> = new Set([
   "session-crashed",
   "criteria-failed",

@@ -55,13 +55,13 @@ const references: readonly (readonly [RegExp, string])[] = [
   [/(mailto|xmpp):/gi, "$1:\u2060"],
 ];
 
-/** A page of our documentation: the only link that is left, since it harms nobody, whoever wrote it. */
+/** A page of our documentation. Only links to it remain: they are harmless, whoever wrote them. */
 const ownPage = new RegExp(
   String.raw`(${"https://github.com/org/agent-jobs/blob/main/".replaceAll(".", String.raw`\.`)})(docs/[\w-]+\.md(?:#[\w-]+)?)(?=[\s.,;:)]|$)`,
   "g",
 );
 
-/** Literal text on one line: no markup, mention, reference, image or foreign link is left of it. */
+/** Literal text on one line: no markup, mention, reference, image or foreign link remains. */
 export function inline(text: string, length: number): string {
   let result = "";
   let from = 0;

@@ -256,7 +256,7 @@ export function denialsSection(view: RunView): Section {
   return listSection("denied permissions", 5, head, rows);
 }
 
-/** Of agents. A command that fails is often harmless, and sometimes the reason why an agent saw nothing. */
+/** Failed commands of agents: often harmless, but sometimes the reason why an agent saw nothing. */
 export function commandsSection({ failedCommands, failedCommandCount }: RunView): Section {
   const rows = failedCommands.map(
     ({ command, exitCode, output, count, ...work }) =>

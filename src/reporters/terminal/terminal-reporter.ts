@@ -77,7 +77,9 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   const wrapped = (begin: string, text: string): string => {
     if (!tty) return begin + text;
     const indent = stringWidth(begin);
-    const columns = Math.max(MIN_COLUMNS, (stream.columns ?? 80) - indent);
+    // Some terminals don't know their width and report 0.
+    const width = stream.columns === 0 ? undefined : stream.columns;
+    const columns = Math.max(MIN_COLUMNS, (width ?? 80) - indent);
     return begin + wrapAnsi(text, columns).replaceAll("\n", `\n${" ".repeat(indent)}`);
   };
 

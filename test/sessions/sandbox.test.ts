@@ -1,0 +1,160 @@
+/** What an agent's commands and file tools can reach in a sandbox, really tried: the programs are the judge. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Confinement } from "../../src/sessions/confinement.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
+import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
+import { completed, denials, makeRig } from "./rig.ts";
+
+const options = { skip: withoutSandbox };
+const permissions = {
+  shell: true,
+  read: ["!private/**"],
+  write: ["out/**", "notes.md"],
+  sandbox: "required",
+} as const;
+
+test("programs of a sandbox reach nothing that is not granted", options, async (t) => {
+  const rig = await makeAttemptRig(t);
+  const { path } = rig.workspace;
+  await rig.workspace.write(".env", `${secret}\n`);
+  await rig.workspace.write("late.sh", "#!/bin/sh\ntouch pwned\n");
+  const hook = join(path, ".git/hooks/post-index-change");
+  await writeFile(hook, `#!/bin/sh\ntouch ${path}/pwned\n`);
+  await chmod(hook, 0o755);
+  const server = createServer((stream) => stream.end(secret)).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const outside = join(rig.outside, "secret.txt");
+  const lines = [
+    // Reads.
+    `cat ${outside} linked-file linked-folder/secret.txt .env private/key.txt`,
+    "tar cf - . | strings; find . -type f -exec cat {} +; grep -r . .",
+    `python3 -c 'print(open("${outside}").read())'`,
+    `node -e 'console.log(require("fs").readFileSync("${outside}", "utf8"))'`,
+    "cat /proc/*/environ | strings; ls -la /tmp /root /home /dev/shm",
+    "git -c core.fsmonitor='cat .env' status; git diff --no-index /dev/null .env",
+    // Writes.
+    `echo x > pwned; touch ${rig.outside}/pwned linked-folder/pwned; mkdir pwned; cp late.sh pwned`,
+    "git config core.pager x; echo x > .git/hooks/pre-commit; git commit --allow-empty -qm x",
+    "ln -s / out/root; echo x > out/root/pwned; rm -rf inside.txt private",
+    // Network and processes.
+    `curl -sm 2 http://127.0.0.1:${address.port}; curl -sm 2 http://169.254.169.254/; getent hosts example.com`,
+    `python3 -c 'import socket; socket.create_connection(("127.0.0.1", ${address.port}), 2)'`,
+    `kill -9 ${process.pid} ${rig.sessions.runtimePids[0] ?? 1}; kill -9 -1`,
+    // What is granted.
+    "echo made > out/made.txt && cat inside.txt out/made.txt",
+  ];
+  const { run, results } = await attempts(rig, permissions, lines.map(bash));
+  const said = results.join("\n");
+  assert.doesNotMatch(said, new RegExp(`${secret}|PRIVATE-KEY|a-key`));
+  for (const folder of [path, rig.outside]) assert.equal(existsSync(join(folder, "pwned")), false);
+  assert.equal(existsSync("/pwned"), false);
+  assert.equal(existsSync(join(path, ".git/hooks/pre-commit")), false);
+  assert.equal(await rig.workspace.read("inside.txt"), "inside\n");
+  assert.equal(await rig.workspace.read("private/key.txt"), "PRIVATE-KEY\n");
+  assert.match(results.at(-1) ?? "", /inside\s+made/);
+  assert.equal(await rig.workspace.read("out/made.txt"), "made\n");
+  assert.deepEqual(denials(run), [], "commands are not judged by what they do");
+  completed(run);
+});
+
+test("a link that a command flips beside a file tool leads nowhere", options, async (t) => {
+  const rig = await makeAttemptRig(t);
+  const flips = `while :; do ln -sfn ${rig.outside} out/x; rm -f out/x; mkdir -p out/x; rmdir out/x; done`;
+  const flip = `timeout 6 bash -c '${flips}'`;
+  const calls = Array.from({ length: 12 }, (_, index) => [
+    { name: "view", arguments: { path: join(rig.workspace.path, "out/x/secret.txt") } },
+    // Else the turn ends after ten failures in a row.
+    { name: "view", arguments: { path: join(rig.workspace.path, "inside.txt") } },
+    {
+      name: "create",
+      arguments: { path: join(rig.workspace.path, `out/x/made-${index}`), file_text: "x" },
+    },
+  ]).flat();
+  const background = {
+    name: "bash",
+    arguments: { command: flip, description: "d", mode: "async" },
+  };
+  const { results } = await attempts(rig, permissions, [background, ...calls]);
+  assert.doesNotMatch(results.join("\n"), new RegExp(secret));
+  const left = Array.from({ length: 12 }, (_, index) => join(rig.outside, `made-${index}`));
+  assert.deepEqual(left.filter(existsSync), []);
+});
+
+test("file tools create what a pattern names, and commands don't", options, async (t) => {
+  const rig = await makeAttemptRig(t);
+  const { path } = rig.workspace;
+  const { run, results } = await attempts(rig, permissions, [
+    bash("echo x > notes.md"),
+    { name: "create", arguments: { path: join(path, "notes.md"), file_text: "by the tool\n" } },
+    { name: "create", arguments: { path: join(path, "other.md"), file_text: "x" } },
+    bash("cat notes.md; echo more >> notes.md"),
+  ]);
+  assert.deepEqual(
+    completed(run).toolCalls.map(({ succeeded }) => succeeded),
+    [true, true, false, true],
+  );
+  assert.match(results[0] ?? "", /Read-only file system/);
+  assert.match(results[2] ?? "", /Denied: write of .*other\.md/);
+  assert.equal(await readFile(join(path, "notes.md"), "utf8"), "by the tool\n");
+});
+
+test("hosts that are named are reached, others are not", options, async (t) => {
+  const rig = await makeAttemptRig(t);
+  const port = new URL(rig.server.baseUrl).port;
+  const ask = (host: string): string =>
+    `curl -sm 5 -o out/a -w '%{http_code}' http://${host}:${port}/`;
+  const { results } = await attempts(
+    rig,
+    { ...permissions, hosts: ["localhost", "!other.localhost"] },
+    [bash(ask("localhost")), bash(ask("other.localhost")), bash(ask("169.254.169.254"))],
+  );
+  assert.match(results[0] ?? "", /^200/);
+  for (const result of results.slice(1)) assert.match(result, /^403/);
+  const { results: none } = await attempts(rig, { ...permissions, hosts: ["example.com"] }, [
+    bash(ask("localhost")),
+    bash(ask("127.0.0.1")),
+  ]);
+  for (const result of none) assert.match(result, /^000/);
+});
+
+test("without a sandbox on this machine, a task that needs one is refused", options, async (t) => {
+  const environment = { ...process.env, PATH: "/no/such/folder" };
+  const confinement = new Confinement({ environment, scripted: false, bubblewrap: "/no/bwrap" });
+  const rig = await makeRig(t, () => ({ text: "Hello." }), { confinement });
+  const refused = async (given: object): Promise<string> => {
+    const opened = await rig.sessions.factory.open(
+      {
+        label: {
+          workId: 0,
+          taskId: "t",
+          iteration: 1,
+          role: "both",
+          modelId: "m",
+          retry: 0,
+          attempt: 1,
+        },
+        modelId: "claude-test",
+        workingDirectory: rig.workspace.path,
+        permissions: given,
+      },
+      AbortSignal.timeout(30_000),
+    );
+    if (opened.kind === "crashed") return opened.crash.message;
+    await opened.session.close();
+    return "";
+  };
+  const sentence =
+    /^This machine has no sandbox: bubblewrap doesn't work.* Allow .*, or accept that .*sandbox: off\.$/;
+  assert.match(await refused({ shell: ["git diff *"], sandbox: "auto" }), sentence);
+  assert.match(await refused({ sandbox: "required" }), /^This machine has no sandbox: /);
+  assert.equal(await refused({ sandbox: "auto" }), "", "file tools alone don't need one");
+  assert.equal(rig.server.requests.length, 0);
+});
