@@ -65,9 +65,9 @@ test("a program that may write a checkout can't make git run programs", options,
   const { run, close } = await inside(t, path, "workspace");
   const said = run(
     `echo b > a.txt; git add . && git -c user.name=a -c user.email=a commit -qm b && echo committed
-     git config core.pager x; echo x >> .git/config; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit
-     rm -rf .git/hooks; mv .git moved; rm -f .git/commondir; echo ../evil > .git/commondir
-     ln -sfn ../evil .git/hooks; mv .git/hooks .git/old; mv evil .git/commondir`,
+     git config core.pager x; echo x >> .git/config; mv .git moved; mv .git/hooks .git/old
+     rm -f .git/commondir; echo ../evil > .git/commondir; mv evil .git/commondir
+     mkdir -p .git/hooks; echo x > .git/hooks/pre-commit`,
   );
   assert.match(said, /^committed$/m);
   assert.equal(await readFile(join(path, ".git/config"), "utf8"), config);
