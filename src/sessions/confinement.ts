@@ -11,6 +11,7 @@ import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
 import { allowsCommands } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
+import { Breath } from "../platform/breath.ts";
 import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -82,7 +83,7 @@ export class Confinement {
     const support = await sandboxSupport(this.#options.environment, this.#options.bubblewrap);
     if (support.kind === "none") return this.#without(support, mode, startsPrograms);
     try {
-      const profile = this.#profile(permissions, place);
+      const profile = await this.#profile(permissions, place);
       return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
     } catch (error) {
       const message = `The sandbox can't be made: ${errorMessage(error)}.`;
@@ -90,10 +91,23 @@ export class Confinement {
     }
   }
 
-  #profile(permissions: Permissions, { workingDirectory, readable = [] }: Place): SandboxProfile {
+  async #profile(
+    permissions: Permissions,
+    { workingDirectory, readable = [] }: Place,
+  ): Promise<SandboxProfile> {
     const { kept = [] } = this.#options;
-    const files = { ...realFiles, home: homedir(), entries };
-    const profile = sandboxProfile(permissions, { ...files, workingDirectory, kept, readable });
+    const breath = new Breath();
+    const profile = await sandboxProfile(permissions, {
+      ...realFiles,
+      home: homedir(),
+      workingDirectory,
+      kept,
+      readable,
+      entries,
+      pause: async () => {
+        if (breath.isDue) await breath.take();
+      },
+    });
     // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
     const root = realPathOf(workingDirectory);
     for (const path of profile.writable) {
