@@ -117,7 +117,7 @@ exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
   // A sandbox inside can only make a `/proc` of its own where the whole one of the machine is.
   const proc = ["--dev-bind", "/proc", "/proc"];
   const { creatable } = options.profile;
-  const list = writeList(folder, "enter", [...namespaces, ...mounts(own, creatable, proc)]);
+  const list = writeList(folder, "enter", [...outerNamespaces, ...mounts(own, creatable, proc)]);
   const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
   return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
 }
@@ -127,7 +127,7 @@ function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">):
     ...namespaces,
     "--unshare-pid",
     ...(options.profile.network === "all" ? [] : ["--unshare-net"]),
-    ...mounts(options, [], ["--proc", "/proc"]),
+    ...mounts(options, [], ownProc),
     ...way.mounts,
     ...(options.withheld ?? []).flatMap((name) => ["--unsetenv", name]),
   ];
@@ -184,7 +184,18 @@ exec "$@"
 `;
 }
 
-const namespaces = ["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"];
+/** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
+const namespaces = [
+  ...["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"],
+  ...["--cap-drop", "ALL"],
+];
+/** Around other sandboxes: without this one, root can't make a user namespace. */
+const outerNamespaces = [
+  ...namespaces,
+  ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
+];
+/** Settings of the machine's kernel are files of root. */
+const ownProc = ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"];
 
 /** Programs and libraries, certificates and names of hosts. */
 const system = ["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/etc", "/run/systemd/resolve"];
@@ -327,11 +338,11 @@ const trials = new Map<string, Promise<SandboxSupport>>();
 
 async function tryOut(path: string, environment: Environment): Promise<SandboxSupport> {
   const all = ["--bind", "/", "/", "--dev-bind", "/proc", "/proc"];
-  const inner = [...namespaces, "--unshare-pid", "--unshare-net", ...all, "--proc", "/proc"];
+  const inner = [...namespaces, "--unshare-pid", "--unshare-net", ...all, ...ownProc];
   const { signal, end } = startTimeLimit(systemClock, trialMs);
   const ended = await runToEnd(
     path,
-    [...namespaces, ...all, "--", path, ...inner, "--dev", "/dev", "--", "/bin/sh", "-c", ":"],
+    [...outerNamespaces, ...all, "--", path, ...inner, "--dev", "/dev", "--", "/bin/sh", "-c", ":"],
     { cwd: "/", env: childEnvironment(environment), signal },
   );
   end();
