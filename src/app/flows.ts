@@ -379,8 +379,8 @@ async function withScripts(
       state: whole?.restored?.shell,
       confine:
         confinement &&
-        ((writable) =>
-          confinement.ofProgram(permissions, { workingDirectory }, { writable: [writable] })),
+        ((readable) =>
+          confinement.ofProgram(permissions, { workingDirectory }, { readable: [readable] })),
       ...(executors === undefined ? {} : { executors }),
     });
     try {

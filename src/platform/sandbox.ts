@@ -126,21 +126,25 @@ while [ "$n" -gt 0 ]; do
 done
 exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
   );
-  const own = { ...options, readable: [...(options.readable ?? []), folder] };
-  // A sandbox inside can only make a `/proc` of its own where the whole one of the machine is.
-  const proc = ["--dev-bind", "/proc", "/proc"];
-  const { creatable } = options.profile;
-  const list = writeList(folder, "enter", [...namespaces, ...mounts(own, creatable, proc)]);
+  const { profile } = options;
+  // The file tools of the runtime could be led there by a link.
+  const own = { ...options, profile: { ...profile, fixed: [...profile.fixed, folder] } };
+  const hidden = join(folder, "hidden");
+  mkdirSync(hidden, { recursive: true });
+  const list = writeList(folder, "enter", [
+    ...outerNamespaces,
+    ...mounts(own, profile.creatable, outerProc),
+    ...hiddenProc(hidden),
+  ]);
   const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
   return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
 }
 
 function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">): string[] {
   return [
-    ...namespaces,
-    "--unshare-pid",
+    ...programNamespaces,
     ...(options.profile.network === "all" ? [] : ["--unshare-net"]),
-    ...mounts(options, [], ["--proc", "/proc"]),
+    ...mounts(options, [], ownProc),
     ...way.mounts,
     ...variables(options),
   ];
@@ -207,7 +211,29 @@ exec "$@"
 `;
 }
 
-const namespaces = ["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"];
+/** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
+const namespaces = [
+  ...["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"],
+  ...["--cap-drop", "ALL"],
+];
+/** Around other sandboxes: without this one, root can't make a user namespace. */
+const outerNamespaces = [
+  ...namespaces,
+  ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
+];
+/** Settings of the machine's kernel are files of root. */
+const ownProc = ["--unshare-pid", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"];
+/** Of programs: who makes a user namespace may mount control groups, and end all processes of a group of this user. */
+const programNamespaces = [...namespaces, "--disable-userns"];
+/** Bubblewrap limits its own user namespace there. */
+const outerProc = [...ownProc, "--bind", "/proc/sys/user", "/proc/sys/user"];
+
+/** The kernel lets a sandbox have a `/proc` only where a whole one is mounted: `folder` hides it. */
+function hiddenProc(folder: string): string[] {
+  const proc = join(folder, "proc");
+  const hide = ["--tmpfs", folder];
+  return [...hide, "--dir", proc, "--dev-bind", "/proc", proc, ...hide, "--remount-ro", folder];
+}
 
 /** Programs and libraries, certificates and names of hosts. */
 const system = ["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/etc", "/run/systemd/resolve"];
@@ -377,21 +403,23 @@ const trialMs = 10_000;
 const trials = new Map<string, Promise<SandboxSupport>>();
 
 async function tryOut(path: string, environment: Environment): Promise<SandboxSupport> {
-  const all = ["--bind", "/", "/", "--dev-bind", "/proc", "/proc"];
-  const inner = [...namespaces, "--unshare-pid", "--unshare-net", ...all, "--proc", "/proc"];
+  const all = ["--bind", "/", "/", "--dev", "/dev"];
+  const inner = [...programNamespaces, "--unshare-net", ...all, ...ownProc];
+  const outer = [...outerNamespaces, ...all, ...outerProc, ...hiddenProc("/dev/shm")];
   const { signal, end } = startTimeLimit(systemClock, trialMs);
-  const ended = await runToEnd(
-    path,
-    [...namespaces, ...all, "--", path, ...inner, "--dev", "/dev", "--", "/bin/sh", "-c", ":"],
-    { cwd: "/", env: childEnvironment(environment), signal },
-  );
+  const ended = await runToEnd(path, [...outer, "--", path, ...inner, "--", "/bin/sh", "-c", ":"], {
+    cwd: "/",
+    env: childEnvironment(environment),
+    signal,
+  });
   end();
   if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
   const said = ended.kind === "exited" ? ended.stderr.trim().split("\n")[0] : undefined;
   return {
     kind: "none",
     reason: `bubblewrap doesn't work on this machine${said === undefined ? "" : ` (${said})`}`,
-    advice:
-      "Allow unprivileged user namespaces (on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)",
+    advice: /unknown option/i.test(said ?? "")
+      ? "Install bubblewrap 0.8 or later"
+      : "Allow unprivileged user namespaces (on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)",
   };
 }
