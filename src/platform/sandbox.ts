@@ -23,7 +23,7 @@ import { startHostProxy, type HostLists } from "./host-proxy.ts";
 import { gitFolder, withoutCredentials } from "./git-folder.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { runToEnd } from "./programs.ts";
-import { findProgram } from "./search-path.ts";
+import { findProgram, searchFolders } from "./search-path.ts";
 
 /** What a program may do, in absolute paths of what exists. A later list wins over an earlier one. */
 export interface SandboxProfile {
@@ -384,19 +384,27 @@ export async function sandboxSupport(
       advice: "Run the job on Linux",
     };
   }
-  // The profile of AppArmor that lets a program make user namespaces names the distribution's own file.
-  const system = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : undefined;
-  const path = program ?? system ?? findProgram("bwrap", environment);
+  const path = program ?? findBubblewrap(environment);
   if (path === undefined) {
     return {
       kind: "none",
       reason: "bubblewrap is not installed",
-      advice: "Install the package bubblewrap (apt-get install bubblewrap)",
+      advice: "Install it with `sudo apt-get install bubblewrap`",
     };
   }
   let trial = trials.get(path);
   if (trial === undefined) trials.set(path, (trial = tryOut(path, environment)));
-  return trial;
+  const support = await trial;
+  // What keeps it from working can be removed.
+  if (support.kind === "none") trials.delete(path);
+  return support;
+}
+
+/** Of all in `PATH` the distribution's own: AppArmor's profiles name its file. */
+export function findBubblewrap(environment: Environment): string | undefined {
+  const folders = searchFolders(environment);
+  const own = folders.filter((folder) => folder === "/usr/bin");
+  return findProgram("bwrap", { ...environment, PATH: [...own, ...folders].join(delimiter) });
 }
 
 const trialMs = 10_000;
@@ -414,12 +422,17 @@ async function tryOut(path: string, environment: Environment): Promise<SandboxSu
   });
   end();
   if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
-  const said = ended.kind === "exited" ? ended.stderr.trim().split("\n")[0] : undefined;
+  const said =
+    ended.kind === "exited"
+      ? ended.stderr.trim().split("\n")[0]
+      : ended.kind === "not-started"
+        ? ended.reason
+        : undefined;
   return {
     kind: "none",
-    reason: `bubblewrap doesn't work on this machine${said === undefined ? "" : ` (${said})`}`,
+    reason: `bubblewrap doesn't work${(said ?? "") === "" ? "" : `: ${said}`}`,
     advice: /unknown option/i.test(said ?? "")
       ? "Install bubblewrap 0.8 or later"
-      : "Allow unprivileged user namespaces (on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)",
+      : "Allow it to make user namespaces (on Ubuntu with `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`)",
   };
 }

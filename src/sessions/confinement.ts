@@ -6,10 +6,10 @@ import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
-import { sandboxModes, type Permissions, type SandboxMode } from "../entry/model.ts";
+import type { Permissions, SandboxMode } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
-import { allowsCommands } from "../permissions/rules.ts";
+import { allowsCommands, sandboxMode } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
 import { Breath } from "../platform/breath.ts";
 import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
@@ -40,9 +40,9 @@ export interface ConfinementOptions {
   readonly mark?: string | undefined;
   /** The program that makes sandboxes. Default: this machine's. */
   readonly bubblewrap?: string | undefined;
-  /** Called once, if programs run without a sandbox, with the reason. */
   /** What runs write about themselves; absolute. Programs never write it. */
   readonly kept?: readonly string[] | undefined;
+  /** Called whenever programs run without a sandbox, with the reason. */
   readonly onUnconfined?: ((reason: string) => void) | undefined;
 }
 
@@ -59,7 +59,6 @@ export interface Place {
 /** Owns the sandboxes of programs and their folder, until `close`. */
 export class Confinement {
   readonly #options: ConfinementOptions;
-  #told = false;
   #folder: Promise<RunFolder> | undefined;
   #made = 0;
   readonly #undo: (() => void)[] = [];
@@ -75,13 +74,8 @@ export class Confinement {
     place: Place,
     startsPrograms = allowsCommands(permissions),
   ): Promise<Confined> {
-    const mode = this.#mode(permissions);
-    if (mode === "off") {
-      if (startsPrograms) this.#tell("the sandbox is off");
-      return { kind: "open" };
-    }
-    const support = await sandboxSupport(this.#options.environment, this.#options.bubblewrap);
-    if (support.kind === "none") return this.#without(support, mode, startsPrograms);
+    const support = await this.#support(permissions, startsPrograms);
+    if (support.kind !== "bubblewrap") return support;
     try {
       const profile = await this.#profile(permissions, place);
       return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
@@ -158,33 +152,34 @@ export class Confinement {
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
   }
 
-  #mode(permissions: Permissions): SandboxMode {
-    const stated = typeof permissions === "string" ? undefined : permissions.sandbox;
-    const modes = [stated ?? "auto", this.#options.mode ?? "off"];
-    return sandboxModes.findLast((mode) => modes.includes(mode)) ?? "auto";
+  /** Why nothing with these permissions that starts programs can be started. Never rejects. */
+  async refusal(permissions: Permissions): Promise<Crash | undefined> {
+    const support = await this.#support(permissions, true);
+    return support.kind === "refused" ? support.crash : undefined;
   }
 
-  #without(
-    { reason, advice }: Extract<SandboxSupport, { kind: "none" }>,
-    mode: SandboxMode,
+  async #support(
+    permissions: Permissions,
     startsPrograms: boolean,
-  ): Confined {
-    if (mode === "required" || (startsPrograms && !this.#options.scripted)) {
-      const accept =
-        mode === "required"
-          ? ""
-          : ", or accept that commands can do whatever this user can: permissions.sandbox: off";
-      const message = `This machine has no sandbox: ${reason}. ${advice}${accept}.`;
+  ): Promise<
+    | Extract<SandboxSupport, { kind: "bubblewrap" }>
+    | Exclude<Confined, { readonly kind: "sandboxed" }>
+  > {
+    const { environment, bubblewrap, scripted, onUnconfined } = this.#options;
+    const mode = sandboxMode(permissions, this.#options.mode);
+    const support =
+      mode === "off"
+        ? ({ kind: "none", reason: "the sandbox is off" } as const)
+        : await sandboxSupport(environment, bubblewrap);
+    if (support.kind === "bubblewrap") return support;
+    const isNeeded = mode === "required" || (mode === "auto" && startsPrograms && !scripted);
+    if ("advice" in support && isNeeded) {
+      const accept = ", or accept that commands can do whatever this user can: `sandbox: off`";
+      const message = `This machine has no sandbox (${support.reason}). ${support.advice}${mode === "required" ? "" : accept}.`;
       return { kind: "refused", crash: { cause: "configuration", message } };
     }
-    if (startsPrograms) this.#tell(reason);
+    if (startsPrograms) onUnconfined?.(support.reason);
     return { kind: "open" };
-  }
-
-  #tell(reason: string): void {
-    if (this.#told) return;
-    this.#told = true;
-    this.#options.onUnconfined?.(reason);
   }
 }
 
