@@ -52,6 +52,7 @@ export function sandboxProfile(permissions: Permissions, context: ProfileContext
     creatable: rules.everything ? [] : writes.places,
     fixed: [...found.fixed, ...(context.kept ?? [])],
     hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, context)],
+    repositories: found.repositories,
     network: network(rules),
   };
 }
@@ -63,7 +64,8 @@ function search(
   root: string,
   writable: readonly string[],
   context: ProfileContext,
-): Pick<SandboxProfile, "hidden" | "fixed"> {
+): Pick<SandboxProfile, "hidden" | "fixed" | "repositories"> {
+  const repositories: { path: string; isWritable: boolean }[] = [];
   const hidden: string[] = [];
   const fixed: string[] = [];
   const namesPrivate = mayReadPrivateFiles(permissions) && !rules.everything;
@@ -72,27 +74,28 @@ function search(
   /** Whether a folder is denied with all that is below it, unlike by `!secrets/*`. */
   const isDeep = (operation: "read" | "write", path: string): boolean =>
     [join(path, anyName), join(path, anyName, anyName)].every((one) => isDenied(operation, one));
-  const look = (folder: string): void => {
+  const look = (folder: string, mayRead: boolean): void => {
     for (const { name, isFolder } of context.entries(folder)) {
       const path = join(folder, name);
       const mayWrite = writable.some((one) => isUnder(path, one));
       if (name === ".git") {
-        // Programs need it. What makes git start programs stays as it is.
-        if (!mayWrite || rules.everything) continue;
-        if (isFolder) fixed.push(join(path, "config"), join(path, "hooks"));
-        else fixed.push(path);
+        // Programs need it.
+        if (rules.everything) continue;
+        if (!mayRead) hidden.push(path);
+        else if (isFolder) repositories.push({ path, isWritable: mayWrite });
+        else if (mayWrite) fixed.push(path);
       } else if (isDenied("read", path)) {
-        if (isFolder && (namesPrivate || !isDeep("read", path))) look(path);
+        if (isFolder && (namesPrivate || !isDeep("read", path))) look(path, false);
         else hidden.push(path);
       } else {
         const isFixed = mayWrite && isDenied("write", path);
         if (isFixed && (!isFolder || isDeep("write", path))) fixed.push(path);
-        if (isFolder && name !== skipped) look(path);
+        if (isFolder && name !== skipped) look(path, true);
       }
     }
   };
-  look(root);
-  return { hidden, fixed };
+  look(root, true);
+  return { repositories, hidden, fixed };
 }
 
 interface Granted {

@@ -102,7 +102,7 @@ export function ruleSet(permissions: Permissions): RuleSet {
 }
 
 /**
- * What holds for a task: its own permissions replace the entry's; the option (`--permissions`) applies
+ * What holds for a task: its own permissions replace the entry's, but for a `sandbox` that they leave out; the option (`--permissions`) applies
  * where neither says anything, and is a ceiling where one does. Default: read-only. `declared`: the names of the
  * entry's own tools.
  */
@@ -114,9 +114,15 @@ export function effectivePermissions(
 ): Permissions {
   // Also what does not count here has to make sense.
   for (const one of [entry, task, option]) if (one !== undefined) inFull(one);
-  const stated = task ?? entry;
+  const stated = task === undefined ? entry : withSandbox(task, entry);
   if (stated === undefined) return option ?? "read-only";
   return option === undefined ? stated : ceilPermissions(stated, option, declared);
+}
+
+function withSandbox(task: Permissions, entry: Permissions | undefined): Permissions {
+  const { sandbox } = typeof entry === "object" ? entry : {};
+  if (sandbox === undefined) return task;
+  return typeof task === "string" ? { preset: task, sandbox } : { sandbox, ...task };
 }
 
 /**

@@ -5,12 +5,22 @@
  * even by name; a program sees no process but its own, can't signal or trace another, and ends with whoever started
  * it; where bubblewrap can't set that up, nothing is started.
  */
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { startTimeLimit } from "../events/waiting.ts";
 import { systemClock } from "./clock.ts";
 import { startHostProxy, type HostLists } from "./host-proxy.ts";
+import { gitFolder, withoutCredentials } from "./git-folder.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { runToEnd } from "./programs.ts";
 import { findProgram } from "./search-path.ts";
@@ -30,6 +40,8 @@ export interface SandboxProfile {
   readonly fixed: readonly string[];
   /** Empty, whether file or folder. */
   readonly hidden: readonly string[];
+  /** Folders `.git`. Readable without the credentials in their settings; settings and hooks are never writable. */
+  readonly repositories: readonly { readonly path: string; readonly isWritable: boolean }[];
   readonly network: SandboxNetwork;
 }
 
@@ -63,6 +75,8 @@ export interface SandboxOptions extends SandboxChoice {
   /** What the program itself needs, besides what the profile grants. */
   readonly readable?: readonly string[];
   readonly writable?: readonly string[];
+  /** What is `/tmp` inside. Default: an empty one for each program. */
+  readonly temporary?: string | undefined;
   /** Variables that programs of agents must not see. */
   readonly withheld?: readonly string[];
 }
@@ -93,7 +107,6 @@ export async function runtimeSandbox(
   mkdirSync(bin, { recursive: true });
   const way = await wayOut(options);
   const inner = writeList(folder, "commands", programArguments({ ...options, ...commands }, way));
-  const outside = (options.withheld ?? []).map((name) => `--unsetenv ${quoted(name)}`);
   writeScript(
     bin,
     "bwrap",
@@ -108,7 +121,7 @@ while [ "$n" -gt 0 ]; do
     --clearenv) set -- "$@" "$word" ;;
     --chdir) set -- "$@" "$word" "$1"; shift; n=$((n - 1)) ;;
     --setenv) set -- "$@" "$word" "$1" "$2"; shift 2; n=$((n - 2)) ;;
-    --) inside=1; set -- "$@" ${["--setenv PATH", quoted(pathOf(options)), ...outside, "--", ...way.command.map(quoted)].join(" ")} ;;
+    --) inside=1; set -- "$@" ${["--setenv", "PATH", pathOf(options), ...variables(options), "--", ...way.command].map(quoted).join(" ")} ;;
   esac
 done
 exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
@@ -129,7 +142,17 @@ function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">):
     ...(options.profile.network === "all" ? [] : ["--unshare-net"]),
     ...mounts(options, [], ["--proc", "/proc"]),
     ...way.mounts,
-    ...(options.withheld ?? []).flatMap((name) => ["--unsetenv", name]),
+    ...variables(options),
+  ];
+}
+
+/** Mounts hide from git that a folder above is in the same repository. */
+function variables({ withheld = [] }: SandboxOptions): string[] {
+  return [
+    "--setenv",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "1",
+    ...withheld.flatMap((name) => ["--unsetenv", name]),
   ];
 }
 
@@ -189,9 +212,6 @@ const namespaces = ["--die-with-parent", "--unshare-user", "--unshare-ipc", "--u
 /** Programs and libraries, certificates and names of hosts. */
 const system = ["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/etc", "/run/systemd/resolve"];
 const systemLinks = /^lib(?:32|64|x32)?$/;
-/** Readable by root, who in a container is the user of the job. */
-const ofRoot = ["shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "ssh"];
-
 function mounts(
   options: SandboxOptions,
   creatable: readonly string[],
@@ -200,7 +220,7 @@ function mounts(
   const { profile, readable = [], writable = [] } = options;
   if (profile.files === "all") {
     const whole = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev"];
-    return [...whole, ...proc, ...mask(options, profile.fixed, profile.hidden)];
+    return [...whole, ...proc, ...mask(options, profile)];
   }
   const roots = readdirSync("/").filter((name) => systemLinks.test(name));
   return [
@@ -208,20 +228,17 @@ function mounts(
     "--dev",
     "/dev",
     ...proc,
-    "--tmpfs",
-    "/tmp",
+    ...(options.temporary === undefined
+      ? ["--tmpfs", "/tmp"]
+      : ["--bind", options.temporary, "/tmp"]),
     "--symlink",
     "/run",
     "/var/run",
-    ...mask(
-      options,
-      [],
-      ofRoot.map((name) => `/etc/${name}`),
-    ),
+    ...mask(options, { fixed: [], hidden: settingsOfRoot(), repositories: [] }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
     ...bind("--ro-bind-try", [...profile.readable, ...readable]),
     ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
-    ...mask(options, profile.fixed, profile.hidden),
+    ...mask(options, profile),
   ];
 }
 
@@ -232,14 +249,23 @@ function bind(how: string, paths: readonly string[]): string[] {
 
 function mask(
   { folder }: SandboxOptions,
-  fixed: readonly string[],
-  hidden: readonly string[],
+  { fixed, hidden, repositories }: Pick<SandboxProfile, "fixed" | "hidden" | "repositories">,
 ): string[] {
   const empty = join(folder, "empty");
   if (!existsSync(empty)) writeFileSync(empty, "", { mode: 0o444 });
+  const inside = repositories.map(({ path }) => gitFolder(path));
   return [
-    ...bind("--ro-bind-try", fixed.filter(existsSync)),
-    ...hidden.flatMap((path) => {
+    // A folder that is mounted can't be moved out of the way.
+    ...repositories.flatMap(({ path, isWritable }) => [
+      isWritable ? "--bind-try" : "--ro-bind-try",
+      path,
+      path,
+    ]),
+    ...bind("--ro-bind-try", [...fixed, ...inside.flatMap((one) => one.fixed)].filter(existsSync)),
+    ...inside
+      .flatMap(({ settings }) => settings)
+      .flatMap((path) => ["--ro-bind-try", shown(path, folder), path]),
+    ...[...hidden, ...inside.flatMap((one) => one.hidden)].flatMap((path) => {
       try {
         // A trailing dot is only there for a folder.
         return existsSync(`${path}/.`)
@@ -252,6 +278,31 @@ function mask(
       }
     }),
   ];
+}
+
+/** The file that is mounted over git's settings: itself, or a copy without credentials. */
+function shown(path: string, folder: string): string {
+  const text = readFileSync(path, "utf8");
+  const clean = withoutCredentials(text);
+  if (clean === text) return path;
+  const copy = join(folder, createHash("sha256").update(path).digest("hex"));
+  writeFileSync(copy, clean, { mode: 0o444, flag: "w" });
+  return copy;
+}
+
+let ofRoot: readonly string[] | undefined;
+
+/** What only root can read in `/etc`: in a container, the user of the job is root. */
+function settingsOfRoot(): readonly string[] {
+  const look = (folder: string): string[] =>
+    readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      if (entry.isSymbolicLink()) return [];
+      const path = join(folder, entry.name);
+      const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+      if ((mode & 0o004) === 0) return [path];
+      return entry.isDirectory() ? look(path) : [];
+    });
+  return (ofRoot ??= process.getuid?.() === 0 ? look("/etc") : []);
 }
 
 /** Variables that say where a toolchain is, and where toolchains are in a home directory. */

@@ -195,8 +195,7 @@ export class RuntimeProcess implements RuntimeLife {
   async start(): Promise<void> {
     this.#restore = tolerateBrokenPipes();
     try {
-      await makeDirectory(this.outputDirectory);
-      await makeDirectory(this.#temporary);
+      for (const path of [this.outputDirectory, this.#temporary]) await makeDirectory(path);
       const { searchConfiguration, sandbox } = this.#options;
       if (sandbox !== undefined) await this.#makeSandbox(sandbox);
       if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
@@ -227,6 +226,7 @@ export class RuntimeProcess implements RuntimeLife {
       profile,
       environment,
       folder: this.#sandboxFolder,
+      temporary: this.#temporary,
       readable: [own],
       writable: [directory],
       commands: {

@@ -1,5 +1,6 @@
 /**
- * Whether a session gets a sandbox, and which: its permissions decide, and what this machine can do. Where one is needed and there is none, nothing is started.
+ * Whether a session gets a sandbox, and which: its permissions and the option of the run decide, and what this machine
+ * can do. Where one is needed and there is none, nothing is started.
  */
 import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir } from "node:os";
@@ -13,6 +14,7 @@ import { isUnder } from "../permissions/paths.ts";
 import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import {
   programSandbox,
@@ -59,6 +61,7 @@ export class Confinement {
   #told = false;
   #folder: Promise<RunFolder> | undefined;
   #made = 0;
+  readonly #undo: (() => void)[] = [];
   readonly #sandboxes = new Map<string, Promise<Sandbox>>();
 
   constructor(options: ConfinementOptions) {
@@ -92,10 +95,15 @@ export class Confinement {
     const files = { ...realFiles, home: homedir(), entries };
     const profile = sandboxProfile(permissions, { ...files, workingDirectory, kept, readable });
     // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
+    const root = realPathOf(workingDirectory);
     for (const path of profile.writable) {
-      if (!existsSync(path) && isUnder(path, realPathOf(workingDirectory))) makeDirectoryNow(path);
+      if (!existsSync(path) && isUnder(path, root)) makeDirectoryNow(path);
     }
-    return profile;
+    for (const { path, isWritable } of profile.repositories) {
+      if (isWritable) this.#undo.push(occupyGitFolder(path));
+    }
+    const outer = outerGitFolders(root).map((path) => ({ path, isWritable: false }));
+    return { ...profile, repositories: [...profile.repositories, ...outer] };
   }
 
   /** The sandbox of programs with these permissions: one for the same needs. Rejects if it can't be made. */
@@ -130,6 +138,7 @@ export class Confinement {
       await sandbox.then((made) => made.close()).catch(() => undefined);
     }
     this.#sandboxes.clear();
+    for (const undo of this.#undo.splice(0)) undo();
     const folder = await this.#folder?.catch(() => undefined);
     this.#folder = undefined;
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
