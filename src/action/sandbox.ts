@@ -11,7 +11,7 @@ import { startTimeLimit } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { runToEnd } from "../platform/programs.ts";
-import { findBubblewrap, sandboxSupport } from "../platform/sandbox.ts";
+import { findBubblewrap, sandboxSupport } from "../platform/sandbox-support.ts";
 import type { Setting } from "./preparation.ts";
 
 const profile = `abi <abi/4.0>,

@@ -3,7 +3,8 @@ import { childEnvironment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
-import { programSandbox, sandboxSupport } from "../platform/sandbox.ts";
+import { programSandbox } from "../platform/sandbox.ts";
+import { sandboxSupport } from "../platform/sandbox-support.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
@@ -68,7 +69,8 @@ async function sandbox(environment: ModelAccess["environment"]): Promise<Found> 
   const folder = await makeRunFolder("doctor-", undefined);
   try {
     const network = { allowed: ["localhost"], denied: [] };
-    const lists = { readable: [], writable: [], creatable: [], fixed: [], hidden: [] };
+    const masks = { fixed: [], hidden: [], repositories: [] };
+    const lists = { readable: [], writable: [], creatable: [], ...masks };
     const profile = { files: "granted", ...lists, network } as const;
     const made = await programSandbox({ bubblewrap, profile, environment, folder: folder.path });
     const problem = await problemOf(made.enter, ["/bin/sh", "-c", ":"], environment);

@@ -31,7 +31,7 @@ const skipped = "node_modules";
 /** Stands for all names that no pattern has in mind. */
 const anyName = "\u{10FFFD}";
 /** What one list of single files may hold. Programs can't write those beyond it. */
-const mostFiles = 2_000;
+const mostFiles = 500;
 
 export async function sandboxProfile(
   permissions: Permissions,

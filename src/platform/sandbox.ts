@@ -17,13 +17,9 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { startTimeLimit } from "../events/waiting.ts";
-import { systemClock } from "./clock.ts";
 import { startHostProxy, type HostLists } from "./host-proxy.ts";
 import { gitFolder, withoutCredentials } from "./git-folder.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { runToEnd } from "./programs.ts";
-import { findProgram, searchFolders } from "./search-path.ts";
 
 /** What a program may do, in absolute paths of what exists. A later list wins over an earlier one. */
 export interface SandboxProfile {
@@ -75,6 +71,8 @@ export interface SandboxOptions extends SandboxChoice {
   /** What the program itself needs, besides what the profile grants. */
   readonly readable?: readonly string[];
   readonly writable?: readonly string[];
+  /** Whether it is started in a sandbox of the same profile, which hides what is to be hidden. */
+  readonly isInside?: boolean;
   /** What is `/tmp` inside. Default: an empty one for each program. */
   readonly temporary?: string | undefined;
   /** Variables that programs of agents must not see. */
@@ -106,7 +104,10 @@ export async function runtimeSandbox(
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
   const way = await wayOut(options);
-  const inner = writeList(folder, "commands", programArguments({ ...options, ...commands }, way));
+  // A mount takes along what is hidden below it.
+  const bare = { ...options.profile, fixed: [], hidden: [], repositories: [] };
+  const asked = { ...options, ...commands, profile: bare, isInside: true };
+  const inner = writeList(folder, "commands", programArguments(asked, way));
   writeScript(
     bin,
     "bwrap",
@@ -138,6 +139,14 @@ exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
   ]);
   const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
   return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
+}
+
+/** A sandbox inside a sandbox, with everything that ours need and no files hidden. */
+export function trialArguments(bubblewrap: string): string[] {
+  const all = ["--bind", "/", "/", "--dev", "/dev"];
+  const inner = [...programNamespaces, "--unshare-net", ...all, ...ownProc];
+  const outer = [...outerNamespaces, ...all, ...outerProc, ...hiddenProc("/dev/shm")];
+  return [...outer, "--", bubblewrap, ...inner, "--", "/bin/sh", "-c", ":"];
 }
 
 function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">): string[] {
@@ -260,7 +269,11 @@ function mounts(
     "--symlink",
     "/run",
     "/var/run",
-    ...mask(options, { fixed: [], hidden: settingsOfRoot(), repositories: [] }),
+    ...mask(options, {
+      fixed: [],
+      hidden: options.isInside === true ? [] : settingsOfRoot(),
+      repositories: [],
+    }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
     ...bind("--ro-bind-try", [...profile.readable, ...readable]),
     ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
@@ -365,74 +378,4 @@ function writeScript(folder: string, name: string, body: string): string {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/** How programs are started in a sandbox here, or why they can't be, with what to do. */
-export type SandboxSupport =
-  | { readonly kind: "bubblewrap"; readonly path: string }
-  | { readonly kind: "none"; readonly reason: string; readonly advice: string };
-
-/** Tries it, once for each program that it finds. Never rejects. */
-export async function sandboxSupport(
-  environment: Environment,
-  program?: string,
-): Promise<SandboxSupport> {
-  if (process.platform !== "linux") {
-    return {
-      kind: "none",
-      reason: "agent-jobs has a sandbox on Linux only",
-      advice: "Run the job on Linux",
-    };
-  }
-  const path = program ?? findBubblewrap(environment);
-  if (path === undefined) {
-    return {
-      kind: "none",
-      reason: "bubblewrap is not installed",
-      advice: "Install it with `sudo apt-get install bubblewrap`",
-    };
-  }
-  let trial = trials.get(path);
-  if (trial === undefined) trials.set(path, (trial = tryOut(path, environment)));
-  const support = await trial;
-  // What keeps it from working can be removed.
-  if (support.kind === "none") trials.delete(path);
-  return support;
-}
-
-/** Of all in `PATH` the distribution's own: AppArmor's profiles name its file. */
-export function findBubblewrap(environment: Environment): string | undefined {
-  const folders = searchFolders(environment);
-  const own = folders.filter((folder) => folder === "/usr/bin");
-  return findProgram("bwrap", { ...environment, PATH: [...own, ...folders].join(delimiter) });
-}
-
-const trialMs = 10_000;
-const trials = new Map<string, Promise<SandboxSupport>>();
-
-async function tryOut(path: string, environment: Environment): Promise<SandboxSupport> {
-  const all = ["--bind", "/", "/", "--dev", "/dev"];
-  const inner = [...programNamespaces, "--unshare-net", ...all, ...ownProc];
-  const outer = [...outerNamespaces, ...all, ...outerProc, ...hiddenProc("/dev/shm")];
-  const { signal, end } = startTimeLimit(systemClock, trialMs);
-  const ended = await runToEnd(path, [...outer, "--", path, ...inner, "--", "/bin/sh", "-c", ":"], {
-    cwd: "/",
-    env: childEnvironment(environment),
-    signal,
-  });
-  end();
-  if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
-  const said =
-    ended.kind === "exited"
-      ? ended.stderr.trim().split("\n")[0]
-      : ended.kind === "not-started"
-        ? ended.reason
-        : undefined;
-  return {
-    kind: "none",
-    reason: `bubblewrap doesn't work${(said ?? "") === "" ? "" : `: ${said}`}`,
-    advice: /unknown option/i.test(said ?? "")
-      ? "Install bubblewrap 0.8 or later"
-      : "Allow it to make user namespaces (on Ubuntu with `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`)",
-  };
 }

@@ -19,14 +19,13 @@ import { occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import {
   programSandbox,
-  sandboxSupport,
   type ConfinedProgram,
   type Sandbox,
   type SandboxChoice,
   type SandboxOptions,
   type SandboxProfile,
-  type SandboxSupport,
 } from "../platform/sandbox.ts";
+import { sandboxSupport, type SandboxSupport } from "../platform/sandbox-support.ts";
 import { isRecord } from "../document/guards.ts";
 import { realFiles } from "./permission-handler.ts";
 
@@ -55,6 +54,9 @@ export interface Place {
   readonly workingDirectory: string;
   readonly readable?: readonly string[] | undefined;
 }
+
+/** Each of them is a mount, and the cost of a mount grows with their number: these take two seconds. */
+const mostMasks = 1_000;
 
 /** Owns the sandboxes of programs and their folder, until `close`. */
 export class Confinement {
@@ -102,6 +104,12 @@ export class Confinement {
         if (breath.isDue) await breath.take();
       },
     });
+    const single = profile.hidden.length + profile.fixed.length;
+    if (single > mostMasks) {
+      throw new Error(
+        `the permissions deny ${single} files and folders one by one, and ${mostMasks} is the maximum: deny the folders that hold them`,
+      );
+    }
     // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
     const root = realPathOf(workingDirectory);
     for (const path of profile.writable) {
