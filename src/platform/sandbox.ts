@@ -222,8 +222,12 @@ exec "$@"
 
 /** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
 const namespaces = [
-  ...["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"],
-  ...["--cap-drop", "ALL"],
+  "--die-with-parent",
+  "--unshare-user",
+  "--unshare-ipc",
+  "--unshare-uts",
+  "--cap-drop",
+  "ALL",
 ];
 /** Around other sandboxes: without this one, root can't make a user namespace. */
 const outerNamespaces = [
