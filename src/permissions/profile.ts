@@ -30,6 +30,8 @@ const skipped = "node_modules";
 const anyName = "\u{10FFFD}";
 /** What one list of single files may hold. Programs can't write those beyond it. */
 const mostFiles = 2_000;
+/** How many files may be looked at outside of the working directory. */
+const mostNames = 100_000;
 
 export function sandboxProfile(permissions: Permissions, context: ProfileContext): SandboxProfile {
   const rules = ruleSet(permissions);
@@ -39,7 +41,14 @@ export function sandboxProfile(permissions: Permissions, context: ProfileContext
   const writable = [...(rules.writes ? [root] : []), ...writes.folders];
   const may = (operation: "read" | "write") => (path: string) =>
     placeReason(operation, rules, path, root, context, false) === undefined;
-  const found = search(rules, permissions, root, writable, context);
+  const found = search(
+    rules,
+    permissions,
+    root,
+    [...reads.folders, ...writable],
+    writable,
+    context,
+  );
   return {
     files: rules.everything ? "all" : "granted",
     readable: [
@@ -56,11 +65,12 @@ export function sandboxProfile(permissions: Permissions, context: ProfileContext
   };
 }
 
-/** The same for everything that must neither be read nor written by the rules, in the working directory. */
+/** The same for everything that must neither be read nor written by the rules, in all folders that are granted. */
 function search(
   rules: RuleSet,
   permissions: Permissions,
   root: string,
+  folders: readonly string[],
   writable: readonly string[],
   context: ProfileContext,
 ): Pick<SandboxProfile, "hidden" | "fixed"> {
@@ -72,9 +82,12 @@ function search(
   /** Whether a folder is denied with all that is below it, unlike by `!secrets/*`. */
   const isDeep = (operation: "read" | "write", path: string): boolean =>
     [join(path, anyName), join(path, anyName, anyName)].every((one) => isDenied(operation, one));
+  let names = 0;
   const look = (folder: string): void => {
     for (const { name, isFolder } of context.entries(folder)) {
       const path = join(folder, name);
+      names += isUnder(path, root) ? 0 : 1;
+      if (names > mostNames) throw new Error("too many files are granted outside the checkout");
       const mayWrite = writable.some((one) => isUnder(path, one));
       if (name === ".git") {
         // Programs need it. What makes git start programs stays as it is.
@@ -91,7 +104,8 @@ function search(
       }
     }
   };
-  look(root);
+  const others = folders.filter((path) => !isUnder(path, root));
+  for (const folder of [root, ...(rules.everything ? [] : others)]) look(folder);
   return { hidden, fixed };
 }
 
