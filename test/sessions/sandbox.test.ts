@@ -72,7 +72,7 @@ test("a link that a command flips beside a file tool leads nowhere", options, as
   const turns = targets
     .map((place) => `ln -sfn ${place} out/x; rm -f out/x; mkdir -p out/x; rmdir out/x`)
     .join("; ");
-  const flip = `echo temporary=$TMPDIR; timeout 8 bash -c 'while :; do ${turns}; done'`;
+  const flip = `timeout 8 bash -c 'while :; do ${turns}; done'`;
   const view = (name: string): ScriptedCall => ({
     name: "view",
     arguments: { path: join(rig.workspace.path, name) },
@@ -93,14 +93,11 @@ test("a link that a command flips beside a file tool leads nowhere", options, as
     name: "bash",
     arguments: { command: flip, description: "d", mode: "async" },
   };
-  const { results } = await attempts(rig, permissions, [background, ...calls]);
-  if (process.env["DBG"] !== undefined)
-    console.log(
-      results
-        .filter((r) => !/^1. inside/.test(r))
-        .map((r) => r.slice(0, 300))
-        .join("\n--\n"),
-    );
+  const { results } = await attempts(rig, permissions, [
+    bash("echo temporary=$TMPDIR"),
+    background,
+    ...calls,
+  ]);
   const said = results.join("\n");
   assert.doesNotMatch(said, new RegExp(secret));
   const runtime = dirname(/temporary=(\S+)/.exec(said)?.[1] ?? "");
