@@ -32,6 +32,8 @@ const skipped = "node_modules";
 const anyName = "\u{10FFFD}";
 /** What one list of single files may hold. Programs can't write those beyond it. */
 const mostFiles = 500;
+/** How many files may be looked at outside of the working directory. */
+const mostNames = 100_000;
 
 export async function sandboxProfile(
   permissions: Permissions,
@@ -52,7 +54,9 @@ export async function sandboxProfile(
   const writable = [...(rules.writes ? [root] : []), ...writes.folders];
   const may = (operation: "read" | "write") => (path: string) =>
     placeReason(operation, rules, path, root, context, false) === undefined;
-  const outside = [...reads.folders, ...writes.folders].filter((path) => !isUnder(path, root));
+  const outside = rules.everything
+    ? []
+    : [...reads.folders, ...writes.folders].filter((path) => !isUnder(path, root));
   const single = [...outside, ...reads.files, ...writes.files];
   const found = await search(rules, permissions, [root, ...outside], root, writable, context);
   return {
@@ -78,6 +82,7 @@ async function search(
   permissions: Permissions,
   folders: readonly string[],
   root: string,
+  folders: readonly string[],
   writable: readonly string[],
   context: ProfileContext,
 ): Promise<Pick<SandboxProfile, "hidden" | "fixed" | "repositories">> {
@@ -90,14 +95,20 @@ async function search(
   /** Whether a folder is denied with all that is below it, unlike by `!secrets/*`. */
   const isDeep = (operation: "read" | "write", path: string): boolean =>
     [join(path, anyName), join(path, anyName, anyName)].every((one) => isDenied(operation, one));
+  let names = 0;
   const look = async (folder: string, mayRead: boolean): Promise<void> => {
     for (const { name, isFolder } of context.entries(folder)) {
       const path = join(folder, name);
+      names += isUnder(path, root) ? 0 : 1;
+      if (names > mostNames) throw new Error("too many files are granted outside the checkout");
       const mayWrite = writable.some((one) => isUnder(path, one));
       if (name === ".git") {
         // Programs need it.
         if (rules.everything) continue;
-        if (!mayRead) hidden.push(path);
+        const isNamed = rules.read.deny.some((glob) =>
+          globDenies(glob, path, false, root, context.home ?? "", context),
+        );
+        if (!mayRead || isNamed) hidden.push(path);
         else if (isFolder) repositories.push({ path, isWritable: mayWrite });
         else if (mayWrite) fixed.push(path);
       } else if (isDenied("read", path)) {

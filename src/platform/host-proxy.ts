@@ -52,7 +52,8 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
           headers: { ...withoutHops(incoming), host: target.host },
         },
         (response) => {
-          answer.writeHead(response.statusCode ?? 502, response.headers);
+          const { statusCode = 0, headers } = response;
+          answer.writeHead(statusCode < 100 ? 502 : statusCode, headers);
           response.pipe(answer);
         },
       );
@@ -149,9 +150,11 @@ for (const [net, prefix] of [
 
 /** Of this machine, or of a cloud's metadata. */
 function isHere(address: string): boolean {
-  const own = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
-  for (const one of own) here.addAddress(one.address, one.family === "IPv6" ? "ipv6" : "ipv4");
-  return here.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  const own = new BlockList();
+  for (const one of Object.values(networkInterfaces()).flatMap((some) => some ?? [])) {
+    own.addAddress(one.address, one.family === "IPv6" ? "ipv6" : "ipv4");
+  }
+  return [here, own].some((list) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4"));
 }
 
 const ofOneConnection = new Set(["connection", "proxy-connection", "proxy-authorization"]);

@@ -229,9 +229,12 @@ const namespaces = [
   "--cap-drop",
   "ALL",
 ];
-/** Around other sandboxes: without this one, root can't make a user namespace. */
+/**
+ * Around other sandboxes. Without this capability, root can't make a user namespace in it; and who has the terminal of
+ * this process can type into it.
+ */
 const outerNamespaces = [
-  ...namespaces,
+  ...[...namespaces, "--new-session"],
   ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
 ];
 /** Settings of the machine's kernel are files of root. */
@@ -248,8 +251,11 @@ function hiddenProc(folder: string): string[] {
   return [...hide, "--dir", proc, "--dev-bind", "/proc", proc, ...hide, "--remount-ro", folder];
 }
 
-/** Programs and libraries, certificates and names of hosts. */
-const system = ["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/etc", "/run/systemd/resolve"];
+/** Programs and libraries, certificates and names of hosts. Not the sockets beside them: whoever listens there has a network. */
+const system = [
+  ...["/bin", "/sbin", "/usr", "/opt", "/snap", "/etc", "/nix/store", "/nix/var/nix/profiles"],
+  ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
+];
 const systemLinks = /^lib(?:32|64|x32)?$/;
 function mounts(
   options: SandboxOptions,
