@@ -82,7 +82,6 @@ async function search(
   permissions: Permissions,
   folders: readonly string[],
   root: string,
-  folders: readonly string[],
   writable: readonly string[],
   context: ProfileContext,
 ): Promise<Pick<SandboxProfile, "hidden" | "fixed" | "repositories">> {
@@ -103,12 +102,12 @@ async function search(
       if (names > mostNames) throw new Error("too many files are granted outside the checkout");
       const mayWrite = writable.some((one) => isUnder(path, one));
       if (name === ".git") {
-        // Programs need it.
-        if (rules.everything) continue;
         const isNamed = rules.read.deny.some((glob) =>
           globDenies(glob, path, false, root, context.home ?? "", context),
         );
         if (!mayRead || isNamed) hidden.push(path);
+        else if (rules.everything) continue;
+        // Programs need it.
         else if (isFolder) repositories.push({ path, isWritable: mayWrite });
         else if (mayWrite) fixed.push(path);
       } else if (isDenied("read", path)) {
@@ -122,6 +121,8 @@ async function search(
     }
     await context.pause();
   };
+  const denials = [...rules.read.deny, ...rules.write.deny];
+  if (rules.everything && denials.length === 0) return { repositories, hidden, fixed };
   for (const folder of new Set(folders)) await look(folder, true);
   return { repositories, hidden, fixed };
 }

@@ -256,7 +256,6 @@ const system = [
   ...["/bin", "/sbin", "/usr", "/opt", "/snap", "/etc", "/nix/store", "/nix/var/nix/profiles"],
   ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
 ];
-const systemLinks = /^lib(?:32|64|x32)?$/;
 function mounts(
   options: SandboxOptions,
   creatable: readonly string[],
@@ -267,28 +266,33 @@ function mounts(
     const whole = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev"];
     return [...whole, ...proc, ...mask(options, profile)];
   }
-  const roots = readdirSync("/").filter((name) => systemLinks.test(name));
+  const roots = readdirSync("/").filter((name) => /^lib(?:32|64|x32)?$/.test(name));
   return [
     ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
-    "--dev",
-    "/dev",
+    ...["--dev", "/dev"],
     ...proc,
     ...(options.temporary === undefined
       ? ["--tmpfs", "/tmp"]
       : ["--bind", options.temporary, "/tmp"]),
-    "--symlink",
-    "/run",
-    "/var/run",
+    ...["--symlink", "/run", "/var/run"],
     ...mask(options, {
       fixed: [],
       hidden: options.isInside === true ? [] : settingsOfRoot(),
       repositories: [],
     }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
-    ...bind("--ro-bind-try", [...profile.readable, ...readable]),
-    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
+    ...bind("--ro-bind-try", [...profile.readable, ...readable].flatMap(inParts)),
+    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable].flatMap(inParts)),
     ...mask(options, profile),
   ];
+}
+
+/** Of the root, all but what the sandbox has of its own, and sockets of services. A mount of `/` would cover both. */
+function inParts(path: string): readonly string[] {
+  if (path !== "/") return [path];
+  return readdirSync("/").flatMap((name) =>
+    /^(?:dev|proc|run|sys|tmp)$/.test(name) ? [] : `/${name}`,
+  );
 }
 
 /** A folder before what is in it, so that it covers nothing. */
@@ -305,11 +309,9 @@ function mask(
   const inside = repositories.map(({ path }) => gitFolder(path));
   return [
     // A folder that is mounted can't be moved out of the way.
-    ...repositories.flatMap(({ path, isWritable }) => [
-      isWritable ? "--bind-try" : "--ro-bind-try",
-      path,
-      path,
-    ]),
+    ...repositories.flatMap(({ path, isWritable }) =>
+      bind(isWritable ? "--bind-try" : "--ro-bind-try", [path]),
+    ),
     ...bind("--ro-bind-try", [...fixed, ...inside.flatMap((one) => one.fixed)].filter(existsSync)),
     ...inside
       .flatMap(({ settings }) => settings)

@@ -15,7 +15,7 @@ import { Breath } from "../platform/breath.ts";
 import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
+import { borrowedObjects, occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import {
   programSandbox,
@@ -119,7 +119,13 @@ export class Confinement {
       if (isWritable) this.#undo.push(occupyGitFolder(path));
     }
     const outer = outerGitFolders(root).map((path) => ({ path, isWritable: false }));
-    return { ...profile, repositories: [...profile.repositories, ...outer] };
+    // An agent could name any folder there, but in a rehearsal the author writes what it does.
+    const borrowed = this.#options.scripted ? borrowedObjects(root) : [];
+    return {
+      ...profile,
+      readable: [...profile.readable, ...borrowed],
+      repositories: [...profile.repositories, ...outer],
+    };
   }
 
   /** The sandbox of programs with these permissions: one for the same needs. Rejects if it can't be made. */
