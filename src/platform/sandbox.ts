@@ -190,15 +190,20 @@ exec "$@"
 
 /** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
 const namespaces = [
-  ...["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"],
-  ...["--cap-drop", "ALL"],
+  "--die-with-parent",
+  "--unshare-user",
+  "--unshare-ipc",
+  "--unshare-uts",
+  "--cap-drop",
+  "ALL",
 ];
 /**
  * Around other sandboxes. Without this capability, root can't make a user namespace in it; and who has the terminal of
  * this process can type into it.
  */
 const outerNamespaces = [
-  ...[...namespaces, "--new-session"],
+  ...namespaces,
+  "--new-session",
   ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
 ];
 /** Settings of the machine's kernel are files of root. */
@@ -217,8 +222,16 @@ function hiddenProc(folder: string): string[] {
 
 /** Programs and libraries, certificates and names of hosts. Not the sockets beside them: whoever listens there has a network. */
 const system = [
-  ...["/bin", "/sbin", "/usr", "/opt", "/snap", "/etc", "/nix/store", "/nix/var/nix/profiles"],
-  ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
+  "/bin",
+  "/sbin",
+  "/usr",
+  "/opt",
+  "/snap",
+  "/etc",
+  "/nix/store",
+  "/nix/var/nix/profiles",
+  "/run/systemd/resolve/resolv.conf",
+  "/run/systemd/resolve/stub-resolv.conf",
 ];
 const systemLinks = /^lib(?:32|64|x32)?$/;
 /** Readable by root, who in a container is the user of the job. */
