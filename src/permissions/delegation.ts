@@ -19,6 +19,7 @@ export function mayDelegate(caller: Permissions, task: string, other: Permission
 
 /** Only cases that are plain to see. */
 function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
+  if (isUnconfined(inner) && !isUnconfined(outer)) return false;
   const less = ruleSet(inner);
   const more = ruleSet(outer);
   if (JSON.stringify(less) === JSON.stringify(more)) return true;
@@ -26,8 +27,12 @@ function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
   return onlyReads(less) && more.read.deny.length === 0 && offersAllOf(inner, outer);
 }
 
-function deniesAnything({ read, write, shell, url, tools }: RuleSet): boolean {
-  return [read, write, shell, url, tools].some(({ deny }) => deny.length > 0);
+function isUnconfined(permissions: Permissions): boolean {
+  return typeof permissions === "object" && permissions.sandbox === "off";
+}
+
+function deniesAnything({ read, write, shell, url, hosts, tools }: RuleSet): boolean {
+  return [read, write, shell, url, hosts, tools].some(({ deny }) => deny.length > 0);
 }
 
 /** In the working directory, without anything that the rules add. */

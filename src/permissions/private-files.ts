@@ -11,13 +11,17 @@ const names = [
   ".ssh",
   ".envrc",
   ".env",
+  "id_rsa",
+  "id_dsa",
+  "id_ecdsa",
+  "id_ed25519",
 ];
 
 /** What google-github-actions/auth writes into the workspace. */
 const credentials = { part: String.raw`gha-creds-[^\\/:]{0,200}?\.json`, glob: "gha-creds-*.json" };
 
-/** Settings are not committed; these are, as `.env.example`. */
-const examples = ["example", "sample", "template", "dist", "defaults"];
+/** Settings and keys are not committed; these are, as `.env.example` and `id_rsa.pub`. */
+const examples = ["example", "sample", "template", "dist", "defaults", "pub"];
 
 /**
  * For a regular expression that ignores case. A part ends before a separator, a colon or a hyphen. What editors

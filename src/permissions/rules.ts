@@ -1,7 +1,13 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
 import { isAbsolute } from "node:path";
 import { readGlob } from "../entry/glob.ts";
-import type { PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
+import {
+  sandboxModes,
+  type PermissionPreset,
+  type PermissionRules,
+  type Permissions,
+  type SandboxMode,
+} from "../entry/model.ts";
 import { runtimeTools } from "../entry/reserved-names.ts";
 import { isToolWildcard, toolPatternMatches, toolPatternProblem } from "../entry/tool-pattern.ts";
 import { isPrivate } from "./private-files.ts";
@@ -9,7 +15,7 @@ import { isPrivate } from "./private-files.ts";
 /** Model families know the same ability under different names: all of them, the runtime picks. */
 export const searchTools: readonly string[] = ["grep", "rg"];
 const readTools = ["view", ...searchTools, "glob"];
-export const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
+const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
 const shellTools = [
   "bash",
   "read_bash",
@@ -102,7 +108,7 @@ export function ruleSet(permissions: Permissions): RuleSet {
 }
 
 /**
- * What holds for a task: its own permissions replace the entry's; the option (`--permissions`) applies
+ * What holds for a task: its own permissions replace the entry's, but for a `sandbox` that they leave out; the option (`--permissions`) applies
  * where neither says anything, and is a ceiling where one does. Default: read-only. `declared`: the names of the
  * entry's own tools.
  */
@@ -114,9 +120,15 @@ export function effectivePermissions(
 ): Permissions {
   // Also what does not count here has to make sense.
   for (const one of [entry, task, option]) if (one !== undefined) inFull(one);
-  const stated = task ?? entry;
+  const stated = task === undefined ? entry : withSandbox(task, entry);
   if (stated === undefined) return option ?? "read-only";
   return option === undefined ? stated : ceilPermissions(stated, option, declared);
+}
+
+function withSandbox(task: Permissions, entry: Permissions | undefined): Permissions {
+  const { sandbox } = typeof entry === "object" ? entry : {};
+  if (sandbox === undefined) return task;
+  return typeof task === "string" ? { preset: task, sandbox } : { sandbox, ...task };
 }
 
 /**
@@ -155,6 +167,12 @@ export function ceilPermissions(
     ...(shell === undefined || (shell !== true && shell.length === 0) ? {} : { shell }),
     ...(rules.sandbox === undefined ? {} : { sandbox: rules.sandbox }),
   };
+}
+
+/** The stricter one of what permissions say (default: `auto`) and of the option of the run. */
+export function sandboxMode(permissions: Permissions, option: SandboxMode = "off"): SandboxMode {
+  const { sandbox: stated = "auto" } = typeof permissions === "string" ? {} : permissions;
+  return sandboxModes.findLast((mode) => mode === stated || mode === option) ?? stated;
 }
 
 /** Whether a pattern that allows covers the name of a tool of the entry. */

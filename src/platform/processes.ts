@@ -46,6 +46,12 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
+/** How a process has ended. Where bubblewrap was around a program, that reports a signal as shells do. */
+export function endText(code: number | null, signal: NodeJS.Signals | null): string {
+  const reported = Object.entries(constants.signals).find(([, number]) => code === 128 + number);
+  return signal ?? reported?.[0] ?? `exit code ${code}`;
+}
+
 /** Ends a process group: politely, and after `graceMs` for certain. Bounded by twice that time. */
 export async function endGroup(leader: number, graceMs: number): Promise<void> {
   if (!(leader > 1)) return;
@@ -115,6 +121,13 @@ export function killMarkedProcesses(name: string, value: string): void {
   }
 }
 
+/** Ends a single process for certain. Bounded by that time. */
+export async function endProcess(pid: number, milliseconds: number): Promise<void> {
+  if (!isRunning(pid)) return;
+  sendSignal(pid, "SIGKILL");
+  await waitUntilGone([pid], milliseconds);
+}
+
 /** True when all of them are gone within `milliseconds`. */
 export function waitUntilGone(pids: readonly number[], milliseconds: number): Promise<boolean> {
   return waitUntil(() => !pids.some((pid) => isRunning(pid)), milliseconds);
@@ -127,6 +140,14 @@ async function waitUntil(holds: () => boolean, milliseconds: number): Promise<bo
     if (systemClock.now() >= end) return false;
     await systemClock.sleep(10);
   }
+}
+
+/** The first process that this one has started. Linux only: undefined elsewhere. */
+export function firstChild(pid: number | undefined): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const child = names.find((name) => statOf(name)[1] === String(pid));
+  return child === undefined ? undefined : Number(child);
 }
 
 /** How much memory a process has now, in bytes. Linux only: undefined elsewhere. */

@@ -5,15 +5,21 @@
  * even by name; a program sees no process but its own, can't signal or trace another, and ends with whoever started
  * it; where bubblewrap can't set that up, nothing is started.
  */
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { startTimeLimit } from "../events/waiting.ts";
-import { systemClock } from "./clock.ts";
 import { startHostProxy, type HostLists } from "./host-proxy.ts";
+import { gitFolder, withoutCredentials } from "./git-folder.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { runToEnd } from "./programs.ts";
-import { findProgram } from "./search-path.ts";
 
 /** What a program may do, in absolute paths of what exists. A later list wins over an earlier one. */
 export interface SandboxProfile {
@@ -30,6 +36,8 @@ export interface SandboxProfile {
   readonly fixed: readonly string[];
   /** Empty, whether file or folder. */
   readonly hidden: readonly string[];
+  /** Folders `.git`. Readable without the credentials in their settings; settings and hooks are never writable. */
+  readonly repositories: readonly { readonly path: string; readonly isWritable: boolean }[];
   readonly network: SandboxNetwork;
 }
 
@@ -63,6 +71,10 @@ export interface SandboxOptions extends SandboxChoice {
   /** What the program itself needs, besides what the profile grants. */
   readonly readable?: readonly string[];
   readonly writable?: readonly string[];
+  /** Whether it is started in a sandbox of the same profile, which hides what is to be hidden. */
+  readonly isInside?: boolean;
+  /** What is `/tmp` inside. Default: an empty one for each program. */
+  readonly temporary?: string | undefined;
   /** Variables that programs of agents must not see. */
   readonly withheld?: readonly string[];
 }
@@ -92,8 +104,10 @@ export async function runtimeSandbox(
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
   const way = await wayOut(options);
-  const inner = writeList(folder, "commands", programArguments({ ...options, ...commands }, way));
-  const outside = (options.withheld ?? []).map((name) => `--unsetenv ${quoted(name)}`);
+  // A mount takes along what is hidden below it.
+  const bare = { ...options.profile, fixed: [], hidden: [], repositories: [] };
+  const asked = { ...options, ...commands, profile: bare, isInside: true };
+  const inner = writeList(folder, "commands", programArguments(asked, way));
   writeScript(
     bin,
     "bwrap",
@@ -108,7 +122,7 @@ while [ "$n" -gt 0 ]; do
     --clearenv) set -- "$@" "$word" ;;
     --chdir) set -- "$@" "$word" "$1"; shift; n=$((n - 1)) ;;
     --setenv) set -- "$@" "$word" "$1" "$2"; shift 2; n=$((n - 2)) ;;
-    --) inside=1; set -- "$@" ${["--setenv PATH", quoted(pathOf(options)), ...outside, "--", ...way.command.map(quoted)].join(" ")} ;;
+    --) inside=1; set -- "$@" ${["--setenv", "PATH", pathOf(options), ...variables(options), "--", ...way.command].map(quoted).join(" ")} ;;
   esac
 done
 exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
@@ -127,13 +141,31 @@ exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
   return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
 }
 
+/** A sandbox inside a sandbox, with everything that ours need and no files hidden. */
+export function trialArguments(bubblewrap: string): string[] {
+  const all = ["--bind", "/", "/", "--dev", "/dev"];
+  const inner = [...programNamespaces, "--unshare-net", ...all, ...ownProc];
+  const outer = [...outerNamespaces, ...all, ...outerProc, ...hiddenProc("/dev/shm")];
+  return [...outer, "--", bubblewrap, ...inner, "--", "/bin/sh", "-c", ":"];
+}
+
 function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">): string[] {
   return [
     ...programNamespaces,
     ...(options.profile.network === "all" ? [] : ["--unshare-net"]),
     ...mounts(options, [], ownProc),
     ...way.mounts,
-    ...(options.withheld ?? []).flatMap((name) => ["--unsetenv", name]),
+    ...variables(options),
+  ];
+}
+
+/** Mounts hide from git that a folder above is in the same repository. */
+function variables({ withheld = [] }: SandboxOptions): string[] {
+  return [
+    "--setenv",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "1",
+    ...withheld.flatMap((name) => ["--unsetenv", name]),
   ];
 }
 
@@ -233,10 +265,6 @@ const system = [
   "/run/systemd/resolve/resolv.conf",
   "/run/systemd/resolve/stub-resolv.conf",
 ];
-const systemLinks = /^lib(?:32|64|x32)?$/;
-/** Readable by root, who in a container is the user of the job. */
-const ofRoot = ["shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "ssh"];
-
 function mounts(
   options: SandboxOptions,
   creatable: readonly string[],
@@ -245,29 +273,35 @@ function mounts(
   const { profile, readable = [], writable = [] } = options;
   if (profile.files === "all") {
     const whole = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev"];
-    return [...whole, ...proc, ...mask(options, profile.fixed, profile.hidden)];
+    return [...whole, ...proc, ...mask(options, profile)];
   }
-  const roots = readdirSync("/").filter((name) => systemLinks.test(name));
+  const roots = readdirSync("/").filter((name) => /^lib(?:32|64|x32)?$/.test(name));
   return [
     ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
-    "--dev",
-    "/dev",
+    ...["--dev", "/dev"],
     ...proc,
-    "--tmpfs",
-    "/tmp",
-    "--symlink",
-    "/run",
-    "/var/run",
-    ...mask(
-      options,
-      [],
-      ofRoot.map((name) => `/etc/${name}`),
-    ),
+    ...(options.temporary === undefined
+      ? ["--tmpfs", "/tmp"]
+      : ["--bind", options.temporary, "/tmp"]),
+    ...["--symlink", "/run", "/var/run"],
+    ...mask(options, {
+      fixed: [],
+      hidden: options.isInside === true ? [] : settingsOfRoot(),
+      repositories: [],
+    }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
-    ...bind("--ro-bind-try", [...profile.readable, ...readable]),
-    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
-    ...mask(options, profile.fixed, profile.hidden),
+    ...bind("--ro-bind-try", [...profile.readable, ...readable].flatMap(inParts)),
+    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable].flatMap(inParts)),
+    ...mask(options, profile),
   ];
+}
+
+/** Of the root, all but what the sandbox has of its own, and sockets of services. A mount of `/` would cover both. */
+function inParts(path: string): readonly string[] {
+  if (path !== "/") return [path];
+  return readdirSync("/").flatMap((name) =>
+    /^(?:dev|proc|run|sys|tmp)$/.test(name) ? [] : `/${name}`,
+  );
 }
 
 /** A folder before what is in it, so that it covers nothing. */
@@ -277,14 +311,21 @@ function bind(how: string, paths: readonly string[]): string[] {
 
 function mask(
   { folder }: SandboxOptions,
-  fixed: readonly string[],
-  hidden: readonly string[],
+  { fixed, hidden, repositories }: Pick<SandboxProfile, "fixed" | "hidden" | "repositories">,
 ): string[] {
   const empty = join(folder, "empty");
   if (!existsSync(empty)) writeFileSync(empty, "", { mode: 0o444 });
+  const inside = repositories.map(({ path }) => gitFolder(path));
   return [
-    ...bind("--ro-bind-try", fixed.filter(existsSync)),
-    ...hidden.flatMap((path) => {
+    // A folder that is mounted can't be moved out of the way.
+    ...repositories.flatMap(({ path, isWritable }) =>
+      bind(isWritable ? "--bind-try" : "--ro-bind-try", [path]),
+    ),
+    ...bind("--ro-bind-try", [...fixed, ...inside.flatMap((one) => one.fixed)].filter(existsSync)),
+    ...inside
+      .flatMap(({ settings }) => settings)
+      .flatMap((path) => ["--ro-bind-try", shown(path, folder), path]),
+    ...[...hidden, ...inside.flatMap((one) => one.hidden)].flatMap((path) => {
       try {
         // A trailing dot is only there for a folder.
         return existsSync(`${path}/.`)
@@ -297,6 +338,31 @@ function mask(
       }
     }),
   ];
+}
+
+/** The file that is mounted over git's settings: itself, or a copy without credentials. */
+function shown(path: string, folder: string): string {
+  const text = readFileSync(path, "utf8");
+  const clean = withoutCredentials(text);
+  if (clean === text) return path;
+  const copy = join(folder, createHash("sha256").update(path).digest("hex"));
+  writeFileSync(copy, clean, { mode: 0o444, flag: "w" });
+  return copy;
+}
+
+let ofRoot: readonly string[] | undefined;
+
+/** What only root can read in `/etc`: in a container, the user of the job is root. */
+function settingsOfRoot(): readonly string[] {
+  const look = (folder: string): string[] =>
+    readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      if (entry.isSymbolicLink()) return [];
+      const path = join(folder, entry.name);
+      const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+      if ((mode & 0o004) === 0) return [path];
+      return entry.isDirectory() ? look(path) : [];
+    });
+  return (ofRoot ??= process.getuid?.() === 0 ? look("/etc") : []);
 }
 
 /** Variables that say where a toolchain is, and where toolchains are in a home directory. */
@@ -333,61 +399,4 @@ function writeScript(folder: string, name: string, body: string): string {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/** How programs are started in a sandbox here, or why they can't be, with what to do. */
-export type SandboxSupport =
-  | { readonly kind: "bubblewrap"; readonly path: string }
-  | { readonly kind: "none"; readonly reason: string; readonly advice: string };
-
-/** Tries it, once for each program that it finds. Never rejects. */
-export async function sandboxSupport(
-  environment: Environment,
-  program?: string,
-): Promise<SandboxSupport> {
-  if (process.platform !== "linux") {
-    return {
-      kind: "none",
-      reason: "agent-jobs has a sandbox on Linux only",
-      advice: "Run the job on Linux",
-    };
-  }
-  // The profile of AppArmor that lets a program make user namespaces names the distribution's own file.
-  const system = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : undefined;
-  const path = program ?? system ?? findProgram("bwrap", environment);
-  if (path === undefined) {
-    return {
-      kind: "none",
-      reason: "bubblewrap is not installed",
-      advice: "Install the package bubblewrap (apt-get install bubblewrap)",
-    };
-  }
-  let trial = trials.get(path);
-  if (trial === undefined) trials.set(path, (trial = tryOut(path, environment)));
-  return trial;
-}
-
-const trialMs = 10_000;
-const trials = new Map<string, Promise<SandboxSupport>>();
-
-async function tryOut(path: string, environment: Environment): Promise<SandboxSupport> {
-  const all = ["--bind", "/", "/", "--dev", "/dev"];
-  const inner = [...programNamespaces, "--unshare-net", ...all, ...ownProc];
-  const outer = [...outerNamespaces, ...all, ...outerProc, ...hiddenProc("/dev/shm")];
-  const { signal, end } = startTimeLimit(systemClock, trialMs);
-  const ended = await runToEnd(path, [...outer, "--", path, ...inner, "--", "/bin/sh", "-c", ":"], {
-    cwd: "/",
-    env: childEnvironment(environment),
-    signal,
-  });
-  end();
-  if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
-  const said = ended.kind === "exited" ? ended.stderr.trim().split("\n")[0] : undefined;
-  return {
-    kind: "none",
-    reason: `bubblewrap doesn't work on this machine${said === undefined ? "" : ` (${said})`}`,
-    advice: /unknown option/i.test(said ?? "")
-      ? "Install bubblewrap 0.8 or later"
-      : "Allow unprivileged user namespaces (on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)",
-  };
 }

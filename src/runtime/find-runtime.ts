@@ -16,6 +16,7 @@ import {
   type Stats,
 } from "node:fs";
 import { createRequire } from "node:module";
+import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runtimeVersion } from "../generated/runtime-hashes.ts";
@@ -261,8 +262,12 @@ function versionOf(root: string): unknown {
   }
 }
 
-/** The folder of the platform package that a runtime belongs to; of any other, the folder that it is in. */
-export function folderOfRuntime(path: string): string {
+/**
+ * What has to be readable for a runtime: the platform package that it belongs to; of any other, the folder that it is
+ * in, unless that holds the user's home.
+ */
+export function filesOfRuntime(path: string): string {
   const root = join(path, "../../..");
-  return existsSync(join(root, "package.json")) ? root : dirname(path);
+  if (existsSync(join(root, "package.json"))) return root;
+  return isWithin(dirname(path), homedir()) ? path : dirname(path);
 }

@@ -15,10 +15,16 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
-import { folderOfRuntime } from "./find-runtime.ts";
+import { filesOfRuntime } from "./find-runtime.ts";
 import { nextRound } from "../platform/breath.ts";
-import { makeDirectory, removeDirectory } from "../platform/files.ts";
-import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
+import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
+import {
+  endProcess,
+  endText,
+  firstChild,
+  residentBytes,
+  sendSignal,
+} from "../platform/processes.ts";
 import { runtimeSandbox, type Sandbox, type SandboxChoice } from "../platform/sandbox.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
@@ -106,6 +112,7 @@ export class RuntimeProcess implements RuntimeLife {
   #notStarted: Promise<unknown> | undefined;
   #pid: number | undefined;
   readonly #progress: ProgressWatch;
+  /** What the runtime wrote to its standard error: the last 4 KB. */
   #errors = "";
   #restore = (): void => {};
   readonly #ended = new AbortController();
@@ -128,9 +135,8 @@ export class RuntimeProcess implements RuntimeLife {
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
       connection: RuntimeConnection.forStdio(
-        sandbox === undefined
-          ? { path }
-          : { path: join(this.#sandboxFolder, "enter"), args: [path] },
+        // What is inside is the file itself, and not a link to it.
+        sandbox ? { path: join(this.#sandboxFolder, "enter"), args: [realPathOf(path)] } : { path },
       ),
       env: {
         ...options.environment,
@@ -148,9 +154,9 @@ export class RuntimeProcess implements RuntimeLife {
       workingDirectory: options.directory,
       logLevel: "error",
       useLoggedInUser: authentication.useLoggedInUser,
-      ...(options.requestHandler === undefined
-        ? {}
-        : { requestHandler: options.requestHandler(() => this.kill()) }),
+      ...(options.requestHandler && {
+        requestHandler: options.requestHandler(() => this.kill()),
+      }),
     };
     this.client = new CopilotClient(clientOptions);
   }
@@ -185,17 +191,11 @@ export class RuntimeProcess implements RuntimeLife {
     return this.#pid;
   }
 
-  /** What the runtime wrote to its standard error: the last 4 KB. */
-  get errors(): string {
-    return this.#errors;
-  }
-
   /** Rejects with an Error that gives the reason, after ending the process and removing its folder. */
   async start(): Promise<void> {
     this.#restore = tolerateBrokenPipes();
     try {
-      await makeDirectory(this.outputDirectory);
-      await makeDirectory(this.#temporary);
+      for (const path of [this.outputDirectory, this.#temporary]) await makeDirectory(path);
       const { searchConfiguration, sandbox } = this.#options;
       if (sandbox !== undefined) await this.#makeSandbox(sandbox);
       if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
@@ -204,6 +204,8 @@ export class RuntimeProcess implements RuntimeLife {
       const started = await this.answer(starting, startMs);
       if (started === undefined)
         throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
+      // Of a sandbox, the SDK knows the process around the runtime.
+      if (sandbox !== undefined) this.#pid = firstChild(this.#pid) ?? this.#pid;
       if (this.#child === undefined) void this.#watchByPing();
       else void this.#watchMemory();
     } catch (error) {
@@ -218,12 +220,13 @@ export class RuntimeProcess implements RuntimeLife {
 
   async #makeSandbox({ bubblewrap, profile }: SandboxChoice): Promise<void> {
     const { path, directory, environment, authentication } = this.#options;
-    const own = folderOfRuntime(path);
+    const own = filesOfRuntime(realPathOf(path));
     this.#sandbox = await runtimeSandbox({
       bubblewrap,
       profile,
       environment,
       folder: this.#sandboxFolder,
+      temporary: this.#temporary,
       readable: [own],
       writable: [directory],
       commands: {
@@ -302,10 +305,7 @@ export class RuntimeProcess implements RuntimeLife {
     }
     // Clears what a failed stop or a dead child left in the client: timers, the connection.
     await bestEffort(() => this.client.forceStop(), stopMs, clock);
-    if (this.#pid !== undefined && isRunning(this.#pid)) {
-      this.kill();
-      await waitUntilGone([this.#pid], 2_000);
-    }
+    if (this.#pid !== undefined) await endProcess(this.#pid, 2_000);
     if (this.#stage.at === "stopping") this.#stage = { at: "stopped" };
     this.#sandbox?.close();
     await removeDirectory(this.#options.directory).catch(() => undefined);
@@ -341,7 +341,7 @@ export class RuntimeProcess implements RuntimeLife {
     const ended = (how: string): void => {
       void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`, false);
     };
-    child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
+    child.once("exit", (code, signal) => ended(endText(code, signal)));
     child.once("error", (error) => ended(error.message));
   }
 

@@ -1,16 +1,20 @@
 /** Nothing is left: no process with our session's mark, no file. This file's process has a TMPDIR of its own. */
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import type { Session } from "../../src/engine/ports.ts";
 import { isRunning, processesMarked } from "../../src/platform/processes.ts";
 import type { Script } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { completed, crashOf, label, makeRig, turn, until, type Rig } from "../sessions/rig.ts";
 
 const temporary = realpathSync(mkdtempSync(join(tmpdir(), "agent-jobs-test-")));
 process.env["TMPDIR"] = temporary;
 after(() => rmSync(temporary, { recursive: true, force: true }));
+
+const options = { skip: withoutSandbox };
 
 /** What is in our temporary directory but for the tests' own workspaces. */
 function left(): string[] {
@@ -41,10 +45,13 @@ const background: Script = ({ toolResults }) =>
         ],
       };
 
+/** What a command leaves outlives it, and the runtime, too. */
+const permissions = { preset: "workspace", sandbox: "off" } as const;
+
 test("close() ends every process that the session left, and no other", async (t) => {
   const rig = await makeRig(t, background);
-  const session = await rig.open({ permissions: "workspace" });
-  const other = await rig.open({ permissions: "workspace" });
+  const session = await rig.open({ permissions });
+  const other = await rig.open({ permissions });
   const options = { idleMs: 6_000 };
   await Promise.all([turn(session, "Go", options), turn(other, "Go", options)]);
   const mark = "COPILOT_AGENT_SESSION_ID";
@@ -68,7 +75,7 @@ test("a background process outlives neither a dead runtime nor close()", async (
   const rig = await makeRig(t, (request) =>
     request.prompt === "hang" ? { hang: "before" } : background(request),
   );
-  const session = await rig.open({ permissions: "workspace" });
+  const session = await rig.open({ permissions });
   completed(await turn(session, "Go", { idleMs: 6_000 }));
   const hanging = turn(session, "hang");
   await until(() => rig.server.requests.some(({ prompt }) => prompt === "hang"), "the request");
@@ -185,7 +192,7 @@ for (const [how, stop] of [
 ] as const satisfies readonly (readonly [string, (rig: Rig) => unknown])[]) {
   test(`${how} without close() ends what the session started, also what has left its process group`, async (t) => {
     const rig = await makeRig(t, background);
-    const session = await rig.open({ permissions: "workspace" });
+    const session = await rig.open({ permissions });
     await turn(session, "Go", { idleMs: 6_000 });
     const mark = "COPILOT_AGENT_SESSION_ID";
     assert.notDeepEqual(await processesMarked(mark, session.id), []);
@@ -193,4 +200,44 @@ for (const [how, stop] of [
     await until(async () => (await processesMarked(mark, session.id)).length === 0, "their end");
     await until(() => left().length === 0, `the end of ${left().join()}`);
   });
+}
+
+for (const [how, end] of [
+  ["close()", (_, session) => session.close()],
+  ["stop()", (rig) => rig.sessions.stop()],
+  ["kill()", (rig) => rig.sessions.kill()],
+  ["the end of the runtime", ({ sessions: { runtimePids } }) => signal(runtimePids, "SIGKILL")],
+] as const satisfies readonly (readonly [string, (rig: Rig, session: Session) => unknown])[]) {
+  test(`${how} ends a command in its sandbox, with all that it has started`, options, async (t) => {
+    const command =
+      "(setsid sh -c 'trap \"\" TERM; sleep 305; :' &); nohup sleep 306 & touch begun; sleep 307";
+    const rig = await makeRig(t, () => ({
+      toolCalls: [{ name: "bash", arguments: { command, description: "d" } }],
+    }));
+    const session = await rig.open({ permissions: { preset: "workspace", sandbox: "required" } });
+    const running = turn(session, "Go");
+    const begun = join(rig.workspace.path, "begun");
+    await until(() => existsSync(begun), "the command");
+    const sleeping = async (): Promise<number> => {
+      const pids = await processesMarked("COPILOT_AGENT_SESSION_ID", session.id);
+      return pids.filter((pid) => commandOf(pid).startsWith("sleep ")).length;
+    };
+    await until(async () => (await sleeping()) === 3, "its processes, as the machine sees them");
+    await end(rig, session);
+    await until(async () => (await sleeping()) === 0, "their end");
+    await rig.sessions.stop();
+    await running;
+  });
+}
+
+function signal(pids: readonly number[], name: NodeJS.Signals): void {
+  for (const pid of pids) process.kill(pid, name);
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
 }

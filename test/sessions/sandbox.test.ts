@@ -166,6 +166,21 @@ test("hosts that are named are reached, others are not", options, async (t) => {
   for (const result of none) assert.match(result, /^000/);
 });
 
+test("an agent without a shell may fetch the addresses of permissions.url", options, async (t) => {
+  const rig = await makeAttemptRig(t);
+  const fetch = (url: string) => ({ name: "web_fetch", arguments: { url } });
+  const { run, results } = await attempts(
+    rig,
+    { url: ["http://named.invalid/*"], sandbox: "required" },
+    [fetch("http://named.invalid/page"), fetch("http://other.invalid/page")],
+  );
+  assert.match(results[0] ?? "", /lookup/, "it is tried");
+  assert.deepEqual(
+    denials(run).map(({ target }) => target),
+    ["http://other.invalid/page"],
+  );
+});
+
 test("without a sandbox on this machine, a task that needs one is refused", options, async (t) => {
   const environment = { ...process.env, PATH: "/no/such/folder" };
   const confinement = new Confinement({ environment, scripted: false, bubblewrap: "/no/bwrap" });
@@ -193,9 +208,9 @@ test("without a sandbox on this machine, a task that needs one is refused", opti
     return "";
   };
   const sentence =
-    /^This machine has no sandbox: bubblewrap doesn't work.* Allow .*, or accept that .*sandbox: off\.$/;
+    /^This machine has no sandbox \(bubblewrap doesn't work: .*\)\. Allow .*sandbox: off`\.$/;
   assert.match(await refused({ shell: ["git diff *"], sandbox: "auto" }), sentence);
-  assert.match(await refused({ sandbox: "required" }), /^This machine has no sandbox: /);
+  assert.match(await refused({ sandbox: "required" }), /^This machine has no sandbox \(/);
   assert.equal(await refused({ sandbox: "auto" }), "", "file tools alone don't need one");
   assert.equal(rig.server.requests.length, 0);
 });

@@ -1,6 +1,6 @@
 /** Searches on the real runtime, in all forms that it has for their results. */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
@@ -170,13 +170,16 @@ test("where the program that stands for empty files is missing, hooks keep searc
   const workspace = await makeWorkspace(t);
   await workspace.write(".env", settings);
   await workspace.write("a.ts", "KEY\n");
+  // In a sandbox, the runtime starts searches by a shell.
+  const { path: programs } = await makeWorkspace(t);
+  symlinkSync("/bin/sh", join(programs, "sh"));
   const rig = await makeRig(
     t,
     ({ toolResults: { length } }) =>
       length === 0
         ? { toolCalls: [searchCall("claude-test", { glob: "**/*" })] }
         : { text: "The end." },
-    { workspace, environment: { ...process.env, PATH: "/no/such/folder" } },
+    { workspace, environment: { ...process.env, PATH: programs } },
   );
   completed(await turn(await rig.open(), "search"));
   assert.deepEqual(rig.server.requests.at(-1)?.toolResults, ["./a.ts:KEY"]);

@@ -1,0 +1,121 @@
+/** What a sandbox shows of a checkout, tried with git and bash: the programs are the judge. */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { appendFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import type { Permissions } from "../../src/entry/model.ts";
+import { Confinement } from "../../src/sessions/confinement.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+
+const options = { skip: withoutSandbox };
+
+/** Runs scripts of bash with these permissions; returns what they print. */
+async function inside(
+  t: TestContext,
+  workingDirectory: string,
+  permissions: Permissions,
+): Promise<{ run: (script: string) => string; close: () => Promise<void> }> {
+  const confinement = new Confinement({ environment: process.env, scripted: false });
+  t.after(() => confinement.close());
+  const confined = await confinement.ofProgram(permissions, { workingDirectory });
+  assert.ok(confined.kind === "sandboxed");
+  const { enter } = confined.sandbox;
+  return {
+    run: (script) => {
+      const { stdout, stderr } = spawnSync(enter, ["bash", "-c", script], {
+        cwd: workingDirectory,
+        encoding: "utf8",
+      });
+      return `${stdout}${stderr}`;
+    },
+    close: () => confinement.close(),
+  };
+}
+
+function git(folder: string, ...args: string[]): string {
+  return execFileSync("git", args, { cwd: folder, encoding: "utf8" });
+}
+
+test("git works, without the credentials in its settings", options, async (t) => {
+  const { path } = await makeRepository(t, { "a.txt": "a\n" });
+  const config = join(path, ".git/config");
+  await appendFile(
+    config,
+    '[http "https://example.com/"]\n\textraheader = AUTHORIZATION: basic VE9LRU4=\n' +
+      '[remote "origin"]\n\turl = https://user:TOKEN@example.com/a.git\n[user]\n\tname = A\n',
+  );
+  await writeFile(join(path, ".git/credentials"), "https://user:TOKEN@example.com\n");
+  const whole = await readFile(config, "utf8");
+  for (const permissions of ["read-only", "workspace"] as const) {
+    const { run } = await inside(t, path, permissions);
+    assert.match(run("git log --oneline; git config user.name"), /^[\da-f]+ .*\nA\n$/);
+    assert.equal(run("git remote get-url origin"), "https://example.com/a.git\n");
+    assert.doesNotMatch(run("grep -r . .git; git config --list"), /VE9LRU4|TOKEN/);
+  }
+  assert.equal(await readFile(config, "utf8"), whole);
+});
+
+test("a program that may write a checkout can't make git run programs", options, async (t) => {
+  const { path } = await makeRepository(t, { "a.txt": "a\n", "evil/config": "[core]\n" });
+  await rm(join(path, ".git/hooks"), { recursive: true, force: true });
+  const config = await readFile(join(path, ".git/config"), "utf8");
+  const { run, close } = await inside(t, path, "workspace");
+  const said = run(
+    `echo b > a.txt; git add . && git -c user.name=a -c user.email=a commit -qm b && echo committed
+     git config core.pager x; echo x >> .git/config; mv .git moved; mv .git/hooks .git/old
+     rm -f .git/commondir; echo ../evil > .git/commondir; mv evil .git/commondir
+     mkdir -p .git/hooks; echo x > .git/hooks/pre-commit`,
+  );
+  assert.match(said, /^committed$/m);
+  assert.equal(await readFile(join(path, ".git/config"), "utf8"), config);
+  assert.deepEqual(existsSync(join(path, ".git/hooks/pre-commit")), false);
+  assert.equal(git(path, "log", "-1", "--format=%s").trim(), "b");
+  await close();
+  assert.equal(existsSync(join(path, ".git/commondir")), false, "nothing is left");
+  assert.equal(git(path, "rev-parse", "--git-common-dir").trim(), ".git");
+});
+
+test("a folder of a repository, a worktree and a submodule have their git", options, async (t) => {
+  const { path } = await makeRepository(t, { "sub/a.txt": "a\n" });
+  const { path: elsewhere } = await makeWorkspace(t, {});
+  const worktree = join(elsewhere, "worktree");
+  git(path, "worktree", "add", "-q", worktree);
+  git(path, "-c", "protocol.file.allow=always", "submodule", "add", "-q", path, "part/one");
+  for (const folder of [join(path, "sub"), worktree, join(path, "part/one")]) {
+    const { run } = await inside(t, folder, "workspace");
+    assert.match(run("git log --oneline"), /^[\da-f]+ .*\n$/, folder);
+    assert.match(run("git config x.y z"), /could not lock config file|Read-only/, folder);
+  }
+});
+
+test("a file .git that names any folder opens none", options, async (t) => {
+  const { path: outside } = await makeRepository(t, { "secret.txt": "SECRET\n" });
+  const { path } = await makeWorkspace(t, { ".git": `gitdir: ${join(outside, ".git")}\n` });
+  const { run } = await inside(t, path, "workspace");
+  assert.match(run("git log -p"), /not a git repository/);
+  await rename(join(outside, ".git"), join(outside, "named"));
+  await writeFile(join(path, ".git"), `gitdir: ${outside}\n`);
+  const other = await inside(t, path, "read-only");
+  assert.match(other.run(`cat ${outside}/secret.txt`), /No such file/);
+});
+
+test("what only root can read is not there for a container's root", options, async (t) => {
+  const { path } = await makeWorkspace(t, {});
+  await mkdir(join(path, "x"));
+  const { run } = await inside(t, path, { shell: true });
+  assert.equal(run("cat /etc/shadow /etc/gshadow"), "");
+});
+
+test("more denied files than a sandbox can hide are an error", options, async (t) => {
+  const files = Array.from({ length: 1_001 }, (_, index) => [`${index}.pem`, "x"] as const);
+  const { path } = await makeWorkspace(t, Object.fromEntries(files));
+  const confinement = new Confinement({ environment: process.env, scripted: false });
+  t.after(() => confinement.close());
+  const place = { workingDirectory: path };
+  const confined = await confinement.of({ shell: true, read: ["!**/*.pem"] }, place);
+  assert.ok(confined.kind === "refused");
+  assert.match(confined.crash.message, /deny 1001 files and folders one by one.*deny the folders/);
+});
