@@ -101,7 +101,10 @@ test(
     const { path: directory } = await makeWorkspace(t);
     const folder = join(directory, "sandbox");
     const confinement = new Confinement({ environment: process.env, scripted: false });
-    const confined = await confinement.of(permissions, { workingDirectory: workspace.path });
+    const confined = await confinement.of(
+      { ...permissions, write: ["out/**"] },
+      { workingDirectory: workspace.path },
+    );
     assert.ok(confined.kind === "sandboxed");
     const own = { environment: process.env, folder, writable: [directory], commands: {} };
     const { enter } = await runtimeSandbox({ ...confined.sandbox, ...own });
