@@ -221,20 +221,15 @@ exec "$@"
 }
 
 /** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
-const namespaces = [
-  "--die-with-parent",
-  "--unshare-user",
-  "--unshare-ipc",
-  "--unshare-uts",
-  "--cap-drop",
-  "ALL",
-];
+const namespaces =
+  "--die-with-parent --unshare-user --unshare-ipc --unshare-uts --cap-drop ALL".split(" ");
 /**
  * Around other sandboxes. Without this capability, root can't make a user namespace in it; and who has the terminal of
  * this process can type into it.
  */
 const outerNamespaces = [
-  ...[...namespaces, "--new-session"],
+  ...namespaces,
+  "--new-session",
   ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
 ];
 /** Settings of the machine's kernel are files of root. */
@@ -252,10 +247,11 @@ function hiddenProc(folder: string): string[] {
 }
 
 /** Programs and libraries, certificates and names of hosts. Not the sockets beside them: whoever listens there has a network. */
-const system = [
-  ...["/bin", "/sbin", "/usr", "/opt", "/snap", "/etc", "/nix/store", "/nix/var/nix/profiles"],
-  ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
-];
+const system =
+  "/bin /sbin /usr /opt /snap /etc /nix/store /nix/var/nix/profiles /run/systemd/resolve/resolv.conf /run/systemd/resolve/stub-resolv.conf".split(
+    " ",
+  );
+
 function mounts(
   options: SandboxOptions,
   creatable: readonly string[],
@@ -269,12 +265,15 @@ function mounts(
   const roots = readdirSync("/").filter((name) => /^lib(?:32|64|x32)?$/.test(name));
   return [
     ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
-    ...["--dev", "/dev"],
+    "--dev",
+    "/dev",
     ...proc,
     ...(options.temporary === undefined
       ? ["--tmpfs", "/tmp"]
       : ["--bind", options.temporary, "/tmp"]),
-    ...["--symlink", "/run", "/var/run"],
+    "--symlink",
+    "/run",
+    "/var/run",
     ...mask(options, {
       fixed: [],
       hidden: options.isInside === true ? [] : settingsOfRoot(),
