@@ -26,16 +26,16 @@ function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
   return onlyReads(less) && more.read.deny.length === 0 && offersAllOf(inner, outer);
 }
 
-function deniesAnything({ read, write, shell, url, tools }: RuleSet): boolean {
-  return [read, write, shell, url, tools].some(({ deny }) => deny.length > 0);
+function deniesAnything({ read, write, shell, url, hosts, tools }: RuleSet): boolean {
+  return [read, write, shell, url, hosts, tools].some(({ deny }) => deny.length > 0);
 }
 
 /** In the working directory, without anything that the rules add. */
-function onlyReads({ preset, read, write, shell, url, tools }: RuleSet): boolean {
+function onlyReads({ preset, read, write, shell, url, hosts, tools }: RuleSet): boolean {
   return (
     preset === "read-only" &&
     shell.allow !== true &&
-    [read, write, url, tools].every(({ allow }) => allow.length === 0) &&
+    [read, write, url, hosts, tools].every(({ allow }) => allow.length === 0) &&
     shell.allow.length === 0
   );
 }

@@ -39,9 +39,9 @@ export interface ConfinementOptions {
   readonly mark?: string | undefined;
   /** The program that makes sandboxes. Default: this machine's. */
   readonly bubblewrap?: string | undefined;
-  /** Called once, if programs run without a sandbox, with the reason. */
   /** What runs write about themselves; absolute. Programs never write it. */
   readonly kept?: readonly string[] | undefined;
+  /** Called once, if programs run without a sandbox, with the reason. */
   readonly onUnconfined?: ((reason: string) => void) | undefined;
 }
 
