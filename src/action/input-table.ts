@@ -4,7 +4,7 @@
  * and because an empty input also means its default.
  */
 import { providerTypes, wireApis } from "../app/options-provider.ts";
-import { permissionPresets } from "../entry/model.ts";
+import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
 
 export { inputDefaults };
@@ -13,6 +13,7 @@ export type InputName = keyof typeof inputDefaults;
 /** Inputs that allow just these values; where the default isn't empty, it is the first one. */
 export const inputValues = {
   permissions: permissionPresets,
+  sandbox: sandboxModes,
   "provider-type": providerTypes,
   "provider-wire-api": wireApis,
   rerun: ["false", "true"],

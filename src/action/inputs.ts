@@ -18,7 +18,7 @@ import {
   type WriteName,
 } from "../app/options.ts";
 import { readProvider, type ProviderOptions } from "../app/options-provider.ts";
-import type { PermissionPreset } from "../entry/model.ts";
+import type { PermissionPreset, SandboxMode } from "../entry/model.ts";
 import { inputDefaults, inputValues, inputVariable, type InputName } from "./input-table.ts";
 import { clip } from "../events/cut.ts";
 
@@ -49,6 +49,7 @@ export interface Inputs {
   readonly workingDirectory: string | undefined;
   readonly models: Models;
   readonly permissions: PermissionPreset | undefined;
+  readonly sandbox: SandboxMode | undefined;
   readonly maxParallel: number | undefined;
   readonly gitHubToken: string | undefined;
   readonly provider: ProviderOptions | undefined;
@@ -99,6 +100,7 @@ export function readInputs(environment: Environment): ReadInputs {
     workingDirectory: reader.text("working-directory"),
     models: reader.each<Models>("models", {}, parseModel),
     permissions: reader.optional("permissions", inputValues.permissions),
+    sandbox: reader.optional("sandbox", inputValues.sandbox),
     maxParallel: reader.number("max-parallel", "a whole number"),
     gitHubToken: gitHubToken(environment),
     provider: reader.provider(),

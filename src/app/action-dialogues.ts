@@ -1,10 +1,12 @@
 /** The tasks of an entry with `protocol: actions`, as the engine runs them. */
+import type { Tool } from "../calls/tool.ts";
 import type { Toolbox } from "../calls/toolbox.ts";
 import type { Crashed, Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
 import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { ServerFailure } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
+import type { Crash } from "../events/crash.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { mayDelegate } from "../permissions/delegation.ts";
 import { ruleSet, toolVerdict } from "../permissions/rules.ts";
@@ -22,6 +24,8 @@ export interface DialoguesOptions {
 /** Of the run. */
 export interface DialogueTools {
   toolbox(): Promise<Toolbox>;
+  /** Why a task that may call these can't start: their programs need a sandbox. */
+  refusal(permissions: Permissions, tools: readonly Tool[]): Promise<Crash | undefined>;
   /** The folder of `keep`, which agents may read. */
   results(): Promise<string>;
   /** Returns the path of a file with the text. */
@@ -60,6 +64,8 @@ async function start(
     context.decide({ kind: "tool-server-failed", server, reason });
   const crash = crashOf(offer.failures, report);
   if (crash !== undefined) return { kind: "crashed", crash };
+  const refusal = await tools.refusal(permissions, offer.tools);
+  if (refusal !== undefined) return { kind: "crashed", crash: refusal };
   const delegates = Object.keys(entry.tasks).filter(
     (name) =>
       depth < deepest &&

@@ -84,7 +84,7 @@ export function mayRunCommands(job: PreparedJob): boolean {
   return callersOf(job).some(({ permissions }) => allowsCommands(permissions));
 }
 
-function callersOf({ entry, jobName, permissions, loaded }: PreparedJob): readonly Caller[] {
+export function callersOf({ entry, jobName, permissions, loaded }: PreparedJob): readonly Caller[] {
   return callersOfJob(entry, jobName, permissions, loaded.flows);
 }
 

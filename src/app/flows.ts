@@ -19,14 +19,14 @@ import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import type { Confinement } from "../sessions/confinement.ts";
-import { effectivePermissions } from "../permissions/rules.ts";
+import { allowsCommands, effectivePermissions } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
-import { promptsModels } from "../workflow/describe.ts";
+import { executes, promptsModels } from "../workflow/describe.ts";
 import { flowChartOf } from "../workflow/flow-chart.ts";
 import type { Executor } from "../workflow/executor.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
@@ -277,6 +277,12 @@ function flowSpec(
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
       }
+      // Executors of the host run scripts by themselves.
+      if (executes(workflow) && allowsCommands(permissions) && options.executors === undefined) {
+        const refusal = await options.confinement?.refusal(permissions);
+        if (refusal !== undefined)
+          return { kind: "failed", reason: refusal.message, answer: false };
+      }
       return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
         runFlow(
           {
@@ -379,8 +385,8 @@ async function withScripts(
       state: whole?.restored?.shell,
       confine:
         confinement &&
-        ((writable) =>
-          confinement.ofProgram(permissions, { workingDirectory }, { writable: [writable] })),
+        ((readable) =>
+          confinement.ofProgram(permissions, { workingDirectory }, { readable: [readable] })),
       ...(executors === undefined ? {} : { executors }),
     });
     try {

@@ -2,7 +2,13 @@
 import { validateEntry } from "../entry/prepare.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
-import { permissionPresets, type Limits, type PermissionPreset } from "../entry/model.ts";
+import {
+  permissionPresets,
+  sandboxModes,
+  type Limits,
+  type PermissionPreset,
+  type SandboxMode,
+} from "../entry/model.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Clock } from "../events/clock.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -26,6 +32,11 @@ import type { RunJobOptions } from "./job-result.ts";
 export interface JobHostOptions extends Partial<ModelAccess> {
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions?: PermissionPreset;
+  /**
+   * Whether programs run in a sandbox, if that is stricter than `permissions.sandbox` of the entry (default: `auto`). An
+   * entry is refused if this is `off` and the entry doesn't say the same.
+   */
+  readonly sandbox?: SandboxMode;
   /** Override the limits of the entry. */
   readonly limits?: Limits;
   /** The option that set each of them, as the user wrote it. Default: the host itself. */
@@ -85,6 +96,7 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   runtimePath: filledText,
   environment: must(isRecord, "be an object of variables"),
   permissions: oneOf(permissionPresets),
+  sandbox: oneOf(sandboxModes),
   limits: limitsProblems,
   limitNames: must(isRecord, "be an object of names"),
   transport: must((value) => hasFunction(value, "send"), "have a function send"),

@@ -55,7 +55,7 @@ export interface HostOptions extends ModelAccess {
   readonly tools?: readonly Tool[] | undefined;
   /** Files that runs write about themselves: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
-  /** Whether programs run in a sandbox. The stricter one of it and the permissions' counts. Default: theirs. */
+  /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
   readonly sandbox?: SandboxMode | undefined;
   /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string | undefined;
@@ -139,11 +139,10 @@ export class Host {
 
   /** The sandboxes of all runs. They live as long as the host. */
   get confinement(): Confinement {
-    const { sandbox: mode, transport } = this.#options;
     this.#confinement ??= new Confinement({
       ...this.#options,
-      mode,
-      scripted: transport?.scripted === true,
+      mode: this.#options.sandbox,
+      scripted: this.#options.transport?.scripted === true,
       onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
     });
     return this.#confinement;
@@ -194,10 +193,9 @@ export class Host {
       redactor: this.redactor,
       reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
-    const name = "jobName" in spec ? spec.jobName : spec.taskName;
-    const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let told = false;
+    const said = new Set<string>();
     const stops = new Map<number, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
       if (event.type === "work.ended") stops.delete(event.work.workId);
@@ -238,10 +236,12 @@ export class Host {
     };
     const run: ActiveRun = {
       runId,
-      name,
-      parallel,
+      name: "jobName" in spec ? spec.jobName : spec.taskName,
+      parallel: spec.limits.parallel,
       tell(decision) {
-        if (told) emit({ type: "decision", work: null, decision });
+        if (told && !said.has(decision.kind)) emit({ type: "decision", work: null, decision });
+        // Each task that starts programs finds it out again.
+        if (decision.kind === "sandbox-missing") said.add(decision.kind);
       },
       cancel: (reason) => abort.abort(reason),
       stopWork(workId, reason) {

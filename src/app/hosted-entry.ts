@@ -24,7 +24,8 @@ import {
 import type { JobHostOptions } from "./host-options.ts";
 import type { Host } from "./host.ts";
 import { UsageError } from "./options.ts";
-import { runSpec } from "./run-spec.ts";
+import { callersOfJob, runSpec } from "./run-spec.ts";
+import { checkSandboxOption } from "./sandbox-option.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 import { startOfWorkflow, type WorkflowStart } from "./workflow-run.ts";
 
@@ -76,10 +77,14 @@ export class HostedEntry {
   readonly #checked: CheckedEntry;
   readonly #host: HostOfEntry;
 
-  /** Throws a `UsageError` if the host has a model for an unknown category. */
+  /** Throws a `UsageError` for options of the host that the entry doesn't allow. */
   constructor(checked: CheckedEntry, host: HostOfEntry) {
-    const { rehearsal, models } = host.options;
+    const { rehearsal, models, sandbox } = host.options;
     this.entry = overrideModels(checked.entry, { ...rehearsal?.models, ...models });
+    const callers = Object.keys(this.entry.jobs).flatMap((name) =>
+      callersOfJob(this.entry, name, host.permissions, checked.flows),
+    );
+    checkSandboxOption(sandbox, callers, (option) => `The option ${option}`);
     this.#checked = checked;
     this.#host = host;
   }

@@ -5,7 +5,13 @@
 import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
-import type { Limits, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type {
+  Limits,
+  PermissionPreset,
+  Permissions,
+  PreparedEntry,
+  SandboxMode,
+} from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -28,6 +34,7 @@ import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import { callersOfJob } from "./run-spec.ts";
+import { checkSandboxOption } from "./sandbox-option.ts";
 import { checkServersOfJob } from "./server-variables.ts";
 import { readingOf, startOfWorkflow } from "./workflow-run.ts";
 import {
@@ -50,6 +57,8 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly models?: Models;
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions?: PermissionPreset;
+  /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
+  readonly sandbox?: SandboxMode | undefined;
   /** Override the limits of the entry. */
   readonly limits?: Limits;
   /** The option or input that set each of them, as the user wrote it. */
@@ -154,6 +163,7 @@ async function prepareLoaded(
   const start = await startOfWorkflow(loaded, { options, script, entry, limits });
   const { flows } = loaded;
   checkServersOfJob({ ...options, entry, flows, permissions }, jobName, write);
+  checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(

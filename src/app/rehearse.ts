@@ -6,11 +6,12 @@ import { oneLine } from "../reporters/text.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
 import { readRehearsal } from "./entry-files.ts";
 import type { ModelAccess } from "./options-provider.ts";
-import { prepareRehearsal } from "./prepare-run.ts";
+import { prepareRehearsal, type RunOptions } from "./prepare-run.ts";
 import { executeRun, type RunSignals } from "./run.ts";
 import { UsageError } from "./options.ts";
 
-export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runtimePath"> {
+export interface RehearseOptions
+  extends Pick<ModelAccess, "environment" | "runtimePath">, Pick<RunOptions, "sandbox"> {
   /** For rehearsals that name none. */
   readonly workingDirectory: string;
   /** Work in the folder itself, where a copy of it is the default. */
@@ -67,7 +68,7 @@ export async function* rehearseFiles(
 
 async function rehearseFile(
   file: string,
-  { environment, runtimePath, workingDirectory, inPlace, env, verbose }: RehearseOptions,
+  { environment, runtimePath, workingDirectory, inPlace, env, sandbox, verbose }: RehearseOptions,
   signals: RunSignals,
 ): Promise<RehearsalReport | undefined> {
   const canceled = (): boolean => signals.signal?.aborted === true;
@@ -83,6 +84,7 @@ async function rehearseFile(
         : {}),
       ...(runtimePath === undefined ? {} : { runtimePath }),
       ...(env === undefined ? {} : { env }),
+      sandbox,
       ...(verbose === undefined
         ? {}
         : {

@@ -17,6 +17,7 @@ import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
 import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
+import type { Crash } from "../events/crash.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
@@ -87,6 +88,11 @@ class RunTools {
   /** Rejects if the folder of the run can't be made. */
   async toolbox(): Promise<Toolbox> {
     return (await this.#open()).toolbox;
+  }
+
+  async refusal(permissions: Permissions, tools: readonly Tool[]): Promise<Crash | undefined> {
+    if (!tools.some(({ startsPrograms }) => startsPrograms === true)) return undefined;
+    return this.#options.confinement?.refusal(permissions);
   }
 
   /** Where `keep` writes to. */

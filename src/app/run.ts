@@ -101,6 +101,7 @@ function openHost(options: RunOptions, transport: ScriptedModel | undefined): Ho
     mark,
     runtimeKeeper,
     transport,
+    sandbox: options.sandbox,
     kept: ownFiles(options),
   });
 }

@@ -26,7 +26,12 @@ import {
   type ProviderOptions,
 } from "../app/options-provider.ts";
 import type { WorkflowRunOptions } from "../app/workflow-options.ts";
-import { permissionPresets, type PermissionPreset } from "../entry/model.ts";
+import {
+  permissionPresets,
+  sandboxModes,
+  type PermissionPreset,
+  type SandboxMode,
+} from "../entry/model.ts";
 
 /** As commander hands them over. */
 export interface SharedFlags {
@@ -34,6 +39,7 @@ export interface SharedFlags {
   readonly inPlace?: true;
   readonly model?: Models;
   readonly permissions?: PermissionPreset;
+  readonly sandbox?: SandboxMode;
   readonly maxParallel?: number;
   readonly providerType?: NonNullable<ProviderOptions["type"]>;
   readonly providerBaseUrl?: string;
@@ -129,6 +135,7 @@ export function addModelOptions(command: Command): Command {
         permissionPresets,
       ),
     )
+    .addOption(sandboxOption())
     .option(
       "--max-parallel <n>",
       "maximum number of concurrent turns; overrides limits.parallel",
@@ -139,6 +146,14 @@ export function addModelOptions(command: Command): Command {
       "time limit of the job; overrides limits.jobMinutes",
       by((text) => parseNumber(text, "a number")),
     );
+}
+
+export function sandboxOption(): Option {
+  return choice(
+    "--sandbox <mode>",
+    "whether programs run in a sandbox, if stricter than the entry",
+    sandboxModes,
+  );
 }
 
 export function addServerOptions(command: Command): Command {
@@ -172,8 +187,9 @@ export function readSharedFlags(flags: SharedFlags): ModelAccess &
     readonly inPlace?: true;
     readonly models?: Models;
     readonly permissions?: PermissionPreset;
+    readonly sandbox?: SandboxMode;
   } {
-  const { rehearse, inPlace, model: models, permissions, runtimePath } = flags;
+  const { rehearse, inPlace, model: models, permissions, sandbox, runtimePath } = flags;
   if (inPlace === true && rehearse === undefined) {
     throw new UsageError(
       "--in-place requires --rehearse. Other runs always work in the folder itself.",
@@ -191,6 +207,7 @@ export function readSharedFlags(flags: SharedFlags): ModelAccess &
     ...(inPlace === undefined ? {} : { inPlace }),
     ...(models === undefined ? {} : { models }),
     ...(permissions === undefined ? {} : { permissions }),
+    ...(sandbox === undefined ? {} : { sandbox }),
     ...(runtimePath === undefined ? {} : { runtimePath }),
   };
 }

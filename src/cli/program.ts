@@ -6,6 +6,7 @@ import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../app/run-spec.ts";
 import { systemFault } from "../platform/system-error.ts";
 import { chart, type ChartFlags } from "./chart.ts";
+import { doctor, type DoctorFlags } from "./doctor.ts";
 import { list } from "./list.ts";
 import {
   addEnvironmentOption,
@@ -16,6 +17,7 @@ import {
   addWorkflowOptions,
   by,
   choice,
+  sandboxOption,
 } from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 import { report, type ReportFlags } from "./report.ts";
@@ -143,6 +145,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .description("run rehearsals as tests")
     .option("--working-directory <dir>", "folder for rehearsals that don't name one", ".")
     .option("--in-place", "work in the folder itself instead of a copy")
+    .addOption(sandboxOption())
     .option("--runtime-path <path>", "path of the Copilot runtime")
     .option("--verbose", "print the log of each run")
     .action(async (files: string[], flags: RehearseFlags) => end(await rehearse(files, flags)));
@@ -153,6 +156,11 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .action(async (entry: string | undefined, flags: ServeFlags) =>
       end(await serve(withEntry(flags, entry))),
     );
+
+  addServerOptions(program.command("doctor"))
+    .description("check what this machine has of what runs need, and say what to do about the rest")
+    .option("--json", "print JSON")
+    .action(async (flags: DoctorFlags) => end(await doctor(flags)));
 
   program
     .command("schema")

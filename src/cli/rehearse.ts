@@ -1,10 +1,12 @@
 import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
+import type { SandboxMode } from "../entry/model.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
 
 export interface RehearseFlags {
   readonly workingDirectory: string;
   readonly runtimePath?: string;
+  readonly sandbox?: SandboxMode | undefined;
   readonly inPlace?: true;
   readonly verbose?: true;
   readonly env?: readonly string[];
@@ -25,6 +27,7 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
           ? { stream: output.terminal, colors: output.looks.colors }
           : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
+      sandbox: flags.sandbox,
       ...(flags.env === undefined ? {} : { env: flags.env }),
     };
     for await (const report of rehearseFiles(files, options, signals)) {

@@ -33,6 +33,19 @@ const mostAlternatives = 100;
 
 /** The patterns that a glob expands to, or why it is invalid. */
 export function readGlob(glob: string): readonly Glob[] | string {
+  const known = read.get(glob);
+  if (known !== undefined) return known;
+  if (read.size >= mostRemembered) read.clear();
+  const fresh = readAnew(glob);
+  read.set(glob, fresh);
+  return fresh;
+}
+
+/** Rules are asked for every file of a folder. */
+const read = new Map<string, readonly Glob[] | string>();
+const mostRemembered = 1_000;
+
+function readAnew(glob: string): readonly Glob[] | string {
   if (glob === "") return "a glob must not be empty";
   if (glob.length > longest) return `a glob must not be longer than ${longest} characters`;
   try {

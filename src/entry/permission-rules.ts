@@ -15,7 +15,7 @@ export interface PermissionRules {
   /** Hosts that commands may reach: names, `*.example.com`, `localhost`. Those of `url` are among them. */
   readonly hosts?: readonly string[];
   readonly tools?: readonly string[];
-  /** Whether the system enforces all this for programs. Default: `off`. */
+  /** Whether the system enforces all this for programs. Default: `auto`. */
   readonly sandbox?: SandboxMode;
 }
 

@@ -19,6 +19,7 @@ export function mayDelegate(caller: Permissions, task: string, other: Permission
 
 /** Only cases that are plain to see. */
 function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
+  if (isUnconfined(inner) && !isUnconfined(outer)) return false;
   const less = ruleSet(inner);
   const more = ruleSet(outer);
   if (JSON.stringify(less) === JSON.stringify(more)) return true;
@@ -26,16 +27,20 @@ function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
   return onlyReads(less) && more.read.deny.length === 0 && offersAllOf(inner, outer);
 }
 
+function isUnconfined(permissions: Permissions): boolean {
+  return typeof permissions === "object" && permissions.sandbox === "off";
+}
+
 function deniesAnything({ read, write, shell, url, hosts, tools }: RuleSet): boolean {
   return [read, write, shell, url, hosts, tools].some(({ deny }) => deny.length > 0);
 }
 
 /** In the working directory, without anything that the rules add. */
-function onlyReads({ preset, read, write, shell, url, hosts, tools }: RuleSet): boolean {
+function onlyReads({ preset, read, write, shell, url, tools }: RuleSet): boolean {
   return (
     preset === "read-only" &&
     shell.allow !== true &&
-    [read, write, url, hosts, tools].every(({ allow }) => allow.length === 0) &&
+    [read, write, url, tools].every(({ allow }) => allow.length === 0) &&
     shell.allow.length === 0
   );
 }

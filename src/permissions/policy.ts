@@ -180,7 +180,10 @@ export function placeReason(
       ? "the permissions are read-only"
       : "it matches no pattern of permissions.write";
   }
-  return isUnder(real, root) ? undefined : outside;
+  if (isUnder(real, root)) return undefined;
+  // A program that can write a file can read it.
+  const isWritten = operation === "read" && placeReason("write", rules, real, root, context, deep);
+  return isWritten === undefined ? undefined : outside;
 }
 
 function decideCommand(

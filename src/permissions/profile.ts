@@ -17,6 +17,8 @@ import { mayReadPrivateFiles, ruleSet, type RuleSet } from "./rules.ts";
 export interface ProfileContext extends PermissionContext {
   /** What is in a folder. `isFolder`: no link to one. Empty if it can't be read. */
   readonly entries: (folder: string) => readonly FolderEntry[];
+  /** Called after each folder, for large ones not to block the process. */
+  readonly pause: () => Promise<void>;
 }
 
 export interface FolderEntry {
@@ -29,17 +31,34 @@ const skipped = "node_modules";
 /** Stands for all names that no pattern has in mind. */
 const anyName = "\u{10FFFD}";
 /** What one list of single files may hold. Programs can't write those beyond it. */
-const mostFiles = 2_000;
+const mostFiles = 500;
+/** How many files may be looked at outside of the working directory. */
+const mostNames = 100_000;
 
-export function sandboxProfile(permissions: Permissions, context: ProfileContext): SandboxProfile {
+export async function sandboxProfile(
+  permissions: Permissions,
+  files: ProfileContext,
+): Promise<SandboxProfile> {
   const rules = ruleSet(permissions);
+  // The same folders are asked for again and again.
+  const context: ProfileContext = {
+    ...files,
+    realpath: remembered(files.realpath),
+    isThere: remembered(files.isThere),
+    linkTarget: remembered(files.linkTarget),
+    entries: remembered(files.entries),
+  };
   const root = realLocation(context.workingDirectory, context) ?? context.workingDirectory;
-  const reads = granted(rules.read.allow, root, context);
-  const writes = granted(rules.write.allow, root, context);
+  const reads = await granted(rules.read.allow, root, context);
+  const writes = await granted(rules.write.allow, root, context);
   const writable = [...(rules.writes ? [root] : []), ...writes.folders];
   const may = (operation: "read" | "write") => (path: string) =>
     placeReason(operation, rules, path, root, context, false) === undefined;
-  const found = search(rules, permissions, root, writable, context);
+  const outside = rules.everything
+    ? []
+    : [...reads.folders, ...writes.folders].filter((path) => !isUnder(path, root));
+  const single = [...outside, ...reads.files, ...writes.files];
+  const found = await search(rules, permissions, [root, ...outside], root, writable, context);
   return {
     files: rules.everything ? "all" : "granted",
     readable: [
@@ -48,23 +67,24 @@ export function sandboxProfile(permissions: Permissions, context: ProfileContext
       ...reads.files.filter(may("read")),
       ...(context.readable ?? []),
     ],
-    writable: [...writable, ...writes.files.filter(may("write"))],
+    writable: [...writable, ...writes.files.filter(may("write")).filter(may("read"))],
     creatable: rules.everything ? [] : writes.places,
     fixed: [...found.fixed, ...(context.kept ?? [])],
-    hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, context)],
+    hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, single, context)],
     repositories: found.repositories,
     network: network(rules),
   };
 }
 
-/** The same for everything that must neither be read nor written by the rules, in the working directory. */
-function search(
+/** Everything in the granted folders that must not be read, or not be written, by the rules. */
+async function search(
   rules: RuleSet,
   permissions: Permissions,
+  folders: readonly string[],
   root: string,
   writable: readonly string[],
   context: ProfileContext,
-): Pick<SandboxProfile, "hidden" | "fixed" | "repositories"> {
+): Promise<Pick<SandboxProfile, "hidden" | "fixed" | "repositories">> {
   const repositories: { path: string; isWritable: boolean }[] = [];
   const hidden: string[] = [];
   const fixed: string[] = [];
@@ -74,27 +94,36 @@ function search(
   /** Whether a folder is denied with all that is below it, unlike by `!secrets/*`. */
   const isDeep = (operation: "read" | "write", path: string): boolean =>
     [join(path, anyName), join(path, anyName, anyName)].every((one) => isDenied(operation, one));
-  const look = (folder: string, mayRead: boolean): void => {
+  let names = 0;
+  const look = async (folder: string, mayRead: boolean): Promise<void> => {
     for (const { name, isFolder } of context.entries(folder)) {
       const path = join(folder, name);
+      names += isUnder(path, root) ? 0 : 1;
+      if (names > mostNames) throw new Error("too many files are granted outside the checkout");
       const mayWrite = writable.some((one) => isUnder(path, one));
       if (name === ".git") {
+        const isNamed = rules.read.deny.some((glob) =>
+          globDenies(glob, path, false, root, context.home ?? "", context),
+        );
+        if (!mayRead || isNamed) hidden.push(path);
+        else if (rules.everything) continue;
         // Programs need it.
-        if (rules.everything) continue;
-        if (!mayRead) hidden.push(path);
         else if (isFolder) repositories.push({ path, isWritable: mayWrite });
         else if (mayWrite) fixed.push(path);
       } else if (isDenied("read", path)) {
-        if (isFolder && (namesPrivate || !isDeep("read", path))) look(path, false);
+        if (isFolder && (namesPrivate || !isDeep("read", path))) await look(path, false);
         else hidden.push(path);
       } else {
         const isFixed = mayWrite && isDenied("write", path);
         if (isFixed && (!isFolder || isDeep("write", path))) fixed.push(path);
-        if (isFolder && name !== skipped) look(path, true);
+        if (isFolder && name !== skipped) await look(path, true);
       }
     }
+    await context.pause();
   };
-  look(root, true);
+  const denials = [...rules.read.deny, ...rules.write.deny];
+  if (rules.everything && denials.length === 0) return { repositories, hidden, fixed };
+  for (const folder of new Set(folders)) await look(folder, true);
   return { repositories, hidden, fixed };
 }
 
@@ -107,7 +136,11 @@ interface Granted {
   readonly places: readonly string[];
 }
 
-function granted(globs: readonly string[], root: string, context: ProfileContext): Granted {
+async function granted(
+  globs: readonly string[],
+  root: string,
+  context: ProfileContext,
+): Promise<Granted> {
   const folders: string[] = [];
   const files: string[] = [];
   const places: string[] = [];
@@ -125,7 +158,7 @@ function granted(globs: readonly string[], root: string, context: ProfileContext
         if (isThere(start, context) && !isThere(`${start}/.`, context)) files.push(start);
         places.push(dirname(start));
       } else {
-        for (const file of matches(glob, start, root, context)) files.push(file);
+        for (const file of await matches(glob, start, root, context)) files.push(file);
         places.push(start);
       }
     }
@@ -144,22 +177,36 @@ function isWhole(rest: readonly Part[]): boolean {
   );
 }
 
-function matches(glob: string, start: string, root: string, context: ProfileContext): string[] {
+async function matches(
+  glob: string,
+  start: string,
+  root: string,
+  context: ProfileContext,
+): Promise<string[]> {
   const found: string[] = [];
-  const look = (folder: string): void => {
+  const look = async (folder: string): Promise<void> => {
     for (const { name, isFolder } of context.entries(folder)) {
       if (found.length >= mostFiles) return;
       const path = join(folder, name);
-      if (isFolder && name !== skipped && name !== ".git") look(path);
+      if (isFolder && name !== skipped && name !== ".git") await look(path);
       else if (!isFolder && globMatches(glob, path, root, false)) found.push(path);
     }
+    await context.pause();
   };
-  look(start);
+  await look(start);
   return found;
 }
 
-/** What denials name outside of the working directory, such as `!~/.ssh`. */
-function elsewhere(globs: readonly string[], root: string, context: ProfileContext): string[] {
+/**
+ * What denials name outside of the working directory, such as `!~/.ssh`. A pattern hides each folder in which it could
+ * match something; in those that are `granted`, single files are looked for instead.
+ */
+function elsewhere(
+  globs: readonly string[],
+  root: string,
+  granted: readonly string[],
+  context: ProfileContext,
+): string[] {
   return globs.flatMap((glob) => {
     const alternatives = readGlob(glob);
     if (typeof alternatives === "string") return [];
@@ -171,9 +218,20 @@ function elsewhere(globs: readonly string[], root: string, context: ProfileConte
       return context
         .entries(start)
         .map(({ name }) => join(start, name))
+        .filter((path) => !granted.some((one) => isUnder(one, path)))
         .filter((path) => globDenies(glob, path, true, root, context.home ?? "", context));
     });
   });
+}
+
+/** Asks once for each path. */
+function remembered<T>(ask: (path: string) => T): (path: string) => T {
+  const known = new Map<string, { readonly answer: T }>();
+  return (path) => {
+    const before = known.get(path) ?? { answer: ask(path) };
+    known.set(path, before);
+    return before.answer;
+  };
 }
 
 function isThere(path: string, context: ProfileContext): boolean {

@@ -1,7 +1,13 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
 import { isAbsolute } from "node:path";
 import { readGlob } from "../entry/glob.ts";
-import type { PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
+import {
+  sandboxModes,
+  type PermissionPreset,
+  type PermissionRules,
+  type Permissions,
+  type SandboxMode,
+} from "../entry/model.ts";
 import { runtimeTools } from "../entry/reserved-names.ts";
 import { isToolWildcard, toolPatternMatches, toolPatternProblem } from "../entry/tool-pattern.ts";
 import { isPrivate } from "./private-files.ts";
@@ -161,6 +167,12 @@ export function ceilPermissions(
     ...(shell === undefined || (shell !== true && shell.length === 0) ? {} : { shell }),
     ...(rules.sandbox === undefined ? {} : { sandbox: rules.sandbox }),
   };
+}
+
+/** The stricter one of what permissions say (default: `auto`) and of the option of the run. */
+export function sandboxMode(permissions: Permissions, option: SandboxMode = "off"): SandboxMode {
+  const { sandbox: stated = "auto" } = typeof permissions === "string" ? {} : permissions;
+  return sandboxModes.findLast((mode) => mode === stated || mode === option) ?? stated;
 }
 
 /** Whether a pattern that allows covers the name of a tool of the entry. */

@@ -3,7 +3,7 @@
  * and what makes git run programs stays as it is: whoever uses git in this checkout later trusts it.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 
 /** Paths that exist, absolute. */
 export interface GitFolder {
@@ -75,6 +75,12 @@ export function outerGitFolders(checkout: string): string[] {
     if (named !== undefined) return linkedFolders(at, resolve(at, named));
     if (at === dirname(at)) return [];
   }
+}
+
+/** Folders whose objects a checkout uses: a rehearsal's copy has those of its original. */
+export function borrowedObjects(checkout: string): string[] {
+  const folders = textOf(join(checkout, ".git/objects/info/alternates")).split("\n");
+  return folders.filter((path) => isAbsolute(path) && isFolder(path));
 }
 
 function linkedFolders(checkout: string, folder: string): string[] {

@@ -7,6 +7,7 @@
  */
 import { lookup } from "node:dns/promises";
 import { createServer, request as sendRequest, type IncomingMessage } from "node:http";
+import { networkInterfaces } from "node:os";
 import { BlockList, connect, isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
@@ -51,7 +52,8 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
           headers: { ...withoutHops(incoming), host: target.host },
         },
         (response) => {
-          answer.writeHead(response.statusCode ?? 502, response.headers);
+          const { statusCode = 0, headers } = response;
+          answer.writeHead(statusCode < 100 ? 502 : statusCode, headers);
           response.pipe(answer);
         },
       );
@@ -65,7 +67,8 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
   server.on("connection", (stream: Socket) => keep(stream));
   server.on("connect", (incoming, inside: Duplex, head) => {
     void (async () => {
-      const target = URL.parse(`http://${incoming.url ?? ""}`);
+      // Of this scheme, the port 443 may be left out.
+      const target = URL.parse(`https://${incoming.url ?? ""}`);
       const address = target === null ? undefined : await addressOf(target.hostname, hosts);
       if (target === null || address === undefined) {
         inside.end(`HTTP/1.1 403 Forbidden\r\n\r\n${refusal(target?.hostname ?? "")}`);
@@ -132,6 +135,7 @@ for (const [net, prefix] of [
   ["127.0.0.0", 8],
   ["169.254.0.0", 16],
   ["100.100.100.200", 32],
+  ["168.63.129.16", 32],
 ] as const) {
   here.addSubnet(net, prefix);
 }
@@ -139,15 +143,18 @@ for (const [net, prefix] of [
   ["::", 127],
   ["fe80::", 10],
   ["fd00:ec2::254", 128],
+  ["fd20:ce::254", 128],
 ] as const) {
   here.addSubnet(net, prefix, "ipv6");
 }
 
 /** Of this machine, or of a cloud's metadata. */
 function isHere(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return here.check(mapped);
-  return here.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  const own = new BlockList();
+  for (const one of Object.values(networkInterfaces()).flatMap((some) => some ?? [])) {
+    own.addAddress(one.address, one.family === "IPv6" ? "ipv6" : "ipv4");
+  }
+  return [here, own].some((list) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4"));
 }
 
 const ofOneConnection = new Set(["connection", "proxy-connection", "proxy-authorization"]);

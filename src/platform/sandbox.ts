@@ -17,13 +17,9 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { startTimeLimit } from "../events/waiting.ts";
-import { systemClock } from "./clock.ts";
 import { startHostProxy, type HostLists } from "./host-proxy.ts";
 import { gitFolder, withoutCredentials } from "./git-folder.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { runToEnd } from "./programs.ts";
-import { findProgram } from "./search-path.ts";
 
 /** What a program may do, in absolute paths of what exists. A later list wins over an earlier one. */
 export interface SandboxProfile {
@@ -75,6 +71,8 @@ export interface SandboxOptions extends SandboxChoice {
   /** What the program itself needs, besides what the profile grants. */
   readonly readable?: readonly string[];
   readonly writable?: readonly string[];
+  /** Whether it is started in a sandbox of the same profile, which hides what is to be hidden. */
+  readonly isInside?: boolean;
   /** What is `/tmp` inside. Default: an empty one for each program. */
   readonly temporary?: string | undefined;
   /** Variables that programs of agents must not see. */
@@ -106,7 +104,10 @@ export async function runtimeSandbox(
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
   const way = await wayOut(options);
-  const inner = writeList(folder, "commands", programArguments({ ...options, ...commands }, way));
+  // A mount takes along what is hidden below it.
+  const bare = { ...options.profile, fixed: [], hidden: [], repositories: [] };
+  const asked = { ...options, ...commands, profile: bare, isInside: true };
+  const inner = writeList(folder, "commands", programArguments(asked, way));
   writeScript(
     bin,
     "bwrap",
@@ -126,21 +127,33 @@ while [ "$n" -gt 0 ]; do
 done
 exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
   );
-  const own = { ...options, readable: [...(options.readable ?? []), folder] };
-  // A sandbox inside can only make a `/proc` of its own where the whole one of the machine is.
-  const proc = ["--dev-bind", "/proc", "/proc"];
-  const { creatable } = options.profile;
-  const list = writeList(folder, "enter", [...namespaces, ...mounts(own, creatable, proc)]);
+  const { profile } = options;
+  // The file tools of the runtime could be led there by a link.
+  const own = { ...options, profile: { ...profile, fixed: [...profile.fixed, folder] } };
+  const hidden = join(folder, "hidden");
+  mkdirSync(hidden, { recursive: true });
+  const list = writeList(folder, "enter", [
+    ...outerNamespaces,
+    ...mounts(own, profile.creatable, outerProc),
+    ...hiddenProc(hidden),
+  ]);
   const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
   return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
 }
 
+/** A sandbox inside a sandbox, with everything that ours need and no files hidden. */
+export function trialArguments(bubblewrap: string): string[] {
+  const all = ["--bind", "/", "/", "--dev", "/dev"];
+  const inner = [...programNamespaces, "--unshare-net", ...all, ...ownProc];
+  const outer = [...outerNamespaces, ...all, ...outerProc, ...hiddenProc("/dev/shm")];
+  return [...outer, "--", bubblewrap, ...inner, "--", "/bin/sh", "-c", ":"];
+}
+
 function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">): string[] {
   return [
-    ...namespaces,
-    "--unshare-pid",
+    ...programNamespaces,
     ...(options.profile.network === "all" ? [] : ["--unshare-net"]),
-    ...mounts(options, [], ["--proc", "/proc"]),
+    ...mounts(options, [], ownProc),
     ...way.mounts,
     ...variables(options),
   ];
@@ -207,11 +220,42 @@ exec "$@"
 `;
 }
 
-const namespaces = ["--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-uts"];
+/** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
+const namespaces = [
+  "--die-with-parent",
+  "--unshare-user",
+  "--unshare-ipc",
+  "--unshare-uts",
+  "--cap-drop",
+  "ALL",
+];
+/**
+ * Around other sandboxes. Without this capability, root can't make a user namespace in it; and who has the terminal of
+ * this process can type into it.
+ */
+const outerNamespaces = [
+  ...[...namespaces, "--new-session"],
+  ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
+];
+/** Settings of the machine's kernel are files of root. */
+const ownProc = ["--unshare-pid", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"];
+/** Of programs: who makes a user namespace may mount control groups, and end all processes of a group of this user. */
+const programNamespaces = [...namespaces, "--disable-userns"];
+/** Bubblewrap limits its own user namespace there. */
+const outerProc = [...ownProc, "--bind", "/proc/sys/user", "/proc/sys/user"];
 
-/** Programs and libraries, certificates and names of hosts. */
-const system = ["/bin", "/sbin", "/usr", "/opt", "/nix", "/snap", "/etc", "/run/systemd/resolve"];
+/** The kernel lets a sandbox have a `/proc` only where a whole one is mounted: `folder` hides it. */
+function hiddenProc(folder: string): string[] {
+  const proc = join(folder, "proc");
+  const hide = ["--tmpfs", folder];
+  return [...hide, "--dir", proc, "--dev-bind", "/proc", proc, ...hide, "--remount-ro", folder];
+}
 
+/** Programs and libraries, certificates and names of hosts. Not the sockets beside them: whoever listens there has a network. */
+const system = [
+  ...["/bin", "/sbin", "/usr", "/opt", "/snap", "/etc", "/nix/store", "/nix/var/nix/profiles"],
+  ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
+];
 function mounts(
   options: SandboxOptions,
   creatable: readonly string[],
@@ -231,7 +275,11 @@ function mounts(
       ? ["--tmpfs", "/tmp"]
       : ["--bind", options.temporary, "/tmp"]),
     ...["--symlink", "/run", "/var/run"],
-    ...mask(options, { fixed: [], hidden: settingsOfRoot(), repositories: [] }),
+    ...mask(options, {
+      fixed: [],
+      hidden: options.isInside === true ? [] : settingsOfRoot(),
+      repositories: [],
+    }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
     ...bind("--ro-bind-try", [...profile.readable, ...readable].flatMap(inParts)),
     ...bind("--bind-try", [...creatable, ...profile.writable, ...writable].flatMap(inParts)),
@@ -342,59 +390,4 @@ function writeScript(folder: string, name: string, body: string): string {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/** How programs are started in a sandbox here, or why they can't be, with what to do. */
-export type SandboxSupport =
-  | { readonly kind: "bubblewrap"; readonly path: string }
-  | { readonly kind: "none"; readonly reason: string; readonly advice: string };
-
-/** Tries it, once for each program that it finds. Never rejects. */
-export async function sandboxSupport(
-  environment: Environment,
-  program?: string,
-): Promise<SandboxSupport> {
-  if (process.platform !== "linux") {
-    return {
-      kind: "none",
-      reason: "agent-jobs has a sandbox on Linux only",
-      advice: "Run the job on Linux",
-    };
-  }
-  // The profile of AppArmor that lets a program make user namespaces names the distribution's own file.
-  const system = existsSync("/usr/bin/bwrap") ? "/usr/bin/bwrap" : undefined;
-  const path = program ?? system ?? findProgram("bwrap", environment);
-  if (path === undefined) {
-    return {
-      kind: "none",
-      reason: "bubblewrap is not installed",
-      advice: "Install the package bubblewrap (apt-get install bubblewrap)",
-    };
-  }
-  let trial = trials.get(path);
-  if (trial === undefined) trials.set(path, (trial = tryOut(path, environment)));
-  return trial;
-}
-
-const trialMs = 10_000;
-const trials = new Map<string, Promise<SandboxSupport>>();
-
-async function tryOut(path: string, environment: Environment): Promise<SandboxSupport> {
-  const all = ["--bind", "/", "/", "--dev-bind", "/proc", "/proc"];
-  const inner = [...namespaces, "--unshare-pid", "--unshare-net", ...all, "--proc", "/proc"];
-  const { signal, end } = startTimeLimit(systemClock, trialMs);
-  const ended = await runToEnd(
-    path,
-    [...namespaces, ...all, "--", path, ...inner, "--dev", "/dev", "--", "/bin/sh", "-c", ":"],
-    { cwd: "/", env: childEnvironment(environment), signal },
-  );
-  end();
-  if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
-  const said = ended.kind === "exited" ? ended.stderr.trim().split("\n")[0] : undefined;
-  return {
-    kind: "none",
-    reason: `bubblewrap doesn't work on this machine${said === undefined ? "" : ` (${said})`}`,
-    advice:
-      "Allow unprivileged user namespaces (on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)",
-  };
 }

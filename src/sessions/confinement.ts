@@ -6,26 +6,26 @@ import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
-import { sandboxModes, type Permissions, type SandboxMode } from "../entry/model.ts";
+import type { Permissions, SandboxMode } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
-import { allowsCommands } from "../permissions/rules.ts";
+import { allowsCommands, sandboxMode } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
+import { Breath } from "../platform/breath.ts";
 import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
+import { borrowedObjects, occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import {
   programSandbox,
-  sandboxSupport,
   type ConfinedProgram,
   type Sandbox,
   type SandboxChoice,
   type SandboxOptions,
   type SandboxProfile,
-  type SandboxSupport,
 } from "../platform/sandbox.ts";
+import { sandboxSupport, type SandboxSupport } from "../platform/sandbox-support.ts";
 import { isRecord } from "../document/guards.ts";
 import { realFiles } from "./permission-handler.ts";
 
@@ -41,7 +41,7 @@ export interface ConfinementOptions {
   readonly bubblewrap?: string | undefined;
   /** What runs write about themselves; absolute. Programs never write it. */
   readonly kept?: readonly string[] | undefined;
-  /** Called once, if programs run without a sandbox, with the reason. */
+  /** Called whenever programs run without a sandbox, with the reason. */
   readonly onUnconfined?: ((reason: string) => void) | undefined;
 }
 
@@ -55,10 +55,12 @@ export interface Place {
   readonly readable?: readonly string[] | undefined;
 }
 
+/** Each of them is a mount, and the cost of a mount grows with their number: these take two seconds. */
+const mostMasks = 1_000;
+
 /** Owns the sandboxes of programs and their folder, until `close`. */
 export class Confinement {
   readonly #options: ConfinementOptions;
-  #told = false;
   #folder: Promise<RunFolder> | undefined;
   #made = 0;
   readonly #undo: (() => void)[] = [];
@@ -74,15 +76,10 @@ export class Confinement {
     place: Place,
     startsPrograms = allowsCommands(permissions),
   ): Promise<Confined> {
-    const mode = this.#mode(permissions);
-    if (mode === "off") {
-      if (startsPrograms) this.#tell("the sandbox is off");
-      return { kind: "open" };
-    }
-    const support = await sandboxSupport(this.#options.environment, this.#options.bubblewrap);
-    if (support.kind === "none") return this.#without(support, mode, startsPrograms);
+    const support = await this.#support(permissions, startsPrograms);
+    if (support.kind !== "bubblewrap") return support;
     try {
-      const profile = this.#profile(permissions, place);
+      const profile = await this.#profile(permissions, place);
       return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
     } catch (error) {
       const message = `The sandbox can't be made: ${errorMessage(error)}.`;
@@ -90,10 +87,29 @@ export class Confinement {
     }
   }
 
-  #profile(permissions: Permissions, { workingDirectory, readable = [] }: Place): SandboxProfile {
+  async #profile(
+    permissions: Permissions,
+    { workingDirectory, readable = [] }: Place,
+  ): Promise<SandboxProfile> {
     const { kept = [] } = this.#options;
-    const files = { ...realFiles, home: homedir(), entries };
-    const profile = sandboxProfile(permissions, { ...files, workingDirectory, kept, readable });
+    const breath = new Breath();
+    const profile = await sandboxProfile(permissions, {
+      ...realFiles,
+      home: homedir(),
+      workingDirectory,
+      kept,
+      readable,
+      entries,
+      pause: async () => {
+        if (breath.isDue) await breath.take();
+      },
+    });
+    const single = profile.hidden.length + profile.fixed.length;
+    if (single > mostMasks) {
+      throw new Error(
+        `the permissions deny ${single} files and folders one by one, and ${mostMasks} is the maximum: deny the folders that hold them`,
+      );
+    }
     // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
     const root = realPathOf(workingDirectory);
     for (const path of profile.writable) {
@@ -103,7 +119,13 @@ export class Confinement {
       if (isWritable) this.#undo.push(occupyGitFolder(path));
     }
     const outer = outerGitFolders(root).map((path) => ({ path, isWritable: false }));
-    return { ...profile, repositories: [...profile.repositories, ...outer] };
+    // An agent could name any folder there, but in a rehearsal the author writes what it does.
+    const borrowed = this.#options.scripted ? borrowedObjects(root) : [];
+    return {
+      ...profile,
+      readable: [...profile.readable, ...borrowed],
+      repositories: [...profile.repositories, ...outer],
+    };
   }
 
   /** The sandbox of programs with these permissions: one for the same needs. Rejects if it can't be made. */
@@ -144,33 +166,34 @@ export class Confinement {
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
   }
 
-  #mode(permissions: Permissions): SandboxMode {
-    const stated = typeof permissions === "string" ? undefined : permissions.sandbox;
-    const modes = [stated ?? "auto", this.#options.mode ?? "off"];
-    return sandboxModes.findLast((mode) => modes.includes(mode)) ?? "auto";
+  /** Why nothing with these permissions that starts programs can be started. Never rejects. */
+  async refusal(permissions: Permissions): Promise<Crash | undefined> {
+    const support = await this.#support(permissions, true);
+    return support.kind === "refused" ? support.crash : undefined;
   }
 
-  #without(
-    { reason, advice }: Extract<SandboxSupport, { kind: "none" }>,
-    mode: SandboxMode,
+  async #support(
+    permissions: Permissions,
     startsPrograms: boolean,
-  ): Confined {
-    if (mode === "required" || (startsPrograms && !this.#options.scripted)) {
-      const accept =
-        mode === "required"
-          ? ""
-          : ", or accept that commands can do whatever this user can: permissions.sandbox: off";
-      const message = `This machine has no sandbox: ${reason}. ${advice}${accept}.`;
+  ): Promise<
+    | Extract<SandboxSupport, { kind: "bubblewrap" }>
+    | Exclude<Confined, { readonly kind: "sandboxed" }>
+  > {
+    const { environment, bubblewrap, scripted, onUnconfined } = this.#options;
+    const mode = sandboxMode(permissions, this.#options.mode);
+    const support =
+      mode === "off"
+        ? ({ kind: "none", reason: "the sandbox is off" } as const)
+        : await sandboxSupport(environment, bubblewrap);
+    if (support.kind === "bubblewrap") return support;
+    const isNeeded = mode === "required" || (mode === "auto" && startsPrograms && !scripted);
+    if ("advice" in support && isNeeded) {
+      const accept = ", or accept that commands can do whatever this user can: `sandbox: off`";
+      const message = `This machine has no sandbox (${support.reason}). ${support.advice}${mode === "required" ? "" : accept}.`;
       return { kind: "refused", crash: { cause: "configuration", message } };
     }
-    if (startsPrograms) this.#tell(reason);
+    if (startsPrograms) onUnconfined?.(support.reason);
     return { kind: "open" };
-  }
-
-  #tell(reason: string): void {
-    if (this.#told) return;
-    this.#told = true;
-    this.#options.onUnconfined?.(reason);
   }
 }
 

@@ -153,7 +153,8 @@ export async function openCopilotSession(
           unconfined.reason ??= reason;
           stopped.abort();
         });
-        await confine(session);
+        // Its policy would close the network to `web_fetch` as well.
+        if (allowsCommands(request.permissions)) await confine(session);
       }
       live.attach(session);
       let ending: Promise<void> | undefined;

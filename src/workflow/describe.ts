@@ -43,6 +43,13 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
   };
 }
 
+/** Whether it has an EXECUTE. */
+export function executes({ files }: Workflow): boolean {
+  return Object.values(files).some(({ activities }) =>
+    Object.values(activities).some(({ kind }) => kind === "execute"),
+  );
+}
+
 /** Whether it sends prompts to a model. */
 export function promptsModels({ files }: Workflow): boolean {
   return Object.values(files).some(({ activities }) =>

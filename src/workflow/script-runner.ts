@@ -79,8 +79,11 @@ export interface ScriptRunnerOptions {
   readonly redact?: () => TextStream;
   /** `separate`: apart, and so without an exact order between the two. Default: `merged`, as in a terminal. */
   readonly stderr?: "merged" | "separate";
-  /** The sandbox of programs that may also write to a folder. Default: none. */
-  readonly confine?: ((writable: string) => Promise<ConfinedProgram>) | undefined;
+  /**
+   * The sandbox of programs that may also read a folder, and so write to the pipes in it. They must not replace them:
+   * this process opens what is there. Default: none.
+   */
+  readonly confine?: ((readable: string) => Promise<ConfinedProgram>) | undefined;
   /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
   readonly graceMs?: number;
   /** Bytes of the file of one script: a command that prints for ever must not fill the disk. Default: 256 MB. */

@@ -7,18 +7,22 @@ import { readReport } from "../report/rig.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { runPost, runStep, startStep, type Step } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { files, inputs } from "./rig.ts";
+import { entry, files, inputs } from "./rig.ts";
 
 /** A step whose agent waits in a shell that does not want to end, and has left another one behind. */
 async function startWaiting(
   t: Parameters<typeof startStep>[0],
+  permissions = "all",
 ): Promise<{ readonly step: Step; readonly mark: string; readonly path: string }> {
   const command = `nohup sleep 311 >/dev/null 2>&1 & trap "" TERM; touch started; sleep 312`;
   const server = await startModelServer(() => ({
     toolCalls: [{ name: "bash", arguments: { command, description: "d" } }],
   }));
   t.after(() => server.close());
-  const workspace = await makeWorkspace(t, files);
+  const workspace = await makeWorkspace(t, {
+    ...files,
+    "entries/hello.yml": `${entry}permissions: ${permissions}\n`,
+  });
   // Of its own: else any other run that starts on this machine ends what a killed one has left.
   const temporary = await makeWorkspace(t);
   const step = await startStep(t, {
@@ -27,7 +31,6 @@ async function startWaiting(
     inputs: {
       entry: "entries/hello.yml",
       "user-input": "you",
-      permissions: "all",
       "html-report": "out/report.html",
       "provider-base-url": server.baseUrl,
     },
@@ -136,8 +139,10 @@ it("a step whose log nobody reads any more ends as one that is canceled", async 
 
 describe("the post step", () => {
   it("ends what a killed step left, and no other process", async (t) => {
-    const { step, mark, path } = await startWaiting(t);
-    const other = await startWaiting(t);
+    // In a sandbox, the system ends everything with the step.
+    const unconfined = "{ preset: all, sandbox: off }";
+    const { step, mark, path } = await startWaiting(t, unconfined);
+    const other = await startWaiting(t, unconfined);
     const state = await step.state();
     step.signal("SIGKILL");
     await step.ended;

@@ -73,6 +73,8 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
   const { path } = workspace;
   const sha = (await workspace.git("rev-parse", "HEAD")).trim();
   const bin = await makeWorkspace(t);
+  // As that of a checkout.
+  await chmod(path, 0o755);
   if (process.getuid?.() === 0) execFileSync("chown", ["--recursive", "1000", path]);
   else {
     const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();

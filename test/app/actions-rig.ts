@@ -47,9 +47,9 @@ switch (what) {
     process.stderr.write("it broke\\n");
     process.exit(3);
   case "hang": {
-    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
+    spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)", "tool.mjs"], { stdio: "ignore" });
     process.on("SIGTERM", () => {});
-    writeFileSync("pids.txt", process.pid + " " + child.pid);
+    writeFileSync("begun.txt", "begun");
     setInterval(() => {}, 1e6);
   }
 }

@@ -15,7 +15,7 @@ const ask = workflowText(`PARAMS["NAME, TONE=kind"]
 START --> ASK_OK["Greet {{NAME}}, {{TONE}}?"] --> CHECK_OK{RESULT == yes}
 CHECK_OK -->|yes| SUCCESS
 CHECK_OK -->|no| FAILED`);
-const write = `---\npermissions: { shell: true }\n---\n${workflowText('START --> EXECUTE_A["touch made.txt && ls made.txt"]')}`;
+const write = `---\npermissions: workspace\n---\n${workflowText('START --> EXECUTE_A["touch made.txt && ls made.txt"]')}`;
 const talk = workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n");
 const two = workflowText('START --> ASK_A["One?"] --> ASK_B["Two?"]');
 const files = {

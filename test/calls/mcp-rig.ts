@@ -21,6 +21,8 @@ import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const fixture = join(here, "mcp-fixture.js");
+/** What these servers need in a sandbox: they and their packages are no part of a job's folder. */
+export const readsItself = { read: [`${join(here, "../../..")}/**`] };
 /** The published server that shows all of the protocol. */
 export const everything = join(
   dirname(

@@ -1,6 +1,6 @@
 /** What a failure is, and the kinds of it that `failures.ts` has many of. */
-import { fileURLToPath } from "node:url";
 import { refusalOf, type Crash } from "../../src/events/crash.ts";
+import { fixture, readsItself } from "../calls/mcp-rig.ts";
 import type { Flood, Reply, ScriptedCall } from "../rig/model-server.ts";
 
 export const moments = [
@@ -202,14 +202,12 @@ export function command(
   return { ...calls({ name: "fails", arguments: {} }), declares: { tools: { fails: tool } } };
 }
 
-const fixture = fileURLToPath(new URL("../calls/mcp-fixture.js", import.meta.url));
-
 /** An MCP server of the entry that behaves as `mcp-fixture.ts` says; the model calls one of its tools once. */
 export function server(
   behavior: string,
   more: { readonly required?: boolean; readonly startSeconds?: number } = {},
 ): Pick<Failure, "moments" | "effect" | "model" | "only" | "declares"> {
-  const declared = { command: node, args: [fixture, behavior], ...more };
+  const declared = { command: node, args: [fixture, behavior], permissions: readsItself, ...more };
   return {
     ...calls({ name: "docs-call", arguments: {} }),
     declares: { mcpServers: { docs: declared } },

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { fixture } from "../calls/mcp-rig.ts";
+import { fixture, readsItself } from "../calls/mcp-rig.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 /** A call of `open` changes what it requires itself, and replaces the tool `early` by `late`. */
-const docs = { command: process.execPath, args: [fixture, "replaces"] };
+const docs = { command: process.execPath, args: [fixture, "replaces"], permissions: readsItself };
 
 /** Returns the journal of a run that succeeds. */
 async function succeeds(

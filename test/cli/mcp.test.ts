@@ -9,7 +9,7 @@ import { json } from "node:stream/consumers";
 import { describe, it, test, type TestContext } from "node:test";
 import { isRecord } from "../../src/document/guards.ts";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
-import { everything, fixture, until } from "../calls/mcp-rig.ts";
+import { everything, fixture, readsItself, until } from "../calls/mcp-rig.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -58,7 +58,7 @@ const run = ["run", "e.json", "job", "--rehearse", "r.json", "--verbose", "--jou
 
 test("an ordinary task calls a tool of a published server by its function", async (t) => {
   const workspace = await workspaceWith(t, {
-    mcpServers: { all: { command: node, args: [everything, "stdio"] } },
+    mcpServers: { all: { command: node, args: [everything, "stdio"], permissions: readsItself } },
     tools: ["all/echo"],
     calls: [
       { name: "all/echo", arguments: { message: "hello from the run" } },
@@ -80,7 +80,9 @@ describe("a server that can't be used", () => {
   const why =
     /The MCP server docs can't be used\. The server ended: exit code 7\..*Can't open the/s;
   const parts = (more: object = {}): Parts => ({
-    mcpServers: { docs: { command: node, args: [fixture, "exits"], ...more } },
+    mcpServers: {
+      docs: { command: node, args: [fixture, "exits"], permissions: readsItself, ...more },
+    },
     tools: ["docs/*"],
   });
 
@@ -128,7 +130,12 @@ function lastLine(text: string): string {
 
 describe("a variable of an MCP server", () => {
   const secret = "s3cr3t-of-the-docs";
-  const docs = { command: node, args: [fixture, "secret"], env: { GIVEN: "env:DOCS_VALUE" } };
+  const docs = {
+    command: node,
+    args: [fixture, "secret"],
+    env: { GIVEN: "env:DOCS_VALUE" },
+    permissions: readsItself,
+  };
   const parts: Parts = {
     mcpServers: { docs },
     tools: ["docs/call"],
@@ -180,7 +187,14 @@ describe("a server that ignores SIGTERM", () => {
     const { path: TMPDIR } = await makeWorkspace(t);
     const file = join(TMPDIR, "log");
     const { path: cwd } = await workspaceWith(t, {
-      mcpServers: { docs: { command: node, args: [fixture, "stubborn", file] } },
+      mcpServers: {
+        docs: {
+          command: node,
+          args: [fixture, "stubborn", file],
+          // In a sandbox, the system ends it with the run.
+          permissions: { sandbox: "off" },
+        },
+      },
       tools: ["docs/*"],
       answer: { hang: true },
     });
@@ -310,7 +324,12 @@ test("a program that never closes its host ends, and so does its server", async 
 });
 
 test("tools of a server that are not offered are reported, and one that is can be tried alone", async (t) => {
-  const docs = { command: node, args: [fixture, "none"], tools: ["call", "coll"] };
+  const docs = {
+    command: node,
+    args: [fixture, "none"],
+    tools: ["call", "coll"],
+    permissions: readsItself,
+  };
   const { path: cwd } = await workspaceWith(t, { mcpServers: { docs }, tools: ["docs/*"] });
   const { code, stdout } = await runCli(run, { cwd });
   assert.equal(code, 0);

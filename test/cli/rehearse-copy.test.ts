@@ -166,7 +166,7 @@ describe("a rehearsal that may write", () => {
       "e.json": entry("workspace"),
       "r.json": script(
         // What is a link in the original, one file of a package, and one of a linked folder.
-        "node -e 'for (const name of [`a`, `own`, `linked`]) console.log(require(name).from)' && ls -A linked dist; " +
+        "node -e 'for (const name of [`a`, `own`, `linked`]) console.log(require(name).from)' && ls -A linked dist 2>&1; " +
           "for file in node_modules/a/index.js node_modules/own/index.js node_modules/.bin/a linked/index.js; do echo evil > $file; done; " +
           "rm -r node_modules/a linked/bin",
         { contains: ["installed\nown\nelsewhere", "index.js"] },

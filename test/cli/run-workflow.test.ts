@@ -1,13 +1,13 @@
 /** Workflows with the real command line, the real runtime, a real shell and a scripted model. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import type { RunEvent } from "../../src/events/event.ts";
-import { waitUntilGone } from "../../src/platform/processes.ts";
+import { processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
 import { runCli, startCli, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -183,12 +183,15 @@ describe("agent-jobs run FILE.wf.md", () => {
   });
 
   it("keeps the state of the shell into called workflows, and ends its servers", async (t) => {
-    const head = "---\npermissions: { shell: true }\n---\n";
+    const head = "---\npermissions: workspace\n---\n";
     const files = {
       "a.wf.md": `${head}${workflowText('START --> EXECUTE_A["mkdir -p d && cd d && export SEEN=yes && (sleep 321 >/dev/null 2>&1 & echo $! > ../pid)"] --> CALL_B[[b.wf.md]] --> EXECUTE_C["exit 3"] -->|no| EXECUTE_D["printenv TOKEN NAME"]')}`,
-      "b.wf.md": workflowText('START --> EXECUTE_B["basename $PWD; echo $SEEN"]'),
+      "b.wf.md": workflowText(
+        'START --> EXECUTE_B["basename $PWD; echo $SEEN; kill -0 $(cat ../pid) && echo serving"]',
+      ),
     };
-    const env = { TOKEN: "s3cret-of-the-run", NAME: "Ada" };
+    const user = randomUUID();
+    const env = { TOKEN: "s3cret-of-the-run", NAME: "Ada", USER: user };
     const args = ["a.wf.md", "--env", "TOKEN", "--env", "NAME"];
     const ran = await run(t, { files, args, env });
     assert.equal(ran.code, 0, ran.stdout + ran.stderr);
@@ -196,30 +199,32 @@ describe("agent-jobs run FILE.wf.md", () => {
       .flatMap((one) => (one.type === "step.ended" ? (one.effects ?? []) : []))
       .flatMap((one) => (one.kind === "executed" ? one.runs.map(({ output }) => output) : []))
       .join("");
-    assert.match(printed, /^d\nyes\n/);
+    assert.match(printed, /^d\nyes\nserving\n/);
     assert.match(printed, /Ada/);
     assert.doesNotMatch(JSON.stringify(ran.events) + ran.stdout + ran.stderr, /s3cret/);
-    const pid = Number(readFileSync(join(ran.cwd, "pid"), "utf8"));
-    assert.ok(pid > 1 && (await waitUntilGone([pid], 30_000)));
+    assert.ok(await waitUntilGone(await processesMarked("USER", user), 30_000));
   });
 
   it("is canceled in the middle of a command, which ends with all it has started", async (t) => {
     const head = "---\npermissions: { shell: true }\n---\n";
-    const command = "trap '' INT TERM; sleep 322 & echo $! > pid; echo begun; sleep 323; sleep 324";
+    const command = "trap '' INT TERM; sleep 322 & echo begun; sleep 323; sleep 324";
     const files = {
       "a.wf.md": `${head}${workflowText(`START --> EXECUTE_A["${command}"] --> EXECUTE_B[date]\nON_FAILED --> EXECUTE_C[date]`)}`,
     };
     const { path: cwd } = await makeWorkspace(t, files);
-    const child = startCli(["run", "a.wf.md", "--journal", "run.jsonl"], { cwd });
-    while (!existsSync(join(cwd, "pid"))) await setTimeout(20);
+    // Programs in a sandbox don't know the numbers of their processes outside.
+    const env = { USER: randomUUID() };
+    const child = startCli(["run", "a.wf.md", "--journal", "run.jsonl", "--verbose"], { cwd, env });
+    await child.printed("begun\n");
+    const pids = await processesMarked("USER", env.USER);
+    assert.ok(pids.length > 2, pids.join());
     const before = Date.now();
     child.signalGroup("SIGINT");
     const { code, stdout } = await child.ended;
     assert.equal(code, 130, stdout);
     // The contract is five seconds, the commands take minutes, and the machine of a test may be slow.
     assert.ok(Date.now() - before < 60_000);
-    const pid = Number(readFileSync(join(cwd, "pid"), "utf8"));
-    assert.ok(pid > 1 && (await waitUntilGone([pid], 30_000)));
+    assert.ok(await waitUntilGone(pids, 30_000));
     const journal = readFileSync(join(cwd, "run.jsonl"), "utf8");
     assert.doesNotMatch(journal, /EXECUTE_B","hit|EXECUTE_C","hit/);
     const last: RunEvent = JSON.parse(journal.trimEnd().split("\n").at(-1) ?? "");

@@ -1,20 +1,26 @@
 /** What programs that are no agent's commands reach in a sandbox: tools, MCP servers, EXECUTE. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runCli } from "../rig/cli.ts";
+import { commandLine, runCli } from "../rig/cli.ts";
+import { makeCanaries } from "../rig/canaries.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
+import { noTerminal, startOnTerminal } from "../rig/terminal.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-
-const secret = "OUTSIDE-SECRET";
 
 test(
   "tools, modules, servers and EXECUTE are confined as the task that uses them",
   { skip: withoutSandbox },
   async (t) => {
-    const outside = await makeWorkspace(t, { "secret.txt": secret });
-    const probe = `cat ${outside.path}/secret.txt .env; touch pwned ${outside.path}/pwned; kill -9 ${process.pid}; cat /proc/*/environ | strings | grep HIDDEN; echo made > out/$1; echo end of $1`;
+    const canaries = await makeCanaries(t);
+    const { outside, pid, port, secrets, workspace } = canaries;
+    const probe = `cat ${secrets.join(" ")}; cat /proc/*/environ | strings | grep HIDDEN
+touch pwned ${outside}/pwned; echo x > /proc/sys/kernel/core_pattern; umount private; cat private/key.txt
+touch "$(dirname "$(readlink /proc/self/fd/1)")/pwned" && echo "a pipe can be replaced"
+curl -sm 2 http://127.0.0.1:${port}/; kill -9 ${pid} ${process.pid}; git status
+echo made > out/$1; echo end of $1`;
     const run = `import { execFileSync } from "node:child_process";
 export default () => execFileSync("sh", ["probe.sh", "module"], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });`;
     const server = `import { execFileSync } from "node:child_process";
@@ -29,15 +35,14 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   }[method];
   if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error: { code: -32601, message: "no" } }) }));
 });`;
-    const { path: cwd } = await makeWorkspace(t, {
-      ".env": secret,
+    const files = {
       "probe.sh": probe,
       "run.mjs": run,
       "server.mjs": server,
       "f.wf.md":
         "# Workflow\n\n```mermaid\nflowchart TD\nSTART --> EXECUTE_A[sh probe.sh execute] --> SUCCESS\n```\n",
       "e.yml": `models: { driving: m }
-permissions: { shell: ["sh probe.sh *"], tools: ["*"], write: ["out/**"], sandbox: required }
+permissions: { shell: ["sh probe.sh *"], tools: ["*"], read: ["!private/**"], write: ["out/**"], sandbox: required }
 mcpServers: { s: { command: node, args: [server.mjs] } }
 tools:
   command: { description: d, parameters: { type: object }, command: [sh, probe.sh, command] }
@@ -58,16 +63,45 @@ sessions:
           - toolResults: { contains: [end of command, end of module, end of server] }
             text: Done.
 `,
-    });
+    };
+    const cwd = workspace.path;
+    for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
+    canaries.harm("");
     const { code, stdout, stderr } = await runCli(
       ["run", "e.yml", "--rehearse", "r.yml", "--in-place", "--verbose"],
       { cwd, env: { HIDDEN: "hidden-value" } },
     );
     assert.equal(code, 0, stdout + stderr);
-    assert.doesNotMatch(stdout + stderr, new RegExp(`${secret}|hidden-value`));
-    for (const folder of [cwd, outside.path])
-      assert.equal(existsSync(join(folder, "pwned")), false);
+    assert.deepEqual(canaries.harm(stdout + stderr), []);
+    assert.doesNotMatch(stdout + stderr, /hidden-value|a pipe can be replaced/);
     for (const name of ["command", "module", "server", "execute"])
       assert.equal(existsSync(join(cwd, "out", name)), true, name);
+  },
+);
+
+test(
+  "no command of an agent can type into the terminal of the run",
+  { skip: withoutSandbox || noTerminal || false },
+  async (t) => {
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.yml": `models: { driving: m }
+permissions: { shell: true, write: ["out/**"], sandbox: required }
+tasks: { a: { prompt: go, model: { category: driving } } }
+jobs: { j: { work: { kind: Ref, taskId: a } } }
+`,
+      "r.yml": `entry: e.yml
+sessions:
+  - task: a
+    turns:
+      - replies:
+          - tools:
+              - { name: bash, arguments: { command: "(: <> /dev/tty) && touch out/typed; touch out/ran", description: d } }
+          - text: Done.
+`,
+    });
+    const args = ["run", "e.yml", "--rehearse", "r.yml", "--in-place"];
+    const { code, stdout } = await startOnTerminal(commandLine, args, { cwd }).ended;
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(await readdir(join(cwd, "out")), ["ran"]);
   },
 );

@@ -88,12 +88,12 @@ describe("agent-jobs run, when something ends it", () => {
   }
 
   it("leaves no process of a tool after a second signal, which ends it at once", async (t) => {
-    const stubborn = `process.on("SIGTERM", () => {}); require("fs").writeFileSync("begun", ""); setInterval(() => {}, 1000);`;
+    const stubborn = `process.on("SIGTERM", () => {}); require("fs").writeFileSync("out/begun", ""); setInterval(() => {}, 1000);`;
     const server = await startModelServer(() => ({ toolCalls: [{ name: "wait", arguments: {} }] }));
     t.after(() => server.close());
     const entry = {
       models: { driving: "driver" },
-      permissions: { tools: ["wait"] },
+      permissions: { tools: ["wait"], write: ["out/**"] },
       tools: {
         wait: { description: "x", parameters: {}, command: [process.execPath, "-e", stubborn] },
       },
@@ -105,8 +105,8 @@ describe("agent-jobs run, when something ends it", () => {
     t.after(() => endMarkedProcesses("MARK", mark));
     const args = ["run", "entry.json", "--provider-base-url", server.baseUrl, "--env", "MARK"];
     const child = startCli([...args, "--verbose"], { cwd, env: { USER: mark, MARK: mark } });
-    await waitFor(() => Promise.resolve(existsSync(join(cwd, "begun"))));
-    assert.equal((await processesMarked("MARK", mark)).length, 2);
+    await waitFor(() => Promise.resolve(existsSync(join(cwd, "out/begun"))));
+    assert.ok((await processesMarked("MARK", mark)).length >= 2);
     child.signal("SIGTERM");
     child.signal("SIGINT");
     assert.equal((await child.ended).code, 130);

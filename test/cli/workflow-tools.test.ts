@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { everything, fixture } from "../calls/mcp-rig.ts";
+import { everything, fixture, readsItself } from "../calls/mcp-rig.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
@@ -17,9 +17,9 @@ function tool(name: string): object {
   return { description: `The tool ${name}.`, parameters, command: [node, "-e", program] };
 }
 
-const all = { command: node, args: [everything, "stdio"] };
+const all = { command: node, args: [everything, "stdio"], permissions: readsItself };
 /** It can't be started, and the run says so wherever something tries. */
-const broken = { command: node, args: [fixture, "exits"] };
+const broken = { command: node, args: [fixture, "exits"], permissions: readsItself };
 
 function workflow(
   settings: object,
@@ -45,7 +45,12 @@ function rehearsal(entry: string, ...sessions: readonly object[]): string {
 }
 
 const secret = "s3cr3t-of-the-docs";
-const docs = { command: node, args: [fixture, "secret"], env: { GIVEN: "env:DOCS_VALUE" } };
+const docs = {
+  command: node,
+  args: [fixture, "secret"],
+  env: { GIVEN: "env:DOCS_VALUE" },
+  permissions: readsItself,
+};
 
 describe("a workflow of an entry", () => {
   const entryWith = (more: object): string =>

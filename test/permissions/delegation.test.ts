@@ -38,6 +38,10 @@ describe("mayDelegate", () => {
     [{ preset: "workspace", tools: ["!grep"] }, "read-only", false],
     ["workspace", { preset: "read-only", read: ["../other/**"] }, false],
     ["workspace", { preset: "read-only", read: ["!secret/**"] }, true],
+    ["workspace", { preset: "workspace", sandbox: "off" }, false],
+    ["all", { preset: "all", sandbox: "off" }, false],
+    [{ preset: "workspace", sandbox: "off" }, { preset: "workspace", sandbox: "off" }, true],
+    [{ preset: "all", hosts: ["!a.example"] }, "all", false],
   ];
   for (const [caller, other, allowed] of cases) {
     it(`${JSON.stringify(caller)} ${allowed ? "may" : "may not"} delegate to ${JSON.stringify(other)}`, () => {

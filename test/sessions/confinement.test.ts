@@ -108,3 +108,14 @@ test("what only root can read is not there for a container's root", options, asy
   const { run } = await inside(t, path, { shell: true });
   assert.equal(run("cat /etc/shadow /etc/gshadow"), "");
 });
+
+test("more denied files than a sandbox can hide are an error", options, async (t) => {
+  const files = Array.from({ length: 1_001 }, (_, index) => [`${index}.pem`, "x"] as const);
+  const { path } = await makeWorkspace(t, Object.fromEntries(files));
+  const confinement = new Confinement({ environment: process.env, scripted: false });
+  t.after(() => confinement.close());
+  const place = { workingDirectory: path };
+  const confined = await confinement.of({ shell: true, read: ["!**/*.pem"] }, place);
+  assert.ok(confined.kind === "refused");
+  assert.match(confined.crash.message, /deny 1001 files and folders one by one.*deny the folders/);
+});

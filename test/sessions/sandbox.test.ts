@@ -1,11 +1,12 @@
 /** What an agent's commands and file tools can reach in a sandbox, really tried: the programs are the judge. */
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Confinement } from "../../src/sessions/confinement.ts";
+import type { ScriptedCall } from "../rig/model-server.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
 import { completed, denials, makeRig } from "./rig.ts";
@@ -67,25 +68,43 @@ test("programs of a sandbox reach nothing that is not granted", options, async (
 
 test("a link that a command flips beside a file tool leads nowhere", options, async (t) => {
   const rig = await makeAttemptRig(t);
-  const flips = `while :; do ln -sfn ${rig.outside} out/x; rm -f out/x; mkdir -p out/x; rmdir out/x; done`;
-  const flip = `timeout 6 bash -c '${flips}'`;
-  const calls = Array.from({ length: 12 }, (_, index) => [
-    { name: "view", arguments: { path: join(rig.workspace.path, "out/x/secret.txt") } },
+  const targets = [rig.outside, "$(dirname $TMPDIR)/sandbox/bin", "/proc/sys/kernel", "/proc/self"];
+  const turns = targets
+    .map((place) => `ln -sfn ${place} out/x; rm -f out/x; mkdir -p out/x; rmdir out/x`)
+    .join("; ");
+  const flip = `timeout 8 bash -c 'while :; do ${turns}; done'`;
+  const view = (name: string): ScriptedCall => ({
+    name: "view",
+    arguments: { path: join(rig.workspace.path, name) },
+  });
+  const calls = Array.from({ length: 16 }, (_, index) => [
+    view("out/x/secret.txt"),
     // Else the turn ends after ten failures in a row.
-    { name: "view", arguments: { path: join(rig.workspace.path, "inside.txt") } },
+    view("inside.txt"),
+    view("out/x/environ"),
+    view("inside.txt"),
     {
       name: "create",
       arguments: { path: join(rig.workspace.path, `out/x/made-${index}`), file_text: "x" },
     },
+    view("inside.txt"),
   ]).flat();
   const background = {
     name: "bash",
     arguments: { command: flip, description: "d", mode: "async" },
   };
-  const { results } = await attempts(rig, permissions, [background, ...calls]);
-  assert.doesNotMatch(results.join("\n"), new RegExp(secret));
-  const left = Array.from({ length: 12 }, (_, index) => join(rig.outside, `made-${index}`));
-  assert.deepEqual(left.filter(existsSync), []);
+  const { results } = await attempts(rig, permissions, [
+    bash("echo temporary=$TMPDIR"),
+    background,
+    ...calls,
+  ]);
+  const said = results.join("\n");
+  assert.doesNotMatch(said, new RegExp(secret));
+  const runtime = dirname(/temporary=(\S+)/.exec(said)?.[1] ?? "");
+  for (const folder of [rig.outside, join(runtime, "sandbox/bin")]) {
+    const left = readdirSync(folder).filter((name) => name.startsWith("made-"));
+    assert.deepEqual(left, [], folder);
+  }
 });
 
 test("file tools create what a pattern names, and commands don't", options, async (t) => {
@@ -106,6 +125,17 @@ test("file tools create what a pattern names, and commands don't", options, asyn
   assert.equal(await readFile(join(path, "notes.md"), "utf8"), "by the tool\n");
 });
 
+test("private files are hidden in other folders that are granted, too", options, async (t) => {
+  const rig = await makeAttemptRig(t);
+  await writeFile(join(rig.outside, ".env"), "A-PRIVATE-FILE\n");
+  const read = [...permissions.read, `${rig.outside}/**`];
+  const { results } = await attempts(rig, { ...permissions, read }, [
+    bash(`cat ${rig.outside}/secret.txt ${rig.outside}/.env linked-folder/.env`),
+  ]);
+  assert.match(results[0] ?? "", new RegExp(secret));
+  assert.doesNotMatch(results[0] ?? "", /A-PRIVATE-FILE/);
+});
+
 test("hosts that are named are reached, others are not", options, async (t) => {
   const rig = await makeAttemptRig(t);
   const port = new URL(rig.server.baseUrl).port;
@@ -123,6 +153,21 @@ test("hosts that are named are reached, others are not", options, async (t) => {
     bash(ask("127.0.0.1")),
   ]);
   for (const result of none) assert.match(result, /^000/);
+});
+
+test("an agent without a shell may fetch the addresses of permissions.url", options, async (t) => {
+  const rig = await makeAttemptRig(t);
+  const fetch = (url: string) => ({ name: "web_fetch", arguments: { url } });
+  const { run, results } = await attempts(
+    rig,
+    { url: ["http://named.invalid/*"], sandbox: "required" },
+    [fetch("http://named.invalid/page"), fetch("http://other.invalid/page")],
+  );
+  assert.match(results[0] ?? "", /lookup/, "it is tried");
+  assert.deepEqual(
+    denials(run).map(({ target }) => target),
+    ["http://other.invalid/page"],
+  );
 });
 
 test("without a sandbox on this machine, a task that needs one is refused", options, async (t) => {
@@ -152,9 +197,9 @@ test("without a sandbox on this machine, a task that needs one is refused", opti
     return "";
   };
   const sentence =
-    /^This machine has no sandbox: bubblewrap doesn't work.* Allow .*, or accept that .*sandbox: off\.$/;
+    /^This machine has no sandbox \(bubblewrap doesn't work: .*\)\. Allow .*sandbox: off`\.$/;
   assert.match(await refused({ shell: ["git diff *"], sandbox: "auto" }), sentence);
-  assert.match(await refused({ sandbox: "required" }), /^This machine has no sandbox: /);
+  assert.match(await refused({ sandbox: "required" }), /^This machine has no sandbox \(/);
   assert.equal(await refused({ sandbox: "auto" }), "", "file tools alone don't need one");
   assert.equal(rig.server.requests.length, 0);
 });

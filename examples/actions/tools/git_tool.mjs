@@ -9,7 +9,8 @@ const remote = `out/remotes/${repo}`;
 if (repo !== "docs_repository") throw new Error(`There is no repository ${repo}.`);
 if (!existsSync(remote)) makeRemote();
 
-if (existsSync("local_docs")) git("-C", "local_docs", operation, "--ff-only");
+// The folder is there before the repository is: permissions.write makes it.
+if (existsSync("local_docs/.git")) git("-C", "local_docs", operation, "--ff-only");
 else git("clone", remote, "local_docs");
 console.log(JSON.stringify({ repo, head: git("-C", "local_docs", "log", "-1", "--format=%s") }));
 

@@ -1,0 +1,79 @@
+/**
+ * Makes the sandbox work on a hosted Linux runner, which is a virtual machine of this job alone: installs bubblewrap, and
+ * lets it make user namespaces where AppArmor keeps it from that (Ubuntu 24.04). Never throws: where this fails, the
+ * tasks that need a sandbox are refused, with the reason.
+ *
+ * The profile is loaded under the name that the one of Ubuntu 25.04 has, and takes its place: in that one, a sandbox can't
+ * start another, as the runtime does for its commands.
+ */
+import { sayLine } from "../app/github.ts";
+import { startTimeLimit } from "../events/waiting.ts";
+import { systemClock } from "../platform/clock.ts";
+import { childEnvironment } from "../platform/environment.ts";
+import { runToEnd } from "../platform/programs.ts";
+import { findBubblewrap, sandboxSupport } from "../platform/sandbox-support.ts";
+import type { Setting } from "./preparation.ts";
+
+const profile = `abi <abi/4.0>,
+include <tunables/global>
+profile bwrap /usr/bin/bwrap flags=(unconfined) {
+  userns,
+}
+`;
+
+const install = "apt-get install --yes --no-install-recommends bubblewrap";
+
+/** In the order in which they are tried: the narrowest first. */
+const cures = [
+  {
+    what: "installed bubblewrap",
+    command: ["sh", "-c", `${install} || { apt-get update && ${install}; }`],
+    input: "",
+    installs: true,
+  },
+  {
+    what: "loaded an AppArmor profile that lets bubblewrap make user namespaces",
+    command: ["apparmor_parser", "--replace"],
+    input: profile,
+    installs: false,
+  },
+  {
+    what: "lifted AppArmor's restriction of user namespaces",
+    command: ["sysctl", "--write", "kernel.apparmor_restrict_unprivileged_userns=0"],
+    input: "",
+    installs: false,
+  },
+] as const;
+
+const longestMs = 120_000;
+
+export async function setUpSandbox({ environment, core, signal }: Setting): Promise<void> {
+  if (process.platform !== "linux" || environment["RUNNER_ENVIRONMENT"] !== "github-hosted") return;
+  const limit = startTimeLimit(systemClock, longestMs);
+  const start = systemClock.now();
+  const done: string[] = [];
+  let support = await sandboxSupport(environment);
+  for (const { what, command, input, installs } of cures) {
+    if (support.kind === "bubblewrap") break;
+    if (installs !== (findBubblewrap(environment) === undefined)) continue;
+    const ended = await runToEnd("sudo", ["-n", ...command], {
+      cwd: "/",
+      env: { ...childEnvironment(environment), DEBIAN_FRONTEND: "noninteractive" },
+      input,
+      signal: AbortSignal.any([signal, limit.signal]),
+    });
+    const [why = ""] =
+      ended.kind === "exited"
+        ? ended.stderr.trim().split("\n").slice(-1)
+        : [ended.kind === "not-started" ? "there is no sudo" : "it took too long"];
+    done.push(
+      ended.kind === "exited" && ended.code === 0 ? what : `failed: ${command[0]} (${why})`,
+    );
+    support = await sandboxSupport(environment);
+  }
+  limit.end();
+  if (done.length === 0) return;
+  const seconds = ((systemClock.now() - start) / 1000).toFixed(1);
+  const result = support.kind === "bubblewrap" ? "It works." : "It doesn't work.";
+  sayLine(core, `Sandbox: ${done.join("; ")} (${seconds} s). ${result}`);
+}

@@ -1,0 +1,17 @@
+import { checkMachine } from "../app/doctor.ts";
+import { readSharedFlags, type SharedFlags } from "./flags.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
+
+export interface DoctorFlags extends SharedFlags {
+  readonly json?: true;
+}
+
+export async function doctor({ json, ...flags }: DoctorFlags): Promise<ExitCode> {
+  const checks = await checkMachine(readSharedFlags(flags));
+  if (json === true) output.printJson({ checks });
+  else {
+    const lines = checks.map(({ name, ok, text }) => `${ok ? "ok    " : "FAIL  "}${name}: ${text}`);
+    output.print(lines.join("\n"));
+  }
+  return checks.every(({ ok }) => ok) ? exitCode.success : exitCode.failed;
+}
