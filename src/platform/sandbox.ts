@@ -281,18 +281,10 @@ function mounts(
       repositories: [],
     }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
-    ...bind("--ro-bind-try", [...profile.readable, ...readable].flatMap(inParts)),
-    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable].flatMap(inParts)),
+    ...bind("--ro-bind-try", [...profile.readable, ...readable]),
+    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
     ...mask(options, profile),
   ];
-}
-
-/** Of the root, all but what the sandbox has of its own, and sockets of services. A mount of `/` would cover both. */
-function inParts(path: string): readonly string[] {
-  if (path !== "/") return [path];
-  return readdirSync("/").flatMap((name) =>
-    /^(?:dev|proc|run|sys|tmp)$/.test(name) ? [] : `/${name}`,
-  );
 }
 
 /** A folder before what is in it, so that it covers nothing. */
