@@ -1,9 +1,9 @@
 /**
  * The runner beside a bare script on the SDK: the same prompts, answers, tools and permissions, in pairs of
  * processes one after the other. Prints the ratios (median, least and greatest), and what a turn costs on the
- * wire between the SDK and the runtime. Linux only.
+ * wire between the SDK and the runtime. Then the runner with a sandbox beside itself without one. Linux only.
  *
- *   npm run bench -- [--pairs 5] [--differences] [WORKLOAD...]
+ *   npm run bench -- [--pairs 5] [--differences] [WORKLOAD... | sandbox]
  *
  * `--differences` compares the bare script with itself, one thing changed at a time, in place of the runner.
  */
@@ -13,13 +13,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { findRuntime } from "../src/runtime/find-runtime.ts";
-import { startModelServer } from "../test/rig/model-server.ts";
+import { startModelServer, type Reply } from "../test/rig/model-server.ts";
 import { cpuOfEndedChildren } from "./sessions/meter.ts";
 import {
   differences,
+  median,
   modelId,
   prompt,
   workloads,
+  type ConfinedSample,
   type Difference,
   type Sample,
   type Workload,
@@ -39,12 +41,23 @@ const chosen = workloads.filter(
 const sides = join(import.meta.dirname, "sessions");
 const answer = "It is about a small project that exists for the sake of being measured. ".repeat(2);
 const server = await startModelServer(
-  ({ toolResults }) =>
-    toolResults.length === 0
-      ? { toolCalls: [{ name: "view", arguments: { path: join(folder, "README.md") } }] }
-      : { text: answer },
+  ({ prompt: asked, toolResults }) =>
+    asked.startsWith("Run ")
+      ? runCommands(Number.parseInt(asked.slice(4)), toolResults)
+      : toolResults.length === 0
+        ? { toolCalls: [{ name: "view", arguments: { path: join(folder, "README.md") } }] }
+        : { text: answer },
   { keep: false },
 );
+
+function runCommands(count: number, results: readonly string[]): Reply {
+  // A command that did not run costs nothing.
+  if (results.some((result) => !result.startsWith("ran"))) return { status: 400 };
+  if (results.length === count) return { text: answer };
+  const call = { name: "bash", arguments: { command: "echo ran", description: "A command" } };
+  return { toolCalls: [call] };
+}
+
 const temporary = await mkdtemp(join(tmpdir(), "agent-jobs-bench-"));
 const folder = join(temporary, "workspace");
 const commandLine = join(temporary, "dist", "cli", "index.js");
@@ -52,19 +65,19 @@ await mkdir(join(folder, ".git"), { recursive: true });
 await writeFile(join(folder, "README.md"), "# A project\n\nIt exists to be measured.\n");
 await writeFile(join(folder, ".env"), "KEY=secret\n");
 
-interface Measured {
+interface Measured<Said = Sample> {
   /** From the start of the process to its end; milliseconds, as the CPU times. */
   readonly wall: number;
   /** Of the process and of the runtime below it. */
   readonly cpu: number;
   /** Absent for the command line, which measures nothing. */
-  readonly sample?: Sample;
+  readonly sample?: Said;
 }
 
-async function run(
+async function run<Said = Sample>(
   args: readonly string[],
   runtime: string = findRuntime({ environment: {} }),
-): Promise<Measured> {
+): Promise<Measured<Said>> {
   const { PATH, HOME } = process.env;
   const options = {
     cwd: temporary,
@@ -77,7 +90,7 @@ async function run(
   const measured = { wall: performance.now() - start, cpu: cpuOfEndedChildren() - before };
   const last = stdout.trimEnd().split("\n").at(-1) ?? "";
   if (!last.startsWith("{")) return measured;
-  const sample: Sample = JSON.parse(last);
+  const sample: Said = JSON.parse(last);
   return { ...measured, sample };
 }
 
@@ -90,19 +103,32 @@ function runner(workload: Workload): Promise<Measured> {
     : run([join(sides, "runner.js"), workload.name, server.baseUrl, folder]);
 }
 
-const figures: Readonly<Record<string, (measured: Measured) => number>> = {
+function confined(mode: "off" | "required" | "hosts"): Promise<Measured<ConfinedSample>> {
+  return run([join(sides, "confined.js"), mode, server.baseUrl, folder]);
+}
+
+type Figures<Said> = Readonly<Record<string, (measured: Measured<Said>) => number>>;
+
+const figures: Figures<Sample> = {
   "wall time, s": ({ wall }) => wall / 1000,
   "CPU time, s": ({ cpu }) => cpu / 1000,
   "… of the runtime, s": ({ cpu, sample }) => (cpu - (sample?.ownCpu ?? Number.NaN)) / 1000,
   "runtime memory, MB": ({ sample }) => (sample?.runtimeMemory ?? Number.NaN) / 1e6,
 };
 
-async function compare(
+const confinedFigures: Figures<ConfinedSample> = {
+  "first task, ms": ({ sample }) => sample?.first ?? Number.NaN,
+  "further task, ms": ({ sample }) => sample?.task ?? Number.NaN,
+  "command, ms": ({ sample }) => sample?.command ?? Number.NaN,
+};
+
+async function compare<Said>(
   title: string,
-  first: () => Promise<Measured>,
-  second: () => Promise<Measured>,
+  figuresOf: Figures<Said>,
+  first: () => Promise<Measured<Said>>,
+  second: () => Promise<Measured<Said>>,
 ): Promise<void> {
-  const samples: (readonly [Measured, Measured])[] = [];
+  const samples: (readonly [Measured<Said>, Measured<Said>])[] = [];
   for (let pair = 0; pair < pairs; pair += 1) {
     // Whoever comes first must not always be the same.
     if (pair % 2 === 0) samples.push([await first(), await second()]);
@@ -111,7 +137,7 @@ async function compare(
       samples.push([await first(), other]);
     }
   }
-  for (const [name, figure] of Object.entries(figures)) {
+  for (const [name, figure] of Object.entries(figuresOf)) {
     const mine = samples.map(([one]) => figure(one));
     const theirs = samples.map(([, one]) => figure(one));
     const ratios = mine.map((value, index) => value / (theirs[index] ?? Number.NaN));
@@ -124,12 +150,6 @@ async function compare(
       `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`,
     ]);
   }
-}
-
-function median(list: readonly number[]): number {
-  const sorted = [...list].sort((a, b) => a - b);
-  const half = sorted.length / 2;
-  return ((sorted[Math.floor(half)] ?? 0) + (sorted[Math.ceil(half) - 1] ?? 0)) / 2;
 }
 
 function row(cells: readonly string[]): void {
@@ -167,6 +187,7 @@ async function bundleCommandLine(): Promise<void> {
   );
   const entry = {
     models: { driving: modelId },
+    permissions: { sandbox: "off" },
     tasks: { task: { prompt, model: { category: "driving" } } },
     jobs: { job: { work: { kind: "Ref", taskId: "task" } } },
   };
@@ -180,12 +201,13 @@ try {
       for (const difference of differences) {
         await compare(
           `${workload.name}, ${difference}`,
+          figures,
           () => bare(workload, difference),
           () => bare(workload),
         );
       }
     }
-  } else {
+  } else if (chosen.length > 0) {
     const [ours, theirs] = [await wire("runner.js"), await wire("bare.js")];
     head(["message of one task", "runner", "bare script"]);
     for (const name of [...new Set([...ours.keys(), ...theirs.keys()])].sort()) {
@@ -196,8 +218,23 @@ try {
     for (const workload of chosen) {
       await compare(
         workload.name,
+        figures,
         () => runner(workload),
         () => bare(workload),
+      );
+    }
+  }
+  if (!values.differences && (positionals.length === 0 || positionals.includes("sandbox"))) {
+    head(["sandbox", "", "with", "without", "with ÷ without"]);
+    for (const [title, mode] of [
+      ["no network", "required"],
+      ["a list of hosts", "hosts"],
+    ] as const) {
+      await compare(
+        title,
+        confinedFigures,
+        () => confined(mode),
+        () => confined("off"),
       );
     }
   }

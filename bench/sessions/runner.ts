@@ -12,6 +12,8 @@ const { tasks, order } = workloadOf(name);
 const works = Array.from({ length: tasks }, () => ({ kind: "Ref" as const, taskId: "task" }));
 const entry: Entry = {
   models: { driving: modelId },
+  // The bare script has none.
+  permissions: { sandbox: "off" },
   limits: { parallel: tasks },
   tasks: { task: { prompt, model: { category: "driving" } } },
   jobs: { job: { work: { kind: order === "parallel" ? "Par" : "Seq", works } } },

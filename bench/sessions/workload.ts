@@ -41,3 +41,20 @@ export function workloadOf(name: string | undefined): Workload {
   if (found === undefined) throw new Error(`There is no workload ${name}.`);
   return found;
 }
+
+/** What runs with and without a sandbox: a first task, as many more with one command each, one with many commands. */
+export const confined = { tasks: 20, commands: 20 } as const;
+
+/** Milliseconds. */
+export interface ConfinedSample {
+  /** From the start of the job to the end of its first task. */
+  readonly first: number;
+  readonly task: number;
+  readonly command: number;
+}
+
+export function median(list: readonly number[]): number {
+  const sorted = list.toSorted((a, b) => a - b);
+  const half = sorted.length / 2;
+  return ((sorted[Math.floor(half)] ?? 0) + (sorted[Math.ceil(half) - 1] ?? 0)) / 2;
+}

@@ -1,7 +1,7 @@
 /** What the warnings of entries need to know about permissions and credentials. */
 import type { WarningChecks } from "../entry/warnings.ts";
 import { credentialSpans } from "../events/secret-patterns.ts";
-import { unmatchable } from "../permissions/patterns.ts";
+import { unmatchable } from "../permissions/commands.ts";
 import { allowsServer, ruleSet, toolsFor, toolVerdict } from "../permissions/rules.ts";
 
 export const warningChecks: WarningChecks = {

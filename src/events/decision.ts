@@ -261,7 +261,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "sandbox-missing": {
     category: "OPERATION",
     severity: "warning",
-    audience: normal,
+    audience: { ...normal, atOnce: true },
     message: ({ reason }) =>
       `Commands run without a sandbox: ${reason}. Nothing enforces the permissions for them`,
   },

@@ -15,7 +15,7 @@ export type ShellVerdict =
 const maxBytes = 32_768;
 
 /**
- * Every command of the line must match one of `allow` (`true`: any command), and none may match one of `deny`. A pattern
+ * Every command of the line must match one of `allow` (`true`: any line), and none may match one of `deny`. A pattern
  * consists of words separated by blanks. `*` inside a word stands for any characters, as a word for any words.
  */
 export function decideShell(
@@ -25,34 +25,49 @@ export function decideShell(
   platform: NodeJS.Platform = process.platform,
 ): ShellVerdict {
   if (allow === true && deny.length === 0) return { allowed: true };
-  // PowerShell reads quotes, backslashes and separators in its own way.
-  if (platform === "win32") {
-    return refused(
-      "patterns of permissions.shell can't be checked on Windows, where PowerShell reads the commands; use shell: true without denials",
-    );
-  }
   if (Buffer.byteLength(line) > maxBytes) {
     return refused(
       `the command is too long to be checked against permissions.shell: the maximum is ${maxBytes} bytes`,
     );
   }
-  const reading = readShell(line);
-  if (reading.kind === "opaque") {
-    return refused(
-      `the command can't be checked against permissions.shell: ${reading.reason}. Use plain commands`,
-    );
-  }
-  for (const command of reading.commands) {
+  const { commands, unclear } = readShell(line);
+  for (const command of commands) {
     const denial = deny.find((pattern) => isDenied(command, wordsOf(pattern.toLowerCase())));
     if (denial !== undefined) return refused(`"${shortened(command)}" is denied by "!${denial}"`);
-    if (allow !== true && !allow.some((pattern) => matches(command, wordsOf(pattern)))) {
-      const allowed = shortened(allow.map((pattern) => `"${pattern}"`));
-      return refused(
-        `"${shortened(command)}" matches no pattern of permissions.shell. Allowed: ${allowed}`,
-      );
-    }
   }
-  return { allowed: true };
+  if (allow === true) return { allowed: true };
+  // PowerShell reads quotes, backslashes and separators in its own way.
+  if (platform === "win32") {
+    return refused(
+      "patterns of permissions.shell can't be checked on Windows, where PowerShell reads the commands; use shell: true",
+    );
+  }
+  if (unclear !== undefined) {
+    return refused(
+      `the command can't be checked against permissions.shell from ${JSON.stringify(clipWords(unclear, 40))} on. Use plain commands without substitutions, subshells and here-documents`,
+    );
+  }
+  const stranger = commands.find(
+    (command) => !allow.some((pattern) => matches(command, wordsOf(pattern))),
+  );
+  if (stranger === undefined) return { allowed: true };
+  const allowed = shortened(allow.map((pattern) => `"${pattern}"`));
+  return refused(
+    `"${shortened(stranger)}" matches no pattern of permissions.shell. Allowed: ${allowed}`,
+  );
+}
+
+/** Why no command can match a pattern; undefined if one can. Its own words have to be those of one command. */
+export function unmatchable(pattern: string): string | undefined {
+  const words = wordsOf(pattern);
+  const { commands, unclear } = readShell(words.join(" "));
+  if (unclear !== undefined) return `what ${JSON.stringify(unclear)} runs can't be known`;
+  const [first = [], ...others] = commands;
+  if (others.length > 0)
+    return `it contains ${commands.length} commands, and each command is matched on its own`;
+  return first.join(" ") === words.join(" ") && first.length === words.length
+    ? undefined
+    : "quotes, backslashes, redirections and comments are not part of the words of a command";
 }
 
 function refused(reason: string): ShellVerdict {
@@ -94,48 +109,29 @@ function skipAnyWords(reached: Set<number>, pattern: readonly string[]): Set<num
  * them, and in a text that is a command itself (`sh -c "git push"`). An alias or a script goes around it.
  */
 function isDenied(command: readonly string[], denial: readonly string[], depth = 0): boolean {
-  const words = command.map((word) => word.toLowerCase());
-  const names = words.map((word) => word.slice(word.lastIndexOf("/") + 1));
-  return words.some((word, start) => {
-    if (finds(words, names, denial, start)) return true;
-    if (depth > 3 || !/\s/.test(word)) return false;
-    const inner = readShell(word);
-    return (
-      inner.kind === "commands" && inner.commands.some((one) => isDenied(one, denial, depth + 1))
-    );
-  });
-}
-
-/** Whether the words of a denial are there from `start` on. Options and their values may stand between them. */
-function finds(
-  words: readonly string[],
-  names: readonly string[],
-  [first = "*", ...others]: readonly string[],
-  start: number,
-): boolean {
-  if (!wildcardMatches(names[start] ?? "", first) && !wildcardMatches(words[start] ?? "", first)) {
-    return false;
-  }
-  let at = start + 1;
-  let anywhere = false;
-  for (const wanted of others) {
-    if (isAnyWords(wanted)) {
-      anywhere = true;
-      continue;
+  let before = "";
+  /** How many words of the denial may have been found. */
+  let reached = skipAnyWords(new Set([0]), denial);
+  for (const original of command) {
+    const word = original.toLowerCase();
+    const next = new Set([0]);
+    for (const at of reached) {
+      const wanted = denial[at] ?? "";
+      const name = at === 0 ? word.slice(word.lastIndexOf("/") + 1) : word;
+      if (isWanted(word, wanted) || isWanted(name, wanted)) next.add(at + 1);
+      // Options and their values may stand between. An option of the denial may come anywhere behind.
+      const isBetween = [word, before, wanted].some((one) => one.startsWith("-"));
+      if (isAnyWords(wanted) || (at > 0 && isBetween)) next.add(at);
     }
-    // An option of the denial may come anywhere behind the command.
-    const skipsAll = anywhere || wanted.startsWith("-");
-    while (at < words.length && !isWanted(words[at] ?? "", wanted)) {
-      const isOption = words[at]?.startsWith("-") === true;
-      const isValue = words[at - 1]?.startsWith("-") === true;
-      if (!skipsAll && !isOption && !isValue) return false;
-      at += 1;
+    reached = skipAnyWords(next, denial);
+    if (reached.has(denial.length)) return true;
+    if (depth < 3 && /\s/.test(word)) {
+      const { commands } = readShell(word);
+      if (commands.some((inner) => isDenied(inner, denial, depth + 1))) return true;
     }
-    if (at === words.length) return false;
-    at += 1;
-    anywhere = false;
+    before = word;
   }
-  return true;
+  return false;
 }
 
 /** `-rf` is also `-fr`. */

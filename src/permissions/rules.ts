@@ -98,7 +98,8 @@ export function ruleSet(permissions: Permissions): RuleSet {
     read: readable("read", split(rules.read)),
     write: readable("write", split(rules.write)),
     shell: {
-      allow: granted.shell || rules.shell === true ? true : shell.allow,
+      allow:
+        granted.shell || rules.shell === true || shell.allow.includes("*") ? true : shell.allow,
       deny: shell.deny,
     },
     url: split(rules.url),

@@ -1,260 +1,90 @@
 /**
- * Parses a shell command line just far enough to know which commands it runs.
+ * Splits a line of bash into the words of its commands. Never throws, in linear time.
  *
- * Invariant: what it returns are the commands that a POSIX shell or bash would run; wildcards and braces in their
- * arguments stay as they are written. Whatever it does not understand, or could run further commands (substitutions,
- * compound commands), is `opaque`, and an opaque command line matches no pattern.
+ * Invariant: unless the reading is `unclear`, bash runs these commands and no other. Variables, wildcards and braces
+ * stay as they are written: what they become is never a further command.
  */
-export type ShellReading =
-  | {
-      readonly kind: "commands";
-      readonly commands: readonly (readonly string[])[];
-    }
-  | { readonly kind: "opaque"; readonly reason: string };
-
-export function readShell(text: string): ShellReading {
-  try {
-    const reader = new ShellReader(text);
-    const commands = reader.read();
-    if (commands.length === 0) return { kind: "opaque", reason: "it contains no command" };
-    const [name] = commands.find(evaluatesSubscript) ?? [];
-    if (name !== undefined)
-      return { kind: "opaque", reason: `${name} would evaluate the subscript of a variable ([)` };
-    return { kind: "commands", commands };
-  } catch (error) {
-    if (error instanceof Opaque) return { kind: "opaque", reason: error.message };
-    throw error;
-  }
+export interface ShellReading {
+  /** If it is unclear: those that could be found. */
+  readonly commands: readonly (readonly string[])[];
+  /** From where on bash may run other commands: substitutions, subshells, here-documents, syntax errors… */
+  readonly unclear?: string;
 }
 
-class Opaque extends Error {}
+/** `$(`, `${a:-b}`, `$[`: not the name of a variable alone. */
+const substitution = String.raw`\$(?:[([]|\{(?!\w+\}))`;
 
-const takesNames = new Set(
-  "let declare typeset local read readarray mapfile unset getopts wait".split(" "),
+const token = new RegExp(
+  [
+    // Anywhere else, a continued line could join two characters that mean more together.
+    String.raw`(?<blank>[ \t]+(?:\\\n[ \t]*)*|\\\n(?=[ \t]))`,
+    String.raw`(?<redirection>&>>?|<<<|<[>&]|<(?!<)|>[>|&]?)`,
+    String.raw`(?<separator>\n|&&|;|&|\|[|&]?)`,
+    String.raw`'(?<single>[^']*)'`,
+    String.raw`"(?<double>(?:(?!${substitution})[^"\\${"`"}]|\\[^\n])*)"`,
+    String.raw`\\(?<escaped>[^\n])`,
+    // `{NAME}>FILE` sets a variable, which may be PATH. `$'…'` and `$"…"` are quotes of their own.
+    String.raw`(?<plain>(?:(?!${substitution}|\$['"]|\}[<>])[^ \t\n;&|<>()'"\\${"`"}])+)`,
+  ].join("|"),
+  "y",
 );
 
-/** The subscript of a variable is an expression, whose substitutions bash runs although the word was quoted. */
-function evaluatesSubscript([name = "", ...words]: readonly string[]): boolean {
-  const takes = takesNames.has(name) || (/^(?:printf|test|\[)$/.test(name) && words.includes("-v"));
-  return takes && words.some((word) => word.includes("["));
-}
-
-/** Words that begin a compound command, or change what the next word means. */
-const reserved = new Set(
-  "if then elif else fi for while until do done case esac select function time coproc in ! { } [[ ]]".split(
-    " ",
-  ),
-);
-
-/** Without the file behind it. Here-documents are none. */
-const redirectionSign = /(?:&>>?|>\||>>?&?|<&?(?!<)|<>)[ \t]*/y;
-
-interface Word {
-  text: string;
-  /** Whether any part was quoted: a quoted `if` is a plain word. */
-  quoted: boolean;
-}
-
-class ShellReader {
-  readonly #text: string;
-  #at = 0;
-  #word: Word | undefined;
-  #words: string[] = [];
-  /** Whether the next word is a file of a redirection, and no word of the command. */
-  #isFile = false;
-  readonly #commands: string[][] = [];
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  read(): string[][] {
-    // Carriage returns, bells, NUL… have no business here, and terminals and shells disagree on them.
-    // eslint-disable-next-line no-control-regex
-    if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(this.#text)) {
-      throw new Opaque("it contains control characters");
+export function readShell(line: string): ShellReading {
+  const commands: string[][] = [];
+  let words: string[] = [];
+  /** The value of the word that has begun, and where it began. */
+  let word: string | undefined;
+  let start = 0;
+  /** The next word is the file of a redirection. */
+  let isFile = false;
+  /** A shell that reads its input drops NUL, and joins what is around it. */
+  let unclearAt = line.indexOf("\0");
+  const unclear = (at: number): void => {
+    if (unclearAt === -1 || at < unclearAt) unclearAt = at;
+  };
+  const endWord = (): void => {
+    if (word !== undefined && !isFile) words.push(word);
+    if (word !== undefined) isFile = false;
+    word = undefined;
+  };
+  const endCommand = (at: number): void => {
+    endWord();
+    // After a syntax error, a shell goes on with the next line, even in the middle of a quote.
+    if (isFile) unclear(at);
+    isFile = false;
+    if (words.length > 0) commands.push(words);
+    words = [];
+  };
+  for (let at = 0; at < line.length; at = token.lastIndex) {
+    token.lastIndex = at;
+    const found = token.exec(line);
+    if (found === null) {
+      unclear(at);
+      if (/[()`]/.test(line.charAt(at))) endCommand(at);
+      token.lastIndex = at + 1;
+      continue;
     }
-    while (this.#at < this.#text.length) this.#step();
-    this.#endCommand();
-    return this.#commands;
-  }
-
-  #step(): void {
-    const char = this.#text[this.#at] ?? "";
-    switch (char) {
-      case " ":
-      case "\t":
-        this.#endWord();
-        this.#at += 1;
-        return;
-      case "\n":
-      case ";":
-      case "&":
-      case "|":
-        this.#separator(char);
-        return;
-      case "#":
-        if (this.#word === undefined) this.#skipComment();
-        else this.#literal(char);
-        return;
-      case "'":
-        this.#singleQuoted();
-        return;
-      case '"':
-        this.#doubleQuoted();
-        return;
-      case "\\":
-        this.#escaped();
-        return;
-      case "<":
-      case ">":
-        this.#redirection();
-        return;
-      case "(":
-      case ")":
-        throw new Opaque("it contains parentheses (a subshell, a function or an array)");
-      case "$":
-      case "`":
-        this.#expansion();
-        return;
-      default:
-        this.#literal(char);
+    const { blank, redirection, separator, single, double, escaped, plain } = found.groups ?? {};
+    if (blank !== undefined) endWord();
+    else if (separator !== undefined) {
+      const isEmpty = word === undefined && words.length === 0;
+      if (isEmpty && separator !== "\n") unclear(at);
+      endCommand(at);
+    } else if (redirection !== undefined) {
+      // The number of a descriptor.
+      if (/^\d+[^&]$/.test(line.slice(start, at + 1))) word = undefined;
+      endWord();
+      if (isFile) unclear(at);
+      isFile = true;
+    } else if (plain?.startsWith("#") === true && word === undefined) {
+      const end = line.indexOf("\n", at);
+      token.lastIndex = end === -1 ? line.length : end;
+    } else {
+      if (word === undefined) start = at;
+      word = `${word ?? ""}${single ?? double?.replace(/\\([$`"\\])/g, "$1") ?? escaped ?? plain}`;
     }
   }
-
-  #literal(char: string): void {
-    this.#append(char, false);
-    this.#at += 1;
-  }
-
-  #append(text: string, quoted: boolean): void {
-    this.#word ??= { text: "", quoted };
-    this.#word.quoted ||= quoted;
-    this.#word.text += text;
-  }
-
-  #quote(text: string): void {
-    this.#append(text, true);
-  }
-
-  #separator(char: string): void {
-    const rest = this.#text.slice(this.#at, this.#at + 2);
-    if (rest === "&>") {
-      this.#redirection();
-      return;
-    }
-    this.#endWord();
-    if (char !== "\n" && this.#words.length === 0) {
-      throw new Opaque(`there is no command before ${char}`);
-    }
-    this.#endCommand();
-    this.#at += rest === "&&" || rest === "||" || rest === "|&" ? 2 : 1;
-  }
-
-  #skipComment(): void {
-    const end = this.#text.indexOf("\n", this.#at);
-    this.#at = end === -1 ? this.#text.length : end;
-  }
-
-  #singleQuoted(): void {
-    const end = this.#text.indexOf("'", this.#at + 1);
-    if (end === -1) throw new Opaque("a quote is not closed");
-    this.#quote(this.#text.slice(this.#at + 1, end));
-    this.#at = end + 1;
-  }
-
-  #doubleQuoted(): void {
-    let content = "";
-    let at = this.#at + 1;
-    for (;;) {
-      const char = this.#text[at];
-      if (char === undefined) throw new Opaque("a quote is not closed");
-      if (char === '"') break;
-      if (char === "`" || (char === "$" && expands(this.#text[at + 1]))) {
-        throw new Opaque(`it contains an expansion or a substitution (${char})`);
-      }
-      if (char === "\\") {
-        const next = this.#text[at + 1] ?? "";
-        // Both would vanish, and what is around them could become one `$(`.
-        if (next === "\n") throw new Opaque("a line is continued inside quotes");
-        // Inside double quotes a backslash escapes only these.
-        content += '$`"\\'.includes(next) && next !== "" ? next : `\\${next}`;
-        at += 2;
-      } else {
-        content += char;
-        at += 1;
-      }
-    }
-    this.#quote(content);
-    this.#at = at + 1;
-  }
-
-  #escaped(): void {
-    const next = this.#text[this.#at + 1];
-    if (next === undefined) throw new Opaque("it ends with a backslash");
-    if (next !== "\n") this.#quote(next);
-    // Inside a word, it would join what means more together: `$` and a name, or the two dots of `{a..z}`.
-    else if (this.#word !== undefined && !/^[ \t\n]?$/.test(this.#text.charAt(this.#at + 2))) {
-      throw new Opaque("a line is continued inside a word");
-    }
-    this.#at += 2;
-  }
-
-  #expansion(): void {
-    const next = this.#text[this.#at + 1];
-    const ansiQuote = next === "'" || next === '"';
-    if (this.#text[this.#at] === "`" || ansiQuote || expands(next)) {
-      throw new Opaque("it contains an expansion or a substitution ($ or `)");
-    }
-    this.#literal("$");
-  }
-
-  #redirection(): void {
-    const descriptor = this.#word;
-    // `{PATH}>/dev/null` sets the variable to the number of a descriptor.
-    if (descriptor !== undefined && /^\{.*\}$/.test(descriptor.text)) {
-      throw new Opaque("it redirects a descriptor with a name");
-    }
-    if (descriptor?.quoted === false && /^\d+$/.test(descriptor.text)) this.#word = undefined;
-    this.#endWord();
-    redirectionSign.lastIndex = this.#at;
-    if (this.#isFile || !redirectionSign.test(this.#text)) {
-      throw new Opaque("it contains a redirection that can't be read");
-    }
-    this.#at = redirectionSign.lastIndex;
-    this.#isFile = true;
-  }
-
-  #endWord(): void {
-    const word = this.#word;
-    if (word === undefined) return;
-    this.#word = undefined;
-    if (this.#isFile) {
-      this.#isFile = false;
-      return;
-    }
-    const { text, quoted } = word;
-    if (this.#words.length === 0) {
-      if (!quoted && reserved.has(text)) throw new Opaque(`it is a compound command (${text})`);
-      if (!quoted && /[*?[{~]/.test(text)) {
-        throw new Opaque("the name of a command is to be expanded by the shell");
-      }
-      if (/^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=/.test(text)) {
-        throw new Opaque("it sets an environment variable");
-      }
-    }
-    this.#words.push(text);
-  }
-
-  #endCommand(): void {
-    this.#endWord();
-    if (this.#isFile) throw new Opaque("a redirection has no file");
-    if (this.#words.length > 0) this.#commands.push(this.#words);
-    this.#words = [];
-  }
-}
-
-/** Whether `$` before this character means something to a shell. */
-function expands(next: string | undefined): boolean {
-  return next !== undefined && /[A-Za-z0-9_{([@*#?$!-]/.test(next);
+  endCommand(line.length);
+  if (commands.length === 0) unclear(0);
+  return unclearAt === -1 ? { commands } : { commands, unclear: line.slice(unclearAt) };
 }

@@ -130,7 +130,13 @@ export async function openCopilotSession(
     kept: [...context.kept, dirname(runtime.outputDirectory), ...(request.readable ?? [])],
     onActivity: denials.tell,
   };
-  const config = { ...sessionConfig(options), ...systemMessage(request) };
+  const hasCommands = sandbox !== undefined && allowsCommands(request.permissions);
+  const config = {
+    ...sessionConfig(options),
+    ...systemMessage(request),
+    // The runtime has one policy for its commands and for this tool, which closes the network. Commands have another way.
+    ...(hasCommands ? { excludedTools: ["builtin:web_fetch"] } : {}),
+  };
   const live = new LiveTools(request.changedTools, (changed) => {
     const added = changed.map(({ name }) => name);
     names.add(added);
@@ -153,8 +159,7 @@ export async function openCopilotSession(
           unconfined.reason ??= reason;
           stopped.abort();
         });
-        // Its policy would close the network to `web_fetch` as well.
-        if (allowsCommands(request.permissions)) await confine(session);
+        if (hasCommands) await confine(session);
       }
       live.attach(session);
       let ending: Promise<void> | undefined;

@@ -167,7 +167,7 @@ describe("on a hosted runner", () => {
       given: { sandbox: "off" },
     });
     assert.equal(off.made, "inside\n", off.result.raw);
-    assert.equal(off.result.raw.match(/run without a sandbox: the sandbox is off/g)?.length, 1);
+    assert.equal(off.result.log.match(/run without a sandbox: the sandbox is off/g)?.length, 1);
     for (const { calls } of [selfHosted, reads, off]) assert.deepEqual(calls, []);
   });
 

@@ -2,31 +2,31 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { entry, files, inputs, rehearsal } from "./rig.ts";
 
 async function play(
   t: TestContext,
   command: string,
   more: Readonly<Record<string, string>> = {},
-  otherFiles: Readonly<Record<string, string>> = {},
-): Promise<StepResult> {
+  declared = "permissions: { preset: all, sandbox: off }\n",
+): Promise<StepResult & { readonly workspace: Workspace }> {
   const shell = `          - tools: [{ name: bash, arguments: { command: ${JSON.stringify(command)}, description: d } }]\n          - text:`;
   const workspace = await makeWorkspace(t, {
     ...files,
+    "entries/hello.yml": `${declared}${entry}`,
     "entries/hello.rehearsal.yml": rehearsal.replace("          - text:", () => shell),
     "step/env": "GIVEN=1\n",
     "step/path": "",
     "step/output": "",
     "step/summary": "",
-    ...otherFiles,
   });
-  return runStep(t, {
+  const result = await runStep(t, {
     workspace: workspace.path,
     inputs: {
       ...inputs,
-      permissions: "all",
       "in-place": "true",
       "working-directory": ".",
       ...more,
@@ -38,9 +38,18 @@ async function play(
       GITHUB_STEP_SUMMARY: join(workspace.path, "step/summary"),
     },
   });
+  return { ...result, workspace };
 }
 
 describe("the files of a step", () => {
+  it("can't be written in a sandbox", { skip: withoutSandbox }, async (t) => {
+    const command = "for file in step/*; do echo A=1 >> $file; rm $file; done; echo tried";
+    const result = await play(t, command, {}, "permissions: all\n");
+    assert.equal(result.code, 0, result.raw);
+    assert.match(result.raw, /Read-only file system[^]*tried/);
+    assert.equal(await result.workspace.read("step/env"), "GIVEN=1\n");
+  });
+
   for (const [what, command, name] of [
     ["sets a variable for later steps", "echo BASH_ENV=/tmp/x >> step/env", "GITHUB_ENV"],
     ["adds a folder to the path", "echo /tmp/evil >> step/path", "GITHUB_PATH"],
@@ -50,7 +59,7 @@ describe("the files of a step", () => {
     ["replaces by a copy", "cp step/env step/x && mv step/x step/env", "GITHUB_ENV"],
     ["deletes", "rm step/env", "GITHUB_ENV"],
   ] as const)
-    it(`fail the step if an agent ${what}`, async (t) => {
+    it(`fail the step if an agent without a sandbox ${what}`, async (t) => {
       const result = await play(t, command);
       assert.equal(result.code, 1, result.raw);
       const warnings = result.commands.filter((one) => one.name === "warning");
@@ -70,8 +79,8 @@ describe("the files of a step", () => {
   it("may be written to by commands that are given their names", async (t) => {
     // Only entries with something to call take the input.
     const tools = `tools: { build: { description: d, parameters: { type: object }, command: ["true"] } }\n`;
-    const given = { "entries/hello.yml": tools + entry };
-    const result = await play(t, "echo A=1 >> step/env", { env: "GITHUB_ENV" }, given);
+    const declared = `${tools}permissions: { preset: all, sandbox: off }\n`;
+    const result = await play(t, "echo A=1 >> step/env", { env: "GITHUB_ENV" }, declared);
     assert.equal(result.code, 0, result.raw);
   });
 

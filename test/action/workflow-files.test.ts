@@ -9,7 +9,7 @@ import { assertNothingRan, readFixtureSha, tryEvent, type Test, type Tried } fro
 
 /** Runs what it calls in the shell, and puts together what it includes and reads. */
 const main = `---
-permissions: { shell: [touch *] }
+permissions: { shell: [touch *], write: ["**"] }
 ---
 ${workflowText(
   `PARAMS["NOTE=file:../docs/note.md"]
@@ -33,7 +33,7 @@ const theirs = {
 };
 const entry = `models: { driving: m }
 tasks: {}
-permissions: { shell: [touch *] }
+permissions: { shell: [touch *], write: ["**"] }
 jobs:
   a: { work: { kind: Flow, file: ../flows/main.wf.md } }
   b: { work: { kind: Flow, file: ../lib/called.wf.md } }

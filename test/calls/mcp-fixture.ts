@@ -128,7 +128,7 @@ function called(id: number | string, message: Message): void {
     case "environment":
       return answer(text(JSON.stringify(process.env)));
     case "where":
-      return answer(text(`entries=${readdirSync(".").length}`));
+      return answer(text(`entries: ${readdirSync(".").join()}`));
     case "fails":
       return answer(text("It is closed on Sundays.", { isError: true }));
     case "nested": {

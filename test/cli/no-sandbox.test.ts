@@ -8,24 +8,31 @@ import { runCli, type CliResult } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-const flow = (steps: string): string =>
-  `---\nmodel: m\n---\n# W\n\n\`\`\`mermaid\nflowchart TD\nSTART --> ${steps} --> SUCCESS\n\`\`\`\n`;
-
 const files = {
   "touch.sh": "#!/bin/sh\ntouch ran\n",
-  "f.wf.md": flow("PROMPT_1['Go'] --> EXECUTE_A['touch.sh']"),
+  "f.wf.md": `---
+permissions: { shell: [touch ran] }
+---
+# Workflow
+
+\`\`\`mermaid
+flowchart TD
+START --> EXECUTE_A["touch ran"] --> SUCCESS
+EXECUTE_A -->|FAILED| SUCCESS
+\`\`\`
+`,
   "e.yml": `models: { driving: m }
 permissions: { read: ["**"] }
 mcpServers: { s: { command: ./touch.sh } }
 tools:
   t: { description: d, parameters: { type: object }, command: [./touch.sh], build: { command: [./touch.sh], inputs: [touch.sh] } }
 tasks:
-  files: &t { prompt: Go, model: { category: driving } }
-  shell: { <<: *t, permissions: { shell: ["touch *"] } }
-  tool: { <<: *t, permissions: { tools: [t] } }
-  server: { <<: *t, permissions: { tools: ["s/*"] } }
-  actions: { <<: *t, protocol: actions, permissions: { tools: [t] } }
-  off: { <<: *t, permissions: { shell: ["touch *"], write: ["**"], sandbox: "off" } }
+  files: { prompt: Go, model: { category: driving } }
+  shell: { prompt: Go, model: { category: driving }, permissions: { shell: ["touch *"] } }
+  tool: { prompt: Go, model: { category: driving }, permissions: { tools: [t] } }
+  server: { prompt: Go, model: { category: driving }, permissions: { tools: ["s/*"] } }
+  actions: { prompt: Go, model: { category: driving }, protocol: actions, permissions: { tools: [t] } }
+  off: { prompt: Go, model: { category: driving }, permissions: { shell: ["touch *"], write: ["**"], sandbox: "off" } }
 jobs:
   files: { work: { kind: Ref, taskId: files } }
   shell: { work: { kind: Ref, taskId: shell } }
@@ -40,7 +47,7 @@ job: shell
 sessions:
   - turns:
       - replies:
-          - tools: [{ name: bash, arguments: { command: touch made, description: d }, fails: "" }]
+          - tools: [{ name: bash, arguments: { command: touch made, description: d } }]
           - text: Done.
 `,
 };
@@ -73,14 +80,8 @@ describe("on a machine without bubblewrap", () => {
     const { cwd, run } = await onMachine(t);
     const sentence =
       /This machine has no sandbox \(bubblewrap is not installed\)\. Install it with `sudo apt-get install bubblewrap`, or accept that commands can do whatever this user can: `sandbox: off`\.$/m;
-    for (const args of [
-      ["shell"],
-      ["tool"],
-      ["server"],
-      ["actions"],
-      ["execute", "--permissions", "workspace"],
-    ]) {
-      const { code, stdout, stderr, requests } = await run(...args);
+    for (const job of ["shell", "tool", "server", "actions", "execute"]) {
+      const { code, stdout, stderr, requests } = await run(job);
       assert.deepEqual([code, requests], [1, 0], stdout + stderr);
       assert.match(stdout, sentence);
     }

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { outcomeOf } from "../../src/calls/mcp-result.ts";
 import { escapeLabel } from "../../src/entry/mermaid.ts";
 import { createRedactor } from "../../src/events/redact.ts";
-import { decideShell } from "../../src/permissions/commands.ts";
 import { privateGlobs } from "../../src/permissions/private-files.ts";
 import { fenced, inline, logLine, withoutCommands } from "../../src/reporters/github/escape.ts";
 import { oneLine, paragraph } from "../../src/reporters/text.ts";
@@ -87,23 +86,4 @@ test("a text may have more matches than a call can have arguments", () => {
   const many = "the-secret-\u200bvalue-1 the-secret-value-1 `".repeat(100_000);
   assert.ok(!redactor.text(many).includes("value-1"));
   assert.ok(fenced(many, "text").startsWith("```text\n"));
-});
-
-test("a script of awk or sed is judged in linear time", () => {
-  const scripts: readonly (readonly [string, string, string])[] = [
-    ["awk '{print $1", " $1", "F}'"],
-    ["awk '{print $1", " , $1", "'"],
-    ["awk '{print $1", " ", "F}'"],
-    ["sed -n '/", "a\\/", "'"],
-    ["sed -n '", "1p;", "w'"],
-    ["sed 's/", "[a]", "'"],
-  ];
-  for (const [begin, middle, end] of scripts) {
-    const make = (size: number): string =>
-      `${begin}${middle.repeat(Math.ceil(size / middle.length))}${end}`;
-    const name = `${begin}${middle}`;
-    const run = (line: string): unknown => decideShell(line, ["awk **", "sed **"], [], "linux");
-    linearInTime({ name, make, run, sizes: [36, 72] });
-    linearInTime({ name, make, run, sizes: [2_000, 16_000] });
-  }
 });

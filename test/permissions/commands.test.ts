@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { decideShell } from "../../src/permissions/commands.ts";
 import { readShell } from "../../src/permissions/shell-reading.ts";
@@ -34,10 +34,15 @@ describe("a shell pattern", () => {
     ["cat src/*.ts ~/x {a,b}", "cat *", true],
     ["git diff > out.txt", "git diff *", true],
     ["git diff > out.txt", "git diff", true],
+    ["git diff > out.txt HEAD", "git diff", false],
+    ["git diff 2&> out.txt", "git diff", false],
     ["ls a.b", "ls a?b", false],
     ["anything at all", "*", true],
     ["cat --any ../../path", "*", true],
-    ["anything $(at all)", "*", false],
+    ["anything $(at all)", "any*", false],
+    ["CI=1 npm test", "npm test", false],
+    ["CI=1 npm test", "CI=1 npm test", true],
+    ['git diff "$BASE..." ${HEAD} $1', "git diff *", true],
   ];
   for (const [line, pattern, expected] of cases) {
     it(`${expected ? "allows" : "does not allow"} ${JSON.stringify(line)} by ${JSON.stringify(pattern)}`, () => {
@@ -59,47 +64,43 @@ describe("every command of a line must match", () => {
     "git \\\n diff",
     "git diff & head x",
     "git diff {a,b} *.ts 2> x",
+    "git diff <<< x",
+    "git diff '2'>x 3>&1 &>> y",
   ]) {
     it(`allows ${JSON.stringify(line)}`, () => assert.equal(allowed(line, ...patterns), true));
   }
   for (const line of [
     "git diff | sh",
     "git diff; rm x",
-    "git diff && rm x",
-    "git diff || rm x",
     "git diff & rm x",
     "git diff\nrm x",
     "git diff |& tee x",
     "git diff $(rm x)",
     "git diff `rm x`",
     'git diff "$(rm x)"',
-    'git diff "`rm x`"',
     "git diff <(rm x)",
     "git diff >(rm x)",
     "git diff << EOF\nrm x\nEOF",
-    "git diff <<< x",
+    "git diff <<'EOF'; rm x\nEOF",
+    "git diff <\\\n<EOF\n'\nEOF\nrm x\n'",
+    "git diff <",
+    "git diff >; head '\nrm x\n'",
+    "git diff {PATH}>x",
+    "PATH=.",
     "PATH=. git diff",
     "GIT_EXTERNAL_DIFF=./x git diff",
     "'PATH'=. git diff",
     "a[0]=x git diff",
     "env git diff",
-    "command git diff",
-    "sudo git diff",
-    "exec git diff",
-    "eval git diff",
     "sh -c 'git diff'",
     "(git diff)",
     "{ git diff; }",
     "! git diff",
     "if git diff; then rm x; fi",
-    "for i in 1; do rm x; done",
-    "while git diff; do rm x; done",
     "git() { rm x; }; git diff",
-    "function git { rm x; }",
-    "time git diff",
-    "coproc git diff",
-    "git diff $X",
-    "git diff ${X}",
+    "$X diff",
+    "git diff ${X:-$(rm x)}",
+    "git diff ${X@P}",
     "git diff $((1+1))",
     "git diff $'\\x3brm'",
     'git diff $"x"',
@@ -107,7 +108,6 @@ describe("every command of a line must match", () => {
     'git diff "unclosed',
     "git diff \\",
     "git diff \u0000 rm",
-    "git diff\rrm x",
     "",
     "   ",
     "# only a comment",
@@ -119,11 +119,11 @@ describe("every command of a line must match", () => {
 });
 
 describe("on Windows", () => {
-  it("no command matches a pattern, since PowerShell reads it in another way", () => {
+  it("patterns only deny, since PowerShell reads commands in another way", () => {
     for (const line of ["git log", 'git log "a\\"; calc #"']) {
       const verdict = decideShell(line, ["git log *"], [], "win32");
       assert.match(verdict.allowed ? "" : verdict.reason, /Windows.*PowerShell.*shell: true/);
-      assert.equal(decideShell(line, true, ["rm"], "win32").allowed, false);
+      assert.equal(decideShell(line, true, ["git log"], "win32").allowed, false);
       assert.equal(decideShell(line, true, [], "win32").allowed, true);
     }
   });
@@ -145,6 +145,9 @@ describe("a denial wins", () => {
     "'rm' x",
     "r\\m x",
     "$(echo rm) x",
+    "if ls; then rm x; fi",
+    'X="$(rm x)"',
+    "cat <<EOF\nrm x\nEOF",
   ]) {
     it(`denies ${line} by !rm *`, () => {
       assert.equal(allowed(line, "!rm *"), false);
@@ -152,7 +155,7 @@ describe("a denial wins", () => {
     });
   }
   it("and leaves the rest alone", () => {
-    for (const line of ["ls", "git rm-x", "echo 'a b'", "npm run rmx"]) {
+    for (const line of ["ls", "git rm-x", "echo 'a b'", "npm run rmx", "(cd x; echo $(ls) $X)"]) {
       assert.equal(allowed(line, "!rm *"), true, line);
     }
   });
@@ -166,11 +169,6 @@ describe("a denial wins", () => {
     assert.equal(allowed("rm -r x", "!rm -rf"), true);
   });
 });
-
-interface Readable {
-  readonly line: string;
-  readonly commands: readonly (readonly string[])[];
-}
 
 describe("properties", () => {
   const word = fc.stringMatching(/^[a-z][a-z0-9./:-]{0,8}$/);
@@ -188,12 +186,9 @@ describe("properties", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, styles), { minLength: 1, maxLength: 5 }), (parts) => {
         const plain = parts.map(([text]) => text);
-        fc.pre(readShell(plain.join(" ")).kind === "commands");
+        fc.pre(readShell(plain.join(" ")).unclear === undefined);
         const line = parts.map(([text, style]) => style(text)).join(" ");
-        assert.deepEqual(readShell(line), {
-          kind: "commands",
-          commands: [plain],
-        });
+        assert.deepEqual(readShell(line), { commands: [plain] });
       }),
     );
   });
@@ -201,12 +196,8 @@ describe("properties", () => {
   it("any text at all, single-quoted, is one word", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
-        // eslint-disable-next-line no-control-regex
-        fc.pre(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text));
-        assert.deepEqual(readShell(`x ${quoted(text)}`), {
-          kind: "commands",
-          commands: [["x", text]],
-        });
+        fc.pre(!text.includes("\0"));
+        assert.deepEqual(readShell(`x ${quoted(text)}`), { commands: [["x", text]] });
       }),
     );
   });
@@ -217,7 +208,7 @@ describe("properties", () => {
       fc.property(words, fc.array(fc.tuple(separators, words), { maxLength: 4 }), (first, rest) => {
         const commands = [first, ...rest.map(([, command]) => command)];
         const line = first.join(" ") + rest.map(([sep, one]) => sep + one.join(" ")).join("");
-        fc.pre(commands.every((one) => readShell(one.join(" ")).kind === "commands"));
+        fc.pre(commands.every((one) => readShell(one.join(" ")).unclear === undefined));
         const patterns = commands.map((one) => one.join(" "));
         assert.equal(decideShell(line, patterns, []).allowed, true);
         for (const left of patterns) {
@@ -228,113 +219,78 @@ describe("properties", () => {
     );
   });
 
-  it("whatever is added to a line, it never becomes allowed by what it was not", () => {
-    const evil = fc.constantFrom(
-      "; evil",
-      "&& evil",
-      "| evil",
-      "\nevil",
-      "& evil",
-      "$(evil)",
-      "`evil`",
-      "<(evil)",
-      "|| evil",
-      '"$(evil)"',
-      "\\\n;evil",
-      "'\n'; evil",
-      "# x\nevil",
-    );
-    fc.assert(
-      fc.property(words, evil, words, (before, middle, after) => {
-        const line = `git diff ${before.join(" ")} ${middle} ${after.join(" ")}`;
-        assert.equal(decideShell(line, ["git diff *"], []).allowed, false, line);
-      }),
-    );
-  });
-
-  it("no text makes the reader throw, and what it reads is what bash runs", async (t) => {
-    const alphabet = "ab \t'\"\\;&|#*?[]{}()$`<>=!~,.-1\n".split("");
-    const lines = fc
-      .array(fc.constantFrom(...alphabet), { maxLength: 14 })
-      .map((letters) => letters.join(""));
-    const readable: Readable[] = [];
-    fc.assert(
-      fc.property(lines, (line) => {
-        const reading = readShell(line);
-        if (reading.kind === "commands") readable.push({ line, commands: reading.commands });
-      }),
-      { numRuns: 20_000 },
-    );
-    const simple = readable
-      .filter(({ line, commands }) => commands.length === 1 && !/[|&<>]|^[\s;]*#/.test(line))
-      .slice(0, 400);
-    assert.ok(simple.length > 100, `${simple.length} readable lines`);
-    assertReadAsByBash(simple, (await makeWorkspace(t)).path);
-  });
-
-  it("nor is what bash joins, replaces or redirects before it runs a line", async (t) => {
-    const alphabet = "$,\\\n,HOME,{,},..,a,=,:,~,/,\",',>out,2>&1,{x}, ,(,<,.,&".split(",");
-    const lines = fc
-      .array(fc.constantFrom(...alphabet), { maxLength: 8 })
-      .map((parts) => `x a${parts.join("")}`);
-    const readable: Readable[] = [];
-    fc.assert(
-      fc.property(lines, (line) => {
-        const reading = readShell(line);
-        if (reading.kind !== "commands" || line.includes("&")) return;
-        readable.push({ line, commands: reading.commands });
-      }),
-      { numRuns: 20_000 },
-    );
-    // A file that is read has to be there.
-    const simple = readable.filter(
-      ({ line, commands }) => commands.length === 1 && !line.includes("<"),
-    );
-    assert.ok(simple.length > 500, `${simple.length} readable lines`);
-    assertReadAsByBash(simple.slice(0, 2_000), (await makeWorkspace(t)).path);
-  });
-
-  /** Bash itself says which words each line has: every command is replaced by one that prints them. */
-  function assertReadAsByBash(simple: readonly Readable[], folder: string): void {
-    const script = simple
-      .map(({ line, commands }) => {
-        const name = commands[0]?.[0] ?? "";
-        const shown = line.replace(/^(?:[ \t\n]|\\\n)*/, "");
-        return name === "" ? "" : `set -f +B; p ${shown}\nprintf '\\036' >&9`;
-      })
-      .join("\n");
-    const output = execFileSync(
-      "bash",
-      ["-c", `exec 9>&1\np() { printf '%s\\037' "$@" >&9; }\n${script}`],
-      {
-        // Redirections write there.
-        cwd: folder,
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "ignore"],
-        // A tilde is bash's to expand; it can't make a command of it. This one stays what it is.
-        env: { PATH: process.env["PATH"], HOME: "~" },
-      },
-    );
-    const printed = output.split("\u001e").slice(0, -1);
-    const named = simple.filter(({ commands }) => (commands[0]?.[0] ?? "") !== "");
-    assert.equal(printed.length, named.length);
-    named.forEach(({ line, commands }, index) => {
-      // A file that can't be written: nothing ran.
-      if (printed[index] === "" && line.includes(">")) return;
-      assert.deepEqual(
-        (printed[index] ?? "").split("\u001f").slice(0, -1),
-        commands[0],
-        JSON.stringify(line),
+  it("bash runs nothing that was not read, whatever the line", async (t) => {
+    const pieces =
+      `a|a |evil| evil|b | |\t|\n|; |;|&|&&|&>f|2>|1|>|<f|<|<<|<<<|<<E|\nE\n|(|)|{ |}|{x}|"|"|'|'|#| #|\\|\\\n|
+      |$ |$.|$X.|$'|$(|\`|\${X:-|\${|=|A=1 |PATH=.|!|if |then |fi|for i in |do |done|time |*|[|,`.split(
+        "|",
       );
+    const separators = ["|", "||", "|&"];
+    const lines = fc
+      .array(fc.constantFrom(...pieces, ...separators), { maxLength: 9 })
+      .map((parts) => parts.join(""));
+    const readings = fc
+      .sample(lines, { numRuns: 10_000 })
+      .map((line) => ({ line, ...readShell(line) }))
+      .filter(({ unclear }) => unclear === undefined);
+    const run = await runByBash(
+      t,
+      readings.map(({ line }) => line),
+    );
+    const before = /^(?:\w+=.*|!|if|then|fi|for|do|done|time|\{|)$/;
+    let count = 0;
+    readings.forEach(({ line, commands }, index) => {
+      for (const words of run[index] ?? []) {
+        count += 1;
+        const isRead = commands.some((command) => {
+          const rest = command.length - words.length;
+          return (
+            rest >= 0 &&
+            command.slice(rest).join("\0") === words.join("\0") &&
+            command.slice(0, rest).every((word) => before.test(word))
+          );
+        });
+        assert.ok(isRead, `${JSON.stringify({ line, commands })}: bash runs ${words.join(" ")}`);
+      }
     });
-  }
+    assert.ok(count > 1_000, `${count} commands`);
+  });
 
   it("matching is fast, also for hostile patterns and long lines", () => {
     const took = cpuTime(() => {
       assert.equal(allowed("a".repeat(30_000), "*a*a*a*b"), false);
       assert.equal(allowed("a ".repeat(15_000), "* a * a * a * b"), false);
       readShell(`x ${"'y' ".repeat(50_000)}`);
+      assert.equal(allowed("git ".repeat(8_000), "!git --x"), true);
+      assert.equal(allowed("(".repeat(30_000), "!git --x"), true);
     });
     assert.ok(took < 4_000, `${took} ms`);
   });
 });
+
+/** The commands of each line that bash runs, each with its words. What follows `&&` and `||` runs as well. */
+async function runByBash(t: TestContext, lines: readonly string[]): Promise<string[][][]> {
+  const { path: cwd } = await makeWorkspace(t, { f: "", "lines.txt": lines.join("\0") + "\0" });
+  const script = `exec 7>&1 8<lines.txt >/dev/null 2>&1
+command_not_found_handle() { local IFS=$'\x1f'; printf '%s\x1d' "$*" >&7; return $status; }
+set -f +B; X='$X'
+while IFS= read -r -u 8 -d '' line; do
+  for status in 0 1; do PATH=/no; eval "$line"; wait; done
+  printf '\x1e' >&7
+done`;
+  const { PATH } = process.env;
+  const output = execFileSync("bash", ["-c", script], {
+    // Redirections write there.
+    cwd,
+    encoding: "utf8",
+    env: { PATH },
+    maxBuffer: 1e8,
+    timeout: 120_000,
+  });
+  return output.split("\u001e").map((ran) =>
+    ran
+      .split("\u001d")
+      .slice(0, -1)
+      .map((words) => words.split("\u001f")),
+  );
+}

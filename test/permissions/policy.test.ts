@@ -206,6 +206,8 @@ describe("commands, addresses and tools", () => {
     ["read-only", shell("ls"), false],
     ["workspace", shell("anything $(goes) > here"), true],
     [{ shell: true }, shell("rm -rf /"), true],
+    [{ shell: ["*", "!git push"] }, shell("for i in $(ls); do rm $i; done"), true],
+    [{ shell: ["*", "!git push"] }, shell("for i in $(ls); do git push; done"), false],
     [{ shell: ["ls *"] }, shell("ls -l"), true],
     [{ shell: ["ls *"] }, shell("ls -l; id"), false],
     [{ shell: ["!ls"] }, shell("id"), false],
@@ -234,14 +236,16 @@ describe("commands, addresses and tools", () => {
     });
   }
 
-  it("on Windows, patterns of commands allow nothing", () => {
+  it("on Windows, only patterns that deny commands count", () => {
     const decide = (permissions: Permissions): string =>
       decidePermission(permissions, fromRuntime(shell("git log")), {
         ...context,
         platform: "win32",
       }).kind;
     assert.equal(decide({ shell: ["git log *"] }), "denied");
-    assert.equal(decide({ preset: "workspace", shell: ["!rm"] }), "denied");
+    assert.equal(decide({ preset: "workspace", shell: ["!git log"] }), "denied");
+    assert.equal(decide({ preset: "workspace", shell: ["!rm"] }), "allowed");
+    assert.equal(decide({ shell: ["*"] }), "allowed");
     assert.equal(decide({ shell: true }), "allowed");
     assert.equal(decide("workspace"), "allowed");
   });

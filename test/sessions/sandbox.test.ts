@@ -5,11 +5,10 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { Confinement } from "../../src/sessions/confinement.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
-import { completed, denials, makeRig } from "./rig.ts";
+import { completed, denials } from "./rig.ts";
 
 const options = { skip: withoutSandbox };
 const permissions = {
@@ -168,38 +167,4 @@ test("an agent without a shell may fetch the addresses of permissions.url", opti
     denials(run).map(({ target }) => target),
     ["http://other.invalid/page"],
   );
-});
-
-test("without a sandbox on this machine, a task that needs one is refused", options, async (t) => {
-  const environment = { ...process.env, PATH: "/no/such/folder" };
-  const confinement = new Confinement({ environment, scripted: false, bubblewrap: "/no/bwrap" });
-  const rig = await makeRig(t, () => ({ text: "Hello." }), { confinement });
-  const refused = async (given: object): Promise<string> => {
-    const opened = await rig.sessions.factory.open(
-      {
-        label: {
-          workId: 0,
-          taskId: "t",
-          iteration: 1,
-          role: "both",
-          modelId: "m",
-          retry: 0,
-          attempt: 1,
-        },
-        modelId: "claude-test",
-        workingDirectory: rig.workspace.path,
-        permissions: given,
-      },
-      AbortSignal.timeout(30_000),
-    );
-    if (opened.kind === "crashed") return opened.crash.message;
-    await opened.session.close();
-    return "";
-  };
-  const sentence =
-    /^This machine has no sandbox \(bubblewrap doesn't work: .*\)\. Allow .*sandbox: off`\.$/;
-  assert.match(await refused({ shell: ["git diff *"], sandbox: "auto" }), sentence);
-  assert.match(await refused({ sandbox: "required" }), /^This machine has no sandbox \(/);
-  assert.equal(await refused({ sandbox: "auto" }), "", "file tools alone don't need one");
-  assert.equal(rig.server.requests.length, 0);
 });
