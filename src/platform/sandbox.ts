@@ -234,7 +234,8 @@ const namespaces = [
  * this process can type into it.
  */
 const outerNamespaces = [
-  ...[...namespaces, "--new-session"],
+  ...namespaces,
+  "--new-session",
   ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
 ];
 /** Settings of the machine's kernel are files of root. */
@@ -253,7 +254,7 @@ function hiddenProc(folder: string): string[] {
 
 /** Programs and libraries, certificates and names of hosts. Not the sockets beside them: whoever listens there has a network. */
 const system = [
-  ...["/bin", "/sbin", "/usr", "/opt", "/snap", "/etc", "/nix/store", "/nix/var/nix/profiles"],
+  ..."/bin /sbin /usr /opt /snap /etc /nix/store /nix/var/nix/profiles".split(" "),
   ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
 ];
 function mounts(
@@ -269,12 +270,15 @@ function mounts(
   const roots = readdirSync("/").filter((name) => /^lib(?:32|64|x32)?$/.test(name));
   return [
     ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
-    ...["--dev", "/dev"],
+    "--dev",
+    "/dev",
     ...proc,
     ...(options.temporary === undefined
       ? ["--tmpfs", "/tmp"]
       : ["--bind", options.temporary, "/tmp"]),
-    ...["--symlink", "/run", "/var/run"],
+    "--symlink",
+    "/run",
+    "/var/run",
     ...mask(options, {
       fixed: [],
       hidden: options.isInside === true ? [] : settingsOfRoot(),
