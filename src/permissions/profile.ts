@@ -49,18 +49,18 @@ export async function sandboxProfile(
     entries: remembered(files.entries),
   };
   const root = realLocation(context.workingDirectory, context) ?? context.workingDirectory;
-  const reads = await granted(rules.read.allow, root, context);
-  const writes = await granted(rules.write.allow, root, context);
+  const { everything, read, write } = rules;
+  if (root === sep && !everything) throw new Error("the working directory is the root");
+  const reads = await granted(everything ? [] : read.allow, root, context);
+  const writes = await granted(everything ? [] : write.allow, root, context);
   const writable = [...(rules.writes ? [root] : []), ...writes.folders];
   const may = (operation: "read" | "write") => (path: string) =>
     placeReason(operation, rules, path, root, context, false) === undefined;
-  const outside = rules.everything
-    ? []
-    : [...reads.folders, ...writes.folders].filter((path) => !isUnder(path, root));
+  const outside = [...reads.folders, ...writes.folders].filter((path) => !isUnder(path, root));
   const single = [...outside, ...reads.files, ...writes.files];
   const found = await search(rules, permissions, [root, ...outside], root, writable, context);
   return {
-    files: rules.everything ? "all" : "granted",
+    files: everything ? "all" : "granted",
     readable: [
       root,
       ...reads.folders,
@@ -68,7 +68,7 @@ export async function sandboxProfile(
       ...(context.readable ?? []),
     ],
     writable: [...writable, ...writes.files.filter(may("write")).filter(may("read"))],
-    creatable: rules.everything ? [] : writes.places,
+    creatable: writes.places,
     fixed: [...found.fixed, ...(context.kept ?? [])],
     hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, single, context)],
     repositories: found.repositories,
@@ -150,6 +150,9 @@ async function granted(
     for (const { text, parts } of alternatives) {
       const [names, rest] = fixedStart(parts, isAbsolute(text), context.home ?? "");
       const start = isAbsolute(text) ? names : join(root, names);
+      if (start === sep) {
+        throw new Error(`the pattern ${JSON.stringify(glob)} begins at the root: name a folder`);
+      }
       // Patterns are about where a path really leads.
       if (realLocation(start, context) !== start) continue;
       if (isWhole(rest)) folders.push(start);

@@ -142,12 +142,28 @@ async function waitUntil(holds: () => boolean, milliseconds: number): Promise<bo
   }
 }
 
-/** The first process that this one has started. Linux only: undefined elsewhere. */
-export function firstChild(pid: number | undefined): number | undefined {
-  if (process.platform !== "linux") return undefined;
-  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const child = names.find((name) => statOf(name)[1] === String(pid));
-  return child === undefined ? undefined : Number(child);
+/** The program in a sandbox whose process this is, or that process itself. Linux only: undefined elsewhere. */
+export function programIn(sandbox: number | undefined): number | undefined {
+  if (process.platform !== "linux" || sandbox === undefined) return undefined;
+  const name = nameOf(sandbox);
+  const pids = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid));
+  let at = String(sandbox);
+  // With a process namespace, bubblewrap has two processes.
+  while (nameOf(at) === name) {
+    const parent = at;
+    const child = pids.find((pid) => statOf(pid)[1] === parent);
+    if (child === undefined) return sandbox;
+    at = child;
+  }
+  return Number(at);
+}
+
+function nameOf(pid: number | string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "latin1");
+  } catch {
+    return undefined;
+  }
 }
 
 /** How much memory a process has now, in bytes. Linux only: undefined elsewhere. */

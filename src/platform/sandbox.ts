@@ -247,10 +247,10 @@ function hiddenProc(folder: string): string[] {
 }
 
 /** Programs and libraries, certificates and names of hosts. Not the sockets beside them: whoever listens there has a network. */
-const system =
-  "/bin /sbin /usr /opt /snap /etc /nix/store /nix/var/nix/profiles /run/systemd/resolve/resolv.conf /run/systemd/resolve/stub-resolv.conf".split(
-    " ",
-  );
+const system = [
+  ..."/bin /sbin /usr /opt /snap /etc /nix/store /nix/var/nix/profiles".split(" "),
+  ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
+];
 
 function mounts(
   options: SandboxOptions,
@@ -280,18 +280,10 @@ function mounts(
       repositories: [],
     }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
-    ...bind("--ro-bind-try", [...profile.readable, ...readable].flatMap(inParts)),
-    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable].flatMap(inParts)),
+    ...bind("--ro-bind-try", [...profile.readable, ...readable]),
+    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
     ...mask(options, profile),
   ];
-}
-
-/** Of the root, all but what the sandbox has of its own, and sockets of services. A mount of `/` would cover both. */
-function inParts(path: string): readonly string[] {
-  if (path !== "/") return [path];
-  return readdirSync("/").flatMap((name) =>
-    /^(?:dev|proc|run|sys|tmp)$/.test(name) ? [] : `/${name}`,
-  );
 }
 
 /** A folder before what is in it, so that it covers nothing. */
@@ -357,7 +349,7 @@ function settingsOfRoot(): readonly string[] {
 
 /** Variables that say where a toolchain is, and where toolchains are in a home directory. */
 const toolchainVariables = ["GOROOT", "JAVA_HOME", "RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY"];
-const homeToolchains = [".pyenv", ".rustup", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman"];
+const homeToolchains = [".local/share/pipx", ".local/share/uv", ".pyenv", ".rustup", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman"];
 
 /** The folders of `PATH`, and what belongs to them: `~/.nvm/versions/node/v24/lib` beside its `bin`. */
 function toolchains(environment: Environment): string[] {

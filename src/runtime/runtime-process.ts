@@ -21,7 +21,7 @@ import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts
 import {
   endProcess,
   endText,
-  firstChild,
+  programIn,
   residentBytes,
   sendSignal,
 } from "../platform/processes.ts";
@@ -205,7 +205,7 @@ export class RuntimeProcess implements RuntimeLife {
       if (started === undefined)
         throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
       // Of a sandbox, the SDK knows the process around the runtime.
-      if (sandbox !== undefined) this.#pid = firstChild(this.#pid) ?? this.#pid;
+      if (sandbox !== undefined) this.#pid = programIn(this.#pid) ?? this.#pid;
       if (this.#child === undefined) void this.#watchByPing();
       else void this.#watchMemory();
     } catch (error) {

@@ -113,7 +113,7 @@ export class Confinement {
     // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
     const root = realPathOf(workingDirectory);
     for (const path of profile.writable) {
-      if (!existsSync(path) && isUnder(path, root)) makeDirectoryNow(path);
+      if (path !== root && !existsSync(path) && isUnder(path, root)) makeDirectoryNow(path);
     }
     for (const { path, isWritable } of profile.repositories) {
       if (isWritable) this.#undo.push(occupyGitFolder(path));

@@ -51,7 +51,11 @@ async function attack(
   };
 }
 
-const all: Permissions[] = ["all", { write: ["**"] }, { preset: "workspace", write: ["/**"] }];
+const all: Permissions[] = [
+  "all",
+  { write: ["**"] },
+  { preset: "workspace", write: ["/**"], sandbox: "off" },
+];
 
 for (const permissions of all) {
   test(`file tools write to no record of their run: ${JSON.stringify(permissions)}`, async (t) => {

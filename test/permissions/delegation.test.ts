@@ -32,6 +32,8 @@ describe("mayDelegate", () => {
     [{ preset: "all", tools: ["!delegate/*"] }, "read-only", false],
     [{ preset: "all", tools: ["!docs/search"] }, "all", false],
     [{ preset: "all", tools: ["!docs/search"] }, "read-only", true],
+    [{ preset: "all", hosts: ["!a.example"] }, "all", false],
+    ["workspace", { hosts: ["a.example"] }, false],
     [{ preset: "workspace", read: ["!secret/**"] }, "read-only", false],
     [{ preset: "workspace", tools: ["!grep"] }, "read-only", false],
     ["workspace", { preset: "read-only", read: ["../other/**"] }, false],

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import type { Permissions } from "../../src/entry/model.ts";
 import { isUnder } from "../../src/permissions/paths.ts";
 import { decidePermission } from "../../src/permissions/policy.ts";
 import { sandboxProfile, type FolderEntry } from "../../src/permissions/profile.ts";
@@ -65,4 +66,20 @@ test("programs may read and write an existing file exactly where file tools may"
     ),
     { numRuns: 200, includeErrorInReport: true },
   );
+});
+
+test("the root of the file system is granted to nobody", async (t) => {
+  const { path } = await makeWorkspace(t);
+  const profile = (permissions: Permissions, workingDirectory = path): Promise<unknown> =>
+    sandboxProfile(permissions, {
+      ...realFiles,
+      workingDirectory,
+      home: "/home/x",
+      entries,
+      pause,
+    });
+  await assert.rejects(profile({ read: ["/**"] }), /"\/\*\*" begins at the root/);
+  await assert.rejects(profile({ write: ["/**/*.md"] }), /begins at the root: name a folder/);
+  await assert.rejects(profile("workspace", "/"), /the working directory is the root/);
+  await profile({ preset: "all", write: ["/**"] }, "/");
 });

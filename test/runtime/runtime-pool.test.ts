@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { isRunning, processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
+import { sandboxSupport } from "../../src/platform/sandbox-support.ts";
 import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RuntimeProcess } from "../../src/runtime/runtime-process.ts";
@@ -57,6 +58,15 @@ describe("the runtime's environment", () => {
   });
 });
 
+const noPaths = {
+  readable: [],
+  writable: [],
+  creatable: [],
+  fixed: [],
+  hidden: [],
+  repositories: [],
+};
+
 describe("watching a runtime", () => {
   it("notices its death by ping when the SDK does not let us see its process", async (t) => {
     const { path } = await makeWorkspace(t);
@@ -82,24 +92,31 @@ describe("watching a runtime", () => {
     assert.equal(runtime.gone, true);
   });
 
-  it("ends it when it takes too much memory, and says so", async (t) => {
+  it("ends it when it takes too much memory, and says so, also in a sandbox", async (t) => {
     const { path } = await makeWorkspace(t);
-    const runtime = new RuntimeProcess({
-      clock: systemClock,
-      path: findRuntime({ environment: process.env }),
-      environment: runtimeEnvironment(process.env),
-      authentication: authentication({ hasProvider: true }),
-      directory: join(path, "runtime"),
-      memoryBytes: 20e6,
-    });
-    t.after(() => runtime.stop());
-    const deaths: string[] = [];
-    runtime.onDeath((reason) => deaths.push(reason));
-    await runtime.start();
-    const pid = runtime.pid ?? 0;
-    await until(() => deaths.length > 0, "the death");
-    assert.match(deaths[0] ?? "", /more than 0.02 GB of memory/);
-    await until(() => !isRunning(pid), "the end of the process");
+    const support = await sandboxSupport(process.env);
+    const profile = { files: "all", network: "none", ...noPaths } as const;
+    const sandboxes =
+      support.kind === "none" ? [] : [{ bubblewrap: support.path, profile } as const];
+    for (const [index, sandbox] of [undefined, ...sandboxes].entries()) {
+      const runtime = new RuntimeProcess({
+        clock: systemClock,
+        path: findRuntime({ environment: process.env }),
+        environment: runtimeEnvironment(process.env),
+        authentication: authentication({ hasProvider: true }),
+        directory: join(path, `runtime-${index}`),
+        memoryBytes: 20e6,
+        sandbox,
+      });
+      t.after(() => runtime.stop());
+      const deaths: string[] = [];
+      runtime.onDeath((reason) => deaths.push(reason));
+      await runtime.start();
+      const pid = runtime.pid ?? 0;
+      await until(() => deaths.length > 0, "the death", 20_000);
+      assert.match(deaths[0] ?? "", /more than 0.02 GB of memory/);
+      await until(() => !isRunning(pid), "the end of the process");
+    }
   });
 
   it("keeps what the runtime writes to its standard error out of ours, and in the message", async (t) => {

@@ -227,10 +227,16 @@ test("a result that is too large for the model is a file without them", async (t
     /Saved to: (\S+)/.exec(results[0] ?? "")?.[1] ?? "";
   const calls = [
     { paths: "long" },
-    (before: readonly string[]) => ({ paths: saved(before), output_mode: "count" }),
-    (before: readonly string[]) => ({ paths: saved(before), pattern: "SECRET" }),
+    (given: readonly string[]) => ({ paths: saved(given), output_mode: "count" }),
+    (given: readonly string[]) => ({ paths: saved(given), pattern: "SECRET" }),
   ];
-  const results = await search(t, { read: ["/**"] }, "claude-test", calls, {
+  const { path: temporary } = await makeWorkspace(t);
+  const before = process.env["TMPDIR"];
+  process.env["TMPDIR"] = temporary;
+  t.after(() =>
+    before === undefined ? delete process.env["TMPDIR"] : (process.env["TMPDIR"] = before),
+  );
+  const results = await search(t, { read: [`${temporary}/**`] }, "claude-test", calls, {
     "long/a.ts": `KEY ${"x".repeat(90_000)}\n`,
     "long/.env": `${settings.trim()} ${"x".repeat(90_000)}\n`,
   });
