@@ -349,7 +349,17 @@ function settingsOfRoot(): readonly string[] {
 
 /** Variables that say where a toolchain is, and where toolchains are in a home directory. */
 const toolchainVariables = ["GOROOT", "JAVA_HOME", "RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY"];
-const homeToolchains = [".local/share/pipx", ".local/share/uv", ".pyenv", ".rustup", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman"];
+const homeToolchains = [
+  ".local/share/pipx",
+  ".local/share/uv",
+  ".pyenv",
+  ".rustup",
+  ".nvm",
+  ".volta",
+  ".asdf",
+  ".rbenv",
+  ".sdkman",
+];
 
 /** The folders of `PATH`, and what belongs to them: `~/.nvm/versions/node/v24/lib` beside its `bin`. */
 function toolchains(environment: Environment): string[] {
