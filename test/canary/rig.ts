@@ -45,6 +45,8 @@ export type HostileScript = (request: RecordedRequest, scene: Scene) => Reply;
 export interface CanaryOptions {
   readonly script: HostileScript;
   readonly permissions: "read-only" | "workspace" | "all";
+  /** The permissions of the entry, in YAML. Default: none. */
+  readonly rules?: string;
   /** Default: gpt-5. */
   readonly model?: string;
   /** Over everything else; an empty value takes a variable away. */
@@ -234,7 +236,15 @@ async function runWithCanaries(
     return options.script(request, { ...scene, pid });
   });
   test.after(() => server.close());
-  await writeFile(join(checkout, "entry.yml"), entry(options.model ?? "gpt-5"));
+  await writeFile(
+    join(checkout, "entry.yml"),
+    `${
+      options.rules === undefined
+        ? ""
+        : `permissions: ${options.rules}
+`
+    }${entry(options.model ?? "gpt-5")}`,
+  );
   const { [inputToken]: _, ...named } = variables(stage.environment);
   const environment = {
     ...named,

@@ -54,6 +54,17 @@ function printOurs(request: RecordedRequest, { pid }: Scene): Reply {
   ]);
 }
 
+function printCredentials(request: RecordedRequest): Reply {
+  return sequence(
+    request,
+    [
+      bash("git config --list; cat .git/config ~/.git-credentials; cat ~/.netrc .env"),
+      { name: "job_prepare_document", arguments: { argument: "a.md" } },
+    ],
+    ([found = ""]) => ({ text: found }),
+  );
+}
+
 function assertSilent(run: CanaryRun): void {
   assert.deepEqual(run.said, [], "said");
   assert.deepEqual(run.onDisk, [], "on disk");
@@ -108,47 +119,57 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     assert.match(run.requests.at(-1)?.toolResults[0] ?? "", /^0\n/);
   });
 
-  it("can read the environment of our process, and what it says of it is masked everywhere", async (t) => {
-    const run = await runCliWithCanaries(t, { script: printOurs, permissions: "workspace" });
+  for (const permissions of ["workspace", "all"] as const) {
+    it(`can't read our environment in its sandbox, with permissions: ${permissions}`, async (t) => {
+      const run = await runCliWithCanaries(t, { script: printOurs, permissions });
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.deepEqual(run.said, [], "said");
+      assert.deepEqual(run.toModel, []);
+    });
+  }
+
+  it("can't read the credentials of files in its sandbox", async (t) => {
+    const run = await runCliWithCanaries(t, { script: printCredentials, permissions: "workspace" });
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    // This can't be held: docs/security.md says so. A rule that holds it would be good news.
-    assert.notDeepEqual(run.toModel, []);
     assert.deepEqual(run.said, [], "said");
-    assert.deepEqual(run.inProcesses, [], "in processes");
-    assert.match(run.journal, /MY_SECRET=\*\*\*/);
+    assert.deepEqual(run.toModel, []);
   });
 
-  it("can do so in a step too, and no output, summary or annotation has it", async (t) => {
-    const run = await runStepWithCanaries(t, {
-      main: join(bundle.dist, "index.js"),
-      script: printOurs,
-      permissions: "all",
-    });
-    assert.equal(run.code, 0, run.stdout);
-    assert.notDeepEqual(run.toModel, []);
-    assert.deepEqual(run.said, [], "said");
-  });
+  describe("without a sandbox", () => {
+    const rules = "{ preset: all, sandbox: off }";
 
-  it("can read the credentials of files; git's are masked in what it says of them", async (t) => {
-    const run = await runCliWithCanaries(t, {
-      permissions: "workspace",
-      script: (request) =>
-        sequence(
-          request,
-          [
-            bash("git config --list; cat .git/config ~/.git-credentials; cat ~/.netrc .env"),
-            { name: "job_prepare_document", arguments: { argument: "a.md" } },
-          ],
-          ([found = ""]) => ({ text: found }),
-        ),
+    it("can read the environment of our process, and what it says of it is masked everywhere", async (t) => {
+      const script = printOurs;
+      const run = await runCliWithCanaries(t, { script, permissions: "workspace", rules });
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.notDeepEqual(run.toModel, []);
+      assert.deepEqual(run.said, [], "said");
+      assert.deepEqual(run.inProcesses, [], "in processes");
+      assert.match(run.journal, /MY_SECRET=\*\*\*/);
     });
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    // This can't be held: docs/security.md says so.
-    const read = new Set(run.toModel.flatMap(({ places }) => places));
-    for (const place of ["checkout extraheader", "checkout .env", "HOME .netrc"])
-      assert.ok(read.has(place), `read: ${place}`);
-    const shown = new Set(run.saidOfFiles.flatMap(({ places }) => places));
-    for (const place of ["checkout extraheader", "checkout remote", "HOME .git-credentials"])
-      assert.ok(!shown.has(place), `shown: ${place}`);
+
+    it("can do so in a step too, and no output, summary or annotation has it", async (t) => {
+      const run = await runStepWithCanaries(t, {
+        main: join(bundle.dist, "index.js"),
+        script: printOurs,
+        permissions: "all",
+        rules,
+      });
+      assert.equal(run.code, 0, run.stdout);
+      assert.notDeepEqual(run.toModel, []);
+      assert.deepEqual(run.said, [], "said");
+    });
+
+    it("can read the credentials of files; git's are masked in what it says of them", async (t) => {
+      const script = printCredentials;
+      const run = await runCliWithCanaries(t, { script, permissions: "workspace", rules });
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      const read = new Set(run.toModel.flatMap(({ places }) => places));
+      for (const place of ["checkout extraheader", "checkout .env", "HOME .netrc"])
+        assert.ok(read.has(place), `read: ${place}`);
+      const shown = new Set(run.saidOfFiles.flatMap(({ places }) => places));
+      for (const place of ["checkout extraheader", "checkout remote", "HOME .git-credentials"])
+        assert.ok(!shown.has(place), `shown: ${place}`);
+    });
   });
 });
