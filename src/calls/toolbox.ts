@@ -2,7 +2,7 @@
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import { allowsServer, allowsTool, boundsOf } from "../permissions/rules.ts";
+import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
@@ -149,7 +149,8 @@ class EntryToolbox implements EntryTools {
     signal: AbortSignal,
   ): Promise<ServerTools> {
     if (!("command" in declaration)) return servers.toolsOf(name, declaration, signal);
-    const confined = await this.#confinement(declaration.permissions ?? permissions);
+    const own = withSandbox(declaration.permissions ?? permissions, permissions);
+    const confined = await this.#confinement(own);
     if (confined.kind === "failed") return confined;
     return servers.toolsOf(name, declaration, signal, confined.sandbox);
   }

@@ -126,7 +126,8 @@ export function effectivePermissions(
   return option === undefined ? stated : ceilPermissions(stated, option, declared);
 }
 
-function withSandbox(task: Permissions, entry: Permissions | undefined): Permissions {
+/** Permissions that don't mention `sandbox` have that of the others. */
+export function withSandbox(task: Permissions, entry: Permissions | undefined): Permissions {
   const { sandbox } = typeof entry === "object" ? entry : {};
   if (sandbox === undefined) return task;
   return typeof task === "string" ? { preset: task, sandbox } : { sandbox, ...task };

@@ -221,14 +221,8 @@ exec "$@"
 }
 
 /** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
-const namespaces = [
-  "--die-with-parent",
-  "--unshare-user",
-  "--unshare-ipc",
-  "--unshare-uts",
-  "--cap-drop",
-  "ALL",
-];
+const namespaces =
+  "--die-with-parent --unshare-user --unshare-ipc --unshare-uts --cap-drop ALL".split(" ");
 /**
  * Around other sandboxes. Without this capability, root can't make a user namespace in it; and who has the terminal of
  * this process can type into it.
@@ -257,6 +251,7 @@ const system = [
   ..."/bin /sbin /usr /opt /snap /etc /nix/store /nix/var/nix/profiles".split(" "),
   ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),
 ];
+
 function mounts(
   options: SandboxOptions,
   creatable: readonly string[],
@@ -354,7 +349,7 @@ function settingsOfRoot(): readonly string[] {
 
 /** Variables that say where a toolchain is, and where toolchains are in a home directory. */
 const toolchainVariables = ["GOROOT", "JAVA_HOME", "RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY"];
-const homeToolchains = [".pyenv", ".rustup", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman"];
+const homeToolchains = [".local/share/pipx", ".local/share/uv", ".pyenv", ".rustup", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman"];
 
 /** The folders of `PATH`, and what belongs to them: `~/.nvm/versions/node/v24/lib` beside its `bin`. */
 function toolchains(environment: Environment): string[] {

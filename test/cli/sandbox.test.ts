@@ -18,7 +18,7 @@ test(
     const { outside, pid, port, secrets, workspace } = canaries;
     const probe = `cat ${secrets.join(" ")}; cat /proc/*/environ | strings | grep HIDDEN
 touch pwned ${outside}/pwned; echo x > /proc/sys/kernel/core_pattern; umount private; cat private/key.txt
-touch "$(dirname "$(readlink /proc/self/fd/1)")/pwned" && echo "a pipe can be replaced"
+touch "$(dirname "$(readlink /proc/$$/fd/1)")/pwned" && echo "a pipe can be replaced"
 curl -sm 2 http://127.0.0.1:${port}/; kill -9 ${pid} ${process.pid}; git status
 echo made > out/$1; echo end of $1`;
     const run = `import { execFileSync } from "node:child_process";

@@ -169,7 +169,7 @@ for (const shell of [true, ["*"]] as const) {
     { skip: withoutSandbox },
     async (t) => {
       const canaries = await makeCanaries(t);
-      const { run } = await confinedCommands(t, canaries, shell);
+      const run = await confinedCommands(t, canaries, shell);
       const [granted = ""] = await run(["cat inside.txt; echo made > out/made; cat out/made"]);
       assert.equal(granted, "inside\nmade\nend\n");
       const some = fc.array(lines(canaries), { minLength: 40, maxLength: 40 });

@@ -38,7 +38,7 @@ export interface Canaries {
   /** An address of this machine that is not loopback, if it has one. */
   readonly address: string;
   /** What was harmed since the last look. `output`: what was printed. */
-  harm(output: string): string[];
+  readonly harm: (output: string) => string[];
 }
 
 /** Everything that makes git run a program runs this, which does what it can. */

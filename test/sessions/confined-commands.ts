@@ -6,16 +6,14 @@ import type { Permissions } from "../../src/entry/model.ts";
 import type { Canaries } from "../rig/canaries.ts";
 import { completed, makeRig, turn } from "./rig.ts";
 
-export interface Confined {
-  /** Runs the lines, each in a shell of its own, and returns what each has printed. */
-  run(lines: readonly string[]): Promise<string[]>;
-}
+/** Runs the lines, each in a shell of its own, and returns what each has printed. */
+export type RunLines = (lines: readonly string[]) => Promise<string[]>;
 
 export async function confinedCommands(
   t: TestContext,
   { workspace }: Canaries,
   shell: true | readonly string[],
-): Promise<Confined> {
+): Promise<RunLines> {
   const permissions: Permissions = {
     shell,
     read: ["!private/**"],
@@ -38,18 +36,13 @@ export async function confinedCommands(
   t.after(() => session.close());
   const place = (index: number, kind: string): string =>
     join(workspace.path, "out", `${index}.${kind}`);
-  return {
-    async run(lines) {
-      for (const [index, line] of lines.entries()) writeFileSync(place(index, "sh"), `${line}\n`);
-      // Each with a limit of its own, four at a time.
-      const each = "timeout 10 bash out/{}.sh </dev/null >out/{}.log 2>&1; echo end >>out/{}.log";
-      const run = await turn(
-        session,
-        `seq 0 ${lines.length - 1} | xargs -P 4 -I {} sh -c '${each}'`,
-      );
-      completed(run);
-      return lines.map((_, index) => readFileSync(place(index, "log"), "utf8"));
-    },
+  return async (lines) => {
+    for (const [index, line] of lines.entries()) writeFileSync(place(index, "sh"), `${line}\n`);
+    // Each with a limit of its own, four at a time.
+    const each = "timeout 10 bash out/{}.sh </dev/null >out/{}.log 2>&1; echo end >>out/{}.log";
+    const run = await turn(session, `seq 0 ${lines.length - 1} | xargs -P 4 -I {} sh -c '${each}'`);
+    completed(run);
+    return lines.map((_, index) => readFileSync(place(index, "log"), "utf8"));
   };
 }
 

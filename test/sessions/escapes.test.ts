@@ -68,7 +68,7 @@ const escapes: Readonly<Record<string, readonly string[]>> = {
 
 test("what was a way out is stopped by the sandbox", { skip: withoutSandbox }, async (t) => {
   const canaries = await makeCanaries(t);
-  const { run } = await confinedCommands(t, canaries, ["*"]);
+  const run = await confinedCommands(t, canaries, ["*"]);
   for (const [stop, commands] of Object.entries(escapes)) {
     const lines = commands.map((line) => filled(line, canaries));
     const outputs = await run(lines);

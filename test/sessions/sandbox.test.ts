@@ -1,12 +1,17 @@
 /** What an agent's commands and file tools can reach in a sandbox, really tried: the programs are the judge. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
-import type { ScriptedCall } from "../rig/model-server.ts";
+import { promisify } from "node:util";
+import { runtimeSandbox } from "../../src/platform/sandbox.ts";
+import { Confinement } from "../../src/sessions/confinement.ts";
+import { makeCanaries } from "../rig/canaries.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
 import { completed, denials } from "./rig.ts";
 
@@ -67,44 +72,54 @@ test("programs of a sandbox reach nothing that is not granted", options, async (
 
 test("a link that a command flips beside a file tool leads nowhere", options, async (t) => {
   const rig = await makeAttemptRig(t);
-  const targets = [rig.outside, "$(dirname $TMPDIR)/sandbox/bin", "/proc/sys/kernel", "/proc/self"];
-  const turns = targets
-    .map((place) => `ln -sfn ${place} out/x; rm -f out/x; mkdir -p out/x; rmdir out/x`)
-    .join("; ");
-  const flip = `timeout 8 bash -c 'while :; do ${turns}; done'`;
-  const view = (name: string): ScriptedCall => ({
-    name: "view",
-    arguments: { path: join(rig.workspace.path, name) },
-  });
-  const calls = Array.from({ length: 16 }, (_, index) => [
-    view("out/x/secret.txt"),
+  const flips = `while :; do ln -sfn ${rig.outside} out/x; rm -f out/x; mkdir -p out/x; rmdir out/x; done`;
+  const flip = `timeout 6 bash -c '${flips}'`;
+  const calls = Array.from({ length: 12 }, (_, index) => [
+    { name: "view", arguments: { path: join(rig.workspace.path, "out/x/secret.txt") } },
     // Else the turn ends after ten failures in a row.
-    view("inside.txt"),
-    view("out/x/environ"),
-    view("inside.txt"),
+    { name: "view", arguments: { path: join(rig.workspace.path, "inside.txt") } },
     {
       name: "create",
       arguments: { path: join(rig.workspace.path, `out/x/made-${index}`), file_text: "x" },
     },
-    view("inside.txt"),
   ]).flat();
   const background = {
     name: "bash",
     arguments: { command: flip, description: "d", mode: "async" },
   };
-  const { results } = await attempts(rig, permissions, [
-    bash("echo temporary=$TMPDIR"),
-    background,
-    ...calls,
-  ]);
-  const said = results.join("\n");
-  assert.doesNotMatch(said, new RegExp(secret));
-  const runtime = dirname(/temporary=(\S+)/.exec(said)?.[1] ?? "");
-  for (const folder of [rig.outside, join(runtime, "sandbox/bin")]) {
-    const left = readdirSync(folder).filter((name) => name.startsWith("made-"));
-    assert.deepEqual(left, [], folder);
-  }
+  const { results } = await attempts(rig, permissions, [background, ...calls]);
+  assert.doesNotMatch(results.join("\n"), new RegExp(secret));
+  const left = Array.from({ length: 12 }, (_, index) => join(rig.outside, `made-${index}`));
+  assert.deepEqual(left.filter(existsSync), []);
 });
+
+test(
+  "the runtime, which a link may have led anywhere, reaches no more than its files",
+  options,
+  async (t) => {
+    const { workspace, harm, outside, pid, secrets } = await makeCanaries(t);
+    const { path: directory } = await makeWorkspace(t);
+    const folder = join(directory, "sandbox");
+    const confinement = new Confinement({ environment: process.env, scripted: false });
+    const confined = await confinement.of(
+      { ...permissions, write: ["out/**"] },
+      { workingDirectory: workspace.path },
+    );
+    assert.ok(confined.kind === "sandboxed");
+    const own = { environment: process.env, folder, writable: [directory], commands: {} };
+    const { enter } = await runtimeSandbox({ ...confined.sandbox, ...own });
+    const line = `cat ${secrets.join(" ")}; touch pwned ${outside}/pwned ${folder}/bin/sh ${folder}/hosts; kill -9 ${pid}
+echo x >> ${folder}/bin/bwrap; echo x > /proc/sys/kernel/core_pattern; ls ${folder}/hidden; ls -d /proc/${pid}; touch ${directory}/made`;
+    const { stdout } = await promisify(execFile)(enter, ["sh", "-c", line], {
+      cwd: workspace.path,
+    });
+    assert.deepEqual(harm(stdout), []);
+    assert.equal(stdout, "");
+    assert.deepEqual(await readdir(join(folder, "bin")), ["bwrap"]);
+    assert.doesNotMatch(await readFile(join(folder, "bin/bwrap"), "utf8"), /^x/m);
+    assert.equal(existsSync(join(directory, "made")), true);
+  },
+);
 
 test("file tools create what a pattern names, and commands don't", options, async (t) => {
   const rig = await makeAttemptRig(t);
