@@ -114,6 +114,8 @@ export async function runtimeSandbox(
     `# Of the runtime's arguments, only the environment, the folder and the command count.
 [ "$1" = --version ] && exec ${quoted(bubblewrap)} --version
 n=$#; inside=
+# What bubblewrap was started with stays readable inside, in /proc/1/environ.
+unset ${["_", ...(options.withheld ?? [])].join(" ")}
 set -- "$@" --args 9
 while [ "$n" -gt 0 ]; do
   word=$1; shift; n=$((n - 1))
@@ -349,7 +351,17 @@ function settingsOfRoot(): readonly string[] {
 
 /** Variables that say where a toolchain is, and where toolchains are in a home directory. */
 const toolchainVariables = ["GOROOT", "JAVA_HOME", "RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY"];
-const homeToolchains = [".local/share/pipx", ".local/share/uv", ".pyenv", ".rustup", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman"];
+const homeToolchains = [
+  ".local/share/pipx",
+  ".local/share/uv",
+  ".pyenv",
+  ".rustup",
+  ".nvm",
+  ".volta",
+  ".asdf",
+  ".rbenv",
+  ".sdkman",
+];
 
 /** The folders of `PATH`, and what belongs to them: `~/.nvm/versions/node/v24/lib` beside its `bin`. */
 function toolchains(environment: Environment): string[] {

@@ -5,11 +5,12 @@
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { listen } from "../rig/listen.ts";
 import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { installationToken } from "./canaries.ts";
 import { bash, runCliWithCanaries, type CanaryRun } from "./rig.ts";
@@ -90,13 +91,15 @@ function answer(request: RecordedRequest, command: string): Parameters<typeof st
     : { toolCalls: [{ name: "job_prepare_document", arguments: { argument: found } }] };
 }
 
+const realRuntime = findRuntime({ environment: {} });
+
 /** The runtime as it is, told by its own settings that GitHub is our server. */
 async function runtimeFor(test: TestContext, url: string): Promise<string> {
   const { path } = await makeWorkspace(test);
   const script = join(path, "copilot-runtime");
   await writeFile(
     script,
-    `#!/bin/sh\nCOPILOT_API_URL=${url} COPILOT_DEBUG_GITHUB_API_URL=${url} exec ${findRuntime({ environment: {} })} "$@"\n`,
+    `#!/bin/sh\nCOPILOT_API_URL=${url} COPILOT_DEBUG_GITHUB_API_URL=${url} exec ${realRuntime} "$@"\n`,
   );
   await chmod(script, 0o755);
   return script;
@@ -106,11 +109,17 @@ async function runWithToken(
   test: TestContext,
   token: string,
   command: string,
+  sandbox: "off" | "required" = "off",
 ): Promise<{ readonly run: CanaryRun; readonly github: Github; readonly result: string }> {
   const github = await startGithub(test, command);
   const runtime = await runtimeFor(test, github.url);
   const run = await runCliWithCanaries(test, {
-    permissions: "workspace",
+    // What the script of the runtime starts has to be there in a sandbox.
+    permissions: {
+      preset: "workspace",
+      sandbox,
+      read: [`${join(dirname(realRuntime), "../..")}/**`],
+    },
     env: { COPILOT_GITHUB_TOKEN: token, AGENT_JOBS_PROVIDER_API_KEY: "" },
     access: () => [`--runtime-path=${runtime}`],
     script: () => ({ text: "Nobody should have asked." }),
@@ -142,8 +151,18 @@ describe("the token that pays for the models", { timeout: 300_000 }, () => {
     const [shell = "", runtime = ""] = result.split("---\n");
     assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
     assert.doesNotMatch(shell, /COPILOT_GITHUB_TOKEN/);
-    // This can't be held: docs/security.md says so.
+    // Without a sandbox, this can't be held.
     assert.match(runtime, /COPILOT_GITHUB_TOKEN=/);
+    assertUnsaid(run, token);
+  });
+
+  it("is nowhere in a sandbox", { skip: withoutSandbox }, async (t) => {
+    const token = installationToken();
+    const everywhere = "env; cat /proc/[0-9]*/environ | tr '\\0' '\\n'; ls /proc";
+    const { run, result } = await runWithToken(t, token, everywhere, "required");
+    assert.match(result, /COPILOT_AGENT_SESSION_ID=/);
+    assert.doesNotMatch(result, /COPILOT_GITHUB_TOKEN/);
+    assert.ok(!result.includes(token));
     assertUnsaid(run, token);
   });
 
