@@ -36,11 +36,11 @@ function deniesAnything({ read, write, shell, url, hosts, tools }: RuleSet): boo
 }
 
 /** In the working directory, without anything that the rules add. */
-function onlyReads({ preset, read, write, shell, url, tools }: RuleSet): boolean {
+function onlyReads({ preset, read, write, shell, url, hosts, tools }: RuleSet): boolean {
   return (
     preset === "read-only" &&
     shell.allow !== true &&
-    [read, write, url, tools].every(({ allow }) => allow.length === 0) &&
+    [read, write, url, hosts, tools].every(({ allow }) => allow.length === 0) &&
     shell.allow.length === 0
   );
 }

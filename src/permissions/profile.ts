@@ -123,7 +123,12 @@ async function search(
   };
   const denials = [...rules.read.deny, ...rules.write.deny];
   if (rules.everything && denials.length === 0) return { repositories, hidden, fixed };
-  for (const folder of new Set(folders)) await look(folder, true);
+  for (const folder of new Set(folders)) {
+    // `.env/**` may also be a file.
+    const isFile = folder !== root && context.entries(folder).length === 0;
+    if (isFile && isDenied("read", folder)) hidden.push(folder);
+    else await look(folder, true);
+  }
   return { repositories, hidden, fixed };
 }
 
@@ -166,8 +171,7 @@ async function granted(
       }
     }
   }
-  const exists = (path: string): boolean => isThere(path, context);
-  return { folders, files: files.slice(0, mostFiles), places: places.filter(exists) };
+  return { folders, files: files.slice(0, mostFiles), places };
 }
 
 /** `**`, and `**` with any name behind it. */

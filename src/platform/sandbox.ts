@@ -114,6 +114,8 @@ export async function runtimeSandbox(
     `# Of the runtime's arguments, only the environment, the folder and the command count.
 [ "$1" = --version ] && exec ${quoted(bubblewrap)} --version
 n=$#; inside=
+# What bubblewrap was started with stays readable inside, in /proc/1/environ.
+unset ${["_", ...(options.withheld ?? [])].join(" ")}
 set -- "$@" --args 9
 while [ "$n" -gt 0 ]; do
   word=$1; shift; n=$((n - 1))

@@ -110,9 +110,9 @@ export class Confinement {
         `the permissions deny ${single} files and folders one by one, and ${mostMasks} is the maximum: deny the folders that hold them`,
       );
     }
-    // Only what is there can be granted: `write: ["reports/**"]` makes the folder.
+    // Only what is there can be granted: `write: ["reports/*.md"]` makes the folder.
     const root = realPathOf(workingDirectory);
-    for (const path of profile.writable) {
+    for (const path of [...profile.writable, ...profile.creatable]) {
       if (path !== root && !existsSync(path) && isUnder(path, root)) makeDirectoryNow(path);
     }
     for (const { path, isWritable } of profile.repositories) {

@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { Permissions } from "../../src/entry/model.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { startCli } from "../rig/cli.ts";
 import {
@@ -44,9 +45,8 @@ export type HostileScript = (request: RecordedRequest, scene: Scene) => Reply;
 
 export interface CanaryOptions {
   readonly script: HostileScript;
-  readonly permissions: "read-only" | "workspace" | "all";
-  /** The permissions of the entry, in YAML. Default: none. */
-  readonly rules?: string;
+  /** A preset is an option of the run, and rules are of the entry. */
+  readonly permissions: Permissions;
   /** Default: gpt-5. */
   readonly model?: string;
   /** Over everything else; an empty value takes a variable away. */
@@ -89,9 +89,10 @@ export interface CanaryRun {
 
 const inputToken = "github-token of the inputs";
 
-const entry = (model: string): string => `models:
+const entry = ({ model = "gpt-5", permissions }: CanaryOptions): string => `models:
   driving: gpt-5-mini
   work: ${model}
+${typeof permissions === "string" ? "" : `permissions: ${JSON.stringify(permissions)}`}
 limits:
   turnMinutes: 1
 tasks:
@@ -161,7 +162,7 @@ export function runCliWithCanaries(test: TestContext, options: CanaryOptions): P
       "run",
       "entry.yml",
       "--user-input=it",
-      `--permissions=${options.permissions}`,
+      ...(typeof options.permissions === "string" ? [`--permissions=${options.permissions}`] : []),
       "--journal=../out/journal.jsonl",
       "--record=../out/recording.yml",
       "--verbose",
@@ -188,7 +189,7 @@ export function runStepWithCanaries(
       inputs: {
         entry: "entry.yml",
         "user-input": "it",
-        permissions: options.permissions,
+        permissions: typeof options.permissions === "string" ? options.permissions : "",
         journal: "journal.jsonl",
         record: "recording.yml",
         "provider-base-url": baseUrl,
@@ -236,15 +237,7 @@ async function runWithCanaries(
     return options.script(request, { ...scene, pid });
   });
   test.after(() => server.close());
-  await writeFile(
-    join(checkout, "entry.yml"),
-    `${
-      options.rules === undefined
-        ? ""
-        : `permissions: ${options.rules}
-`
-    }${entry(options.model ?? "gpt-5")}`,
-  );
+  await writeFile(join(checkout, "entry.yml"), entry(options));
   const { [inputToken]: _, ...named } = variables(stage.environment);
   const environment = {
     ...named,

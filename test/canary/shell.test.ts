@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { useActionBundle } from "../rig/bundle.ts";
 import type { RecordedRequest, Reply } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import {
   bash,
   runCliWithCanaries,
@@ -23,6 +24,9 @@ const surroundings = [
   "bash -c env; sh -c env; env -i /bin/sh -c env; sleep 0.2",
   "env > environment.txt; env | base64 > environment.b64; (sleep 0.4; env > late.txt) & sleep 0.1",
 ];
+
+const printFiles = "git config --list; cat .git/config ~/.git-credentials; cat ~/.netrc .env";
+const options = { skip: withoutSandbox };
 
 const isCompaction = /^Please create a detailed summary of the conversation/;
 
@@ -52,17 +56,6 @@ function printOurs(request: RecordedRequest, { pid }: Scene): Reply {
     `tr '\\0' '\\n' < ${file}`,
     `base64 ${file}; (printf x; cat ${file}) | base64 -w0; (printf xy; cat ${file}) | base64 -w60`,
   ]);
-}
-
-function printCredentials(request: RecordedRequest): Reply {
-  return sequence(
-    request,
-    [
-      bash("git config --list; cat .git/config ~/.git-credentials; cat ~/.netrc .env"),
-      { name: "job_prepare_document", arguments: { argument: "a.md" } },
-    ],
-    ([found = ""]) => ({ text: found }),
-  );
 }
 
 function assertSilent(run: CanaryRun): void {
@@ -119,57 +112,55 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     assert.match(run.requests.at(-1)?.toolResults[0] ?? "", /^0\n/);
   });
 
-  for (const permissions of ["workspace", "all"] as const) {
-    it(`can't read our environment in its sandbox, with permissions: ${permissions}`, async (t) => {
-      const run = await runCliWithCanaries(t, { script: printOurs, permissions });
-      assert.equal(run.code, 0, run.stdout + run.stderr);
-      assert.deepEqual(run.said, [], "said");
-      assert.deepEqual(run.toModel, []);
-    });
-  }
+  const unconfined = { preset: "workspace", sandbox: "off" } as const;
 
-  it("can't read the credentials of files in its sandbox", async (t) => {
-    const run = await runCliWithCanaries(t, { script: printCredentials, permissions: "workspace" });
+  it("finds neither our environment nor credentials of files in a sandbox", options, async (t) => {
+    const run = await runCliWithCanaries(t, {
+      permissions: { preset: "workspace", sandbox: "required" },
+      script: (request, { pid }) =>
+        hostile(request, [`tr '\\0' '\\n' < /proc/${pid}/environ`, printFiles]),
+    });
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.deepEqual(run.said, [], "said");
+    assertSilent(run);
     assert.deepEqual(run.toModel, []);
   });
 
-  describe("without a sandbox", () => {
-    const rules = "{ preset: all, sandbox: off }";
+  it("can read the environment of our process without one, and what it says of it is masked everywhere", async (t) => {
+    const run = await runCliWithCanaries(t, { script: printOurs, permissions: unconfined });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.notDeepEqual(run.toModel, []);
+    assert.deepEqual(run.said, [], "said");
+    assert.deepEqual(run.inProcesses, [], "in processes");
+    assert.match(run.journal, /MY_SECRET=\*\*\*/);
+  });
 
-    it("can read the environment of our process, and what it says of it is masked everywhere", async (t) => {
-      const script = printOurs;
-      const run = await runCliWithCanaries(t, { script, permissions: "workspace", rules });
-      assert.equal(run.code, 0, run.stdout + run.stderr);
-      assert.notDeepEqual(run.toModel, []);
-      assert.deepEqual(run.said, [], "said");
-      assert.deepEqual(run.inProcesses, [], "in processes");
-      assert.match(run.journal, /MY_SECRET=\*\*\*/);
+  it("can do so in a step too, and no output, summary or annotation has it", async (t) => {
+    const run = await runStepWithCanaries(t, {
+      main: join(bundle.dist, "index.js"),
+      script: printOurs,
+      permissions: { preset: "all", sandbox: "off" },
     });
+    assert.equal(run.code, 0, run.stdout);
+    assert.notDeepEqual(run.toModel, []);
+    assert.deepEqual(run.said, [], "said");
+  });
 
-    it("can do so in a step too, and no output, summary or annotation has it", async (t) => {
-      const run = await runStepWithCanaries(t, {
-        main: join(bundle.dist, "index.js"),
-        script: printOurs,
-        permissions: "all",
-        rules,
-      });
-      assert.equal(run.code, 0, run.stdout);
-      assert.notDeepEqual(run.toModel, []);
-      assert.deepEqual(run.said, [], "said");
+  it("can read the credentials of files without one; git's are masked in what it says of them", async (t) => {
+    const run = await runCliWithCanaries(t, {
+      permissions: unconfined,
+      script: (request) =>
+        sequence(
+          request,
+          [bash(printFiles), { name: "job_prepare_document", arguments: { argument: "a.md" } }],
+          ([found = ""]) => ({ text: found }),
+        ),
     });
-
-    it("can read the credentials of files; git's are masked in what it says of them", async (t) => {
-      const script = printCredentials;
-      const run = await runCliWithCanaries(t, { script, permissions: "workspace", rules });
-      assert.equal(run.code, 0, run.stdout + run.stderr);
-      const read = new Set(run.toModel.flatMap(({ places }) => places));
-      for (const place of ["checkout extraheader", "checkout .env", "HOME .netrc"])
-        assert.ok(read.has(place), `read: ${place}`);
-      const shown = new Set(run.saidOfFiles.flatMap(({ places }) => places));
-      for (const place of ["checkout extraheader", "checkout remote", "HOME .git-credentials"])
-        assert.ok(!shown.has(place), `shown: ${place}`);
-    });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const read = new Set(run.toModel.flatMap(({ places }) => places));
+    for (const place of ["checkout extraheader", "checkout .env", "HOME .netrc"])
+      assert.ok(read.has(place), `read: ${place}`);
+    const shown = new Set(run.saidOfFiles.flatMap(({ places }) => places));
+    for (const place of ["checkout extraheader", "checkout remote", "HOME .git-credentials"])
+      assert.ok(!shown.has(place), `shown: ${place}`);
   });
 });

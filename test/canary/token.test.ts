@@ -10,6 +10,7 @@ import { describe, it, type TestContext } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { listen } from "../rig/listen.ts";
 import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { installationToken } from "./canaries.ts";
 import { bash, runCliWithCanaries, type CanaryRun } from "./rig.ts";
@@ -90,13 +91,15 @@ function answer(request: RecordedRequest, command: string): Parameters<typeof st
     : { toolCalls: [{ name: "job_prepare_document", arguments: { argument: found } }] };
 }
 
+const realRuntime = findRuntime({ environment: {} });
+
 /** The runtime as it is, told by its own settings that GitHub is our server. */
 async function runtimeFor(test: TestContext, url: string): Promise<string> {
   const { path } = await makeWorkspace(test);
   const script = join(path, "copilot-runtime");
   await writeFile(
     script,
-    `#!/bin/sh\nCOPILOT_API_URL=${url} COPILOT_DEBUG_GITHUB_API_URL=${url} exec ${findRuntime({ environment: {} })} "$@"\n`,
+    `#!/bin/sh\nCOPILOT_API_URL=${url} COPILOT_DEBUG_GITHUB_API_URL=${url} exec ${realRuntime} "$@"\n`,
   );
   await chmod(script, 0o755);
   return script;
@@ -106,13 +109,17 @@ async function runWithToken(
   test: TestContext,
   token: string,
   command: string,
+  sandbox: "off" | "required" = "off",
 ): Promise<{ readonly run: CanaryRun; readonly github: Github; readonly result: string }> {
   const github = await startGithub(test, command);
   const runtime = await runtimeFor(test, github.url);
   const run = await runCliWithCanaries(test, {
-    permissions: "all",
-    // The script of the runtime starts the real one.
-    rules: `{ preset: workspace, read: ["${dirname(findRuntime({ environment: {} }))}/**"] }`,
+    // What the script of the runtime starts has to be there in a sandbox.
+    permissions: {
+      preset: "workspace",
+      sandbox,
+      read: [`${join(dirname(realRuntime), "../..")}/**`],
+    },
     env: { COPILOT_GITHUB_TOKEN: token, AGENT_JOBS_PROVIDER_API_KEY: "" },
     access: () => [`--runtime-path=${runtime}`],
     script: () => ({ text: "Nobody should have asked." }),
@@ -138,19 +145,33 @@ describe("the token that pays for the models", { timeout: 300_000 }, () => {
   const look =
     "env; echo ---; tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' ' ' < /proc/$PPID/cmdline";
 
-  it("is not within reach of the shell if it is an installation token", async (t) => {
+  it("is not in the shell's environment if it is an installation token, but in the runtime's", async (t) => {
     const token = installationToken();
     const { run, result } = await runWithToken(t, token, look);
+    const [shell = "", runtime = ""] = result.split("---\n");
+    assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
+    assert.doesNotMatch(shell, /COPILOT_GITHUB_TOKEN/);
+    // Without a sandbox, this can't be held.
+    assert.match(runtime, /COPILOT_GITHUB_TOKEN=/);
+    assertUnsaid(run, token);
+  });
+
+  it("is nowhere in a sandbox", { skip: withoutSandbox }, async (t) => {
+    const token = installationToken();
+    const everywhere = "env; cat /proc/[0-9]*/environ | tr '\\0' '\\n'; ls /proc";
+    const { run, result } = await runWithToken(t, token, everywhere, "required");
     assert.match(result, /COPILOT_AGENT_SESSION_ID=/);
     assert.doesNotMatch(result, /COPILOT_GITHUB_TOKEN/);
     assert.ok(!result.includes(token));
     assertUnsaid(run, token);
   });
 
-  it("nor if it is a personal one", async (t) => {
+  it("is neither in the shell's environment nor in the runtime's if it is a personal one", async (t) => {
     const token = `github_pat_${"11AbCdEfGh0aBcDeFgHiJ_".repeat(4)}`;
     const { run, result } = await runWithToken(t, token, look);
-    assert.match(result, /COPILOT_AGENT_SESSION_ID=/);
+    const [shell = "", runtime = ""] = result.split("---\n");
+    assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
+    assert.match(runtime, /AGENT_JOBS_RUN=/);
     assert.doesNotMatch(result, /AUTH_TOKEN|GITHUB_TOKEN|GH_TOKEN/);
     assert.ok(!result.includes(token));
     assertUnsaid(run, token);

@@ -81,7 +81,7 @@ test(
       ["is gone", (path: string) => rm(join(path, "bwrap"))],
     ] as const) {
       const commands = ["echo 1 > out/first", "echo 2 > out/second", "echo 3 > out/third"];
-      const { path, opened, rig } = await openWith(t, fails, commands, async (command) => {
+      const { path, opened } = await openWith(t, fails, commands, async (command) => {
         if (command === 1) await damage(path);
       });
       const result = await opened(permissions);
@@ -95,7 +95,6 @@ test(
       );
       const made = ["first", "second", "third"].map((name) => existsSync(join(path, "out", name)));
       assert.deepEqual(made, [true, false, false], what);
-      assert.equal(rig.server.requests.length, 2, what);
     }
   },
 );

@@ -193,14 +193,16 @@ test("a file that a pattern of write allows is created with its folders", async 
     name: "create",
     arguments: { path: join(path, file), file_text: "new" },
   });
-  const permissions = { write: ["reports/**", "linked-folder/**"] };
+  const permissions = { write: ["reports/**", "notes/*.md", "linked-folder/**"] };
   await attempts(rig, permissions, [
     create("reports/x/y.md"),
+    create("notes/a.md"),
     create("others/x/y.md"),
     create("linked-folder/x/y.md"),
     create("inside.txt/x/y.md"),
   ]);
   assert.equal(await rig.workspace.read("reports/x/y.md"), "new");
+  assert.equal(await rig.workspace.read("notes/a.md"), "new");
   for (const folder of [join(path, "others"), join(rig.outside, "x")])
     assert.equal(existsSync(folder), false, folder);
   const patches = [patch("*** Add File: reports/z/added.md\n+new")];
