@@ -11,7 +11,7 @@ import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
-import type { SandboxChoice } from "../platform/sandbox.ts";
+import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeProcessOptions } from "./runtime-process.ts";
 
