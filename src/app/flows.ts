@@ -374,7 +374,6 @@ async function withScripts(
     const { workingDirectory } = context;
     const scripts = new ScriptRunner({
       folder,
-      // In a sandbox, a symbolic link that leads to the folder isn't there.
       workingDirectory: realPathOf(resolve(workingDirectory)),
       permissions,
       files: realFiles,
