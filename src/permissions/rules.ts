@@ -9,7 +9,7 @@ import { isPrivate } from "./private-files.ts";
 /** Model families know the same ability under different names: all of them, the runtime picks. */
 export const searchTools: readonly string[] = ["grep", "rg"];
 const readTools = ["view", ...searchTools, "glob"];
-export const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
+const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
 const shellTools = [
   "bash",
   "read_bash",
