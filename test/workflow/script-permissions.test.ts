@@ -47,28 +47,6 @@ test("a script is judged like a command of an agent's shell", async (t) => {
   }
 });
 
-test("no pattern lets a builtin evaluate a word as the name of a variable", async (t) => {
-  const builtins = [
-    "let",
-    "declare",
-    "typeset",
-    "read",
-    "readarray",
-    "unset",
-    "printf -v",
-    "test -v",
-  ];
-  const shell = builtins.flatMap((one) => [`${one} **`, `${one.split(" ")[0]} **`]);
-  const { execute, workspace } = await scriptsRig(t, { permissions: { shell } });
-  for (const builtin of builtins) {
-    const { kind } = await execute(`${builtin} 'a[$(touch made)]=1' x`);
-    assert.equal(kind, "failed", builtin);
-  }
-  assert.equal(existsSync(`${workspace}/made`), false);
-  for (const harmless of ["let n=3", "declare n=4", "unset n", "printf '[%s]' n"])
-    assert.equal((await execute(harmless)).kind, "executed", harmless);
-});
-
 test("nothing of an activity runs if one of its scripts is denied", async (t) => {
   const { execute, workspace } = await scriptsRig(t, { permissions: { shell: ["touch *"] } });
   const executed = await execute("touch made", "rm made");
@@ -152,7 +130,10 @@ test("the reason says which permission would allow the script", async (t) => {
   const other = await reasonOf(t, { shell: ["git *"] }, "npm test");
   assert.match(other, /matches no pattern[^]*add "npm test" to permissions\.shell/);
   const compound = await reasonOf(t, { shell: ["git *"] }, "for i in 1 2; do git status; done\n");
-  assert.match(compound, /compound command[^]*permissions\.shell: true would allow it/);
+  assert.match(
+    compound,
+    /"for i in 1 2" matches no pattern[^]*permissions\.shell: true would allow it/,
+  );
   const denied = await reasonOf(
     t,
     { preset: "workspace", shell: ["!git push"] },
