@@ -118,7 +118,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     const run = await runCliWithCanaries(t, {
       permissions: { preset: "workspace", sandbox: "required" },
       script: (request, { pid }) =>
-        hostile(request, [`tr '\\0' '\\n' < /proc/${pid}/environ`, printFiles]),
+        hostile(request, [`tr '\\0' '\\n' < /proc/${pid}/environ`, `${printFiles}; sleep 0.5`]),
     });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assertSilent(run);
