@@ -18,7 +18,7 @@ const token = new RegExp(
   [
     // Anywhere else, a continued line could join two characters that mean more together.
     String.raw`(?<blank>[ \t]+(?:\\\n[ \t]*)*|\\\n(?=[ \t]))`,
-    String.raw`(?<redirection>&>>?|<<<|<[>&]|<(?!<)|>[>|&]?)`,
+    String.raw`(?<redirection>&>>?|<<<|<[>&]?|>[>|&]?)`,
     String.raw`(?<separator>\n|&&|;|&|\|[|&]?)`,
     String.raw`'(?<single>[^']*)'`,
     String.raw`"(?<double>(?:(?!${substitution})[^"\\${"`"}]|\\[^\n])*)"`,
@@ -74,6 +74,7 @@ export function readShell(line: string): ShellReading {
       // The number of a descriptor.
       if (/^\d+[^&]$/.test(line.slice(start, at + 1))) word = undefined;
       endWord();
+      // A here-document, or a syntax error.
       if (isFile) unclear(at);
       isFile = true;
     } else if (plain?.startsWith("#") === true && word === undefined) {

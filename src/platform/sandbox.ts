@@ -273,6 +273,8 @@ function mounts(
     ...(options.temporary === undefined
       ? ["--tmpfs", "/tmp"]
       : ["--bind", options.temporary, "/tmp"]),
+    // Programs expect that they are there. They end with the sandbox.
+    ...["--dir", childEnvironment(options.environment)["HOME"] ?? homedir(), "--dir", "/var/tmp"],
     "--symlink",
     "/run",
     "/var/run",

@@ -82,9 +82,11 @@ describe("every command of a line must match", () => {
     "git diff >(rm x)",
     "git diff << EOF\nrm x\nEOF",
     "git diff <<'EOF'; rm x\nEOF",
-    "git diff <\\\n<EOF\n'\nEOF\nrm x\n'",
+    "git diff <<EOF\nhead '\nEOF\nrm x\nhead '",
+    "git diff <\\\n<EOF\nhead '\nEOF\nrm x\nhead '",
     "git diff <",
     "git diff >; head '\nrm x\n'",
+    "git diff ;; head '\nrm x\n'",
     "git diff {PATH}>x",
     "PATH=.",
     "PATH=. git diff",
@@ -260,7 +262,7 @@ describe("properties", () => {
     const took = cpuTime(() => {
       assert.equal(allowed("a".repeat(30_000), "*a*a*a*b"), false);
       assert.equal(allowed("a ".repeat(15_000), "* a * a * a * b"), false);
-      readShell(`x ${"'y' ".repeat(50_000)}`);
+      assert.equal(allowed("x".repeat(40_000), "x*"), false, "too long");
       assert.equal(allowed("git ".repeat(8_000), "!git --x"), true);
       assert.equal(allowed("(".repeat(30_000), "!git --x"), true);
     });
