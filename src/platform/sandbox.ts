@@ -264,6 +264,9 @@ function mounts(
     const whole = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev"];
     return [...whole, ...proc, ...mask(options, profile)];
   }
+  const { HOME = homedir() } = childEnvironment(options.environment);
+  // By programs. They end with the sandbox.
+  const expected = ["--dir", HOME, "--dir", "/var/tmp"];
   const roots = readdirSync("/").filter((name) => /^lib(?:32|64|x32)?$/.test(name));
   return [
     ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
@@ -273,8 +276,7 @@ function mounts(
     ...(options.temporary === undefined
       ? ["--tmpfs", "/tmp"]
       : ["--bind", options.temporary, "/tmp"]),
-    // Programs expect that they are there. They end with the sandbox.
-    ...["--dir", childEnvironment(options.environment)["HOME"] ?? homedir(), "--dir", "/var/tmp"],
+    ...expected,
     "--symlink",
     "/run",
     "/var/run",

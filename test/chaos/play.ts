@@ -14,7 +14,7 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
+import { isRunning, processesMarked, programIn, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal, type ParsedJournal } from "../../src/journal/read.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { runCli, startCli } from "../rig/cli.ts";
@@ -82,7 +82,8 @@ export async function play(one: Case): Promise<Observation> {
         if (child === undefined) return;
         if (failure.jump !== undefined) sendSignal(child.pid, JUMP_SIGNAL);
         if (failure.commands === undefined) return;
-        const RUNTIME = `${notesIn(log).findLast((note) => note.kind === "spawned")?.pid ?? ""}`;
+        const { pid } = notesIn(log).findLast((note) => note.kind === "spawned") ?? {};
+        const RUNTIME = `${programIn(pid) ?? ""}`;
         const env = { PATH, ...paths, SELF: `${child.pid}`, RUNTIME };
         execFileSync("sh", ["-c", failure.commands], { env, stdio: "ignore" });
       },

@@ -8,6 +8,7 @@ import childProcess, { execFileSync, type ChildProcess } from "node:child_proces
 import { appendFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { programIn } from "../../src/platform/processes.ts";
 
 /** A failure that the probe makes happen; the environment variable `CHAOS_PROBE` holds it as JSON. */
 export interface ProbePlan {
@@ -87,7 +88,11 @@ function watch(plan: ProbePlan): void {
     if (plan.lasting === true ? seen < from : seen !== from) return;
     note({ kind: "fired", at: Date.now() });
     loop.stop();
-    const env = { PATH: process.env["PATH"], SELF: `${process.pid}`, RUNTIME: `${runtime}` };
+    const env = {
+      PATH: process.env["PATH"],
+      SELF: `${process.pid}`,
+      RUNTIME: `${programIn(runtime) ?? runtime}`,
+    };
     execFileSync("sh", ["-c", plan.commands], { env, stdio: "ignore" });
     loop.start();
   };
