@@ -61,6 +61,7 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
         if (!answer.headersSent) answer.writeHead(502);
         answer.end(`${error.message}\n`);
       });
+      answer.once("close", () => outgoing.destroy());
       incoming.pipe(outgoing);
     })();
   });

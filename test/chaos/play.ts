@@ -125,7 +125,6 @@ export async function play(one: Case): Promise<Observation> {
         "run",
         "entry.json",
         shape,
-        ...(failure.declares === undefined ? ["--permissions=workspace"] : []),
         "--working-directory=work",
         "--journal=journal.jsonl",
         "--runtime-path=runtime",
@@ -198,9 +197,12 @@ export async function play(one: Case): Promise<Observation> {
   }
 }
 
+/** Commands tell the server of models where they are. */
+const permissions = { preset: "workspace", hosts: ["localhost"] };
+
 /** Its EXECUTE may fail: the job goes on. */
 const workflow = `---
-permissions: workspace
+permissions: { preset: workspace, hosts: [localhost] }
 ---
 
 # Workflow
@@ -225,14 +227,14 @@ function entryOf({ failure, shape }: Case): object {
     models: { driving: "driver", other: "other" },
     limits: { idleMinutes: 1, turnMinutes: 5, commandMinutes: 0.05, ...failure.limits },
     ...failure.declares,
-    ...(failure.declares === undefined ? {} : { permissions: "workspace" }),
+    permissions,
     tasks: {
       subject: {
         model: { category: "driving" },
         prompt: prompts.prompt,
         ...(failure.declares === undefined
           ? {}
-          : { permissions: { preset: "workspace", tools: ["*"] } }),
+          : { permissions: { ...permissions, tools: ["*"] } }),
         availability: { condition: prompts.availability },
         criteria: {
           condition: prompts.criteria,
