@@ -15,7 +15,7 @@ import { hostOf } from "./urls.ts";
 import { mayReadPrivateFiles, ruleSet, type RuleSet } from "./rules.ts";
 
 export interface ProfileContext extends PermissionContext {
-  /** What is in a folder. `isFolder`: no link to one. Empty if it can't be read. */
+  /** What is in a folder, without links: they lead where an agent may have pointed them. Empty if it can't be read. */
   readonly entries: (folder: string) => readonly FolderEntry[];
   /** Called after each folder, for large ones not to block the process. */
   readonly pause: () => Promise<void>;
@@ -69,7 +69,10 @@ export async function sandboxProfile(
     ],
     writable: [...writable, ...writes.files.filter(may("write")).filter(may("read"))],
     creatable: writes.places,
-    fixed: [...found.fixed, ...(context.kept ?? [])],
+    fixed: [
+      ...found.fixed,
+      ...(context.kept ?? []).map((path) => realLocation(path, context) ?? path),
+    ],
     hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, single, context)],
     repositories: found.repositories,
     network: network(rules),
@@ -221,7 +224,7 @@ function elsewhere(
       const [names, rest] = fixedStart(parts, isAbsolute(text), context.home ?? "");
       const start = isAbsolute(names) ? names : join(root, names);
       if (isUnder(start, root) || !isThere(start, context)) return [];
-      if (rest.length === 0 || isWhole(rest)) return [start];
+      if (rest.length === 0 || isWhole(rest)) return [realLocation(start, context) ?? start];
       return context
         .entries(start)
         .map(({ name }) => join(start, name))

@@ -1,8 +1,17 @@
 /**
  * What a sandbox has to know of git's own folders. Programs inside need them, but not the credentials in their settings,
  * and what makes git run programs stays as it is: whoever uses git in this checkout later trusts it.
+ *
+ * Invariant: nothing here follows a link or opens a pipe, because an agent may have made it.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  type Stats,
+} from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
 /** Paths that exist, absolute. */
@@ -13,6 +22,8 @@ export interface GitFolder {
   readonly fixed: readonly string[];
   /** Not readable. */
   readonly hidden: readonly string[];
+  /** The folder itself, and those of its submodules. */
+  readonly folders: readonly string[];
 }
 
 /** What is in a `.git`: its own settings and hooks, and those of its submodules and worktrees. */
@@ -20,10 +31,13 @@ export function gitFolder(path: string): GitFolder {
   const settings: string[] = [];
   const fixed: string[] = [];
   const hidden: string[] = [];
+  const folders: string[] = [];
   const look = (folder: string): void => {
+    if (!isFile(join(folder, "gitdir"))) folders.push(folder);
     for (const name of namesIn(folder)) {
       const inside = join(folder, name);
-      if (/^config(?:\.worktree)?$/.test(name) && !isFolder(inside)) settings.push(inside);
+      if (!isFile(inside) && !isFolder(inside)) continue;
+      if (/^config(?:\.worktree)?$/.test(name) && isFile(inside)) settings.push(inside);
       else if (name === "hooks" || name === "commondir") fixed.push(inside);
       else if (/credential/i.test(name)) hidden.push(inside);
     }
@@ -39,28 +53,22 @@ export function gitFolder(path: string): GitFolder {
     }
   };
   look(path);
-  return { settings, fixed, hidden };
+  return { settings, fixed, hidden, folders };
 }
 
-/** The settings are those of the common folder, which is the folder itself. */
-const itself = ".\n";
-
 /**
- * Only what is there can be fixed. So a `.git` without hooks gets an empty folder for them; and the file that would
- * send git to the settings of another folder is there until the function is called that this returns.
+ * Only what is there can be fixed. So each folder without hooks gets an empty one for them, and a file that says that
+ * settings are in the folder itself: it could name another one. It stays, because other runs may rely on it.
  */
-export function occupyGitFolder(path: string): () => void {
-  const common = join(path, "commondir");
-  try {
-    mkdirSync(join(path, "hooks"), { recursive: true });
-    writeFileSync(common, itself, { flag: "wx" });
-  } catch {
-    // It is there, or nobody can write here.
-    return () => {};
+export function occupyGitFolder(path: string): void {
+  for (const folder of gitFolder(path).folders) {
+    try {
+      mkdirSync(join(folder, "hooks"), { recursive: true });
+      writeFileSync(join(folder, "commondir"), ".\n", { flag: "wx" });
+    } catch {
+      // It is there, or nobody can write here.
+    }
   }
-  return () => {
-    if (textOf(common) === itself) rmSync(common, { force: true });
-  };
 }
 
 /**
@@ -114,17 +122,25 @@ function namesIn(folder: string): string[] {
 }
 
 function isFolder(path: string): boolean {
+  return statusOf(path)?.isDirectory() === true;
+}
+
+function isFile(path: string): boolean {
+  return statusOf(path)?.isFile() === true;
+}
+
+function statusOf(path: string): Stats | undefined {
   try {
-    return statSync(path).isDirectory();
+    return lstatSync(path);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
 /** Empty for what can't be read. */
 function textOf(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return isFile(path) ? readFileSync(path, "utf8") : "";
   } catch {
     return "";
   }

@@ -12,11 +12,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { startHostProxy, type HostLists } from "./host-proxy.ts";
 import { gitFolder, withoutCredentials } from "./git-folder.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
@@ -298,34 +299,56 @@ function bind(how: string, paths: readonly string[]): string[] {
 }
 
 function mask(
-  { folder }: SandboxOptions,
-  { fixed, hidden, repositories }: Pick<SandboxProfile, "fixed" | "hidden" | "repositories">,
+  { folder, profile }: SandboxOptions,
+  lists: Pick<SandboxProfile, "fixed" | "hidden" | "repositories">,
 ): string[] {
+  const repositories = lists.repositories.filter(({ path }) => isReal(path));
   const empty = join(folder, "empty");
   if (!existsSync(empty)) writeFileSync(empty, "", { mode: 0o444 });
   const inside = repositories.map(({ path }) => gitFolder(path));
+  const fixed = [...lists.fixed, ...inside.flatMap((one) => one.fixed)].filter(isReal);
+  const hidden = [...lists.hidden, ...inside.flatMap((one) => one.hidden)].filter(isReal);
+  const settings = inside.flatMap((one) => one.settings).filter(isReal);
+  const writable = repositories.filter((one) => one.isWritable).map(({ path }) => path);
+  const masked = [...fixed, ...hidden, ...settings, ...writable];
   return [
-    // A folder that is mounted can't be moved out of the way.
-    ...repositories.flatMap(({ path, isWritable }) =>
-      bind(isWritable ? "--bind-try" : "--ro-bind-try", [path]),
+    ...bind(
+      "--ro-bind-try",
+      repositories.filter((one) => !one.isWritable).map(({ path }) => path),
     ),
-    ...bind("--ro-bind-try", [...fixed, ...inside.flatMap((one) => one.fixed)].filter(existsSync)),
-    ...inside
-      .flatMap(({ settings }) => settings)
-      .flatMap((path) => ["--ro-bind-try", shown(path, folder), path]),
-    ...[...hidden, ...inside.flatMap((one) => one.hidden)].flatMap((path) => {
-      try {
-        // A trailing dot is only there for a folder.
-        return existsSync(`${path}/.`)
-          ? ["--tmpfs", path, "--remount-ro", path]
-          : existsSync(path)
-            ? ["--ro-bind-try", empty, path]
-            : [];
-      } catch {
-        return [];
-      }
-    }),
+    // A folder that is mounted can't be moved out of the way, and what is masked in it with it.
+    ...bind("--bind-try", [
+      ...masked.flatMap((path) => foldersAbove(path, profile.writable)),
+      ...writable,
+    ]),
+    ...bind("--ro-bind-try", fixed),
+    ...settings.flatMap((path) => ["--ro-bind-try", shown(path, folder), path]),
+    // A trailing dot is only there for a folder.
+    ...hidden.flatMap((path) =>
+      existsSync(`${path}/.`)
+        ? ["--tmpfs", path, "--remount-ro", path]
+        : ["--ro-bind-try", empty, path],
+    ),
   ];
+}
+
+/** Bubblewrap follows links. An agent may have made one since the profile was. */
+function isReal(path: string): boolean {
+  try {
+    return realpathSync.native(path) === path;
+  } catch {
+    return false;
+  }
+}
+
+/** Those in which programs may write, without the granted ones themselves. */
+function foldersAbove(path: string, writable: readonly string[]): string[] {
+  const above: string[] = [];
+  for (let at = dirname(path); at !== dirname(at); at = dirname(at)) {
+    if (writable.includes(at) || !writable.some((one) => at.startsWith(`${one}/`))) break;
+    above.push(at);
+  }
+  return above;
 }
 
 /** The file that is mounted over git's settings: itself, or a copy without credentials. */
@@ -371,14 +394,16 @@ const homeToolchains = [
 function toolchains(environment: Environment): string[] {
   const { PATH = "", HOME = homedir() } = childEnvironment(environment);
   const folders = [...PATH.split(delimiter), dirname(process.execPath)];
-  const libraries = folders
+  // Homebrew's programs are links.
+  const beside = folders
     .filter((path) => /\/bin\/?$/.test(path))
-    .map((path) => join(path, "../lib"));
+    .flatMap((path) => ["../lib", "../Cellar", "../opt"].map((name) => join(path, name)));
   const named = toolchainVariables.map((name) => environment[name] ?? "");
   const known = homeToolchains.map((name) => join(HOME, name));
-  return [...folders, ...libraries, ...named, ...known].filter(
-    (path) => path.startsWith("/") && path !== HOME && path !== "/" && existsSync(path),
-  );
+  return [...folders, ...beside, ...named, ...known]
+    .filter((path) => path.startsWith("/"))
+    .map((path) => resolve(path))
+    .filter((path) => !`${HOME}/`.startsWith(`${path}/`.replace("//", "/")) && existsSync(path));
 }
 
 /** A list of any length: arguments of a process are limited. */

@@ -3,7 +3,7 @@
  * can do. Where one is needed and there is none, nothing is started.
  */
 import type { CopilotSession } from "@github/copilot-sdk";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
 import type { Permissions, SandboxMode } from "../entry/model.ts";
@@ -63,7 +63,6 @@ export class Confinement {
   readonly #options: ConfinementOptions;
   #folder: Promise<RunFolder> | undefined;
   #made = 0;
-  readonly #undo: (() => void)[] = [];
   readonly #sandboxes = new Map<string, Promise<Sandbox>>();
 
   constructor(options: ConfinementOptions) {
@@ -104,7 +103,15 @@ export class Confinement {
         if (breath.isDue) await breath.take();
       },
     });
-    const single = profile.hidden.length + profile.fixed.length;
+    // There are the scripts and lists of sandboxes. `:` ends a folder of `PATH`.
+    const temporary = realPathOf(tmpdir());
+    const granted = profile.files === "all" ? [] : [...profile.readable, ...profile.writable];
+    if (granted.some((path) => isUnder(temporary, path)) || temporary.includes(":")) {
+      throw new Error(
+        `the folder of temporary files (${temporary}) must not be in a folder that the permissions grant, nor have a colon in its name: set TMPDIR to another one`,
+      );
+    }
+    const single = profile.hidden.length + profile.fixed.length + profile.repositories.length;
     if (single > mostMasks) {
       throw new Error(
         `the permissions deny ${single} files and folders one by one, and ${mostMasks} is the maximum: deny the folders that hold them`,
@@ -116,7 +123,7 @@ export class Confinement {
       if (path !== root && !existsSync(path) && isUnder(path, root)) makeDirectoryNow(path);
     }
     for (const { path, isWritable } of profile.repositories) {
-      if (isWritable) this.#undo.push(occupyGitFolder(path));
+      if (isWritable) occupyGitFolder(path);
     }
     const outer = outerGitFolders(root).map((path) => ({ path, isWritable: false }));
     // An agent could name any folder there, but in a rehearsal the author writes what it does.
@@ -160,7 +167,6 @@ export class Confinement {
       await sandbox.then((made) => made.close()).catch(() => undefined);
     }
     this.#sandboxes.clear();
-    for (const undo of this.#undo.splice(0)) undo();
     const folder = await this.#folder?.catch(() => undefined);
     this.#folder = undefined;
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
@@ -199,10 +205,9 @@ export class Confinement {
 
 function entries(folder: string): { name: string; isFolder: boolean }[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).map((entry) => ({
-      name: entry.name,
-      isFolder: entry.isDirectory(),
-    }));
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => !entry.isSymbolicLink())
+      .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
   } catch {
     return [];
   }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
 import { Confinement } from "../../src/sessions/confinement.ts";
@@ -74,8 +74,8 @@ test("a program that may write a checkout can't make git run programs", options,
   assert.deepEqual(existsSync(join(path, ".git/hooks/pre-commit")), false);
   assert.equal(git(path, "log", "-1", "--format=%s").trim(), "b");
   await close();
-  assert.equal(existsSync(join(path, ".git/commondir")), false, "nothing is left");
-  assert.equal(git(path, "rev-parse", "--git-common-dir").trim(), ".git");
+  assert.equal(await readFile(join(path, ".git/commondir"), "utf8"), ".\n");
+  assert.equal(git(path, "status", "--short"), "");
 });
 
 test("a folder of a repository, a worktree and a submodule have their git", options, async (t) => {
@@ -118,4 +118,68 @@ test("more denied files than a sandbox can hide are an error", options, async (t
   const confined = await confinement.of({ shell: true, read: ["!**/*.pem"] }, place);
   assert.ok(confined.kind === "refused");
   assert.match(confined.crash.message, /deny 1001 files and folders one by one.*deny the folders/);
+});
+
+test("links that a program leaves open nothing to the next one", options, async (t) => {
+  const { path: outside } = await makeWorkspace(t, {
+    "secret.txt": "SECRET\n",
+    "checkout/notes/x.md": "x\n",
+  });
+  const path = join(outside, "checkout");
+  git(path, "init", "-q");
+  const plant = `there() { ln -sfn "$(realpath -ms --relative-to "$(dirname $1)" ${outside}/$2)" $1; }
+    mkdir -p b d .git/modules/m; touch .git/modules/m/HEAD; mkfifo .git/config.worktree
+    there b/.git; there d/.npmrc; there .git/modules/m/hooks; there .envrc
+    there .git/modules/m/config secret.txt; there notes/link.md secret.txt`;
+  const first = await inside(t, path, "workspace");
+  assert.equal(first.run(plant), "");
+  for (const permissions of ["workspace", { shell: true, write: ["notes/*.md"] }] as const) {
+    const { run } = await inside(t, path, permissions);
+    const said = run(
+      `ls ${outside}; cat ${outside}/secret.txt notes/link.md .git/modules/m/config b/.git/secret.txt; echo x > notes/link.md; echo reached`,
+    );
+    assert.match(said, /^reached$/m);
+    assert.doesNotMatch(said, /SECRET|^secret\.txt$/m);
+  }
+  assert.equal(await readFile(join(outside, "secret.txt"), "utf8"), "SECRET\n");
+});
+
+test("what must not be written or read can't be moved away with its folder", options, async (t) => {
+  const files = { ".github/workflows/ci.yml": "on: push\n", "a/private/key.txt": "KEY\n" };
+  const { path } = await makeRepository(t, { ...files, "sub/.keep": "" });
+  git(join(path, "sub"), "init", "-q");
+  const permissions = {
+    preset: "workspace",
+    read: ["!a/private/**"],
+    write: ["!.github/workflows/**"],
+  } as const;
+  const { run } = await inside(t, path, permissions);
+  run(`mv .github g; mv a b; mv sub s; mkdir -p .github/workflows sub/.git/hooks
+    echo evil > .github/workflows/ci.yml; echo evil > sub/.git/hooks/pre-commit`);
+  assert.equal(await readFile(join(path, ".github/workflows/ci.yml"), "utf8"), "on: push\n");
+  assert.equal(existsSync(join(path, "sub/.git/hooks/pre-commit")), false);
+  const next = await inside(t, path, permissions);
+  assert.doesNotMatch(next.run("cat */private/*"), /KEY/);
+});
+
+test("a submodule's settings can't be replaced either", options, async (t) => {
+  const { path } = await makeRepository(t, { "a.txt": "a\n" });
+  git(path, "-c", "protocol.file.allow=always", "submodule", "add", "-q", path, "part");
+  const { run } = await inside(t, path, "workspace");
+  run(
+    "mkdir evil; echo ../../../evil > .git/modules/part/commondir; mv .git/modules/part .git/modules/x",
+  );
+  run("cp .git/config evil; git -C part config core.fsmonitor x");
+  assert.equal(await readFile(join(path, ".git/modules/part/commondir"), "utf8"), ".\n");
+  assert.match(git(path, "status", "--short"), /part/);
+});
+
+test("the folder of temporary files must not be granted", options, async (t) => {
+  const { path } = await makeWorkspace(t, {});
+  const confinement = new Confinement({ environment: process.env, scripted: false });
+  t.after(() => confinement.close());
+  const permissions: Permissions = { shell: true, write: [`${dirname(path)}/**`] };
+  const confined = await confinement.of(permissions, { workingDirectory: path });
+  assert.ok(confined.kind === "refused");
+  assert.match(confined.crash.message, /set TMPDIR to another one|too many files are granted/);
 });
