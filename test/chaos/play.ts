@@ -166,7 +166,8 @@ export async function play(one: Case): Promise<Observation> {
 
     let nextStart = "";
     if (failure.leaves === "own-death") {
-      const args = ["run", "entry.json", "after", "--provider-base-url", server.baseUrl];
+      const url = `--provider-base-url=${server.baseUrl}`;
+      const args = ["run", "entry.json", "after", "--working-directory=work", url];
       const env = { HOME: at("home"), TMPDIR: at("tmp") };
       nextStart = (await runCli(args, { cwd: root, env })).stdout;
     }

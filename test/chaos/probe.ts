@@ -107,8 +107,9 @@ function watch(plan: ProbePlan): void {
     apply(spawn, self, given) {
       const child: ChildProcess = Reflect.apply(spawn, self, given);
       const { pid, stdin } = child;
+      const isRuntime = /\/runtime(?:-\d+\/sandbox\/enter)?$/.test(String(given[0]));
       // One that can't even be started has no pid, and the moment is over already.
-      if (pid === undefined) return child;
+      if (pid === undefined || !isRuntime) return child;
       note({ kind: "spawned", pid });
       loop.start();
       if (stdin !== null) {
