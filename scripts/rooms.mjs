@@ -43,7 +43,7 @@ export const rooms = {
       "entry/tool-pattern.ts",
       "events/cut.ts",
       // The profile of a sandbox, a type.
-      "platform/sandbox.ts",
+      "platform/sandbox-mounts.ts",
     ],
     node: ["path", "os", "url"],
   },

@@ -22,7 +22,7 @@ import type { Confinement } from "../sessions/confinement.ts";
 import { allowsCommands, effectivePermissions } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
-import { removeDirectory } from "../platform/files.ts";
+import { realPathOf, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
@@ -374,7 +374,7 @@ async function withScripts(
     const { workingDirectory } = context;
     const scripts = new ScriptRunner({
       folder,
-      workingDirectory: resolve(workingDirectory),
+      workingDirectory: realPathOf(resolve(workingDirectory)),
       permissions,
       files: realFiles,
       environment: options.environment,

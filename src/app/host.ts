@@ -40,8 +40,7 @@ import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../calls/mcp-servers.ts";
 import { announced } from "./announced-sessions.ts";
-import { Confinement } from "../sessions/confinement.ts";
-import type { SandboxMode } from "../entry/model.ts";
+import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
 import { version } from "./run-spec.ts";
@@ -55,8 +54,8 @@ export interface HostOptions extends ModelAccess {
   readonly tools?: readonly Tool[] | undefined;
   /** Files that runs write about themselves: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
-  /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
-  readonly sandbox?: SandboxMode | undefined;
+  /** Stricter than what the permissions say. */
+  readonly sandbox?: ConfinementOptions["mode"];
   /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string | undefined;
   /** For a runtime that may have been damaged since it was installed. */
@@ -193,9 +192,10 @@ export class Host {
       redactor: this.redactor,
       reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
+    const name = "jobName" in spec ? spec.jobName : spec.taskName;
+    const { parallel } = spec.limits;
     const sessions = this.#acquire();
-    let told = false;
-    const said = new Set<string>();
+    let [told, saysOpen] = [false, false];
     const stops = new Map<number, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
       if (event.type === "work.ended") stops.delete(event.work.workId);
@@ -236,12 +236,12 @@ export class Host {
     };
     const run: ActiveRun = {
       runId,
-      name: "jobName" in spec ? spec.jobName : spec.taskName,
-      parallel: spec.limits.parallel,
+      name,
+      parallel,
       tell(decision) {
-        if (told && !said.has(decision.kind)) emit({ type: "decision", work: null, decision });
-        // Each task that starts programs finds it out again.
-        if (decision.kind === "sandbox-missing") said.add(decision.kind);
+        const isOpen = decision.kind === "sandbox-missing";
+        if (told && !(isOpen && saysOpen)) emit({ type: "decision", work: null, decision });
+        saysOpen ||= isOpen;
       },
       cancel: (reason) => abort.abort(reason),
       stopWork(workId, reason) {

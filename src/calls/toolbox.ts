@@ -79,6 +79,21 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
 
 const defaultGraceMs = 2000;
 
+type Confined = { readonly kind: "confined"; readonly sandbox: Sandbox | undefined } | ToolFailure;
+
+/** Its programs may do as much as the task that uses it. */
+function confinedBy(tool: Tool, confinement: () => Promise<Confined>): Tool {
+  return {
+    ...tool,
+    startsPrograms: true,
+    run: async (call, context) => {
+      const confined = await confinement();
+      if (confined.kind === "failed") return confined;
+      return tool.run(call, { ...context, sandbox: confined.sandbox });
+    },
+  };
+}
+
 class EntryToolbox implements EntryTools {
   readonly #options: ToolboxOptions;
   readonly #programs: Programs;
@@ -127,7 +142,11 @@ class EntryToolbox implements EntryTools {
         return [];
       }),
     );
-    const own = this.#tools.map((tool) => this.#confined(tool, permissions));
+    // One for the session: to make it, the working directory is looked through.
+    let made: Promise<Confined> | undefined;
+    const own = this.#tools.map((tool) =>
+      confinedBy(tool, () => (made ??= this.#confinement(permissions))),
+    );
     const tools = [...own, ...ofServers.flat()];
     const offered = tools.filter(({ name }) => bounds.every((one) => allowsTool(one, name)));
     return {
@@ -155,22 +174,7 @@ class EntryToolbox implements EntryTools {
     return servers.toolsOf(name, declaration, signal, confined.sandbox);
   }
 
-  /** Its programs may do as much as the task that uses it. */
-  #confined(tool: Tool, permissions: Permissions): Tool {
-    return {
-      ...tool,
-      startsPrograms: true,
-      run: async (call, context) => {
-        const confined = await this.#confinement(permissions);
-        if (confined.kind === "failed") return confined;
-        return tool.run(call, { ...context, sandbox: confined.sandbox });
-      },
-    };
-  }
-
-  async #confinement(
-    permissions: Permissions,
-  ): Promise<{ readonly kind: "confined"; readonly sandbox: Sandbox | undefined } | ToolFailure> {
+  async #confinement(permissions: Permissions): Promise<Confined> {
     const confined = await this.#options.confine?.(permissions);
     if (confined?.kind === "refused") return failed(confined.crash.message);
     const sandbox = confined?.kind === "sandboxed" ? confined.sandbox : undefined;

@@ -6,10 +6,12 @@
  * this machine, or one that only clouds use (169.254.…), is reached only if the list names it or `localhost`.
  */
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { createServer, request as sendRequest, type IncomingMessage } from "node:http";
 import { networkInterfaces } from "node:os";
 import { BlockList, connect, isIP, type Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import { finished, type Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
 
 /** Names, addresses, or `*.example.com` for all hosts below it; a denied one wins. `localhost`: this machine. */
 export interface HostLists {
@@ -32,7 +34,7 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
     return stream;
   };
   const server = createServer((incoming, answer) => {
-    void (async () => {
+    (async () => {
       const target = URL.parse(incoming.url ?? "");
       if (target?.protocol !== "http:") {
         answer.writeHead(400).end("Only addresses that begin with http:// are passed on.\n");
@@ -43,31 +45,37 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
         answer.writeHead(403).end(refusal(target.hostname));
         return;
       }
-      const outgoing = sendRequest(
-        {
-          host: address,
-          port: target.port || 80,
-          method: incoming.method,
-          path: `${target.pathname}${target.search}`,
-          headers: { ...withoutHops(incoming), host: target.host },
+      const chunked = { "transfer-encoding": "chunked" };
+      const outgoing = sendRequest({
+        host: address,
+        port: target.port || 80,
+        method: incoming.method,
+        path: `${target.pathname}${target.search}`,
+        headers: {
+          ...withoutHops(incoming),
+          host: target.host,
+          // Or the body of a GET would be sent without an end, to be read as the next request.
+          ...("transfer-encoding" in incoming.headers ? chunked : {}),
         },
-        (response) => {
-          const { statusCode = 0, headers } = response;
-          answer.writeHead(statusCode < 100 ? 502 : statusCode, headers);
-          response.pipe(answer);
-        },
-      );
-      outgoing.on("error", (error) => {
-        if (!answer.headersSent) answer.writeHead(502);
-        answer.end(`${error.message}\n`);
       });
-      answer.once("close", () => outgoing.destroy());
+      finished(answer, () => outgoing.destroy());
       incoming.pipe(outgoing);
-    })();
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        outgoing.once("response", resolve);
+        outgoing.on("error", reject);
+        // Without an error, after an upgrade nobody asked for.
+        outgoing.once("close", () => reject(new Error(`${target.host} gave no answer.`)));
+      });
+      answer.writeHead(response.statusCode ?? 502, withoutHops(response));
+      await pipeline(response, answer);
+    })().catch((error: unknown) => {
+      if (answer.headersSent) answer.destroy();
+      else answer.writeHead(502).end(`${String(error)}\n`);
+    });
   });
   server.on("connection", (stream: Socket) => keep(stream));
   server.on("connect", (incoming, inside: Duplex, head) => {
-    void (async () => {
+    (async () => {
       // Of this scheme, the port 443 may be left out.
       const target = URL.parse(`https://${incoming.url ?? ""}`);
       const address = target === null ? undefined : await addressOf(target.hostname, hosts);
@@ -76,17 +84,16 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
         return;
       }
       const outside = keep(connect(Number(target.port || 443), address));
-      outside.once("connect", () => {
-        inside.write("HTTP/1.1 200 Connection established\r\n\r\n");
-        outside.write(head);
-        inside.pipe(outside).pipe(inside);
-      });
-      outside.once("error", (error) => {
-        inside.end(`HTTP/1.1 502 Bad Gateway\r\n\r\n${error.message}\n`);
-      });
       inside.once("close", () => outside.destroy());
-      outside.once("close", () => inside.destroy());
-    })();
+      await once(outside, "connect");
+      // What the host sent last may still wait for a slow reader.
+      outside.once("close", () => incoming.socket.destroySoon());
+      inside.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      outside.write(head);
+      inside.pipe(outside).pipe(inside);
+    })().catch((error: unknown) => {
+      inside.end(`HTTP/1.1 502 Bad Gateway\r\n\r\n${String(error)}\n`);
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -158,8 +165,10 @@ function isHere(address: string): boolean {
   return [here, own].some((list) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4"));
 }
 
-const ofOneConnection = new Set(["connection", "proxy-connection", "proxy-authorization"]);
+const ofOneConnection = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 
 function withoutHops({ headers }: IncomingMessage): NodeJS.Dict<string | string[]> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ofOneConnection.has(name)));
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !ofOneConnection.test(name)),
+  );
 }

@@ -11,12 +11,15 @@ import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
-import type { SandboxChoice } from "../platform/sandbox.ts";
+import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeProcessOptions } from "./runtime-process.ts";
 
 /** A runtime keeps about 0.2 MB of every session that it has ended (docs/runtime-notes.md#memory). */
 const sessionsPerRuntime = 250;
+
+/** A sandbox's profile names files that exist, so each task may need another. A runtime takes about 100 MB. */
+const mostIdle = 2;
 
 /** Looks after the files of the runtime. */
 export interface RuntimeKeeper {
@@ -136,7 +139,9 @@ export class RuntimePool {
       runtime,
       release: () => {
         served.open.delete(lease);
-        if (served.retired && served.open.size === 0) void this.#dispose(runtime);
+        if (served.open.size > 0) return;
+        if (served.retired) void this.#dispose(runtime);
+        else this.#endIdle(runtime, served);
       },
     };
     served.open.add(lease);
@@ -146,6 +151,21 @@ export class RuntimePool {
       this.#current.delete(keyOf(served.kind));
     }
     return lease;
+  }
+
+  /** Ends the least recently used ones of the idle runtimes, if this one makes too many. */
+  #endIdle(runtime: RuntimeProcess, served: Served): void {
+    if (!this.#running.delete(runtime)) return;
+    // The order of the map is that of the last use.
+    this.#running.set(runtime, served);
+    const idle = [...this.#running].filter(
+      ([one, { opened, open, retired }]) => opened > 0 && open.size === 0 && !retired && !one.gone,
+    );
+    for (const [oldest, of] of idle.slice(0, -mostIdle)) {
+      of.retired = true;
+      this.#current.delete(keyOf(of.kind));
+      void this.#dispose(oldest);
+    }
   }
 
   /** Ends all runtimes and what they started by force, and removes their files, before it returns. */

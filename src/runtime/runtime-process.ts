@@ -25,7 +25,8 @@ import {
   residentBytes,
   sendSignal,
 } from "../platform/processes.ts";
-import { runtimeSandbox, type Sandbox, type SandboxChoice } from "../platform/sandbox.ts";
+import { runtimeSandbox, type Sandbox } from "../platform/sandbox.ts";
+import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
@@ -197,13 +198,12 @@ export class RuntimeProcess implements RuntimeLife {
     try {
       for (const path of [this.outputDirectory, this.#temporary]) await makeDirectory(path);
       const { searchConfiguration, sandbox } = this.#options;
-      if (sandbox !== undefined) await this.#makeSandbox(sandbox);
+      if (sandbox) await this.#makeSandbox(sandbox);
       if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
       const starting = this.client.start();
       this.#watchChild();
       const started = await this.answer(starting, startMs);
-      if (started === undefined)
-        throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
+      if (!started) throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
       // Of a sandbox, the SDK knows the process around the runtime.
       if (sandbox !== undefined) this.#pid = programIn(this.#pid) ?? this.#pid;
       if (this.#child === undefined) void this.#watchByPing();

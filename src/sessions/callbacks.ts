@@ -14,6 +14,7 @@ import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { enter } from "./session-use.ts";
+import { unlessUnconfined, type Unconfined } from "./unconfined.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";
 
@@ -122,6 +123,7 @@ export interface CallbackSessionOptions {
   /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
   readonly stopped: AbortController;
   readonly denials: DenialSource;
+  readonly unconfined?: Unconfined | undefined;
   /** Ends the session and what it left. */
   readonly end: () => Promise<void>;
 }
@@ -158,6 +160,10 @@ export class CallbackSession implements ICopilotSession {
     return this.#options.model;
   }
 
+  get unconfined(): Unconfined | undefined {
+    return this.#options.unconfined;
+  }
+
   get denials(): DenialSource {
     return this.#options.denials;
   }
@@ -168,7 +174,7 @@ export class CallbackSession implements ICopilotSession {
     }
     const { session, clock, life, model } = this.#options;
     const leave = await enter(session, clock);
-    const outcome = await runTurn(
+    const ended = await runTurn(
       session,
       message,
       {
@@ -179,6 +185,7 @@ export class CallbackSession implements ICopilotSession {
       },
       { clock, life, model },
     ).finally(leave);
+    const outcome = unlessUnconfined(this.unconfined, ended);
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
       const late = crash.cause === "deadline";
@@ -293,8 +300,12 @@ export function adoptSession(
   return {
     id: rawSection.sessionId,
     modelId,
-    runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
-      return runTurn(rawSection, prompt, turn, context);
+    async runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
+      const ended = await runTurn(rawSection, prompt, turn, context);
+      return unlessUnconfined(
+        session instanceof CallbackSession ? session.unconfined : undefined,
+        ended,
+      );
     },
     close: () => Promise.resolve(),
   };

@@ -17,14 +17,8 @@ import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { borrowedObjects, occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
-import {
-  programSandbox,
-  type ConfinedProgram,
-  type Sandbox,
-  type SandboxChoice,
-  type SandboxOptions,
-  type SandboxProfile,
-} from "../platform/sandbox.ts";
+import { programSandbox, type ConfinedProgram, type Sandbox } from "../platform/sandbox.ts";
+import type { SandboxChoice, SandboxOptions, SandboxProfile } from "../platform/sandbox-mounts.ts";
 import { sandboxSupport, type SandboxSupport } from "../platform/sandbox-support.ts";
 import { isRecord } from "../document/guards.ts";
 import { realFiles } from "./permission-handler.ts";

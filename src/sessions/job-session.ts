@@ -13,6 +13,7 @@ import type { Crash } from "../events/crash.ts";
 import { linkSignals } from "../events/waiting.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
+import { unlessUnconfined } from "./unconfined.ts";
 import { canceled, openCopilotSession, type OpenSession, type SessionContext } from "./session.ts";
 import { occupy } from "./session-use.ts";
 import { runTurn } from "./turn.ts";
@@ -113,8 +114,10 @@ class JobSession implements Session {
     );
     try {
       const ended = await this.#running;
-      const reason = unconfinedText(this.#open.unconfined.reason);
-      const outcome = refusedBy(conversation.refusal ?? reason, ended);
+      const outcome = refusedBy(
+        conversation.refusal,
+        unlessUnconfined(this.#open.unconfined, ended),
+      );
       if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
@@ -143,10 +146,6 @@ class JobSession implements Session {
 function refusedBy(refusal: string | undefined, outcome: TurnOutcome): TurnOutcome {
   if (refusal === undefined || outcome.kind !== "crashed") return outcome;
   return { ...outcome, crash: { cause: "configuration", message: refusal } };
-}
-
-function unconfinedText(reason: string | undefined): string | undefined {
-  return reason && `The sandbox of a command was not engaged: ${reason}. The session was ended.`;
 }
 
 /** The model server may be unreachable. */

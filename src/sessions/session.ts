@@ -9,7 +9,7 @@ import { dirname } from "node:path";
 import type { Clock } from "../events/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
-import { isDirectory } from "../platform/files.ts";
+import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../events/waiting.ts";
@@ -76,21 +76,25 @@ export const canceled: Opened & { kind: "crashed" } = {
 
 export async function openCopilotSession(
   context: SessionContext,
-  request: Omit<SessionRequest, "label"> & { readonly id: string },
+  given: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
   const { clock, pool, probe } = context;
   if (pool.pids.length === 0) probe?.watch();
-  const guarded = context.guardsSearches && !mayReadPrivateFiles(request.permissions);
+  const guarded = context.guardsSearches && !mayReadPrivateFiles(given.permissions);
   // Anthropic's API has no format that we could ask for.
-  const formatted = request.answersFormatted === true && context.provider?.type !== "anthropic";
-  const handled = context.handlesRequests || formatted || (request.history ?? []).length > 0;
+  const formatted = given.answersFormatted === true && context.provider?.type !== "anthropic";
+  const handled = context.handlesRequests || formatted || (given.history ?? []).length > 0;
   const startsPrograms =
-    allowsCommands(request.permissions) ||
-    (request.tools ?? []).some((tool) => tool.startsPrograms === true);
-  const confined = await context.confinement.of(request.permissions, request, startsPrograms);
+    allowsCommands(given.permissions) ||
+    (given.tools ?? []).some((tool) => tool.startsPrograms === true);
+  const confined = await context.confinement.of(given.permissions, given, startsPrograms);
   if (confined.kind === "refused") return { kind: "crashed", crash: confined.crash };
   const sandbox = confined.kind === "sandboxed" ? confined.sandbox : undefined;
+  // In a sandbox, a symbolic link that leads to the folder isn't there.
+  const workingDirectory =
+    sandbox === undefined ? given.workingDirectory : realPathOf(given.workingDirectory);
+  const request = { ...given, workingDirectory };
   const kind: RuntimeKind = {
     searches: guarded ? "guarded" : "open",
     requests: handled ? "handled" : "direct",
@@ -154,15 +158,29 @@ export async function openCopilotSession(
       const { release } = lease;
       const stopped = new AbortController();
       const unconfined: { reason?: string } = {};
+      let ending: Promise<void> | undefined;
+      const end = (): Promise<void> =>
+        (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock));
       if (sandbox !== undefined) {
         watchConfinement(session, (reason) => {
           unconfined.reason ??= reason;
           stopped.abort();
         });
-        if (hasCommands) await confine(session);
+        if (hasCommands) {
+          // Without it, commands would have no sandbox.
+          const answer = await runtime
+            .answer(confine(session), createMs, signal)
+            .catch(async (error: unknown) => {
+              await end();
+              throw error;
+            });
+          if (answer === undefined) {
+            await end();
+            return signal.aborted ? canceled : startFailed("The session was not confined in time.");
+          }
+        }
       }
       live.attach(session);
-      let ending: Promise<void> | undefined;
       return {
         session,
         runtime,
@@ -173,8 +191,7 @@ export async function openCopilotSession(
         model,
         stopped,
         unconfined,
-        end: () =>
-          (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock)),
+        end,
       };
     }
     return result;

@@ -142,6 +142,13 @@ export function createSessions(options: SessionsOptions): Sessions {
   const kept = (options.kept ?? []).map((path) => resolve(path));
   const { tools } = options;
   const guardsSearches = guard !== undefined;
+  const confinement =
+    options.confinement ??
+    new Confinement({
+      environment: options.environment,
+      kept: options.kept,
+      scripted: transport?.scripted === true,
+    });
   const context = {
     clock,
     pool,
@@ -152,13 +159,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     gitHubToken,
     probe,
     tools,
-    confinement:
-      options.confinement ??
-      new Confinement({
-        environment: options.environment,
-        kept: options.kept,
-        scripted: transport?.scripted === true,
-      }),
+    confinement,
   };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
@@ -178,6 +179,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         life: opened.runtime,
         model: opened.model,
         denials: opened.denials,
+        unconfined: opened.unconfined,
         clock,
         callback: request.callback,
         shown: request.shown,
@@ -204,6 +206,7 @@ export function createSessions(options: SessionsOptions): Sessions {
           life: found.runtime,
           model: found.model,
           denials: found.denials,
+          unconfined: found.unconfined,
           clock,
           stopped: found.stopped,
           end: found.end,
@@ -213,9 +216,11 @@ export function createSessions(options: SessionsOptions): Sessions {
     get unreachable() {
       return probe?.unreachable;
     },
-    stop() {
+    async stop() {
       probe?.stop();
-      return pool.stop();
+      await pool.stop();
+      // A given one is its owner's.
+      if (options.confinement === undefined) await confinement.close();
     },
     kill: () => pool.kill(),
     get runtimePids() {

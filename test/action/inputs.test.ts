@@ -61,6 +61,7 @@ describe("the inputs", () => {
       gitHubToken: undefined,
       provider: undefined,
       runtimePath: undefined,
+      sandbox: undefined,
       rehearse: undefined,
       inPlace: false,
       record: undefined,

@@ -26,7 +26,7 @@ process.stdout.write(JSON.stringify({ files: 12 }));
 
 const entry = `
 models: { driving: gpt-5-mini }
-permissions: { preset: read-only, tools: ["*"] }
+permissions: { preset: read-only, tools: ["*"], sandbox: off }
 tools:
   build:
     description: Builds the app.

@@ -20,7 +20,8 @@ const long = "x".repeat(128);
 
 const entry = `
 models: { driving: gpt-5-mini, writing: claude-sonnet-4.5 }
-permissions: workspace
+# The gate is in the folder of which a rehearsal uses a copy.
+permissions: { preset: workspace, sandbox: off }
 grid:
   - keyword: Every night
     jobs: [{ name: Maintain, jobName: maintain }]

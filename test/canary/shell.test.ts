@@ -118,14 +118,14 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     const run = await runCliWithCanaries(t, {
       permissions: { preset: "workspace", sandbox: "required" },
       script: (request, { pid }) =>
-        hostile(request, [`tr '\\0' '\\n' < /proc/${pid}/environ`, `${printFiles}; sleep 0.5`]),
+        hostile(request, [`tr '\\0' '\\n' < /proc/${pid}/environ`, printFiles]),
     });
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    assertSilent(run);
+    assert.deepEqual(run.said, [], "said");
     assert.deepEqual(run.toModel, []);
   });
 
-  it("can read the environment of our process without a sandbox, and what it says of it is masked everywhere", async (t) => {
+  it("can read the environment of our process without one, and what it says of it is masked everywhere", async (t) => {
     const run = await runCliWithCanaries(t, { script: printOurs, permissions: unconfined });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.notDeepEqual(run.toModel, []);
@@ -145,7 +145,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     assert.deepEqual(run.said, [], "said");
   });
 
-  it("can read the credentials of files without a sandbox; git's are masked in what it says of them", async (t) => {
+  it("can read the credentials of files without one; git's are masked in what it says of them", async (t) => {
     const run = await runCliWithCanaries(t, {
       permissions: unconfined,
       script: (request) =>

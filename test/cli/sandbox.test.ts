@@ -1,7 +1,7 @@
 /** What programs that are no agent's commands reach in a sandbox: tools, MCP servers, EXECUTE. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { commandLine, runCli } from "../rig/cli.ts";
@@ -76,6 +76,54 @@ sessions:
     assert.doesNotMatch(stdout + stderr, /hidden-value|a pipe can be replaced/);
     for (const name of ["command", "module", "server", "execute"])
       assert.equal(existsSync(join(cwd, "out", name)), true, name);
+  },
+);
+
+test(
+  "a working directory may be a symbolic link, for sessions, tools, servers and EXECUTE",
+  { skip: withoutSandbox },
+  async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "real/say.sh": "pwd -P > out/$1",
+      "real/server.sh": `sh say.sh server; while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\\([0-9]*\\).*/\\1/p')
+  case $line in
+    *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *) r='{"tools":[{"name":"say","inputSchema":{"type":"object"}}]}' ;;
+  esac
+  [ -z "$id" ] || echo "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$id,\\"result\\":$r}"
+done`,
+      "f.wf.md":
+        "# Workflow\n\n```mermaid\nflowchart TD\nSTART --> EXECUTE_A[sh say.sh execute] --> SUCCESS\n```\n",
+      "e.yml": `models: { driving: m }
+permissions: { shell: true, tools: ["*"], write: ["out/**"], sandbox: required }
+mcpServers: { s: { command: sh, args: [server.sh] } }
+tools: { command: { description: d, parameters: { type: object }, command: [sh, say.sh, tool] } }
+tasks: { a: { prompt: go, model: { category: driving } } }
+jobs: { j: { work: { kind: Seq, works: [{ kind: Ref, taskId: a }, { kind: Flow, file: f.wf.md }] } } }
+`,
+      "r.yml": `entry: e.yml
+sessions:
+  - task: a
+    turns:
+      - replies:
+          - tools:
+              - { name: bash, arguments: { command: sh say.sh session, description: d } }
+              - { name: command, arguments: {} }
+          - text: Done.
+`,
+    });
+    const real = join(workspace.path, "real");
+    const link = join(workspace.path, "link");
+    await mkdir(join(real, "out"));
+    await symlink(real, link);
+    const { code, stdout, stderr } = await runCli(
+      ["run", "e.yml", "--rehearse", "r.yml", "--in-place", "--working-directory", link],
+      { cwd: workspace.path, env: { PWD: link } },
+    );
+    assert.equal(code, 0, stdout + stderr);
+    for (const name of ["session", "tool", "server", "execute"])
+      assert.equal(await readFile(join(real, "out", name), "utf8"), `${real}\n`, name);
   },
 );
 

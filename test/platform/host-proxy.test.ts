@@ -1,17 +1,24 @@
 /** The only way out of a sandbox: what reaches this machine through it, with a server of this machine as the judge. */
 import assert from "node:assert/strict";
-import { createServer, request, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { createServer, request, type IncomingMessage, type RequestListener } from "node:http";
+import { connect, type Socket } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { startHostProxy, type HostLists } from "../../src/platform/host-proxy.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-async function makeProxy(t: TestContext, hosts: HostLists) {
+const redirect: RequestListener = (_, answer) => {
+  answer.writeHead(302, { location: "http://127.0.0.1/elsewhere" }).end("here");
+};
+
+async function makeProxy(t: TestContext, hosts: HostLists, respond = redirect) {
   const reached: IncomingMessage[] = [];
   const server = createServer((incoming, answer) => {
     reached.push(incoming);
-    answer.writeHead(302, { location: "http://127.0.0.1/elsewhere" }).end("here");
+    respond(incoming, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, resolve));
   const address = server.address();
@@ -35,7 +42,14 @@ async function makeProxy(t: TestContext, hosts: HostLists) {
       });
       asked.on("error", reject).end();
     });
-  return { ask, reached, port: address.port };
+  /** Sends a request as it is written; `http://localhost` gets the port. */
+  const send = (head: string, body = ""): Socket => {
+    const lines = head.replace("//localhost", `//localhost:${address.port}`).split("\n");
+    const client = connect(socketPath);
+    client.write(`${[...lines, "Host: x", "Connection: close"].join("\r\n")}\r\n\r\n${body}`);
+    return client;
+  };
+  return { ask, reached, send, port: address.port };
 }
 
 test("no name or way to write an address leads to this machine or to a cloud's metadata", async (t) => {
@@ -79,3 +93,83 @@ test("what is named is reached at the port that is asked for, and nothing else b
   assert.equal(await ask("GET", "/a", { host: `localhost:${port}` }), "400");
   assert.equal(reached.length, 1);
 });
+
+const loopback = { allowed: ["localhost"], denied: [] };
+// A fault in what follows shows as a connection that stays open.
+const bounded = { timeout: 20_000 };
+
+test("headers of one connection end at the proxy, in both directions", bounded, async (t) => {
+  const hops = "Trailer: x\nTE: trailers\nKeep-Alive: timeout=9\nUpgrade: h2c\nProxy-Any: x";
+  const answered = `HTTP/1.1 200 OK\n${hops}\nX-Kept: 1\nContent-Length: 4\n\nhere`;
+  const { reached, send } = await makeProxy(t, loopback, ({ socket }) =>
+    socket.end(answered.replaceAll("\n", "\r\n")),
+  );
+  const got = await text(send(`GET http://localhost/ HTTP/1.1\n${hops}\nX-Sent: 1`));
+  assert.match(got, /^HTTP\/1\.1 200 OK\r\nX-Kept: 1\r\n.*\r\n\r\nhere$/is);
+  assert.doesNotMatch(got, /^(?:trailer|te|keep-alive|upgrade|proxy-.*):/im);
+  const { host, connection, ...rest } = reached[0]?.headers ?? {};
+  assert.deepEqual(rest, { "x-sent": "1" }, `${host} ${connection}`);
+});
+
+test("the body of a request stays its body, whatever the method", bounded, async (t) => {
+  const { reached, send } = await makeProxy(t, loopback, (incoming, answer) => {
+    incoming.pipe(answer);
+  });
+  const body = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+  const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const got = await text(
+    send("GET http://localhost/ HTTP/1.1\nTransfer-Encoding: chunked", chunks),
+  );
+  assert.ok(got.includes(body), got);
+  assert.deepEqual(
+    reached.map(({ url }) => url),
+    ["/"],
+  );
+});
+
+test("an answer that can't be passed on is an answer of 502", bounded, async (t) => {
+  const heads = ["HTTP/1.1 099 X", "HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade", "no"];
+  const { send } = await makeProxy(t, loopback, ({ socket, url }) =>
+    socket.end(`${heads[Number(url?.slice(1))]}\r\n\r\n`),
+  );
+  for (const [index, head] of heads.entries()) {
+    const got = await text(send(`GET http://localhost/${index} HTTP/1.1`));
+    assert.match(got, /^HTTP\/1\.1 502 /, head);
+  }
+});
+
+test("a download that breaks off breaks off for the reader, too", bounded, async (t) => {
+  const framings = ["Content-Length: 9\r\n\r\nhere", "Transfer-Encoding: chunked\r\n\r\n9\r\nhere"];
+  const { reached, send } = await makeProxy(t, loopback, ({ socket, url }) =>
+    socket.write(`HTTP/1.1 200 OK\r\n${framings[Number(url?.slice(1))]}`),
+  );
+  for (const [index, framing] of framings.entries()) {
+    const client = send(`GET http://localhost/${index} HTTP/1.1`);
+    let got = "";
+    for await (const part of client) {
+      got += String(part);
+      if (got.includes("here")) reached[index]?.socket.destroy();
+    }
+    assert.match(got, /here(?:\r\n)?$/, framing);
+  }
+});
+
+test(
+  "a reader who leaves ends the request, before the answer and within it",
+  bounded,
+  async (t) => {
+    let client: Socket | undefined;
+    const gone: Promise<unknown>[] = [];
+    const { send } = await makeProxy(t, loopback, ({ socket, url }, answer) => {
+      gone.push(once(socket, "close"));
+      if (url === "/before") client?.destroy();
+      else answer.write("here");
+    });
+    for (const when of ["before", "within"]) {
+      client = send(`GET http://localhost/${when} HTTP/1.1`);
+      client.on("data", () => client?.destroy());
+      await once(client, "close");
+    }
+    assert.equal((await Promise.all(gone)).length, 2);
+  },
+);

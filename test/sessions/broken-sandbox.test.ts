@@ -114,3 +114,28 @@ test("a command that the runtime starts without its sandbox ends the turn", skip
   assert.match(crash.message, /engaged: the runtime reports it as inactive\./);
   assert.equal(existsSync(join(path, "out/second")), false);
 });
+
+test("a report that comes after the last answer ends the turn red", skip, async (t) => {
+  const { rig, opened } = await openWith(t, "", []);
+  const result = await opened(permissions);
+  assert.ok(result.kind === "opened");
+  const { session } = result;
+  const raw: object | undefined = rig.sessions.find(session.id)?.rawSection;
+  assert.ok(raw !== undefined && "_dispatchEvent" in raw);
+  const { _dispatchEvent: dispatch } = raw;
+  assert.ok(typeof dispatch === "function");
+  const data = { kind: "enforcement_state", outcome: "inactive", toolCallId: "c" };
+  const run = await turn(session, "Go", {
+    onActivity: ({ kind }) => {
+      if (kind !== "idle") return;
+      // By then, the turn has been judged.
+      let judged = Promise.resolve();
+      for (let steps = 0; steps < 3; steps += 1) judged = judged.then(() => {});
+      void judged.then(() => {
+        dispatch.call(raw, { type: "sandbox.decision", data });
+      });
+    },
+  });
+  await session.close();
+  assert.match(crashOf(run).message, /^The sandbox of a command was not engaged: .* inactive\./);
+});
