@@ -5,7 +5,7 @@
  * of what it watches.
  */
 import childProcess, { execFileSync, type ChildProcess } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { programIn } from "../../src/platform/processes.ts";
@@ -77,6 +77,16 @@ class LoopWatch {
   }
 }
 
+/** The runtime, once its sandbox has started it. */
+function started(sandbox: number): number {
+  const end = performance.now() + 2_000;
+  for (;;) {
+    const pid = programIn(sandbox) ?? sandbox;
+    const isRuntime = readFileSync(`/proc/${pid}/comm`, "latin1").startsWith("copilot");
+    if (isRuntime || performance.now() > end) return pid;
+  }
+}
+
 function watch(plan: ProbePlan): void {
   const note = (one: ProbeNote): void => appendFileSync(plan.log, `${JSON.stringify(one)}\n`);
   const loop = new LoopWatch();
@@ -91,7 +101,7 @@ function watch(plan: ProbePlan): void {
     const env = {
       PATH: process.env["PATH"],
       SELF: `${process.pid}`,
-      RUNTIME: `${programIn(runtime) ?? runtime}`,
+      RUNTIME: `${started(runtime)}`,
     };
     execFileSync("sh", ["-c", plan.commands], { env, stdio: "ignore" });
     loop.start();
