@@ -20,8 +20,8 @@ describe("the source", () => {
     [
       "through ours",
       /(?<![#.\w])(?:startProgram|runToEnd|runProgram)\(/,
-      "calls/container.ts calls/mcp-program.ts calls/programs.ts platform/git.ts platform/named-pipes.ts platform/processes.ts " +
-        "platform/programs.ts platform/sandbox.ts runtime/download-runtime.ts runtime/install-runtime.ts workflow/bash-shell.ts workflow/python.ts",
+      "action/sandbox.ts app/doctor.ts calls/container.ts calls/mcp-program.ts calls/programs.ts platform/git.ts platform/named-pipes.ts platform/processes.ts " +
+        "platform/programs.ts platform/sandbox-support.ts runtime/download-runtime.ts runtime/install-runtime.ts workflow/bash-shell.ts workflow/python.ts",
     ],
   ];
   for (const [how, pattern, files] of places) {

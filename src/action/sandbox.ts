@@ -49,7 +49,7 @@ const longestMs = 120_000;
 
 export async function setUpSandbox({ environment, core, signal }: Setting): Promise<void> {
   if (process.platform !== "linux" || environment["RUNNER_ENVIRONMENT"] !== "github-hosted") return;
-  const limit = startTimeLimit(systemClock, longestMs);
+  const limit = startTimeLimit(systemClock, longestMs, signal);
   const start = systemClock.now();
   const done: string[] = [];
   let support = await sandboxSupport(environment);
@@ -60,7 +60,7 @@ export async function setUpSandbox({ environment, core, signal }: Setting): Prom
       cwd: "/",
       env: { ...childEnvironment(environment), DEBIAN_FRONTEND: "noninteractive" },
       input,
-      signal: AbortSignal.any([signal, limit.signal]),
+      signal: limit.signal,
     });
     const [why = ""] =
       ended.kind === "exited"

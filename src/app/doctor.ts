@@ -1,4 +1,6 @@
 /** What this machine has of what runs need, and what to do about the rest. */
+import { startTimeLimit } from "../events/waiting.ts";
+import { systemClock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
@@ -101,8 +103,9 @@ async function problemOf(
   environment: ModelAccess["environment"],
 ): Promise<string | undefined> {
   const env = childEnvironment(environment);
-  const signal = AbortSignal.timeout(patienceMs);
+  const { signal, end } = startTimeLimit(systemClock, patienceMs);
   const ended = await runToEnd(path, args, { cwd: "/", env, signal });
+  end();
   switch (ended.kind) {
     case "exited":
       // As shells and the dynamic linker say it.

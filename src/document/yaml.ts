@@ -118,7 +118,9 @@ function commonFault(text: string, { code, message, pos }: YAMLParseError | YAML
     case "BLOCK_AS_IMPLICIT_KEY":
     case "BLOCK_IN_FLOW": {
       const isInFlow = code === "BLOCK_IN_FLOW" || /[[{]/.test(lineBefore(text, offset));
-      const plain = (isInFlow ? line.replace(/[,\]}].*$/, "") : line).replace(/\s#.*$/, "").trim();
+      const plain = (isInFlow ? line.replace(/[,\]}][^]*$/, "") : line)
+        .replace(/\s#[^]*$/, "")
+        .trim();
       if (/^["'[{|>&*!]/.test(plain)) return undefined;
       if (/:\s/.test(plain) && !/["\\]/.test(plain))
         return {

@@ -97,7 +97,7 @@ function linkedFolders(checkout: string, folder: string): string[] {
     const repository = resolve(folder, common);
     return isRepository(repository) ? [folder, repository] : [];
   }
-  const worktree = /^\s*worktree = (.+)$/m.exec(textOf(join(folder, "config")))?.[1];
+  const worktree = /^[ \t]*worktree = (.+)$/m.exec(textOf(join(folder, "config")))?.[1];
   const isOurs = worktree !== undefined && resolve(folder, worktree) === checkout;
   return isOurs && isRepository(folder) ? [folder] : [];
 }

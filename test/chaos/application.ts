@@ -21,7 +21,6 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     journal: { type: "string", default: "" },
-    permissions: { type: "string" },
     "provider-base-url": { type: "string", default: "" },
     "runtime-path": { type: "string", default: "" },
     "working-directory": { type: "string", default: "" },
@@ -29,7 +28,6 @@ const { positionals, values } = parseArgs({
 });
 const [, file = "", jobName = ""] = positionals;
 const host = new JobHost({
-  permissions: "workspace",
   provider: { baseUrl: values["provider-base-url"] },
   runtimePath: values["runtime-path"],
   reporters: [

@@ -14,7 +14,7 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
+import { isRunning, processesMarked, programIn, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal, type ParsedJournal } from "../../src/journal/read.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { runCli, startCli } from "../rig/cli.ts";
@@ -82,7 +82,8 @@ export async function play(one: Case): Promise<Observation> {
         if (child === undefined) return;
         if (failure.jump !== undefined) sendSignal(child.pid, JUMP_SIGNAL);
         if (failure.commands === undefined) return;
-        const RUNTIME = `${notesIn(log).findLast((note) => note.kind === "spawned")?.pid ?? ""}`;
+        const { pid } = notesIn(log).findLast((note) => note.kind === "spawned") ?? {};
+        const RUNTIME = `${programIn(pid) ?? ""}`;
         const env = { PATH, ...paths, SELF: `${child.pid}`, RUNTIME };
         execFileSync("sh", ["-c", failure.commands], { env, stdio: "ignore" });
       },
@@ -124,7 +125,6 @@ export async function play(one: Case): Promise<Observation> {
         "run",
         "entry.json",
         shape,
-        ...(failure.declares === undefined ? ["--permissions=workspace"] : []),
         "--working-directory=work",
         "--journal=journal.jsonl",
         "--runtime-path=runtime",
@@ -166,7 +166,8 @@ export async function play(one: Case): Promise<Observation> {
 
     let nextStart = "";
     if (failure.leaves === "own-death") {
-      const args = ["run", "entry.json", "after", "--provider-base-url", server.baseUrl];
+      const url = `--provider-base-url=${server.baseUrl}`;
+      const args = ["run", "entry.json", "after", "--working-directory=work", url];
       const env = { HOME: at("home"), TMPDIR: at("tmp") };
       nextStart = (await runCli(args, { cwd: root, env })).stdout;
     }
@@ -197,9 +198,12 @@ export async function play(one: Case): Promise<Observation> {
   }
 }
 
+/** Commands tell the server of models where they are. */
+const permissions = { preset: "workspace", hosts: ["localhost"] };
+
 /** Its EXECUTE may fail: the job goes on. */
 const workflow = `---
-permissions: workspace
+permissions: { preset: workspace, hosts: [localhost] }
 ---
 
 # Workflow
@@ -224,14 +228,14 @@ function entryOf({ failure, shape }: Case): object {
     models: { driving: "driver", other: "other" },
     limits: { idleMinutes: 1, turnMinutes: 5, commandMinutes: 0.05, ...failure.limits },
     ...failure.declares,
-    ...(failure.declares === undefined ? {} : { permissions: "workspace" }),
+    permissions,
     tasks: {
       subject: {
         model: { category: "driving" },
         prompt: prompts.prompt,
         ...(failure.declares === undefined
           ? {}
-          : { permissions: { preset: "workspace", tools: ["*"] } }),
+          : { permissions: { ...permissions, tools: ["*"] } }),
         availability: { condition: prompts.availability },
         criteria: {
           condition: prompts.criteria,

@@ -5,9 +5,10 @@
  * of what it watches.
  */
 import childProcess, { execFileSync, type ChildProcess } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { programIn } from "../../src/platform/processes.ts";
 
 /** A failure that the probe makes happen; the environment variable `CHAOS_PROBE` holds it as JSON. */
 export interface ProbePlan {
@@ -76,6 +77,16 @@ class LoopWatch {
   }
 }
 
+/** The runtime, once its sandbox has started it. */
+function started(sandbox: number): number {
+  const end = performance.now() + 2_000;
+  for (;;) {
+    const pid = programIn(sandbox) ?? sandbox;
+    const isRuntime = readFileSync(`/proc/${pid}/comm`, "latin1").startsWith("copilot");
+    if (isRuntime || performance.now() > end) return pid;
+  }
+}
+
 function watch(plan: ProbePlan): void {
   const note = (one: ProbeNote): void => appendFileSync(plan.log, `${JSON.stringify(one)}\n`);
   const loop = new LoopWatch();
@@ -87,7 +98,11 @@ function watch(plan: ProbePlan): void {
     if (plan.lasting === true ? seen < from : seen !== from) return;
     note({ kind: "fired", at: Date.now() });
     loop.stop();
-    const env = { PATH: process.env["PATH"], SELF: `${process.pid}`, RUNTIME: `${runtime}` };
+    const env = {
+      PATH: process.env["PATH"],
+      SELF: `${process.pid}`,
+      RUNTIME: `${started(runtime)}`,
+    };
     execFileSync("sh", ["-c", plan.commands], { env, stdio: "ignore" });
     loop.start();
   };
@@ -102,8 +117,9 @@ function watch(plan: ProbePlan): void {
     apply(spawn, self, given) {
       const child: ChildProcess = Reflect.apply(spawn, self, given);
       const { pid, stdin } = child;
+      const isRuntime = /\/runtime(?:-\d+\/sandbox\/enter)?$/.test(String(given[0]));
       // One that can't even be started has no pid, and the moment is over already.
-      if (pid === undefined) return child;
+      if (pid === undefined || !isRuntime) return child;
       note({ kind: "spawned", pid });
       loop.start();
       if (stdin !== null) {

@@ -33,13 +33,9 @@ export function toolCommand(port: string, path: string): string {
   ].join("\n");
 }
 
-/** For bash: tells the server that it has come here, and waits for its answer. */
+/** Tells the server that it has come here, and waits for its answer. */
 export function tellCommand(port: string, path: string): string {
-  return [
-    `exec 3<>/dev/tcp/127.0.0.1/${port}`,
-    String.raw`printf 'GET /${path} HTTP/1.0\r\n\r\n' >&3`,
-    "cat <&3 >/dev/null",
-  ].join("\n");
+  return `curl --silent http://127.0.0.1:${port}/${path} >/dev/null`;
 }
 
 type Spot = Exclude<Moment, "starting" | "creating" | "stopping" | "tool"> | "quick" | "busy";

@@ -35,15 +35,11 @@ describe("a pattern of commands", () => {
     "git log | head",
     "git log; ls",
     "git diff > x",
-    "echo $HOME",
     "echo $(ls)",
-    "FOO=1 npm test",
     "git commit -m 'a b'",
     'git log "--oneline"',
     "npm test # all",
     "(ls)",
-    "if true",
-    "ls {a,b}",
     "   ",
   ]) {
     it(`that no command can match is one: ${pattern}`, () => {
