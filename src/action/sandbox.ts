@@ -24,21 +24,21 @@ profile bwrap /usr/bin/bwrap flags=(unconfined) {
 const install = "apt-get install --yes --no-install-recommends bubblewrap";
 
 /** In the order in which they are tried: the narrowest first. */
-const cures = [
+const fixes = [
   {
-    what: "installed bubblewrap",
+    what: ["installed", "bubblewrap"],
     command: ["sh", "-c", `${install} || { apt-get update && ${install}; }`],
     input: "",
     installs: true,
   },
   {
-    what: "loaded an AppArmor profile that lets bubblewrap make user namespaces",
+    what: ["loaded", "an AppArmor profile that lets bubblewrap create user namespaces"],
     command: ["apparmor_parser", "--replace"],
     input: profile,
     installs: false,
   },
   {
-    what: "lifted AppArmor's restriction of user namespaces",
+    what: ["lifted", "AppArmor's restriction of user namespaces"],
     command: ["sysctl", "--write", "kernel.apparmor_restrict_unprivileged_userns=0"],
     input: "",
     installs: false,
@@ -53,7 +53,7 @@ export async function setUpSandbox({ environment, core, signal }: Setting): Prom
   const start = systemClock.now();
   const done: string[] = [];
   let support = await sandboxSupport(environment);
-  for (const { what, command, input, installs } of cures) {
+  for (const { what, command, input, installs } of fixes) {
     if (support.kind === "bubblewrap") break;
     if (installs !== (findBubblewrap(environment) === undefined)) continue;
     const ended = await runToEnd("sudo", ["-n", ...command], {
@@ -66,14 +66,14 @@ export async function setUpSandbox({ environment, core, signal }: Setting): Prom
       ended.kind === "exited"
         ? ended.stderr.trim().split("\n").slice(-1)
         : [ended.kind === "not-started" ? "there is no sudo" : "it took too long"];
-    done.push(
-      ended.kind === "exited" && ended.code === 0 ? what : `failed: ${command[0]} (${why})`,
-    );
+    const [verb, object] = what;
+    const isDone = ended.kind === "exited" && ended.code === 0;
+    done.push(isDone ? `${verb} ${object}` : `${object} could not be ${verb} (${why})`);
     support = await sandboxSupport(environment);
   }
   limit.end();
   if (done.length === 0) return;
   const seconds = ((systemClock.now() - start) / 1000).toFixed(1);
-  const result = support.kind === "bubblewrap" ? "It works." : "It doesn't work.";
+  const result = support.kind === "bubblewrap" ? "The sandbox works." : "The sandbox doesn't work.";
   sayLine(core, `Sandbox: ${done.join("; ")} (${seconds} s). ${result}`);
 }

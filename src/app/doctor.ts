@@ -1,4 +1,4 @@
-/** What this machine has of what runs need, and what to do about the rest. */
+/** Checks whether this machine has what runs need, and says how to fix what is missing. */
 import { startTimeLimit } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
@@ -18,7 +18,7 @@ import { missingModel } from "./run.ts";
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What there is; or what is wrong, and what to do. */
+  /** What was found; or what is wrong, and how to fix it. */
   readonly text: string;
 }
 
@@ -30,7 +30,7 @@ const patienceMs = 10_000;
 export function checkMachine(access: ModelAccess): Promise<readonly Check[]> {
   const { environment } = access;
   const checks = {
-    // An older one than we need has been refused by `scripts/launcher.js`.
+    // `scripts/launcher.js` has already refused older versions.
     Node: async () => there(process.versions.node),
     "Copilot runtime": () => runtime(access),
     Sandbox: () => sandbox(environment),
@@ -53,7 +53,7 @@ const missing = (text: string): Found => ({ ok: false, text });
 
 async function runtime({ environment, runtimePath }: ModelAccess): Promise<Found> {
   const path = findRuntime({ environment, runtimePath, pathOption: asFlag("runtime-path") });
-  // It has no argument that does nothing: this one, it refuses.
+  // The runtime has no argument without an effect. It rejects this one and exits.
   const problem = await problemOf(path, ["--version"], environment);
   if (problem === undefined) return there(path);
   return missing(`${path} can't be started: ${problem}. Install it again with \`npm ci\`.`);
@@ -91,12 +91,12 @@ async function models(access: ModelAccess): Promise<Found> {
   const source = provider === undefined ? "GitHub Copilot" : new URL(provider.baseUrl).host;
   await using host = new JobHost(access);
   const offered = await host.live.listModels();
-  if (offered.length > 0) return there(`${source} lists ${offered.length}`);
+  if (offered.length > 0) return there(`${source} lists ${offered.length} models`);
   const what = provider === undefined ? "the token and its permissions" : "the address and the key";
-  return missing(`${source} lists none. Check ${what}, and the network.`);
+  return missing(`${source} lists no models. Check ${what}, and the network.`);
 }
 
-/** Why a program can't be started, or not with all that it needs. */
+/** Why a program can't be started. */
 async function problemOf(
   path: string,
   args: readonly string[],
@@ -108,12 +108,12 @@ async function problemOf(
   end();
   switch (ended.kind) {
     case "exited":
-      // As shells and the dynamic linker say it.
+      // Shells and the dynamic linker report with these codes that a program was not started.
       return ended.code < 125 ? undefined : ended.stderr.trim();
     case "not-started":
       return ended.reason;
     case "killed":
     case "aborted":
-      return "it doesn't end by itself";
+      return `it did not exit within ${patienceMs / 1000} s`;
   }
 }

@@ -36,7 +36,7 @@ export function readGlob(glob: string): readonly Glob[] | string {
   const known = read.get(glob);
   if (known !== undefined) return known;
   if (read.size >= mostRemembered) read.clear();
-  const fresh = readAnew(glob);
+  const fresh = parseGlob(glob);
   read.set(glob, fresh);
   return fresh;
 }
@@ -45,7 +45,7 @@ export function readGlob(glob: string): readonly Glob[] | string {
 const read = new Map<string, readonly Glob[] | string>();
 const mostRemembered = 1_000;
 
-function readAnew(glob: string): readonly Glob[] | string {
+function parseGlob(glob: string): readonly Glob[] | string {
   if (glob === "") return "a glob must not be empty";
   if (glob.length > longest) return `a glob must not be longer than ${longest} characters`;
   try {

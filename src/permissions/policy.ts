@@ -182,8 +182,9 @@ export function placeReason(
   }
   if (isUnder(real, root)) return undefined;
   // A program that can write a file can read it.
-  const isWritten = operation === "read" && placeReason("write", rules, real, root, context, deep);
-  return isWritten === undefined ? undefined : outside;
+  const mayWrite =
+    operation === "read" && placeReason("write", rules, real, root, context, deep) === undefined;
+  return mayWrite ? undefined : outside;
 }
 
 function decideCommand(

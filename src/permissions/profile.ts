@@ -28,7 +28,7 @@ export interface FolderEntry {
 
 /** Folders of packages are not looked through: they hold too many files, and none of the user's. */
 const skipped = "node_modules";
-/** Stands for all names that no pattern has in mind. */
+/** Stands for any name that no pattern mentions. */
 const anyName = "\u{10FFFD}";
 /** What one list of single files may hold. Programs can't write those beyond it. */
 const mostFiles = 500;
@@ -50,7 +50,8 @@ export async function sandboxProfile(
   };
   const root = realLocation(context.workingDirectory, context) ?? context.workingDirectory;
   const { everything, read, write } = rules;
-  if (root === sep && !everything) throw new Error("the working directory is the root");
+  if (root === sep && !everything)
+    throw new Error("the working directory is /: use another folder");
   const reads = await granted(everything ? [] : read.allow, root, context);
   const writes = await granted(everything ? [] : write.allow, root, context);
   const writable = [...(rules.writes ? [root] : []), ...writes.folders];
@@ -102,7 +103,10 @@ async function search(
     for (const { name, isFolder } of context.entries(folder)) {
       const path = join(folder, name);
       names += isUnder(path, root) ? 0 : 1;
-      if (names > mostNames) throw new Error("too many files are granted outside the checkout");
+      if (names > mostNames)
+        throw new Error(
+          `the permissions grant more than ${mostNames} files outside the working directory: name smaller folders`,
+        );
       const mayWrite = writable.some((one) => isUnder(path, one));
       if (name === ".git") {
         const isNamed = rules.read.deny.some((glob) =>

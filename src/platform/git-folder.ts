@@ -1,6 +1,6 @@
 /**
- * What a sandbox has to know of git's own folders. Programs inside need them, but not the credentials in their settings,
- * and what makes git run programs stays as it is: whoever uses git in this checkout later trusts it.
+ * What a sandbox has to protect in folders of git. Programs inside need the folders, but not the credentials in their
+ * settings, and must not change what makes git run programs: later uses of git in this checkout rely on it.
  *
  * Invariant: nothing here follows a link or opens a pipe, because an agent may have made it.
  */
@@ -57,8 +57,9 @@ export function gitFolder(path: string): GitFolder {
 }
 
 /**
- * Only what is there can be fixed. So each folder without hooks gets an empty one for them, and a file that says that
- * settings are in the folder itself: it could name another one. It stays, because other runs may rely on it.
+ * Only files that exist can be mounted read-only. So a folder without hooks gets an empty `hooks`, and one without
+ * `commondir` gets that file, in which a program could otherwise name a folder with settings of its own. The file has no
+ * effect, and stays there, because other runs may rely on it.
  */
 export function occupyGitFolder(path: string): void {
   for (const folder of gitFolder(path).folders) {
@@ -72,8 +73,8 @@ export function occupyGitFolder(path: string): void {
 }
 
 /**
- * The folders of git that a checkout uses and doesn't hold: `.git` of a folder above, or of the repository of a worktree
- * or of a submodule. Such a folder has to name the checkout as well, so that a file `.git` can't name just any.
+ * The folders of git that a checkout uses but doesn't contain: `.git` of a folder above, or the repository of a worktree
+ * or a submodule. The latter must refer back to the checkout, so that a file `.git` can't name an arbitrary folder.
  */
 export function outerGitFolders(checkout: string): string[] {
   for (let at = checkout; ; at = dirname(at)) {
@@ -85,7 +86,7 @@ export function outerGitFolders(checkout: string): string[] {
   }
 }
 
-/** Folders whose objects a checkout uses: a rehearsal's copy has those of its original. */
+/** Other folders whose objects a checkout uses: the copy that a rehearsal works in uses those of the original. */
 export function borrowedObjects(checkout: string): string[] {
   const folders = textOf(join(checkout, ".git/objects/info/alternates")).split("\n");
   return folders.filter((path) => isAbsolute(path) && isFolder(path));

@@ -36,7 +36,7 @@ export interface SandboxProfile {
 
 export type SandboxNetwork = "none" | "all" | HostLists;
 
-/** With which program, and what it is told. */
+/** The program that makes the sandbox, and what it grants. */
 export interface SandboxChoice {
   /** Absolute. */
   readonly bubblewrap: string;
@@ -83,8 +83,8 @@ export function mounts(
     ...(options.temporary === undefined
       ? ["--tmpfs", "/tmp"]
       : ["--bind", options.temporary, "/tmp"]),
-    // Programs expect that they are there. They end with the sandbox.
-    ...[childEnvironment(options.environment)["HOME"] ?? homedir(), "/var/tmp"].flatMap((path) => [
+    // Programs expect these folders. They are empty, and end with the sandbox.
+    ...[childEnvironment(options.environment)["HOME"] || homedir(), "/var/tmp"].flatMap((path) => [
       "--dir",
       path,
     ]),
@@ -98,7 +98,7 @@ export function mounts(
     }),
     ...bind("--ro-bind-try", toolchains(options.environment)),
     ...bind("--ro-bind-try", [...profile.readable, ...readable]),
-    ...bind("--bind-try", [...creatable, ...profile.writable, ...writable]),
+    ...bind("--bind-try", [...[...creatable, ...profile.writable].filter(isReal), ...writable]),
     ...mask(options, profile),
   ];
 }
@@ -142,7 +142,7 @@ function mask(
   ];
 }
 
-/** Bubblewrap follows links. An agent may have made one since the profile was. */
+/** Bubblewrap follows links, and an agent may have made one after the profile was made. */
 function isReal(path: string): boolean {
   try {
     return realpathSync.native(path) === path;

@@ -1,5 +1,5 @@
 /**
- * Programs in a sandbox: bubblewrap, told what a profile grants. Linux only; elsewhere there is none.
+ * Runs programs in a sandbox (bubblewrap) that grants what a profile lists. Linux only.
  *
  * Owns the scripts and lists that it writes into a folder of the run. Invariants: what is not granted is not there, not
  * even by name; a program sees no process but its own, can't signal or trace another, and ends with whoever started
@@ -15,7 +15,7 @@ import { bind, mounts, type SandboxOptions } from "./sandbox-mounts.ts";
 export interface Sandbox {
   /** The file that starts a program in it: its arguments are the program, absolute or in `PATH`, and its own. */
   readonly enter: string;
-  /** Closes the way out. Programs that still run have to be ended before. Idempotent. */
+  /** Closes the connection to the proxy of hosts. Programs that still run have to be ended before. Idempotent. */
   close(): void;
 }
 
@@ -29,11 +29,11 @@ export type ConfinedProgram =
 export async function programSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { folder, bubblewrap } = options;
   mkdirSync(folder, { recursive: true });
-  const way = await wayOut(options);
-  const list = writeList(folder, "enter", programArguments(options, way));
-  const command = [quoted(bubblewrap), "--args 9 --", ...way.command.map(quoted)].join(" ");
+  const egress = await openEgress(options);
+  const list = writeList(folder, "enter", programArguments(options, egress));
+  const command = [quoted(bubblewrap), "--args 9 --", ...egress.command.map(quoted)].join(" ");
   const enter = writeScript(folder, "enter", `exec ${command} "$@" 9<${quoted(list)}`);
-  return { enter, close: way.close };
+  return { enter, close: egress.close };
 }
 
 /**
@@ -49,11 +49,11 @@ export async function runtimeSandbox(
   const { folder, bubblewrap, commands } = options;
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
-  const way = await wayOut(options);
-  // A mount takes along what is hidden below it.
+  const egress = await openEgress(options);
+  // The mounts of the outer sandbox that hide files are part of what is mounted inside.
   const bare = { ...options.profile, fixed: [], hidden: [], repositories: [] };
   const asked = { ...options, ...commands, profile: bare, isInside: true };
-  const inner = writeList(folder, "commands", programArguments(asked, way));
+  const inner = writeList(folder, "commands", programArguments(asked, egress));
   writeScript(
     bin,
     "bwrap",
@@ -70,7 +70,7 @@ while [ "$n" -gt 0 ]; do
     --clearenv) set -- "$@" "$word" ;;
     --chdir) set -- "$@" "$word" "$1"; shift; n=$((n - 1)) ;;
     --setenv) set -- "$@" "$word" "$1" "$2"; shift 2; n=$((n - 2)) ;;
-    --) inside=1; set -- "$@" ${["--setenv", "PATH", pathOf(options), ...variables(options), "--", ...way.command].map(quoted).join(" ")} ;;
+    --) inside=1; set -- "$@" ${["--setenv", "PATH", pathOf(options), ...variables(options), "--", ...egress.command].map(quoted).join(" ")} ;;
   esac
 done
 exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
@@ -86,7 +86,7 @@ exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
     ...hiddenProc(hidden),
   ]);
   const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
-  return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: way.close };
+  return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: egress.close };
 }
 
 /** A sandbox inside a sandbox, with everything that ours need and no files hidden. */
@@ -97,17 +97,17 @@ export function trialArguments(bubblewrap: string): string[] {
   return [...outer, "--", bubblewrap, ...inner, "--", "/bin/sh", "-c", ":"];
 }
 
-function programArguments(options: SandboxOptions, way: Pick<WayOut, "mounts">): string[] {
+function programArguments(options: SandboxOptions, egress: Pick<Egress, "mounts">): string[] {
   return [
     ...programNamespaces,
     ...(options.profile.network === "all" ? [] : ["--unshare-net"]),
     ...mounts(options, [], ownProc),
-    ...way.mounts,
+    ...egress.mounts,
     ...variables(options),
   ];
 }
 
-/** Mounts hide from git that a folder above is in the same repository. */
+/** Git stops at mounts when it looks for the repository above a folder. */
 function variables({ withheld = [] }: SandboxOptions): string[] {
   return [
     "--setenv",
@@ -121,7 +121,7 @@ function pathOf({ environment }: SandboxOptions): string {
   return childEnvironment(environment)["PATH"] ?? "";
 }
 
-interface WayOut {
+interface Egress {
   readonly mounts: readonly string[];
   /** What a program is started with. */
   readonly command: readonly string[];
@@ -129,7 +129,7 @@ interface WayOut {
 }
 
 /** How programs of the sandbox reach the hosts of the profile. */
-async function wayOut({ profile, folder }: SandboxOptions): Promise<WayOut> {
+async function openEgress({ profile, folder }: SandboxOptions): Promise<Egress> {
   const { network } = profile;
   if (typeof network === "string") return { mounts: [], command: [], close: () => {} };
   const socket = join(folder, "hosts");
@@ -143,10 +143,10 @@ async function wayOut({ profile, folder }: SandboxOptions): Promise<WayOut> {
   };
 }
 
-/** The port of the other end, which is in a network of its own. */
+/** The port of the forwarder, in the network of the sandbox. */
 const port = 3128;
 
-/** A script that starts the other end inside, tells programs of it in their environment, and becomes its arguments. */
+/** A script that starts the forwarder inside, sets the proxy variables, and executes its arguments. */
 function forwardingScript(node: string, socket: string, hosts: HostLists): string {
   const code = `
     const { connect, createServer } = require("node:net");
@@ -161,7 +161,7 @@ function forwardingScript(node: string, socket: string, hosts: HostLists): strin
   return `#!/bin/sh
 exec 8>&1
 ready=$({ ${quoted(node)} -e ${quoted(code)} </dev/null 2>/dev/null 8>&- & } | head -n 1)
-[ "$ready" = ready ] || { echo "agent-jobs: the way to permissions.hosts can't be opened." >&2; exit 125; }
+[ "$ready" = ready ] || { echo "agent-jobs: the proxy for permissions.hosts can't be reached from the sandbox." >&2; exit 125; }
 exec 8>&-
 export ${names.map((name) => `${name}=${address}`).join(" ")} NODE_USE_ENV_PROXY=1 no_proxy=${direct} NO_PROXY=${direct}
 exec "$@"

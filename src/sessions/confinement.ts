@@ -49,7 +49,7 @@ export interface Place {
   readonly readable?: readonly string[] | undefined;
 }
 
-/** Each of them is a mount, and the cost of a mount grows with their number: these take two seconds. */
+/** Each of them is a mount, and each further mount takes longer: a thousand take two seconds. */
 const mostMasks = 1_000;
 
 /** Owns the sandboxes of programs and their folder, until `close`. */
@@ -97,12 +97,12 @@ export class Confinement {
         if (breath.isDue) await breath.take();
       },
     });
-    // There are the scripts and lists of sandboxes. `:` ends a folder of `PATH`.
+    // It holds the scripts and lists of sandboxes. A colon would end a folder of `PATH`.
     const temporary = realPathOf(tmpdir());
     const granted = profile.files === "all" ? [] : [...profile.readable, ...profile.writable];
     if (granted.some((path) => isUnder(temporary, path)) || temporary.includes(":")) {
       throw new Error(
-        `the folder of temporary files (${temporary}) must not be in a folder that the permissions grant, nor have a colon in its name: set TMPDIR to another one`,
+        `the temporary folder ${temporary} must not be inside a folder that the permissions grant, or have a colon in its name. Set TMPDIR to another folder`,
       );
     }
     const single = profile.hidden.length + profile.fixed.length + profile.repositories.length;
@@ -120,7 +120,7 @@ export class Confinement {
       if (isWritable) occupyGitFolder(path);
     }
     const outer = outerGitFolders(root).map((path) => ({ path, isWritable: false }));
-    // An agent could name any folder there, but in a rehearsal the author writes what it does.
+    // An agent could write any folder into that file. In a rehearsal, the author scripts what it does.
     const borrowed = this.#options.scripted ? borrowedObjects(root) : [];
     return {
       ...profile,

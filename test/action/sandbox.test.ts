@@ -105,7 +105,7 @@ describe("on a hosted runner", () => {
     assert.deepEqual(others, [`apt-get ${install}`, "apt-get update", `apt-get ${install}`]);
     assert.match(
       tried.result.log,
-      /^Sandbox: installed bubblewrap \(\d+\.\d s\)\. It works\.$/m,
+      /^Sandbox: installed bubblewrap \(\d+\.\d s\)\. The sandbox works\.$/m,
       tried.result.raw,
     );
   });
@@ -132,7 +132,7 @@ describe("on a hosted runner", () => {
     assert.deepEqual(wide.calls, [...loads, `sudo -n ${lifts}`, lifts]);
     assert.match(
       wide.result.log,
-      /^Sandbox: failed: apparmor_parser .*; lifted AppArmor's restriction of user namespaces \(/m,
+      /^Sandbox: an AppArmor profile .* could not be loaded \(.*; lifted AppArmor's restriction of user namespaces \(/m,
     );
   });
 
@@ -150,7 +150,7 @@ describe("on a hosted runner", () => {
       assert.equal(result.code, 1, result.raw);
       assert.match(result.outputs["reason"] ?? "", /This machine has no sandbox/);
       assert.match(result.outputs["reason"] ?? "", reason);
-      assert.match(result.log, /^Sandbox: failed: .* It doesn't work\.$/m);
+      assert.match(result.log, /^Sandbox: .* could not be .* The sandbox doesn't work\.$/m);
       assert.deepEqual([modelRequests, made], [0, ""]);
     }
   });

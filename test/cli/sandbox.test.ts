@@ -10,6 +10,24 @@ import { withoutSandbox } from "../rig/sandbox.ts";
 import { noTerminal, startOnTerminal } from "../rig/terminal.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
+/** A job of the task `a` and of the workflow `f.wf.md`. */
+const taskAndWorkflow = `tasks: { a: { prompt: go, model: { category: driving } } }
+jobs: { j: { work: { kind: Seq, works: [{ kind: Ref, taskId: a }, { kind: Flow, file: f.wf.md }] } } }
+`;
+
+/** A rehearsal of it up to its first tool calls. */
+const callsTools = `entry: e.yml
+sessions:
+  - task: a
+    turns:
+      - replies:
+          - tools:
+`;
+
+function workflow(script: string): string {
+  return `# Workflow\n\n\`\`\`mermaid\nflowchart TD\nSTART --> EXECUTE_A[${script}] --> SUCCESS\n\`\`\`\n`;
+}
+
 test(
   "tools, modules, servers and EXECUTE are confined as the task that uses them",
   { skip: withoutSandbox },
@@ -39,25 +57,15 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       "probe.sh": probe,
       "run.mjs": run,
       "server.mjs": server,
-      "f.wf.md":
-        "# Workflow\n\n```mermaid\nflowchart TD\nSTART --> EXECUTE_A[sh probe.sh execute] --> SUCCESS\n```\n",
+      "f.wf.md": workflow("sh probe.sh execute"),
       "e.yml": `models: { driving: m }
 permissions: { shell: ["sh probe.sh *"], tools: ["*"], read: ["!private/**"], write: ["out/**"], sandbox: required }
 mcpServers: { s: { command: node, args: [server.mjs] } }
 tools:
   command: { description: d, parameters: { type: object }, command: [sh, probe.sh, command] }
   module: { description: d, parameters: { type: object }, module: run.mjs }
-tasks: { a: { prompt: go, model: { category: driving } } }
-jobs:
-  j: { work: { kind: Seq, works: [{ kind: Ref, taskId: a }, { kind: Flow, file: f.wf.md }] } }
-`,
-      "r.yml": `entry: e.yml
-sessions:
-  - task: a
-    turns:
-      - replies:
-          - tools:
-              - { name: command, arguments: {} }
+${taskAndWorkflow}`,
+      "r.yml": `${callsTools}              - { name: command, arguments: {} }
               - { name: module, arguments: {} }
               - { name: s/say, arguments: {} }
           - toolResults: { contains: [end of command, end of module, end of server] }
@@ -93,22 +101,13 @@ test(
   esac
   [ -z "$id" ] || echo "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$id,\\"result\\":$r}"
 done`,
-      "f.wf.md":
-        "# Workflow\n\n```mermaid\nflowchart TD\nSTART --> EXECUTE_A[sh say.sh execute] --> SUCCESS\n```\n",
+      "f.wf.md": workflow("sh say.sh execute"),
       "e.yml": `models: { driving: m }
 permissions: { shell: true, tools: ["*"], write: ["out/**"], sandbox: required }
 mcpServers: { s: { command: sh, args: [server.sh] } }
 tools: { command: { description: d, parameters: { type: object }, command: [sh, say.sh, tool] } }
-tasks: { a: { prompt: go, model: { category: driving } } }
-jobs: { j: { work: { kind: Seq, works: [{ kind: Ref, taskId: a }, { kind: Flow, file: f.wf.md }] } } }
-`,
-      "r.yml": `entry: e.yml
-sessions:
-  - task: a
-    turns:
-      - replies:
-          - tools:
-              - { name: bash, arguments: { command: sh say.sh session, description: d } }
+${taskAndWorkflow}`,
+      "r.yml": `${callsTools}              - { name: bash, arguments: { command: sh say.sh session, description: d } }
               - { name: command, arguments: {} }
           - text: Done.
 `,
@@ -137,13 +136,7 @@ permissions: { shell: true, write: ["out/**"], sandbox: required }
 tasks: { a: { prompt: go, model: { category: driving } } }
 jobs: { j: { work: { kind: Ref, taskId: a } } }
 `,
-      "r.yml": `entry: e.yml
-sessions:
-  - task: a
-    turns:
-      - replies:
-          - tools:
-              - { name: bash, arguments: { command: "(: <> /dev/tty) && touch out/typed; touch out/ran", description: d } }
+      "r.yml": `${callsTools}              - { name: bash, arguments: { command: "(: <> /dev/tty) && touch out/typed; touch out/ran", description: d } }
           - text: Done.
 `,
     });

@@ -17,8 +17,9 @@ async function inside(
   t: TestContext,
   workingDirectory: string,
   permissions: Permissions,
+  scripted = false,
 ): Promise<{ run: (script: string) => string; close: () => Promise<void> }> {
-  const confinement = new Confinement({ environment: process.env, scripted: false });
+  const confinement = new Confinement({ environment: process.env, scripted });
   t.after(() => confinement.close());
   const confined = await confinement.ofProgram(permissions, { workingDirectory });
   assert.ok(confined.kind === "sandboxed");
@@ -91,7 +92,24 @@ test("a folder of a repository, a worktree and a submodule have their git", opti
   }
 });
 
-test("a file .git that names any folder opens none", options, async (t) => {
+test("git is hidden where the permissions deny it", options, async (t) => {
+  const { path } = await makeRepository(t, { "a.txt": "a\n" });
+  const { run } = await inside(t, path, { shell: true, read: ["!.git"] });
+  assert.match(run("git log"), /not a git repository/);
+});
+
+test("objects of another repository are only readable in a rehearsal", options, async (t) => {
+  const { path } = await makeRepository(t, { "a.txt": "a\n" });
+  const { path: elsewhere } = await makeWorkspace(t, {});
+  const copy = join(elsewhere, "copy");
+  git(path, "clone", "-q", "--shared", path, copy);
+  const rehearsal = await inside(t, copy, "read-only", true);
+  assert.match(rehearsal.run("git log --oneline"), /^[\da-f]+ .*\n$/);
+  const { run } = await inside(t, copy, "read-only");
+  assert.match(run("git log --oneline"), /bad object|unable to/);
+});
+
+test("a file .git that names a folder of something else grants nothing", options, async (t) => {
   const { path: outside } = await makeRepository(t, { "secret.txt": "SECRET\n" });
   const { path } = await makeWorkspace(t, { ".git": `gitdir: ${join(outside, ".git")}\n` });
   const { run } = await inside(t, path, "workspace");
@@ -120,7 +138,7 @@ test("more denied files than a sandbox can hide are an error", options, async (t
   assert.match(confined.crash.message, /deny 1001 files and folders one by one.*deny the folders/);
 });
 
-test("links that a program leaves open nothing to the next one", options, async (t) => {
+test("links that a program leaves behind grant nothing to the next one", options, async (t) => {
   const { path: outside } = await makeWorkspace(t, {
     "secret.txt": "SECRET\n",
     "checkout/notes/x.md": "x\n",
@@ -181,5 +199,5 @@ test("the folder of temporary files must not be granted", options, async (t) => 
   const permissions: Permissions = { shell: true, write: [`${dirname(path)}/**`] };
   const confined = await confinement.of(permissions, { workingDirectory: path });
   assert.ok(confined.kind === "refused");
-  assert.match(confined.crash.message, /set TMPDIR to another one|too many files are granted/);
+  assert.match(confined.crash.message, /Set TMPDIR to another folder|name smaller folders/);
 });

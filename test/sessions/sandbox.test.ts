@@ -182,4 +182,8 @@ test("an agent without a shell may fetch the addresses of permissions.url", opti
     denials(run).map(({ target }) => target),
     ["http://other.invalid/page"],
   );
+  assert.ok(rig.server.requests.at(-1)?.tools.includes("web_fetch"));
+  const withShell = { shell: true, url: ["http://named.invalid/*"], sandbox: "required" } as const;
+  await attempts(rig, withShell, []);
+  assert.equal(rig.server.requests.at(-1)?.tools.includes("web_fetch"), false);
 });
