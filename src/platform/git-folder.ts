@@ -110,7 +110,7 @@ function isRepository(path: string): boolean {
 /** Without headers of requests, which actions/checkout fills with a token, and without users and passwords of addresses. */
 export function withoutCredentials(settings: string): string {
   return settings
-    .replaceAll(/^[^\n]*\bextraheader\s*=(?:[^\n\\]|\\[^])*$/gim, "")
+    .replaceAll(/^[^\n\r]*\bextraheader\s*=(?:[^\n\\]|\\[^])*$/gim, "")
     .replaceAll(/(:\/\/)[^\s/@"']+@/g, "$1");
 }
 

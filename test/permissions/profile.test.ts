@@ -80,6 +80,28 @@ test("the root of the file system is granted to nobody", async (t) => {
     });
   await assert.rejects(profile({ read: ["/**"] }), /"\/\*\*" begins at the root/);
   await assert.rejects(profile({ write: ["/**/*.md"] }), /begins at the root: name a folder/);
-  await assert.rejects(profile("workspace", "/"), /the working directory is the root/);
+  await assert.rejects(profile("workspace", "/"), /the working directory is \/:/);
   await profile({ preset: "all", write: ["/**"] }, "/");
+});
+
+test("folders outside with too many files are refused, with advice", async (t) => {
+  const { path } = await makeWorkspace(t);
+  const { path: outside } = await makeWorkspace(t);
+  const some = Array.from({ length: 100_001 }, (_, index) => ({
+    name: `file-${index}`,
+    isFolder: false,
+  }));
+  const profile = (read: string): Promise<unknown> =>
+    sandboxProfile(
+      { preset: "read-only", read: [read] },
+      {
+        ...realFiles,
+        workingDirectory: path,
+        home: "/home/x",
+        entries: (folder) => (folder === outside ? some : []),
+        pause,
+      },
+    );
+  await assert.rejects(profile(`${outside}/**`), /grant more than 100000 files .* smaller folders/);
+  await profile(`${outside}/smaller/**`);
 });

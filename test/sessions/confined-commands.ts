@@ -6,7 +6,7 @@ import type { Permissions } from "../../src/entry/model.ts";
 import type { Canaries } from "../rig/canaries.ts";
 import { completed, makeRig, turn } from "./rig.ts";
 
-/** Runs the lines, each in a shell of its own, and returns what each has printed. */
+/** Runs the lines in one sandbox, each in a shell of its own, and returns what each has printed. */
 export type RunLines = (lines: readonly string[]) => Promise<string[]>;
 
 export async function confinedCommands(
@@ -32,16 +32,21 @@ export async function confinedCommands(
         : { text: "The end." },
     { workspace },
   );
-  const session = await rig.open({ permissions });
-  t.after(() => session.close());
   const place = (index: number, kind: string): string =>
     join(workspace.path, "out", `${index}.${kind}`);
   return async (lines) => {
     for (const [index, line] of lines.entries()) writeFileSync(place(index, "sh"), `${line}\n`);
     // Each with a limit of its own, four at a time.
     const each = "timeout 10 bash out/{}.sh </dev/null >out/{}.log 2>&1; echo end >>out/{}.log";
-    const run = await turn(session, `seq 0 ${lines.length - 1} | xargs -P 4 -I {} sh -c '${each}'`);
-    completed(run);
+    // Each time in a new sandbox, which must not rely on anything that the lines before have left.
+    const session = await rig.open({ permissions });
+    try {
+      completed(
+        await turn(session, `seq 0 ${lines.length - 1} | xargs -P 4 -I {} sh -c '${each}'`),
+      );
+    } finally {
+      await session.close();
+    }
     return lines.map((_, index) => readFileSync(place(index, "log"), "utf8"));
   };
 }

@@ -236,10 +236,16 @@ test("a result that is too large for the model is a file without them", async (t
   t.after(() =>
     before === undefined ? delete process.env["TMPDIR"] : (process.env["TMPDIR"] = before),
   );
-  const results = await search(t, { read: [`${temporary}/**`] }, "claude-test", calls, {
-    "long/a.ts": `KEY ${"x".repeat(90_000)}\n`,
-    "long/.env": `${settings.trim()} ${"x".repeat(90_000)}\n`,
-  });
+  const results = await search(
+    t,
+    { read: [`${temporary}/**`], sandbox: "off" },
+    "claude-test",
+    calls,
+    {
+      "long/a.ts": `KEY ${"x".repeat(90_000)}\n`,
+      "long/.env": `${settings.trim()} ${"x".repeat(90_000)}\n`,
+    },
+  );
   assert.match(results[1] ?? "", /:1$/);
   assert.equal(results[2], "No matches found.");
 });
