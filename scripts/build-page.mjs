@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { licensesOf, packagesIn } from "./licenses.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = join(root, "build", "web");
@@ -46,7 +47,15 @@ fs.mkdirSync(out, { recursive: true });
 for (const { path, text } of outputFiles)
   // A report has the script inline: `<!--` would change how a browser finds its end.
   write(path, path.endsWith(".js") ? text.replaceAll("<!--", "\\x3C!--") : text);
-write(join(out, "licenses.txt"), licenses());
+const packages = packagesIn(metafile);
+const present = [...packages].filter(([folder, size]) => folder !== "" && size > 0);
+write(
+  join(out, "licenses.txt"),
+  licensesOf(
+    root,
+    present.map(([folder]) => folder),
+  ),
+);
 if (process.argv.includes("--sizes")) printSizes();
 
 /** In one step: a server may be reading the file. */
@@ -56,36 +65,9 @@ function write(file, text) {
   fs.renameSync(draft, file);
 }
 
-/** Package → bytes of the bundle. */
-function packages() {
-  const sizes = new Map();
-  for (const { inputs } of Object.values(metafile.outputs))
-    for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
-      const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? "web";
-      sizes.set(folder, (sizes.get(folder) ?? 0) + bytesInOutput);
-    }
-  return sizes;
-}
-
-function licenses() {
-  return [...packages()]
-    .filter(([folder, size]) => folder !== "web" && size > 0)
-    .map(([folder]) => folder)
-    .sort((a, b) => (a < b ? -1 : 1))
-    .map((folder) => {
-      const { name, version, license } = JSON.parse(
-        fs.readFileSync(join(root, folder, "package.json"), "utf8"),
-      );
-      const file = fs.readdirSync(join(root, folder)).find((one) => /^licen[cs]e/i.test(one));
-      const text = file === undefined ? "" : fs.readFileSync(join(root, folder, file), "utf8");
-      return `${name} ${version} (${license ?? "see its package"})\n\n${text.replaceAll("\r", "").trim()}\n`;
-    })
-    .join("\n----\n\n");
-}
-
 function printSizes() {
   for (const { path, contents } of outputFiles)
     console.log(`${relative(root, path)} ${Math.round(contents.length / 1000)} kB`);
-  for (const [folder, size] of [...packages()].sort((a, b) => b[1] - a[1]).slice(0, 25))
+  for (const [folder, size] of [...packages].sort((a, b) => b[1] - a[1]).slice(0, 25))
     console.log(`${String(size).padStart(9)} ${folder.replace(/^.*node_modules\//, "")}`);
 }

@@ -6,6 +6,7 @@
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   module-programs.ts the programs in which modules run as tools, as texts
 //   runtime-hashes.ts  the version of the runtime's packages and the SHA-512 of each, from package-lock.json
+//   version.ts         the version of agent-jobs
 import fs from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -24,6 +25,7 @@ const files = {
   "example-entry.ts": exampleEntry(),
   "module-programs.ts": await modulePrograms(),
   "runtime-hashes.ts": runtimeHashes(),
+  "version.ts": `/** Of agent-jobs. */\nexport const version = ${JSON.stringify(JSON.parse(read("package.json")).version)};\n`,
 };
 
 fs.mkdirSync(folder, { recursive: true });

@@ -116,12 +116,13 @@ export const rooms = {
     holds: "a run for people: at a terminal, on GitHub",
     folders: ["terminal", "github"],
     imports: ["document", "entry", "events", "journal", "report", "platform", "generated"],
-    packages: ["log-update", "string-width", "wrap-ansi", "@actions/core"],
+    packages: ["fast-string-width", "fast-wrap-ansi", "@actions/core"],
     node: true,
   },
   app: {
     holds: "the composition root: options, the host, a run on it, JobHost; what the edges share",
     imports: [
+      "generated",
       "document",
       "entry",
       "events",
@@ -149,6 +150,7 @@ export const rooms = {
       "entry",
       "journal",
       "report",
+      "generated",
       "document/diagnostic.ts",
       "document/guards.ts",
       "platform",

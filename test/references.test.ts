@@ -164,7 +164,7 @@ describe("source files", () => {
     assert.ok(exported.length > 300);
     const unused = exported.filter(({ file, name }) => {
       const imported = new RegExp(
-        `[{,]\\s*${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/${basename(file)}"`,
+        `[{,]\\s*${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/${basename(file)}"|import\\("[^"]*/${basename(file)}"\\)\\)\\.${name}\\b`,
       );
       return ![...source.values()].some((text) => imported.test(text));
     });

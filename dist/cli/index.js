@@ -1,2 +1,17 @@
 #!/usr/bin/env node
-!function(e){var o=e.split("."),s=Number(o[0]);s<20||20===s&&Number(o[1])<19?(console.error("agent-jobs needs Node.js 20.19 or newer. This is Node.js "+e+": install a newer one from https://nodejs.org, or put it first in PATH."),process.exitCode=2):import("./main.js")}(process.versions.node);
+// The command line's first file: says which Node is needed before anything is loaded that an old one can't read.
+// So in the JavaScript of 2015, which any Node reads, and as a module or as a script.
+(function (version) {
+  var parts = version.split(".");
+  var major = Number(parts[0]);
+  if (major < 20 || (major === 20 && Number(parts[1]) < 19)) {
+    console.error(
+      "agent-jobs needs Node.js 20.19 or newer. This is Node.js " +
+        version +
+        ": install a newer one from https://nodejs.org, or put it first in PATH.",
+    );
+    process.exitCode = 2;
+  } else {
+    void import("./main.js");
+  }
+})(process.versions.node);

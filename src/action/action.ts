@@ -26,7 +26,7 @@ import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { needsSandbox } from "../app/sandbox-option.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/options.ts";
-import { version } from "../app/run-spec.ts";
+import { version } from "../generated/version.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import type { Cancellation } from "../app/cancellation.ts";

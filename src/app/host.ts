@@ -43,7 +43,7 @@ import { announced } from "./announced-sessions.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
-import { version } from "./run-spec.ts";
+import { version } from "../generated/version.ts";
 import type { HostRun, RunEnd, RunOnHostOptions } from "./host-run.ts";
 import { HostMasking } from "./host-masking.ts";
 

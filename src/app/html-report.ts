@@ -9,7 +9,7 @@ import { findPageFiles } from "../report/page.ts";
 import { RunTallies } from "../report/run-summary.ts";
 import { MISSING_PAGE } from "./journals-report.ts";
 import { UsageError } from "./options.ts";
-import { version } from "./run-spec.ts";
+import { version } from "../generated/version.ts";
 
 export interface HtmlReport extends Reporter {
   /** Closes it without a report. The file stays as it was. */

@@ -11,7 +11,7 @@ import { reportHtml } from "../report/html.ts";
 import { findPageFiles } from "../report/page.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
-import { version } from "./run-spec.ts";
+import { version } from "../generated/version.ts";
 
 export interface MadeReport {
   /** With what is wrong with each. */

@@ -9,6 +9,7 @@ import type {
   Permissions,
   PreparedEntry,
 } from "../entry/model.ts";
+import { version } from "../generated/version.ts";
 import { leafWorks } from "../entry/work.ts";
 import { allowsServer, allowsTool, boundsOf, effectivePermissions } from "../permissions/rules.ts";
 import { actionDialogues } from "./action-dialogues.ts";
@@ -21,9 +22,6 @@ import {
   type LoadedFlow,
 } from "./flows.ts";
 import { runTools, type ToolSettings } from "./run-tools.ts";
-
-/** Of agent-jobs. Kept equal to `package.json` by a test. */
-export const version = "0.1.0";
 
 interface SpecOptions {
   readonly entry: PreparedEntry;

@@ -24,7 +24,7 @@ import { findEntries } from "./find-entries.ts";
 import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import { makeResults } from "./run-tools.ts";
-import { version } from "./run-spec.ts";
+import { version } from "../generated/version.ts";
 import { knownSecrets } from "./secrets.ts";
 import { allowedForPrograms, allowedOf } from "./allowed-variables.ts";
 import { serverSecrets } from "./server-variables.ts";

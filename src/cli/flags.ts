@@ -33,6 +33,8 @@ import {
   type SandboxMode,
 } from "../entry/model.ts";
 
+export const validateFormats = ["text", "json", "github"] as const;
+
 /** As commander hands them over. */
 export interface SharedFlags {
   readonly rehearse?: string;

@@ -3,11 +3,10 @@ import { inspect } from "node:util";
 import { Command, CommanderError, Option } from "commander";
 import { parsePort, UsageError } from "../app/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
-import { version } from "../app/run-spec.ts";
+import { version } from "../generated/version.ts";
 import { systemFault } from "../platform/system-error.ts";
-import { chart, type ChartFlags } from "./chart.ts";
-import { doctor, type DoctorFlags } from "./doctor.ts";
-import { list } from "./list.ts";
+import type { ChartFlags } from "./chart.ts";
+import type { DoctorFlags } from "./doctor.ts";
 import {
   addEnvironmentOption,
   addServedOptions,
@@ -17,16 +16,16 @@ import {
   addWorkflowOptions,
   by,
   choice,
+  validateFormats,
   sandboxOption,
 } from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
-import { report, type ReportFlags } from "./report.ts";
-import { rehearse, type RehearseFlags } from "./rehearse.ts";
-import { run, type RunFlags } from "./run.ts";
-import { schema } from "./schema.ts";
-import { DEFAULT_PORT, LOOPBACK, serve, type ServeFlags } from "./serve.ts";
-import { buildToolOf, callTool, type ToolBuildFlags, type ToolFlags } from "./tool.ts";
-import { validate, validateFormats, type ValidateFlags } from "./validate.ts";
+import type { ReportFlags } from "./report.ts";
+import type { RehearseFlags } from "./rehearse.ts";
+import type { RunFlags } from "./run.ts";
+import type { ServeFlags } from "./serve.ts";
+import type { ToolBuildFlags, ToolFlags } from "./tool.ts";
+import type { ValidateFlags } from "./validate.ts";
 
 /** Runs one command; never rejects. */
 export async function runProgram(args: readonly string[]): Promise<ExitCode> {
@@ -95,7 +94,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .argument("[job]", JOB)
     .description("run a job of an entry, or a workflow")
     .action(async (entry: string, job: string | undefined, flags: RunFlags) =>
-      end(await run(entry, job, flags)),
+      end(await (await import("./run.ts")).run(entry, job, flags)),
     );
 
   addServerOptions(program.command("validate"))
@@ -106,7 +105,9 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .addOption(choice("--format <format>", "output format", validateFormats).default("text"))
     .option("--strict", "treat warnings as errors")
     .option("--check-models", "ask the model server, or GitHub, whether it offers the models")
-    .action(async (files: string[], flags: ValidateFlags) => end(await validate(files, flags)));
+    .action(async (files: string[], flags: ValidateFlags) =>
+      end(await (await import("./validate.ts")).validate(files, flags)),
+    );
 
   program
     .command("list")
@@ -116,7 +117,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     )
     .option("--json", "print JSON")
     .action(async (entry: string, { json }: { json?: true }) =>
-      end(await list(entry, json === true)),
+      end(await (await import("./list.ts")).list(entry, json === true)),
     );
 
   program
@@ -130,7 +131,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     )
     .option("--run <id>", "run of the journal to draw (default: the last)")
     .action(async (entry: string | undefined, job: string | undefined, flags: ChartFlags) =>
-      end(await chart(entry, job, flags)),
+      end(await (await import("./chart.ts")).chart(entry, job, flags)),
     );
 
   program
@@ -138,7 +139,9 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .argument("<journal...>", "journals, and folders of journals (*.jsonl)")
     .description("write the runs of journals as one HTML file that opens without a server")
     .option("-o, --output <file>", "file to write (- for stdout)", "report.html")
-    .action(async (journals: string[], flags: ReportFlags) => end(await report(journals, flags)));
+    .action(async (journals: string[], flags: ReportFlags) =>
+      end(await (await import("./report.ts")).report(journals, flags)),
+    );
 
   addEnvironmentOption(program.command("rehearse"))
     .argument("<rehearsal...>", "rehearsal files, YAML or JSON")
@@ -148,25 +151,27 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .addOption(sandboxOption())
     .option("--runtime-path <path>", "path of the Copilot runtime")
     .option("--verbose", "print the log of each run")
-    .action(async (files: string[], flags: RehearseFlags) => end(await rehearse(files, flags)));
+    .action(async (files: string[], flags: RehearseFlags) =>
+      end(await (await import("./rehearse.ts")).rehearse(files, flags)),
+    );
 
   addServeOptions(program.command("serve"))
     .argument("[entry]", ENTRY_OR_WORKFLOW)
     .description("serve the HTTP API and the portal")
     .action(async (entry: string | undefined, flags: ServeFlags) =>
-      end(await serve(withEntry(flags, entry))),
+      end(await (await import("./serve.ts")).serve(withEntry(flags, entry))),
     );
 
   addServerOptions(program.command("doctor"))
     .description("check what this machine has of what runs need, and say what to do about the rest")
     .option("--json", "print JSON")
-    .action(async (flags: DoctorFlags) => end(await doctor(flags)));
+    .action(async (flags: DoctorFlags) => end(await (await import("./doctor.ts")).doctor(flags)));
 
   program
     .command("schema")
     .description("print the JSON Schema of entries or rehearsals")
     .argument("[kind]", "entry or rehearsal", "entry")
-    .action((kind: string) => end(schema(kind)));
+    .action(async (kind: string) => end((await import("./schema.ts")).schema(kind)));
 
   addToolCommands(program.command("tool").description("build or call a tool of an entry"), end);
 
@@ -185,13 +190,15 @@ function addToolCommands(tool: Command, end: (code: ExitCode) => void): void {
         print: true,
       }),
     )
-    .action(async (name: string, flags: ToolBuildFlags) => end(await buildToolOf(name, flags)));
+    .action(async (name: string, flags: ToolBuildFlags) =>
+      end(await (await import("./tool.ts")).buildToolOf(name, flags)),
+    );
   addToolOptions(tool.command("call"))
     .argument("<name>", "name of the tool, or SERVER/TOOL")
     .argument("[arguments]", "its arguments, a JSON object (default: {})")
     .description("call a tool, and print its result")
     .action(async (name: string, params: string | undefined, flags: ToolFlags) =>
-      end(await callTool(name, params, flags)),
+      end(await (await import("./tool.ts")).callTool(name, params, flags)),
     );
   for (const command of tool.commands)
     command.showHelpAfterError(`(run agent-jobs tool ${command.name()} --help for its options)`);
@@ -239,11 +246,11 @@ function addServeOptions(command: Command): Command {
       "--entry <file>",
       "the same as the argument (default: the entry of the rehearsal, or an example)",
     )
-    .option("--port <port>", "port to listen on; 0 selects a free one", by(parsePort), DEFAULT_PORT)
+    .option("--port <port>", "port to listen on; 0 selects a free one", by(parsePort), 8888)
     .option(
       "--host <host>",
       "address to listen on; --token is required unless it is loopback",
-      LOOPBACK,
+      "127.0.0.1",
     )
     .option(
       "--allowed-host <name>",

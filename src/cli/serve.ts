@@ -37,9 +37,6 @@ export interface ServeFlags extends SharedFlags, ServedFlags {
   readonly entriesDir?: string;
 }
 
-export const DEFAULT_PORT = 8888;
-export const LOOPBACK = "127.0.0.1";
-
 /** Jobs, sessions and the runtime end within fifteen seconds. */
 const PATIENCE_MS = 20_000;
 

@@ -1,18 +1,14 @@
 import { checkFile, checkModels } from "../app/entry-files.ts";
-import { JobHost } from "../app/job-host.ts";
 import type { OfferedModel } from "../app/offered-models.ts";
 import { asFlag, UsageError } from "../app/options.ts";
-import { missingModel } from "../app/run.ts";
 import {
   DiagnosticsError,
   diagnosticLine,
   diagnosticMessage,
   type Diagnostic,
 } from "../document/diagnostic.ts";
-import { readSharedFlags, type SharedFlags } from "./flags.ts";
+import { readSharedFlags, type SharedFlags, type validateFormats } from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
-
-export const validateFormats = ["text", "json", "github"] as const;
 
 export interface ValidateFlags extends SharedFlags {
   readonly format: (typeof validateFormats)[number];
@@ -53,6 +49,10 @@ export async function validate(
 }
 
 async function modelsOffered(flags: SharedFlags): Promise<readonly OfferedModel[]> {
+  const [{ JobHost }, { missingModel }] = await Promise.all([
+    import("../app/job-host.ts"),
+    import("../app/run.ts"),
+  ]);
   const access = readSharedFlags(flags);
   const missing = missingModel(access, false, asFlag);
   if (missing !== undefined) throw new UsageError(missing);

@@ -1,5 +1,5 @@
 /** Makes foreign text fit on one line of a terminal. */
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { withoutSequences } from "../events/hidden-text.ts";
 import { cut } from "../events/cut.ts";
 

@@ -2,7 +2,7 @@
 import type { Hono } from "hono";
 import { Readable } from "node:stream";
 import { findPageFiles, portalHtml } from "../report/page.ts";
-import { version } from "../app/run-spec.ts";
+import { version } from "../generated/version.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";

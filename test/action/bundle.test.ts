@@ -34,10 +34,10 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
   });
 
   it("does not load an HTTP client with every start", async () => {
-    const index = await readFile(join(bundle.dist, "index.js"), "utf8");
-    const chunks = [...index.matchAll(/\.e\((\d+)\)/g)].map(([, id]) => `${id}.index.js`);
-    assert.notEqual(chunks.length, 0);
-    for (const name of ["index.js", "post/index.js", ...chunks]) {
+    const names = await readdir(bundle.dist, { recursive: true });
+    const loaded = names.filter((name) => name.endsWith(".js") && !name.startsWith("github-"));
+    assert.ok(loaded.length > 3 && loaded.length < names.length - 3, names.join(", "));
+    for (const name of loaded) {
       assert.doesNotMatch(await readFile(join(bundle.dist, name), "utf8"), /undici/, name);
     }
   });

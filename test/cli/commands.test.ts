@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { version } from "../../src/app/run-spec.ts";
+import { version } from "../../src/generated/version.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";

@@ -7,9 +7,7 @@
  * - A frame has fewer lines than the terminal, and each line fewer columns: the terminal wraps none of them.
  *   When it gets narrower it wraps those already drawn; they are erased at their new height.
  */
-import { Writable } from "node:stream";
-import { createLogUpdate } from "log-update";
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import type { OpenAction, RunView, WorkView } from "../../events/view.ts";
 import {
   actionDoing,
@@ -55,27 +53,20 @@ export function createLiveView(
   form: "full" | "line" = "full",
 ): LiveView {
   const canvas = new Canvas(stream);
-  const log = createLogUpdate(canvas, { showCursor: true });
   let drawn: readonly string[] = [];
-  let drawnColumns = 0;
   let waiting = "";
   let ticks = 0;
   let running: AbortController | undefined;
 
   const erase = (): void => {
     if (drawn.length === 0) return;
-    if (canvas.columns < drawnColumns) {
-      const height = drawn.reduce((sum, line) => sum + rowsOf(line, canvas.columns), 0);
-      canvas.write(`\u001B[${height}A\u001B[J`);
-      log.done();
-    } else {
-      log.clear();
-    }
+    const height = drawn.reduce((sum, line) => sum + rowsOf(line, canvas.columns), 0);
+    canvas.write(`\u001B[${height}A\u001B[J`);
     drawn = [];
   };
 
   const refresh = (): void => {
-    if (waiting !== "" || canvas.columns !== drawnColumns) erase();
+    erase();
     canvas.write(waiting);
     waiting = "";
     const whole = frame(view, clock.now(), canvas.columns, canvas.rows, ticks, paint);
@@ -84,10 +75,8 @@ export function createLiveView(
       form === "full"
         ? whole
         : whole.slice(0, 1).map((head) => cutTo(`${sign} ${head}`, canvas.columns - 1));
-    drawnColumns = canvas.columns;
     ticks += 1;
-    if (drawn.length > 0) log(drawn.join("\n"));
-    else log.clear();
+    canvas.write(drawn.map((line) => `${line}\n`).join(""));
     canvas.flush();
   };
 
@@ -126,12 +115,11 @@ export function createLiveView(
 }
 
 /** Collects what is drawn, until `flush` writes it at once as one synchronized update. */
-class Canvas extends Writable {
+class Canvas {
   readonly #stream: LiveStream;
   #collected = "";
 
   constructor(stream: LiveStream) {
-    super({ decodeStrings: false });
     this.#stream = stream;
   }
 
@@ -143,9 +131,8 @@ class Canvas extends Writable {
     return Math.max(1, this.#stream.rows ?? 24);
   }
 
-  override write(chunk: unknown): boolean {
-    this.#collected += String(chunk);
-    return true;
+  write(text: string): void {
+    this.#collected += text;
   }
 
   flush(): void {

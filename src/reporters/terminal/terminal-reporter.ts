@@ -5,8 +5,8 @@
  * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`
  * (on a terminal, wrapped); nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
  */
-import stringWidth from "string-width";
-import wrapAnsi from "wrap-ansi";
+import stringWidth from "fast-string-width";
+import { wrapAnsi } from "fast-wrap-ansi";
 import { outcomeText, type RunEvent, type RunOutcome, type WorkRef } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";

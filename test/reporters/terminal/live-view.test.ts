@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import type { ActionEvent } from "../../../src/events/action.ts";
 import type { RunEventBody } from "../../../src/events/event.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";

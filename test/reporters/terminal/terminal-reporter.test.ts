@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import type { RunEvent, RunEventBody } from "../../../src/events/event.ts";
 import {
   createTerminalReporter,
