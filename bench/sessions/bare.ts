@@ -15,30 +15,12 @@ const [, , name, baseUrl = "", folder = "", ...named] = process.argv;
 const differs = (difference: Difference): boolean => named.includes(difference);
 const { tasks, order } = workloadOf(name);
 
-const jobTools = [
-  ["job_prepare_document", "Names a document that you were asked to prepare."] as const,
-  ["job_boolean_true", "Reports that the condition holds."] as const,
-  ["job_boolean_false", "Reports that the condition does not hold."] as const,
-  ["job_prerequisite_failed", "Reports that the task can't be done."] as const,
-].map(([tool, description]) => ({
-  name: tool,
-  description,
-  parameters: {
-    type: "object",
-    properties: { argument: { type: "string", description: "Why." } },
-    required: ["argument"],
-  },
-  skipPermission: true,
-  handler: () => "Reported.",
-}));
-
 async function runTask(client: CopilotClient): Promise<void> {
   const session = await client.createSession({
     model: modelId,
     streaming: !differs("no streaming"),
     provider: { type: "openai", baseUrl, apiKey: "bench" },
     workingDirectory: folder,
-    tools: jobTools,
     availableTools: ["builtin:view", "builtin:grep", "builtin:rg", "builtin:glob", "custom:*"],
     onPermissionRequest: () => ({ kind: "approve-once" }),
     infiniteSessions: { enabled: differs("infinite sessions") },

@@ -2,7 +2,7 @@
  * What the engine needs of the world, as narrow as it needs it. `sessions/` implements `SessionFactory`
  * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
  */
-import type { Permissions } from "../entry/model.ts";
+import type { JobTool, Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
@@ -42,7 +42,9 @@ export interface SessionRequest {
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
-  /** Beside the tools that every session has. */
+  /** The job tools that its prompts can use. Default: all. */
+  readonly jobTools?: readonly JobTool[];
+  /** Beside the job tools. */
   readonly tools?: readonly SessionTool[];
   /**
    * What takes the place of `tools`; undefined while nothing does. Asked before each turn and after each call of such a

@@ -6,6 +6,7 @@
  * that was started is ended exactly once (a borrowed one is neither started nor ended here).
  */
 import type { SessionRole } from "../events/decision.ts";
+import { availableTools, reportedBy, type JobTool } from "../entry/model.ts";
 import { closeSession, offeredTools, openSession } from "./open-session.ts";
 import type { Session } from "./ports.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
@@ -61,6 +62,7 @@ export class SessionKeeper {
       role,
       workingDirectory,
       permissions,
+      jobTools: jobToolsFor(role, this.#context),
       ...own,
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
@@ -79,4 +81,27 @@ export class SessionKeeper {
     this.#open = undefined;
     await closeSession(this.#context, open.session, open.role, succeeded);
   }
+}
+
+/**
+ * Each tool makes a session more expensive for the runtime, so a session is offered those that its texts name, or whose
+ * variables they use. Those that give a verdict belong together, and to every condition.
+ */
+function jobToolsFor(role: SessionRole, { task, variables }: TaskContext): readonly JobTool[] {
+  const { prompt, availability, criteria } = task;
+  const conditions = [availability?.condition, criteria?.condition];
+  const texts = JSON.stringify([
+    role === "driving" ? [] : [prompt, criteria?.toolExecuted, criteria?.failureAction],
+    role === "task" ? [] : conditions,
+    variables.given,
+  ]);
+  const used = new Set<string>(availableTools.filter((name) => texts.includes(name)));
+  for (const [variable, tool] of Object.entries(reportedBy))
+    if (texts.includes(`$${variable}`)) used.add(tool);
+  const judges =
+    (role !== "task" && conditions.some((one) => one !== undefined)) ||
+    availableTools.some((name) => name !== "job_prepare_document" && used.has(name));
+  return availableTools.filter((name) =>
+    name === "job_prepare_document" ? used.has(name) : judges,
+  );
 }

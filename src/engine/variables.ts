@@ -13,6 +13,8 @@ export interface KnownValues {
 }
 
 export class Variables {
+  /** What comes from outside of the task. */
+  readonly given: readonly string[];
   readonly #entry: Entry;
   readonly #values = new Map<string, string>();
   readonly #onMissing: (name: string) => void;
@@ -26,6 +28,7 @@ export class Variables {
   ) {
     this.#entry = entry;
     this.#onMissing = onMissing;
+    this.given = [userInput, previousResult];
     this.#values.set("user-input", userInput);
     this.#values.set("task-model", taskModel);
     if (previousResult.trim() !== "") this.#values.set("previous-result", previousResult);

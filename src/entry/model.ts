@@ -354,7 +354,7 @@ export interface PreparedJob extends Job<number> {
   readonly requireUserInput: boolean;
 }
 
-/** The tools a job session always has. Each takes one string parameter named `argument`. */
+/** What a model reports to the runner with. Each takes one string parameter named `argument`. */
 export const availableTools = [
   "job_prepare_document",
   "job_boolean_true",
@@ -362,6 +362,13 @@ export const availableTools = [
   "job_prerequisite_failed",
 ] as const;
 export type JobTool = (typeof availableTools)[number];
+
+/** The runtime variables that job tools set. */
+export const reportedBy: Readonly<Record<string, JobTool>> = {
+  "reported-document": "job_prepare_document",
+  "reported-true-reason": "job_boolean_true",
+  "reported-false-reason": "job_boolean_false",
+};
 
 /** Variables whose values are known only while a task runs. */
 export const runtimeVariables = [

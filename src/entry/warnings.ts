@@ -1,15 +1,15 @@
 /** Finds what is valid but probably not what the author intended. Only for valid entries. Pure. */
-import type {
-  Entry,
-  FlowWork,
-  JobTool,
-  LeafWork,
-  Permissions,
-  PreparedEntry,
-  PreparedTask,
-  Prompt,
-  Task,
-  Work,
+import {
+  reportedBy,
+  type Entry,
+  type FlowWork,
+  type LeafWork,
+  type Permissions,
+  type PreparedEntry,
+  type PreparedTask,
+  type Prompt,
+  type Task,
+  type Work,
 } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
@@ -125,12 +125,6 @@ function promptsOf(task: Task | undefined): Prompt[] {
   ].filter((prompt) => prompt !== undefined);
 }
 
-const reports: Readonly<Record<string, JobTool>> = {
-  "reported-document": "job_prepare_document",
-  "reported-true-reason": "job_boolean_true",
-  "reported-false-reason": "job_boolean_false",
-};
-
 /**
  * Prompts that are sent for the first time before the model can have reported what they use: no earlier prompt of the
  * task mentions the tool. Variables don't outlive the run of a task.
@@ -142,12 +136,12 @@ function missingReports(name: string, task: PreparedTask): Problem[] {
   const check = (path: Path, sent: Prompt | undefined): void => {
     const text = sent === undefined ? "" : promptText(sent);
     for (const variable of new Set(variablesIn(text))) {
-      const tool = reports[variable];
+      const tool = reportedBy[variable];
       if (tool === undefined || known.has(variable)) continue;
       const reason = `$${variable} has no value when this prompt is first sent: no earlier prompt of the task mentions ${tool}.`;
       found.push(warning(["tasks", name, ...path], reason, previousResultHint));
     }
-    for (const [variable, tool] of Object.entries(reports))
+    for (const [variable, tool] of Object.entries(reportedBy))
       if (text.includes(tool)) known.add(variable);
   };
   check(["availability", "condition"], availability?.condition);
@@ -155,7 +149,7 @@ function missingReports(name: string, task: PreparedTask): Problem[] {
   if (availability?.condition !== undefined) known.add("reported-true-reason");
   known.delete("reported-false-reason");
   check(["prompt"], prompt);
-  for (const [variable, tool] of Object.entries(reports))
+  for (const [variable, tool] of Object.entries(reportedBy))
     if (criteria?.toolExecuted?.includes(tool) === true) known.add(variable);
   check(["criteria", "condition"], criteria?.condition);
   if (criteria?.condition !== undefined) known.add("reported-false-reason");
@@ -172,7 +166,7 @@ const previousResultHint = "$previous-result is what the work before this one re
 function missingParams(path: Path, { params = {} }: FlowWork): Problem[] {
   return Object.entries(params).flatMap(([name, prompt]) =>
     variablesIn(prompt)
-      .filter((variable) => Object.hasOwn(reports, variable))
+      .filter((variable) => Object.hasOwn(reportedBy, variable))
       .map((variable) =>
         warning([...path, "params", name], `$${variable} has no value here.`, previousResultHint),
       ),

@@ -1,4 +1,4 @@
-/** The four tools that every job session has: how a model reports to the runner. */
+/** The four job tools: how a model reports to the runner. */
 import type { Tool, ToolResultObject } from "@github/copilot-sdk";
 import { availableTools } from "../entry/model.ts";
 import type { JobTool } from "../entry/model.ts";
@@ -30,8 +30,9 @@ const parameters = (argument: string): Record<string, unknown> => ({
   additionalProperties: false,
 });
 
-export function jobTools(): Tool[] {
-  return availableTools.map((name) => {
+/** `names`: those to offer. */
+export function jobTools(names: readonly JobTool[] = availableTools): Tool[] {
+  return names.map((name) => {
     const [description, argument] = descriptions[name];
     return {
       name,

@@ -1,7 +1,7 @@
 /** The SDK's configuration of our sessions: lean, quiet, and only with what is listed here. */
 import type { SessionConfig, SessionHooks } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
-import type { Permissions } from "../entry/model.ts";
+import type { JobTool, Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { isRecord, isText } from "../document/guards.ts";
 import { jobTools } from "./job-tools.ts";
@@ -41,6 +41,8 @@ export interface SessionConfigOptions {
   readonly kept?: readonly string[] | undefined;
   /** Who sends its model requests. */
   readonly requests: Requests;
+  /** Default: all. */
+  readonly jobTools?: readonly JobTool[] | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly OwnTool[] | undefined;
   /** The calls of these tools. */
@@ -59,7 +61,7 @@ export function sessionConfig(
   const { provider, gitHubToken, permissions, workingDirectory, onActivity } = options;
   const { names = new ToolNames([]), readable } = options;
   // The runtime offers these whether `availableTools` names them or not.
-  const tools = [...jobTools(), ...(options.tools ?? [])].filter(
+  const tools = [...jobTools(options.jobTools), ...(options.tools ?? [])].filter(
     ({ name }) => options.availableTools?.includes(name) ?? true,
   );
   const asked = { permissions, workingDirectory, onActivity, kept: options.kept, readable };

@@ -45,6 +45,8 @@ export interface SessionContext {
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
   readonly confinement: Confinement;
+  /** Whether a script plays the model. It may call any job tool, whatever the prompts say. */
+  readonly scripted: boolean;
   /** Beside the job tools. */
   readonly tools?: readonly OwnTool[] | undefined;
   /** What the run writes about itself. */
@@ -127,6 +129,7 @@ export async function openCopilotSession(
     ...request,
     ...context,
     tools: [...(context.tools ?? []), ...sdkTools(tools, calls)],
+    jobTools: context.scripted ? undefined : request.jobTools,
     calls,
     names,
     outputDirectory: runtime.outputDirectory,

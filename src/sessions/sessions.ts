@@ -142,14 +142,16 @@ export function createSessions(options: SessionsOptions): Sessions {
   const kept = (options.kept ?? []).map((path) => resolve(path));
   const { tools } = options;
   const guardsSearches = guard !== undefined;
+  const scripted = transport?.scripted === true;
   const confinement =
     options.confinement ??
     new Confinement({
       environment: options.environment,
       kept: options.kept,
-      scripted: transport?.scripted === true,
+      scripted,
     });
   const context = {
+    scripted,
     clock,
     pool,
     guardsSearches,

@@ -301,7 +301,7 @@ it("errors that a session gets over are decisions", async (t) => {
 });
 
 it("what the model is told of job_prepare_document is what happens to it", async (t) => {
-  const rig = await host(t, { model, prompt: "go" }, {});
+  const rig = await host(t, { model, prompt: "go with job_prepare_document" }, {});
   const { callback, ended } = taskLog();
   await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
   await ended;

@@ -158,3 +158,37 @@ test("a source that never answers holds up neither a cancel nor the end of the r
   assert.equal(outcome.kind, "canceled");
   assert.ok(clock.now() < 5_000, `${clock.now()} ms`);
 });
+
+test("a session is offered the job tools that its texts can use", async () => {
+  const document = "job_prepare_document";
+  const verdicts = ["job_boolean_true", "job_boolean_false", "job_prerequisite_failed"];
+  const failureAction = { retryTimes: 0 };
+  const offered = async (task: Task, userInput = ""): Promise<unknown> => {
+    const { sessions } = await play({ tasks: { only: task }, userInput, play: yes });
+    return sessions.opened.map(({ jobTools }) => jobTools);
+  };
+  const single = { runConditionInSameSession: true, failureAction };
+  for (const [task, tools] of [
+    [{ prompt: ["Do"] }, []],
+    [{ prompt: [`Call ${document}.`] }, [document]],
+    [{ prompt: ["Continue $reported-document."] }, [document]],
+    [{ prompt: ["Say job_boolean_false if it is not."] }, verdicts],
+    [{ prompt: ["Do"], criteria: { ...single, toolExecuted: [document] } }, [document]],
+    [{ prompt: ["Do"], criteria: { ...single, condition: ["Is it? job_boolean_true"] } }, verdicts],
+    [
+      {
+        prompt: ["Do"],
+        criteria: { failureAction: { ...failureAction, additionalPrompt: [`Use ${document}.`] } },
+      },
+      [document],
+    ],
+  ] as const satisfies (readonly [Task, readonly string[]])[]) {
+    assert.deepEqual(await offered(task), [tools], JSON.stringify(task));
+  }
+  assert.deepEqual(
+    await offered({ prompt: ["$user-input"], requireUserInput: true }, `Use ${document}.`),
+    [[document]],
+  );
+  // A session for each purpose: what checks a condition has the tools for it.
+  assert.deepEqual(await offered(multiple), [verdicts, [], verdicts]);
+});
