@@ -165,7 +165,7 @@ export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse
     case "filtered":
       return retry("Change the prompt, or choose another model.");
     case "answer-too-long":
-      return retry("Ask for a shorter answer, or choose another model.");
+      return giveUp("Ask for a shorter answer, or choose another model.");
     case "aborted":
       return lent
         ? giveUp("The task ended with its session. Start it again in another session.")

@@ -147,9 +147,9 @@ export function hang(reply: Reply): Pick<Failure, "moments" | "effect" | "model"
   };
 }
 
-/** An answer that does not end by itself: it is cut off, and sent again like any crash. */
+/** An answer that does not end by itself: it is cut off, and not asked for again. */
 export function flood(seconds: number, of: Flood): Pick<Failure, "moments" | "effect" | "model"> {
-  const first: Crashing = { cause: "answer-too-long", remedy: "retry", seconds };
+  const first: Crashing = { cause: "answer-too-long", remedy: "give-up", seconds };
   return {
     moments: atModel,
     effect: { kind: "crash", first },
