@@ -7,4 +7,6 @@ export interface Clock {
   now(): number;
   /** Resolves after `milliseconds`, or at once when `signal` aborts. Never rejects. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** Calls the listener after `milliseconds`, unless the returned function is called before. Default: by `sleep`. */
+  after?(milliseconds: number, listener: () => void): () => void;
 }

@@ -35,6 +35,7 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
 
 /** Calls the listener after `milliseconds`, unless it is released before. */
 export function startTimer(clock: Clock, milliseconds: number, listener: () => void): Release {
+  if (clock.after !== undefined) return clock.after(milliseconds, listener);
   const timer = new AbortController();
   void clock.sleep(milliseconds, timer.signal).then(() => {
     if (!timer.signal.aborted) listener();

@@ -15,25 +15,31 @@ export const systemClock: Clock = {
   /** Resolves after `milliseconds`, or at once when `signal` aborts; never rejects. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      let timer: NodeJS.Timeout | undefined;
       let release: Release = () => {};
-      const done = (): void => {
-        clearTimeout(timer);
-        resolve();
+      const cancel = after(milliseconds, () => {
         release();
-      };
-      const wait = (rest: number): void => {
-        // Node fires a timer of more than 2^31-1 ms at once.
-        const part = Math.min(rest, LONGEST_TIMER_MS);
-        timer = setTimeout(() => (rest > part ? wait(rest - part) : done()), part);
-      };
-      if (signal?.aborted === true) done();
-      else {
-        release = onAbort(signal, done);
-        wait(milliseconds);
-      }
+        resolve();
+      });
+      release = onAbort(signal, () => {
+        cancel();
+        resolve();
+      });
     });
   },
+
+  after,
 };
 
 const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** Node fires a timer of more than 2^31-1 ms at once. */
+function after(milliseconds: number, listener: () => void): Release {
+  const part = Math.min(milliseconds, LONGEST_TIMER_MS);
+  const wait = (): void => {
+    if (milliseconds > part) cancel = after(milliseconds - part, listener);
+    else listener();
+  };
+  const timer = setTimeout(wait, part);
+  let cancel: Release = () => clearTimeout(timer);
+  return () => cancel();
+}

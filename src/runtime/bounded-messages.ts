@@ -42,11 +42,25 @@ export function boundedMessages(source: Readable): Readable {
 
 class BoundedMessages extends Transform {
   #state: State = { at: "header", bytes: Buffer.alloc(0) };
+  #passed: Buffer = Buffer.alloc(0);
 
   override _transform(piece: Buffer, _encoding: string, done: TransformCallback): void {
     let rest = piece;
     while (rest.length > 0) rest = this.#take(rest);
+    if (this.#passed.length > 0) this.push(this.#passed);
+    this.#passed = Buffer.alloc(0);
     done();
+  }
+
+  /** What follows each other in memory is one piece: whoever reads it does something for each. */
+  #pass(bytes: Buffer): void {
+    const { buffer, byteOffset, length } = this.#passed;
+    if (length > 0 && bytes.buffer === buffer && bytes.byteOffset === byteOffset + length) {
+      this.#passed = Buffer.from(buffer, byteOffset, length + bytes.length);
+      return;
+    }
+    if (length > 0) this.push(this.#passed);
+    this.#passed = bytes;
   }
 
   /** Returns what belongs to the next state. */
@@ -64,19 +78,19 @@ class BoundedMessages extends Transform {
         const { header, length } = state;
         const beginning = bytes.subarray(0, longestBeginning).toString("latin1");
         const [, sessionId] = answerEvent.exec(beginning) ?? [];
-        this.push(sessionId === undefined ? header : tooLong(sessionId, length));
+        this.#pass(sessionId === undefined ? header : tooLong(sessionId, length));
         this.#state = { at: "body", left: length, passes: sessionId === undefined };
         return bytes;
       }
       case "body": {
         const part = piece.subarray(0, state.left);
-        if (state.passes) this.push(part);
+        if (state.passes) this.#pass(part);
         const left = state.left - part.length;
         this.#state = left > 0 ? { ...state, left } : { at: "header", bytes: Buffer.alloc(0) };
         return piece.subarray(part.length);
       }
       case "unknown":
-        this.push(piece);
+        this.#pass(piece);
         return Buffer.alloc(0);
     }
   }
@@ -101,7 +115,7 @@ class BoundedMessages extends Transform {
         length: Number(length),
       };
     } else {
-      this.push(header);
+      this.#pass(header);
       if (Number(length) > 0) {
         this.#state = { at: "body", left: Number(length), passes: true };
       } else this.#state = { at: "header", bytes: Buffer.alloc(0) };

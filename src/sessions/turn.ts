@@ -273,13 +273,16 @@ class Turn {
 
   #process(event: SessionEvent): void {
     this.#lastEvent = this.#clock.now();
+    const { phase, busy } = this.#state;
     for (const whole of this.#ledger.read(this.#names.event(event))) {
       this.#state.accept(whole);
       // Events that still arrive after a turn was cut off are dropped: there may be many.
       if (this.#state.phase.at === "faulty") continue;
       for (const activity of this.#translator.translate(whole)) this.#deltas.pass(activity);
     }
-    this.#wake();
+    // Most events are deltas, which only postpone the deadline.
+    const isSame = this.#state.phase === phase && this.#state.busy === busy;
+    if (!isSame || phase.at !== "working") this.#wake();
   }
 
   /** The turn begins with its own message, or with the error that kept the message from being taken up. */
