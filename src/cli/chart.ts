@@ -9,7 +9,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { chartOf } from "../report/chart.ts";
 import { printFlow } from "../report/flow-chart.ts";
 import { flowFileOf } from "../workflow/flow-chart.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface ChartFlags {
   readonly journal?: string;
@@ -20,11 +20,12 @@ export async function chart(
   entryFile: string | undefined,
   job: string | undefined,
   flags: ChartFlags,
+  io: Io,
 ): Promise<ExitCode> {
   if (flags.journal !== undefined) {
     if (entryFile !== undefined)
       throw new UsageError("Name an entry or a journal, not both. A journal contains its job.");
-    return chartOfJournal(flags.journal, flags.run);
+    return chartOfJournal(flags.journal, flags.run, io);
   }
   if (flags.run !== undefined) throw new UsageError("--run requires --journal.");
   if (entryFile === undefined) throw new UsageError("Name an entry, or a journal with --journal.");
@@ -32,17 +33,21 @@ export async function chart(
     if (job !== undefined) throw new UsageError("A workflow has no jobs. Name only the file.");
     const { workflow } = await readWorkflow(entryFile);
     const main = workflow.files[workflow.main];
-    if (main !== undefined) output.print(printFlow(flowFileOf(main)).trimEnd());
+    if (main !== undefined) io.output.print(printFlow(flowFileOf(main)).trimEnd());
     return exitCode.success;
   }
   const { entry } = await readEntry(entryFile);
   const { work } = entry.jobs[chooseJob(entry, job)] ?? {};
-  if (work !== undefined) output.print(renderMermaid(generateChartNodes(work)).trimEnd());
+  if (work !== undefined) io.output.print(renderMermaid(generateChartNodes(work)).trimEnd());
   return exitCode.success;
 }
 
 /** Draws the readable part of a damaged journal. The exit code is then 1. */
-async function chartOfJournal(path: string, runId: string | undefined): Promise<ExitCode> {
+async function chartOfJournal(
+  path: string,
+  runId: string | undefined,
+  { output }: Io,
+): Promise<ExitCode> {
   const views = new Map<string, RunView>();
   const { problems, moreProblems, isJournal } = await readJournalFile(path, (events) => {
     viewsOf(events, views);

@@ -1,12 +1,12 @@
 import { checkMachine } from "../app/doctor.ts";
 import { readSharedFlags, type SharedFlags } from "./flags.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface DoctorFlags extends SharedFlags {
   readonly json?: true;
 }
 
-export async function doctor({ json, ...flags }: DoctorFlags): Promise<ExitCode> {
+export async function doctor({ json, ...flags }: DoctorFlags, { output }: Io): Promise<ExitCode> {
   const checks = await checkMachine(readSharedFlags(flags));
   if (json === true) output.printJson({ checks });
   else {

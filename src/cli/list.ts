@@ -2,10 +2,10 @@ import { describeJobs, describeTools, type JobDescription } from "../app/describ
 import { readEntry, readWorkflow } from "../app/entry-files.ts";
 import { isWorkflowFile } from "../app/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { clip } from "../events/cut.ts";
 
-export async function list(entryFile: string, json: boolean): Promise<ExitCode> {
+export async function list(entryFile: string, json: boolean, { output }: Io): Promise<ExitCode> {
   if (isWorkflowFile(entryFile)) {
     const { workflow } = await readWorkflow(entryFile);
     const description = describeWorkflow(workflow);

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 /** The bin: arguments in, exit code out. */
 import { nextRound } from "../platform/breath.ts";
-import { exitCode, output } from "./process.ts";
+import { exitCode, ioOf } from "./process.ts";
 import { reportBug, runProgram } from "./program.ts";
+
+const io = ioOf(process);
 
 // `agent-jobs run … | head` closes the output early. The run continues, and keeps its exit code.
 let lost: string | undefined;
@@ -13,7 +15,7 @@ process.stderr.on("error", () => {});
 
 // Node would print it without escaping it.
 process.on("uncaughtException", (error) => {
-  reportBug(error);
+  reportBug(error, io);
   process.exit(exitCode.failed);
 });
 
@@ -21,15 +23,15 @@ const args = process.argv.slice(2);
 // Hides the arguments: every user of the machine can read the list of processes.
 process.title = "agent-jobs";
 
-process.exitCode = await runProgram(args);
+process.exitCode = await runProgram(args, io);
 // A run that was canceled is over in five seconds.
 const patienceMs = process.exitCode === exitCode.canceled ? 500 : 60_000;
-const unread = await output.end(patienceMs);
+const unread = await io.output.end(patienceMs);
 // A file's stream reports a failed write only after the promises that are due.
 await nextRound();
 lost ??= unread;
 if (lost !== undefined) {
-  output.printError(`agent-jobs: the output is incomplete: ${lost}`);
+  io.output.printError(`agent-jobs: the output is incomplete: ${lost}`);
   process.exitCode ||= exitCode.failed;
 }
 // Exits even if a dependency still keeps the process alive.

@@ -1,9 +1,32 @@
-/** This process: what it prints, the signals that cancel it, how it ends. */
+/** What a command has of its process: its streams, the signals that cancel it, how it ends. */
+import type { Readable } from "node:stream";
+import type { ReadStream } from "node:tty";
 import { cancelOnSignals, type Cancellation } from "../app/cancellation.ts";
-import { createOutput } from "../app/output.ts";
+import { createOutput, type Output } from "../app/output.ts";
 
-/** Everything that the command line prints. */
-export const output = createOutput(process.stdout, process.stderr, process.env);
+/** What a command reads and prints on. */
+export interface Io {
+  readonly stdin: Readable | ReadStream;
+  /** For the questions of a run; everything else is printed by `output`. */
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly output: Output;
+}
+
+interface Streams extends Pick<Io, "stdin" | "stderr"> {
+  readonly stdout: Parameters<typeof createOutput>[0];
+}
+
+/** The working directory and the environment are those of the process, whatever the streams are. */
+export function ioOf(streams: Streams): Io {
+  return {
+    // A process opens its own only for the commands that read it.
+    get stdin() {
+      return streams.stdin;
+    },
+    stderr: streams.stderr,
+    output: createOutput(streams.stdout, streams.stderr, process.env),
+  };
+}
 
 /** Documented in docs/cli.md. */
 export const exitCode = {

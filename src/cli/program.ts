@@ -19,7 +19,7 @@ import {
   validateFormats,
   sandboxOption,
 } from "./flags.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 import type { ReportFlags } from "./report.ts";
 import type { RehearseFlags } from "./rehearse.ts";
 import type { RunFlags } from "./run.ts";
@@ -28,9 +28,10 @@ import type { ToolBuildFlags, ToolFlags } from "./tool.ts";
 import type { ValidateFlags } from "./validate.ts";
 
 /** Runs one command; never rejects. */
-export async function runProgram(args: readonly string[]): Promise<ExitCode> {
+export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
+  const { output } = io;
   let code: ExitCode = exitCode.success;
-  const program = createProgram((result) => (code = result));
+  const program = createProgram(io, (result) => (code = result));
   try {
     await program.parseAsync(args, { from: "user" });
     return code;
@@ -46,13 +47,13 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
       output.printError(`agent-jobs: ${error.message}`);
       return exitCode.usage;
     }
-    reportBug(error);
+    reportBug(error, io);
     return exitCode.failed;
   }
 }
 
 /** Reports an error that nothing else has explained. */
-export function reportBug(error: unknown): void {
+export function reportBug(error: unknown, { output }: Io): void {
   const fault = systemFault(error);
   output.printError(
     fault === undefined
@@ -71,7 +72,8 @@ function tokenHint(error: string): string {
     : "";
 }
 
-function createProgram(end: (code: ExitCode) => void): Command {
+function createProgram(io: Io, end: (code: ExitCode) => void): Command {
+  const { output } = io;
   const program = new Command("agent-jobs")
     .description("Runs AI agents the way a test runner runs tests.")
     .version(version)
@@ -94,7 +96,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .argument("[job]", JOB)
     .description("run a job of an entry, or a workflow")
     .action(async (entry: string, job: string | undefined, flags: RunFlags) =>
-      end(await (await import("./run.ts")).run(entry, job, flags)),
+      end(await (await import("./run.ts")).run(entry, job, flags, io)),
     );
 
   addServerOptions(program.command("validate"))
@@ -106,7 +108,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .option("--strict", "treat warnings as errors")
     .option("--check-models", "ask the model server, or GitHub, whether it offers the models")
     .action(async (files: string[], flags: ValidateFlags) =>
-      end(await (await import("./validate.ts")).validate(files, flags)),
+      end(await (await import("./validate.ts")).validate(files, flags, io)),
     );
 
   program
@@ -117,7 +119,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     )
     .option("--json", "print JSON")
     .action(async (entry: string, { json }: { json?: true }) =>
-      end(await (await import("./list.ts")).list(entry, json === true)),
+      end(await (await import("./list.ts")).list(entry, json === true, io)),
     );
 
   program
@@ -131,7 +133,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     )
     .option("--run <id>", "run of the journal to draw (default: the last)")
     .action(async (entry: string | undefined, job: string | undefined, flags: ChartFlags) =>
-      end(await (await import("./chart.ts")).chart(entry, job, flags)),
+      end(await (await import("./chart.ts")).chart(entry, job, flags, io)),
     );
 
   program
@@ -140,7 +142,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .description("write the runs of journals as one HTML file that opens without a server")
     .option("-o, --output <file>", "file to write (- for stdout)", "report.html")
     .action(async (journals: string[], flags: ReportFlags) =>
-      end(await (await import("./report.ts")).report(journals, flags)),
+      end(await (await import("./report.ts")).report(journals, flags, io)),
     );
 
   addEnvironmentOption(program.command("rehearse"))
@@ -152,35 +154,37 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .option("--runtime-path <path>", "path of the Copilot runtime")
     .option("--verbose", "print the log of each run")
     .action(async (files: string[], flags: RehearseFlags) =>
-      end(await (await import("./rehearse.ts")).rehearse(files, flags)),
+      end(await (await import("./rehearse.ts")).rehearse(files, flags, io)),
     );
 
   addServeOptions(program.command("serve"))
     .argument("[entry]", ENTRY_OR_WORKFLOW)
     .description("serve the HTTP API and the portal")
     .action(async (entry: string | undefined, flags: ServeFlags) =>
-      end(await (await import("./serve.ts")).serve(withEntry(flags, entry))),
+      end(await (await import("./serve.ts")).serve(withEntry(flags, entry), io)),
     );
 
   addServerOptions(program.command("doctor"))
     .description("check what this machine has of what runs need, and say what to do about the rest")
     .option("--json", "print JSON")
-    .action(async (flags: DoctorFlags) => end(await (await import("./doctor.ts")).doctor(flags)));
+    .action(async (flags: DoctorFlags) =>
+      end(await (await import("./doctor.ts")).doctor(flags, io)),
+    );
 
   program
     .command("schema")
     .description("print the JSON Schema of entries or rehearsals")
     .argument("[kind]", "entry or rehearsal", "entry")
-    .action(async (kind: string) => end((await import("./schema.ts")).schema(kind)));
+    .action(async (kind: string) => end((await import("./schema.ts")).schema(kind, io)));
 
-  addToolCommands(program.command("tool").description("build or call a tool of an entry"), end);
+  addToolCommands(program.command("tool").description("build or call a tool of an entry"), io, end);
 
   for (const command of program.commands)
     command.showHelpAfterError(`(run agent-jobs ${command.name()} --help for its options)`);
   return program;
 }
 
-function addToolCommands(tool: Command, end: (code: ExitCode) => void): void {
+function addToolCommands(tool: Command, io: Io, end: (code: ExitCode) => void): void {
   addToolOptions(tool.command("build"))
     .argument("<name>", "name of the tool")
     .description("build a tool, as before its first call")
@@ -191,14 +195,14 @@ function addToolCommands(tool: Command, end: (code: ExitCode) => void): void {
       }),
     )
     .action(async (name: string, flags: ToolBuildFlags) =>
-      end(await (await import("./tool.ts")).buildToolOf(name, flags)),
+      end(await (await import("./tool.ts")).buildToolOf(name, flags, io)),
     );
   addToolOptions(tool.command("call"))
     .argument("<name>", "name of the tool, or SERVER/TOOL")
     .argument("[arguments]", "its arguments, a JSON object (default: {})")
     .description("call a tool, and print its result")
     .action(async (name: string, params: string | undefined, flags: ToolFlags) =>
-      end(await (await import("./tool.ts")).callTool(name, params, flags)),
+      end(await (await import("./tool.ts")).callTool(name, params, flags, io)),
     );
   for (const command of tool.commands)
     command.showHelpAfterError(`(run agent-jobs tool ${command.name()} --help for its options)`);

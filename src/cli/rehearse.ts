@@ -1,7 +1,7 @@
 import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
 import type { SandboxMode } from "../entry/model.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
+import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface RehearseFlags {
   readonly workingDirectory: string;
@@ -13,7 +13,11 @@ export interface RehearseFlags {
 }
 
 /** One line for each file, the reasons of a failure below it, the counts at the end. */
-export async function rehearse(files: readonly string[], flags: RehearseFlags): Promise<ExitCode> {
+export async function rehearse(
+  files: readonly string[],
+  flags: RehearseFlags,
+  { output }: Io,
+): Promise<ExitCode> {
   const signals = cancelFromTerminal();
   const warned = new Set<string>();
   const counts = { passed: 0, failed: 0, invalid: 0 };

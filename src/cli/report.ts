@@ -1,6 +1,6 @@
 import { makeReport, writeReport } from "../app/journals-report.ts";
 import { UsageError } from "../app/options.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface ReportFlags {
   readonly output: string;
@@ -10,6 +10,7 @@ export interface ReportFlags {
 export async function report(
   paths: readonly string[],
   { output: target }: ReportFlags,
+  { output }: Io,
 ): Promise<ExitCode> {
   if (target === "") throw new UsageError("-o needs a file name.");
   if (paths.includes("")) throw new UsageError("The name of a journal is empty.");

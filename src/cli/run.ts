@@ -1,4 +1,5 @@
 import { text } from "node:stream/consumers";
+import { ReadStream } from "node:tty";
 import { asFlag } from "../app/options.ts";
 import { readUserInputFile } from "../app/options-paths.ts";
 import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
@@ -11,7 +12,7 @@ import {
   type SharedFlags,
   type WorkflowFlags,
 } from "./flags.ts";
-import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
+import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
 /** The options of `agent-jobs run`, as commander hands them over. */
 export interface RunFlags extends SharedFlags, WorkflowFlags {
@@ -30,11 +31,13 @@ export async function run(
   entryFile: string,
   jobName: string | undefined,
   flags: RunFlags,
+  io: Io,
 ): Promise<ExitCode> {
   const signals = cancelFromTerminal();
   try {
-    const options = await runOptions(entryFile, jobName, flags);
+    const options = await runOptions(entryFile, jobName, flags, io);
     const prepared = await prepareRun(options);
+    const { output } = io;
     for (const warning of flags.quiet === true ? [] : prepared.warnings) {
       output.printError(diagnosticLine(warning));
     }
@@ -64,10 +67,12 @@ async function runOptions(
   entryFile: string,
   jobName: string | undefined,
   flags: RunFlags,
+  io: Io,
 ): Promise<RunOptions> {
   const shared = readSharedFlags(flags);
-  const userInput = await userInputOf(flags);
-  const { asker, pause } = askerOf(flags) ?? {};
+  const userInput = await userInputOf(flags, io);
+  const { output } = io;
+  const { asker, pause } = askerOf(flags, io) ?? {};
   return {
     entryFile,
     ...shared,
@@ -90,21 +95,30 @@ async function runOptions(
 }
 
 /** Nobody is asked by a rehearsal, whose answers are in its file, or in CI. */
-function askerOf({ rehearse, userInputFile }: RunFlags): TerminalAsker | undefined {
-  const { stdin: input, stderr, env: environment } = process;
-  const isWatched =
-    input.isTTY && stderr.isTTY && ["", "0", "false"].includes(environment["CI"] ?? "");
-  if (!isWatched || rehearse !== undefined || userInputFile === "-") return undefined;
+function askerOf(
+  { rehearse, userInputFile }: RunFlags,
+  { stdin: input, stderr: output }: Io,
+): TerminalAsker | undefined {
+  const environment = process.env;
+  const isWatched = output.isTTY === true && ["", "0", "false"].includes(environment["CI"] ?? "");
+  if (
+    !(input instanceof ReadStream) ||
+    !isWatched ||
+    rehearse !== undefined ||
+    userInputFile === "-"
+  )
+    return undefined;
   const interrupt = (): void => void process.kill(process.pid, "SIGINT");
-  return createTerminalAsker({ input, output: stderr, environment, interrupt });
+  return createTerminalAsker({ input, output, environment, interrupt });
 }
 
-async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<string | undefined> {
+async function userInputOf(
+  { userInput, userInputFile }: RunFlags,
+  io: Io,
+): Promise<string | undefined> {
   if (userInputFile === undefined) return userInput;
   const input =
-    userInputFile === "-"
-      ? await text(process.stdin)
-      : await readUserInputFile(userInputFile, asFlag);
+    userInputFile === "-" ? await text(io.stdin) : await readUserInputFile(userInputFile, asFlag);
   // As a shell's $(…) does: the line break at the end of a file is not part of the input.
   return input.replace(/\r?\n$/, "");
 }

@@ -1,9 +1,9 @@
 import { UsageError } from "../app/options.ts";
 import { entrySchema } from "../entry/entry-schema.ts";
 import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 
-export function schema(kind: string): ExitCode {
+export function schema(kind: string, { output }: Io): ExitCode {
   const schemas: Readonly<Record<string, object>> = {
     entry: entrySchema,
     rehearsal: rehearsalSchema,

@@ -23,7 +23,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../server/security.ts";
 import { startServer, type HttpServer } from "../server/server.ts";
 import { readSharedFlags, readServedFlags, type ServedFlags, type SharedFlags } from "./flags.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 /** The options of `agent-jobs serve`, as commander hands them over. */
 export interface ServeFlags extends SharedFlags, ServedFlags {
@@ -40,7 +40,7 @@ export interface ServeFlags extends SharedFlags, ServedFlags {
 /** Jobs, sessions and the runtime end within fifteen seconds. */
 const PATIENCE_MS = 20_000;
 
-export async function serve(flags: ServeFlags): Promise<ExitCode> {
+export async function serve(flags: ServeFlags, io: Io): Promise<ExitCode> {
   checkAccess(flags);
   const signals = cancelOnSignals({
     signals: ["SIGINT", "SIGTERM", "SIGHUP"],
@@ -49,11 +49,11 @@ export async function serve(flags: ServeFlags): Promise<ExitCode> {
     secondExits: true,
   });
   try {
-    const server = await start(flags);
+    const server = await start(flags, io);
     const { signal } = signals;
     onAbort(signal, () => void server.stop());
     onAbort(signals.lastCall, server.kill);
-    announce(server, flags);
+    announce(server, flags, io);
     await server.ended;
     return exitCode.success;
   } finally {
@@ -84,7 +84,7 @@ interface Served extends HttpServer {
   readonly serving: string;
 }
 
-async function start(flags: ServeFlags): Promise<Served> {
+async function start(flags: ServeFlags, { output }: Io): Promise<Served> {
   const shared = readSharedFlags(flags);
   checkRuntime(shared, asFlag);
   const { rehearse, environment, ...options } = shared;
@@ -209,7 +209,7 @@ function asUsageError(error: unknown, { host, port }: ServeFlags): unknown {
   }
 }
 
-function announce({ url, serving }: Served, { token }: ServeFlags): void {
+function announce({ url, serving }: Served, { token }: ServeFlags, { output }: Io): void {
   const lines = [
     serving,
     `The portal is at ${url}`,

@@ -1,5 +1,5 @@
 import { buildTool, printedBuild, tryTool, type TryOptions } from "../app/try-tool.ts";
-import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
+import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface ToolFlags {
   readonly entry?: string;
@@ -17,8 +17,10 @@ export function callTool(
   name: string,
   params: string | undefined,
   flags: ToolFlags,
+  io: Io,
 ): Promise<ExitCode> {
-  return withOptions(flags, async (options) => {
+  const { output } = io;
+  return withOptions(flags, io, async (options) => {
     const end = await tryTool(name, params, options);
     switch (end.kind) {
       case "succeeded":
@@ -35,14 +37,15 @@ export function callTool(
   });
 }
 
-export async function buildToolOf(name: string, flags: ToolBuildFlags): Promise<ExitCode> {
+export async function buildToolOf(name: string, flags: ToolBuildFlags, io: Io): Promise<ExitCode> {
+  const { output } = io;
   const { print, plain, entry, workingDirectory } = flags;
   if (print === true) {
     const options = { entryFile: entry, workingDirectory };
     output.printData(await printedBuild(name, plain === true, options));
     return exitCode.success;
   }
-  return withOptions(flags, async (options) => {
+  return withOptions(flags, io, async (options) => {
     const end = await buildTool(name, options);
     switch (end.kind) {
       case "nothing":
@@ -64,6 +67,7 @@ type Ending = ExitCode | { readonly reason: string; readonly tail?: string | und
 
 async function withOptions(
   { entry: entryFile, workingDirectory, env }: ToolFlags,
+  { output }: Io,
   run: (options: TryOptions) => Promise<Ending>,
 ): Promise<ExitCode> {
   const signals = cancelFromTerminal();

@@ -8,7 +8,7 @@ import {
   type Diagnostic,
 } from "../document/diagnostic.ts";
 import { readSharedFlags, type SharedFlags, type validateFormats } from "./flags.ts";
-import { exitCode, output, type ExitCode } from "./process.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface ValidateFlags extends SharedFlags {
   readonly format: (typeof validateFormats)[number];
@@ -23,9 +23,11 @@ export interface ValidateFlags extends SharedFlags {
 export async function validate(
   files: readonly string[],
   { format, strict, checkModels: asks, ...flags }: ValidateFlags,
+  io: Io,
 ): Promise<ExitCode> {
   const offered =
-    asks === true || flags.providerBaseUrl !== undefined ? await modelsOffered(flags) : [];
+    asks === true || flags.providerBaseUrl !== undefined ? await modelsOffered(flags, io) : [];
+  const { output } = io;
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
     const found = await problemsOf(file, offered);
@@ -48,7 +50,7 @@ export async function validate(
   return valid ? exitCode.success : exitCode.usage;
 }
 
-async function modelsOffered(flags: SharedFlags): Promise<readonly OfferedModel[]> {
+async function modelsOffered(flags: SharedFlags, { output }: Io): Promise<readonly OfferedModel[]> {
   const [{ JobHost }, { missingModel }] = await Promise.all([
     import("../app/job-host.ts"),
     import("../app/run.ts"),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { readReport } from "../report/rig.ts";
 import { startModelServer } from "../rig/model-server.ts";
@@ -88,6 +89,8 @@ describe("a step that is canceled", () => {
       workspace: path,
       inputs,
       env: { NODE_OPTIONS: `--import=${script(register)}` },
+      // In a bundle there is no such module.
+      main: fileURLToPath(new URL("../../src/action/main.js", import.meta.url)),
     });
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "cancelled");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmod } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
-import { commandLine } from "../rig/cli.ts";
+import { commandLine } from "../rig/dist.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 

@@ -3,7 +3,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { createOutput, type Looks } from "../../src/app/output.ts";
-import { commandLine, runCli, startCli } from "../rig/cli.ts";
+import { runCli, startCli } from "../rig/cli.ts";
+import { commandLine } from "../rig/dist.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const entry = JSON.stringify({

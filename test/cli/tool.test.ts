@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync, realpathSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
 import { writeFiles } from "../calls/rig.ts";
+import { commandLine } from "../rig/dist.ts";
 import { startCli, type CliResult } from "../rig/cli.ts";
 import { noTerminal, startOnTerminal } from "../rig/terminal.ts";
 
 const node = process.execPath;
-const commandLine = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 const entry = JSON.stringify({
   models: { driving: "gpt-5-mini" },
   tasks: { a: { model: { category: "driving" }, prompt: ["Hi"] } },

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { commandLine } from "../rig/dist.ts";
 import { runCli, type CliResult } from "../rig/cli.ts";
 import { noTerminal, startOnTerminal, type TerminalChild } from "../rig/terminal.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 
-const commandLine = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 const entry = `models: { driving: gpt-5 }
 tasks: { a: { model: { category: driving }, prompt: A } }
 jobs:

@@ -1,19 +1,11 @@
 /** The bundle of the action for the tests of a file, in an empty folder far from any `node_modules`. */
-import { execFile } from "node:child_process";
 import { cp, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { dist } from "./dist.ts";
 
-const script = fileURLToPath(new URL("../../../scripts/bundle.mjs", import.meta.url));
-const compiled = fileURLToPath(new URL("../../", import.meta.url));
-
-/**
- * Made from the compiled files. `AGENT_JOBS_TEST_DIST` names a `dist` that is known to be fresh, as `.ci/run` has
- * checked: then it is only copied.
- */
+/** As `npm test` has made it; in `.ci/run` the one of `dist`. */
 export function useActionBundle(): {
   /** A folder of its own, that has `dist/action` in it. */
   readonly folder: string;
@@ -21,14 +13,9 @@ export function useActionBundle(): {
 } {
   let folder = "";
   before(async () => {
+    if (dist === undefined) throw new Error("Run node scripts/bundle.mjs action --out build first.");
     folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-bundle-test-")));
-    const fresh = process.env["AGENT_JOBS_TEST_DIST"];
-    if (fresh !== undefined)
-      await cp(join(fresh, "action"), join(folder, "dist", "action"), { recursive: true });
-    else {
-      const args = [script, "action", "--build", compiled, "--out", folder];
-      await promisify(execFile)(process.execPath, args);
-    }
+    await cp(join(dist, "action"), join(folder, "dist", "action"), { recursive: true });
   });
   after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return {

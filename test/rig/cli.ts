@@ -1,15 +1,14 @@
-/** Runs the real command line as a child process, the way a person does. */
+/**
+ * Runs the command line: `runCli` in this process, which saves the start of another one; `startCli` as a child
+ * process, the way a person does, for tests of signals, pipes, and how the process ends.
+ */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { Readable, Writable } from "node:stream";
+import { exitCode, ioOf } from "../../src/cli/process.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { tolerateAsTheProductDoes } from "./broken-pipes.ts";
+import { commandLine } from "./dist.ts";
 import { outputOf, type Output } from "./output.ts";
-
-/** What users get, if `AGENT_JOBS_TEST_DIST` names a fresh `dist`: it starts in half the time. */
-const dist = process.env["AGENT_JOBS_TEST_DIST"];
-export const commandLine =
-  dist === undefined
-    ? fileURLToPath(new URL("../../src/cli/main.js", import.meta.url))
-    : join(dist, "cli", "index.js");
 
 export interface CliOptions {
   readonly cwd: string;
@@ -87,6 +86,54 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
   return started;
 }
 
-export function runCli(args: readonly string[], options: CliOptions): Promise<CliResult> {
-  return startCli(args, options).ended;
+/** The working directory and the environment belong to the whole process, so one command runs after the other. */
+let queue: Promise<unknown> = Promise.resolve();
+
+/** `agent-jobs ARGS`, with nothing of our environment but PATH and HOME. Ends when the command has ended. */
+export function runCli(
+  args: readonly string[],
+  options: Omit<CliOptions, "main">,
+): Promise<CliResult> {
+  const ended = queue.then(() => runHere(args, options));
+  queue = ended.catch(() => undefined);
+  return ended;
+}
+
+async function runHere(
+  args: readonly string[],
+  { cwd, env = {}, stdin = "" }: Omit<CliOptions, "main">,
+): Promise<CliResult> {
+  tolerateAsTheProductDoes();
+  const [cwdBefore, envBefore] = [process.cwd(), { ...process.env }];
+  const { PATH = "", HOME = "" } = process.env;
+  const output = { stdout: "", stderr: "" };
+  const into = (name: keyof Output): Writable =>
+    new Writable({
+      decodeStrings: false,
+      write(text: string, _encoding, done) {
+        output[name] += text;
+        done();
+      },
+    });
+  process.chdir(cwd);
+  setEnvironment({ PATH, HOME, ...env });
+  try {
+    const io = ioOf({
+      stdin: Readable.from([stdin]),
+      stdout: into("stdout"),
+      stderr: into("stderr"),
+    });
+    const code = await runProgram(args, io);
+    const lost = await io.output.end(60_000);
+    return { code: lost === undefined ? code : exitCode.failed, ...output };
+  } finally {
+    setEnvironment(envBefore);
+    process.chdir(cwdBefore);
+  }
+}
+
+/** In place: Node itself reads some variables, such as TMPDIR, from the process and not from `process.env`. */
+function setEnvironment(environment: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, environment);
 }

@@ -10,11 +10,10 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { action } from "./dist.ts";
 import { outputOf } from "./output.ts";
 import { knownCommands } from "./runner-commands.ts";
 
-const compiled = (name: string): string =>
-  fileURLToPath(new URL(`../../src/action/${name}.js`, import.meta.url));
 const fixtures = fileURLToPath(new URL("../../../test/fixtures/events/", import.meta.url));
 
 export interface StepOptions {
@@ -26,7 +25,7 @@ export interface StepOptions {
   /** Over those of the event. */
   readonly env?: Readonly<Record<string, string>>;
   readonly apiUrl?: string;
-  /** The main script; default: `src/action/main.ts`, compiled. */
+  /** The main script. Default: the bundle of the action. */
   readonly main?: string;
   /** False: no step has checked out. Else the workspace is at `GITHUB_SHA`, unless `env` names another commit. */
   readonly checkedOut?: false;
@@ -120,7 +119,7 @@ export async function startStep(
   const eventPath = join(folder, "event.json");
   await writeFile(eventPath, JSON.stringify(fixture.payload));
   const sha = options.checkedOut === false ? eventSha : await checkOut(options.workspace);
-  step = spawnStep(options.main ?? compiled("main"), options.workspace, files, {
+  step = spawnStep(options.main ?? action.main, options.workspace, files, {
     ...files,
     CI: "true",
     GITHUB_ACTIONS: "true",
@@ -153,7 +152,7 @@ export async function runStep(
 export async function runPost(
   workspace: string,
   state: Readonly<Record<string, string>>,
-  main = compiled("post"),
+  main = action.post,
 ): Promise<StepResult> {
   const env = Object.fromEntries(
     Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]),
