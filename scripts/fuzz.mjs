@@ -19,6 +19,9 @@ console.log(`${properties} properties in ${files.length} files, ${seconds} s eac
 const { status } = spawnSync(
   process.execPath,
   ["--test", "--test-concurrency=1", ...files.map((name) => `${folder}/${name}`)],
-  { stdio: "inherit", env: { ...process.env, AGENT_JOBS_FUZZ_SECONDS: String(seconds) } },
+  {
+    stdio: "inherit",
+    env: { ...process.env, AGENT_JOBS_NIGHTLY: "true", AGENT_JOBS_FUZZ_SECONDS: String(seconds) },
+  },
 );
 process.exit(status ?? 1);

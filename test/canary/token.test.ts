@@ -10,6 +10,7 @@ import { describe, it, type TestContext } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { listen } from "../rig/listen.ts";
 import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
+import { onlyNightly } from "../rig/nightly.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { installationToken } from "./canaries.ts";
@@ -145,16 +146,20 @@ describe("the token that pays for the models", { timeout: 300_000 }, () => {
   const look =
     "env; echo ---; tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' ' ' < /proc/$PPID/cmdline";
 
-  it("is not in the shell's environment if it is an installation token, but in the runtime's", async (t) => {
-    const token = installationToken();
-    const { run, result } = await runWithToken(t, token, look);
-    const [shell = "", runtime = ""] = result.split("---\n");
-    assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
-    assert.doesNotMatch(shell, /COPILOT_GITHUB_TOKEN/);
-    // Without a sandbox, this can't be held.
-    assert.match(runtime, /COPILOT_GITHUB_TOKEN=/);
-    assertUnsaid(run, token);
-  });
+  it(
+    "is not in the shell's environment if it is an installation token, but in the runtime's",
+    onlyNightly,
+    async (t) => {
+      const token = installationToken();
+      const { run, result } = await runWithToken(t, token, look);
+      const [shell = "", runtime = ""] = result.split("---\n");
+      assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
+      assert.doesNotMatch(shell, /COPILOT_GITHUB_TOKEN/);
+      // Without a sandbox, this can't be held.
+      assert.match(runtime, /COPILOT_GITHUB_TOKEN=/);
+      assertUnsaid(run, token);
+    },
+  );
 
   it("is nowhere in a sandbox", { skip: withoutSandbox }, async (t) => {
     const token = installationToken();
@@ -166,14 +171,18 @@ describe("the token that pays for the models", { timeout: 300_000 }, () => {
     assertUnsaid(run, token);
   });
 
-  it("is neither in the shell's environment nor in the runtime's if it is a personal one", async (t) => {
-    const token = `github_pat_${"11AbCdEfGh0aBcDeFgHiJ_".repeat(4)}`;
-    const { run, result } = await runWithToken(t, token, look);
-    const [shell = "", runtime = ""] = result.split("---\n");
-    assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
-    assert.match(runtime, /AGENT_JOBS_RUN=/);
-    assert.doesNotMatch(result, /AUTH_TOKEN|GITHUB_TOKEN|GH_TOKEN/);
-    assert.ok(!result.includes(token));
-    assertUnsaid(run, token);
-  });
+  it(
+    "is neither in the shell's environment nor in the runtime's if it is a personal one",
+    onlyNightly,
+    async (t) => {
+      const token = `github_pat_${"11AbCdEfGh0aBcDeFgHiJ_".repeat(4)}`;
+      const { run, result } = await runWithToken(t, token, look);
+      const [shell = "", runtime = ""] = result.split("---\n");
+      assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
+      assert.match(runtime, /AGENT_JOBS_RUN=/);
+      assert.doesNotMatch(result, /AUTH_TOKEN|GITHUB_TOKEN|GH_TOKEN/);
+      assert.ok(!result.includes(token));
+      assertUnsaid(run, token);
+    },
+  );
 });

@@ -463,6 +463,7 @@ export const failures: readonly Failure[] = [
     only: "lasting",
   },
   {
+    // What has begun can do without it: in a sandbox it stays mounted.
     name: "working directory disappears",
     moments: everywhere,
     effect: { kind: "harmless" },
@@ -470,8 +471,6 @@ export const failures: readonly Failure[] = [
     before: 'rm -rf "$WORK"',
     effectAt: {
       starting: { kind: "refused", advice: /working directory|folder/ },
-      // What runs can do without it; what is begun there can't, and no retry brings it back.
-      creating: { kind: "crash", first: { ...notThere, cause: "configuration" } },
     },
     only: "lasting",
   },

@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, programIn, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal, type ParsedJournal } from "../../src/journal/read.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
-import { runCli, startCli } from "../rig/cli.ts";
+import { startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { JUMP_SIGNAL, type LoopDelay, type ProbeNote, type ProbePlan } from "./probe.ts";
 import { expectationOf, type Case } from "./rules.ts";
@@ -48,7 +48,8 @@ const application = fileURLToPath(new URL("./application.js", import.meta.url));
 const realRuntime = findRuntime({ environment: {} });
 let count = 0;
 
-export async function play(one: Case): Promise<Observation> {
+/** `patience`: how many times longer than the rules say it may take before it is ended. */
+export async function play(one: Case, patience = 1): Promise<Observation> {
   const { failure, moment, shape } = one;
   count += 1;
   const mark = `chaos-${process.pid}-${count}`;
@@ -153,23 +154,23 @@ export async function play(one: Case): Promise<Observation> {
     if (!one.lasting) started.printed("[SESSION CRASHED]").then(() => server.accept(), ignore);
 
     let overdue = false;
-    const patience = setTimeout(
+    const timer = setTimeout(
       () => {
         overdue = true;
         sendSignal(pid, "SIGKILL");
       },
-      expectationOf(one).seconds * 1000 + 5_000,
+      patience * expectationOf(one).seconds * 1000 + 5_000,
     );
     const result = await ended;
     const end = Date.now();
-    clearTimeout(patience);
+    clearTimeout(timer);
 
     let nextStart = "";
     if (failure.leaves === "own-death") {
       const url = `--provider-base-url=${server.baseUrl}`;
       const args = ["run", "entry.json", "after", "--working-directory=work", url];
       const env = { HOME: at("home"), TMPDIR: at("tmp") };
-      nextStart = (await runCli(args, { cwd: root, env })).stdout;
+      nextStart = (await startCli(args, { cwd: root, env }).ended).stdout;
     }
     const processesLeft = await whatRuns(mark);
     const notes = notesIn(log);

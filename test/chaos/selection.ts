@@ -1,7 +1,7 @@
 /** Which cases are played: all that make sense, and the selection that every change has to pass. */
 import { failures } from "./failures.ts";
-import { moments, type Failure, type Moment } from "./failure.ts";
-import { caseName, type Case } from "./rules.ts";
+import { moments, type Failure } from "./failure.ts";
+import { effectOf, type Case } from "./rules.ts";
 
 /** Every failure at every moment it can happen, once and for good, alone and in a `Par`. */
 export function allCases(): readonly Case[] {
@@ -33,70 +33,43 @@ const isLong = ({ slow, effect }: Failure): boolean =>
 const durationsOf = ({ only }: Failure): readonly boolean[] =>
   only === undefined ? [false, true] : [only === "lasting"];
 
-/** Of this many failures, one is played in a `Par` too. */
-const IN_PAR = 3;
-/** So many failures at least at each moment. */
-const AT_MOMENT = 4;
-
 /**
- * Each failure at one of its moments, and every third one at another in a `Par`; each moment with four failures and
- * more, at least one of them in a `Par`. Which ones is decided by the place in the table: always the same.
+ * What every change has to pass: one failure of each kind, and each moment, a quarter of them in a `Par`. Always the
+ * same ones, by their place in the table. What takes long is left to the full matrix.
  */
 export function selectedCases(): readonly Case[] {
-  const all = allCases();
+  const all = allCases().filter(
+    ({ failure, lasting }) =>
+      failure.fullOnly !== true && failure.slow !== true && !(lasting && isLong(failure)),
+  );
   const chosen = new Map<string, Case>();
-  const add = (fitting: readonly Case[], lasting = false): void => {
-    const one = fitting.find((candidate) => candidate.lasting === lasting) ?? fitting[0];
-    if (one !== undefined) chosen.set(caseName(one), one);
+  const add = (fitting: readonly Case[]): void => {
+    const shape = chosen.size % 4 === 3 ? "par" : "alone";
+    const one =
+      fitting.find((candidate) => candidate.shape === shape && !candidate.lasting) ?? fitting[0];
+    if (one !== undefined) chosen.set(kindOf(one), one);
   };
-  const at = (failure: Failure, moment: Moment | undefined, shape: Case["shape"]): Case[] =>
-    all.filter((one) => one.failure === failure && one.moment === moment && one.shape === shape);
-
-  failures.forEach((failure, place) => {
-    if (failure.fullOnly === true) return;
-    const { length } = failure.moments;
-    const nth = (step: number): Moment | undefined => failure.moments[(place + step) % length];
-    // Where one attempt takes long, five of them are left to the full matrix, but for a few.
-    const long = isLong(failure);
-    add(at(failure, nth(0), "alone"), place % (long ? 9 : 2) === 1);
-    if (place % IN_PAR !== 0) return;
-    for (let step = 1; step <= length; step += 1) {
-      const beside = at(failure, nth(step), "par").filter(({ lasting }) => !(long && lasting));
-      if (beside.length === 0) continue;
-      add(beside);
-      break;
-    }
-  });
-  for (const moment of moments) {
-    const here = (one: Case): boolean => one.moment === moment && one.failure.fullOnly !== true;
-    const failing = new Set([...chosen.values()].filter(here).map(({ failure }) => failure));
-    for (const one of all.filter((other) => here(other) && other.shape === "alone")) {
-      if (failing.size >= AT_MOMENT || failing.has(one.failure)) continue;
-      failing.add(one.failure);
-      add([one]);
-    }
-    if (![...chosen.values()].some((one) => here(one) && one.shape === "par")) {
-      add(all.filter((one) => here(one) && one.shape === "par"));
-    }
+  for (const one of all) {
+    if (chosen.has(kindOf(one))) continue;
+    const alike = all.filter((other) => kindOf(other) === kindOf(one));
+    const moment = alike[(chosen.size * 3) % alike.length]?.moment;
+    add(alike.filter((other) => other.moment === moment));
   }
-  return [...chosen.values()];
+  const missing = moments.filter(
+    (moment) => ![...chosen.values()].some((one) => one.moment === moment),
+  );
+  const others = missing.flatMap(
+    (moment) => all.find((one) => one.moment === moment && one.shape === "alone") ?? [],
+  );
+  return [...chosen.values(), ...others];
 }
 
-/** Why the selection falls short of what it promises; empty if it does not. */
-export function shortcomings(cases: readonly Case[]): string[] {
-  const missing: string[] = [];
-  for (const failure of failures) {
-    if (failure.fullOnly !== true && !cases.some((one) => one.failure === failure))
-      missing.push(`${failure.name} is not played`);
-  }
-  for (const moment of moments) {
-    const at = cases.filter((one) => one.moment === moment);
-    const seen = new Set(at.map(({ failure }) => failure));
-    if (seen.size < AT_MOMENT) missing.push(`"${moment}" has ${seen.size} failures`);
-    if (!at.some(({ shape }) => shape === "par"))
-      missing.push(`"${moment}" is not played in a Par`);
-  }
-  return missing;
+/** What the rules distinguish: the effect, and for a crash its cause and what helps. */
+export function kindOf(one: Case): string {
+  const effect = effectOf(one);
+  return effect.kind === "crash"
+    ? `${effect.first.cause}, ${effect.first.remedy}, ${effect.first.limit ?? "no limit"}`
+    : effect.kind;
 }
 
 /** Side by side, the long ones first, never more than `width` at once. */

@@ -170,7 +170,7 @@ test("every answer is read or rejected with reasons", async (t) => {
     }),
     120,
   );
-  assert.ok(planned > 5, `${planned} documents were planned`);
+  assert.ok(planned > 1, `${planned} documents were planned`);
 });
 
 test("every template is replaced or has a reason, and finds nothing that isn't its own", async (t) => {

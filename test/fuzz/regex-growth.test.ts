@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { holds } from "../rig/fuzz.ts";
+import { onlyNightly } from "../rig/nightly.ts";
 
 /** Those that only ever see a short text, by their beginning, and what bounds it. */
 const bounded: Readonly<Record<string, string>> = {
@@ -118,7 +119,7 @@ const attack = fc.constantFrom(...all).chain((expression) => {
   );
 });
 
-test("no regular expression takes more than linear time", async (t) => {
+test("no regular expression takes more than linear time", onlyNightly, async (t) => {
   assert.ok(all.length > 100, `${all.length} expressions`);
   const property = fc.property(attack, ([expression, begin, middle, end]) => {
     const size = tooLong(
@@ -130,7 +131,7 @@ test("no regular expression takes more than linear time", async (t) => {
   await holds(t, property, 1_500);
 });
 
-test("such an expression is found", () => {
+test("such an expression is found", onlyNightly, () => {
   const repeated = (size: number): string => `${"a".repeat(size)}!`;
   assert.notEqual(tooLong(/^(a|a)+$/, repeated), undefined);
   assert.notEqual(tooLong(/a+$/, repeated), undefined);

@@ -10,7 +10,6 @@ import {
   readJudged,
   readSmallFile,
 } from "../../src/platform/reading.ts";
-import { sourceFilesWith } from "../rig/source.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 describe("a file that is opened to be read", () => {
@@ -58,11 +57,4 @@ test("a judged file is not read if a folder of its path has become a link since"
   symlinkSync("b", join(path, "a"));
   assert.equal(readJudged(file, 1000), undefined);
   assert.equal(await openJudged(file), undefined);
-});
-
-test("no other file of src/ has its own flags for opening files to read", () => {
-  assert.deepEqual(sourceFilesWith(/\bO_(?:RDONLY|NOFOLLOW|NONBLOCK)\b/), [
-    "platform/named-pipes.ts",
-    "platform/reading.ts",
-  ]);
 });

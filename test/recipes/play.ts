@@ -8,7 +8,6 @@ import { execFile } from "node:child_process";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import picomatch from "picomatch";
 import { parse } from "yaml";
@@ -24,7 +23,6 @@ import {
   list,
   optional,
   read,
-  root,
   type Fields,
   type Recipe,
 } from "./pages.ts";
@@ -238,7 +236,6 @@ class RunningJob {
       // A rehearsal asks nobody.
       inputs: { ...inputs, ...(rehearsed === "" ? this.#world.inputs : {}) },
       apiUrl,
-      main: fileURLToPath(new URL("dist/action/index.js", root)),
       env: {
         GITHUB_EVENT_NAME: event,
         GITHUB_EVENT_PATH: eventPath,
