@@ -4,6 +4,7 @@ import { chmod, readFile, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import type { GithubServerOptions } from "../rig/github-server.ts";
+import { share } from "../rig/nightly.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import {
   assertNothingRan,
@@ -45,8 +46,8 @@ const journal = "journal.jsonl";
 
 describe("where a step before us has checked out another commit", () => {
   const events =
-    "workflow_dispatch repository_dispatch check_run status deployment_status issues push schedule";
-  for (const name of events.split(" ")) {
+    "workflow_dispatch push repository_dispatch check_run status deployment_status issues schedule";
+  for (const name of share(events.split(" "))) {
     const event = /^(check_run|status|deployment_status)$/.test(name)
       ? "issues"
       : name.replaceAll("_", "-");
@@ -148,7 +149,7 @@ describe("programs of the work tree, first in PATH", () => {
     ["a link into the workspace", (workspace) => `${workspace}-link/${bin}`],
     ["an empty folder", () => ""],
   ];
-  for (const [what, folder] of paths) {
+  for (const [what, folder] of share(paths)) {
     it(`are never started: ${what}`, async (t) => {
       const { workspace, env, github } = await slashCommand(t);
       const { path } = workspace;

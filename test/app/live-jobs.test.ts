@@ -21,11 +21,6 @@ import {
 
 const model = { category: "work" };
 const plain: Task = { model, prompt: "Work." };
-/** Fails without a retry, as it calls no tool. */
-const failing: Task = {
-  ...plain,
-  criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
-};
 const ref = (taskId: string): Work => ({ kind: "Ref", taskId });
 const entryOf = (tasks: Entry["tasks"], work: Work): Entry => ({
   models: { driving: "driver", work: "worker" },
@@ -108,60 +103,6 @@ describe("a job of a server", () => {
     assert.equal((await rig.live.take("job", "never used", 0)).kind, "gone");
   });
 
-  const loop: Work = {
-    kind: "Loop",
-    body: ref("t"),
-    postCondition: [false, ref("check")],
-  };
-  it("starts a work of a loop again, under another live id", async (t) => {
-    const check: Task = {
-      model,
-      prompt: "Check.",
-      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
-    };
-    const yes = { tools: [{ name: "job_boolean_true", arguments: { argument: "so" } }] };
-    const rig = await makeLive(t, entryOf({ t: plain, check }, loop), [
-      { task: "t", repeat: 2, turns: [{ text: "Done." }] },
-      { task: "check", iteration: 1, turns: [{ text: "Not yet." }] },
-      { task: "check", iteration: 2, turns: [{ replies: [yes, { text: "Done." }] }] },
-    ]);
-    const jobId = await run(rig);
-    assert.deepEqual(await story(rig, jobId), [
-      "0 started",
-      "0 succeeded",
-      "1 started",
-      "1 failed",
-      "0 started",
-      "0 succeeded",
-      "1 started",
-      "1 succeeded",
-      "jobSucceeded",
-      "error",
-    ]);
-    const ids = startsOf(rig, jobId);
-    assert.equal(new Set(ids).size, 4);
-    assert.equal(rig.live.job(jobId)?.tasks[0]?.taskId, ids[2], "the latest start");
-    const failed = await drain(rig.live, "task", ids[1] ?? "");
-    assert.deepEqual(callbacksOf(failed).slice(-2), ["taskFailed", "error"]);
-  });
-
-  it("shows retries of a task in its feed", async (t) => {
-    const retried: Task = {
-      ...failing,
-      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 2 } },
-    };
-    const rig = await makeLive(t, entryOf({ t: retried }, ref("t")), [
-      { task: "t", turns: [{ text: "No." }, { text: "No." }, { text: "No." }] },
-    ]);
-    const jobId = await run(rig);
-    assert.deepEqual(await story(rig, jobId), ["0 started", "0 failed", "jobFailed", "error"]);
-    const task = await drain(rig.live, "task", startsOf(rig, jobId)[0] ?? "");
-    const reasons = task.map((one) => String(one["reason"]));
-    assert.equal(reasons.filter((one) => one.startsWith("[CRITERIA]")).length, 3);
-    assert.equal(reasons.filter((one) => one.startsWith("[TASK FAILED]")).length, 1);
-    assert.equal(rig.live.job(jobId)?.status, "Failed");
-  });
-
   it("says in every feed that a task crashed: of the session, of the task, and of the job", async (t) => {
     const crash = {
       repeat: "any",
@@ -188,22 +129,6 @@ describe("a job of a server", () => {
       ["Failed", "string"],
       ["Skipped", "undefined"],
     ]);
-  });
-
-  it("is canceled when it is stopped, once", async (t) => {
-    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [hanging]);
-    const jobId = await run(rig);
-    await until(() => startsOf(rig, jobId).length > 0, "the task has started");
-    assert.equal(rig.live.stopJob(jobId), undefined);
-    assert.equal(rig.live.job(jobId)?.status, "Canceled");
-    assert.deepEqual(await story(rig, jobId), ["0 started", "0 failed", "jobCanceled", "error"]);
-    assert.equal(rig.live.stopJob(jobId)?.reason, "JobNotFound");
-    assert.equal(rig.live.stopJob("unknown")?.reason, "JobNotFound");
-    assert.equal(rig.live.job(jobId)?.tasks[0]?.status, "Canceled");
-    assert.deepEqual(
-      rig.live.jobs.map((one) => [one.jobId, one.status]),
-      [[jobId, "Canceled"]],
-    );
   });
 
   it("goes on as after a failed task when one of its tasks is stopped", async (t) => {

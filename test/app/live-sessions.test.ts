@@ -53,34 +53,6 @@ async function next(rig: LiveRig, id: string, name: string): Promise<string> {
 }
 
 describe("a session of a server", () => {
-  it("answers one prompt after the other; each starts the script anew", async (t) => {
-    const rule = { turns: [{ prompt: "one", text: "First." }, { text: "Second." }] };
-    const rig = await makeLive(t, entry, [{ ...rule, repeat: 1 }]);
-    for (const id of [await session(rig), await session(rig, "special")]) {
-      assert.equal(rig.live.query(id, "one"), undefined);
-      assert.match(await next(rig, id, "onEndMessage"), /First/);
-      await next(rig, id, "onIdle");
-      assert.equal(rig.live.query(id, "two"), undefined);
-      assert.match(await next(rig, id, "onEndMessage"), /Second/);
-      await next(rig, id, "onIdle");
-      assert.equal(await rig.live.stopSession(id), undefined);
-      assert.equal((await rig.live.take("session", id, 60_000)).kind, "closed");
-      assert.equal((await rig.live.take("session", id, 60_000)).kind, "gone");
-      assert.equal((await rig.live.stopSession(id))?.reason, "SessionNotFound");
-      assert.equal(rig.live.query(id, "three")?.reason, "SessionNotFound");
-    }
-  });
-
-  it("says in its feed what a prompt has failed with", async (t) => {
-    const rule = { turns: [{ replies: [{ error: { status: 400, message: "out of luck" } }] }] };
-    const rig = await makeLive(t, entry, [rule]);
-    const id = await session(rig);
-    rig.live.query(id, "one");
-    assert.match(await next(rig, id, "sessionError"), /out of luck/);
-    rig.live.query(id, "two");
-    assert.match(await next(rig, id, "sessionError"), /no rule expects/);
-  });
-
   it("takes one prompt at a time, and stops in the middle of one", async (t) => {
     const rig = await makeLive(t, entry, [{ turns: [{ replies: [{ hang: true }] }] }]);
     const id = await session(rig);
@@ -198,37 +170,6 @@ describe("a session of a server", () => {
 });
 
 describe("a task in a session of a server", () => {
-  it("runs in it, cannot be stopped, and leaves it as it was", async (t) => {
-    const rig = await makeLive(t, entry, [
-      {
-        turns: [
-          { prompt: "one", text: "First." },
-          { prompt: "two", text: "Second." },
-        ],
-      },
-      { task: "t", turns: [{ prompt: "Work on it.", delay: 0.2, text: "Done." }] },
-    ]);
-    const id = await session(rig);
-    rig.live.query(id, "one");
-    await next(rig, id, "onIdle");
-    for (let run = 0; run < 2; run += 1) {
-      const { taskId } = started(rig.live.startTask("t", "it", id));
-      assert.match(taskId, /^task-/);
-      assert.equal(rig.live.stopTask(taskId)?.reason, "TaskCannotClose");
-      const told = await drain(rig.live, "task", taskId);
-      assert.deepEqual(callbacksOf(told), ["taskSucceeded", "error"]);
-      assert.ok(told.some((one) => String(one["reason"]).startsWith("[TASK SUCCEEDED]")));
-      assert.equal(rig.live.stopTask(taskId)?.reason, "TaskNotFound");
-      assert.match(await next(rig, id, "onGeneratedUserPrompt"), /Work on it/);
-      assert.match(await next(rig, id, "onEndMessage"), /Done/);
-      await next(rig, id, "onIdle");
-    }
-    rig.live.query(id, "two");
-    assert.match(await next(rig, id, "onEndMessage"), /Second/);
-    assert.equal(rig.live.startTask("unknown", "", id).kind, "refused");
-    assert.equal(rig.live.startTask("t", "it", "unknown").kind, "refused");
-  });
-
   it("is played by the rules that its own sessions would have, and skips its availability", async (t) => {
     const rig = await makeLive(t, entry, [
       { task: "checked", role: "task", retry: 0, turns: [{ text: "Bad." }] },

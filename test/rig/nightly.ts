@@ -6,6 +6,11 @@
 
 export const nightly: boolean = (process.env["AGENT_JOBS_NIGHTLY"] ?? "") !== "";
 
+/** Cases that differ in a detail: all of them, or the first ones. */
+export function share<T>(cases: readonly T[], count = 2): readonly T[] {
+  return nightly ? cases : cases.slice(0, count);
+}
+
 /** For `it` and `describe`. */
 export const onlyNightly: { readonly skip: string | false } = {
   skip: nightly ? false : "only in the nightly workflow",
