@@ -15,6 +15,7 @@ import {
   useBrowser,
 } from "../rig/browser.ts";
 import { listen } from "../rig/listen.ts";
+import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const open = useBrowser();
@@ -46,7 +47,7 @@ async function problemsOf(t: TestContext, body: string, tolerated?: RegExp): Pro
   return (await tab.close()).join("\n");
 }
 
-describe("the browser of the tests", browserTests, () => {
+describe("the browser of the tests", nightly ? browserTests : onlyNightly, () => {
   const loaded = "<p>loaded</p>";
 
   it("has nothing to say about a quiet page", async (t) => {

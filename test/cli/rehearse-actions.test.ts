@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { loadScript } from "../../src/rehearsal/format/load-script.ts";
 import { prototype } from "../protocol/rig.ts";
+import { share } from "../rig/nightly.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -102,7 +103,7 @@ describe("the examples of the action protocol", () => {
     });
   }
 
-  for (const { title, file, change, noticed } of breakages) {
+  for (const { title, file, change, noticed } of share(breakages)) {
     it(`fail if the example ${title}`, async (t) => {
       const workspace = await copied(t);
       await workspace.write(file, change(await workspace.read(file)));
