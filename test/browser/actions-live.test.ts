@@ -10,6 +10,7 @@ import {
   picture,
   useBrowser,
 } from "../rig/browser.ts";
+import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { startCli } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -89,7 +90,7 @@ async function start(page: Page): Promise<void> {
   await dialog.getByRole("button", { name: "Start", exact: true }).click();
 }
 
-describe("actions that run, in the portal", browserTests, () => {
+describe("actions that run, in the portal", nightly ? browserTests : onlyNightly, () => {
   it("show their progress, which a reload keeps, and then how they ended", async (t) => {
     const { address, workspace } = await serve(t);
     const { page } = await open();

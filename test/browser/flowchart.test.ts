@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { browserTests, picture, until, useBrowser } from "../rig/browser.ts";
+import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { usePortal } from "./portal.ts";
 
 const open = useBrowser();
@@ -23,7 +24,7 @@ async function showRun(page: Page, job: string, input = ""): Promise<string> {
 const node = (page: Page, name: RegExp): Locator =>
   page.getByRole("region", { name: "Flowchart" }).getByRole("button", { name });
 
-describe("the flowchart of a run", browserTests, () => {
+describe("the flowchart of a run", nightly ? browserTests : onlyNightly, () => {
   it("shows all branches that run at the same time", async () => {
     const { page } = await open();
     await showRun(page, "branches");

@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import type { RunEvent } from "../../src/events/event.ts";
 import { browserTests, expectNoSidewaysScroll, phone, until, useBrowser } from "../rig/browser.ts";
+import { onlyNightly, share } from "../rig/nightly.ts";
 import { largeRun } from "../web/large-run.ts";
 import { writeReport } from "./report.ts";
 
@@ -98,7 +99,7 @@ async function expectOnlyText(page: Page, what: string): Promise<void> {
 }
 
 describe("a hostile journal", browserTests, () => {
-  for (const bypassPolicy of [false, true]) {
+  for (const bypassPolicy of share([true, false], 1)) {
     const how = bypassPolicy ? "without the policy" : "with the policy";
 
     it(`runs nothing on the page of a run, ${how}`, async (t) => {
@@ -131,7 +132,7 @@ describe("a hostile journal", browserTests, () => {
       await expectOnlyText(page, "the hits of a search");
     });
 
-    it(`runs nothing on the list and the comparison, ${how}`, async (t) => {
+    it(`runs nothing on the list and the comparison, ${how}`, onlyNightly, async (t) => {
       const address = await writeReport(t, {
         "a.jsonl": hostileRun(),
         "b.jsonl": hostileRun("second"),
@@ -147,7 +148,7 @@ describe("a hostile journal", browserTests, () => {
     });
   }
 
-  it("does not push the page out of a phone", async (t) => {
+  it("does not push the page out of a phone", onlyNightly, async (t) => {
     const address = await writeReport(t, { "run.jsonl": hostileRun() });
     const { page } = await open({ viewport: phone });
     await page.goto(address);

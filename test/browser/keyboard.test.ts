@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserTests, until, useBrowser } from "../rig/browser.ts";
+import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { usePortal } from "./portal.ts";
 
 const open = useBrowser();
@@ -29,7 +30,7 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
   assert.fail(`Tab does not lead to ${String(wanted)}: ${passed.join(" | ")}`);
 }
 
-describe("the keyboard", browserTests, () => {
+describe("the keyboard", nightly ? browserTests : onlyNightly, () => {
   it("starts a job, opens a work and a tool call of it, and goes back", async () => {
     const { address } = portal();
     const { page } = await open();

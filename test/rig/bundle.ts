@@ -13,7 +13,8 @@ export function useActionBundle(): {
 } {
   let folder = "";
   before(async () => {
-    if (dist === undefined) throw new Error("Run node scripts/bundle.mjs action --out build first.");
+    if (dist === undefined)
+      throw new Error("Run node scripts/bundle.mjs action --out build first.");
     folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-bundle-test-")));
     await cp(join(dist, "action"), join(folder, "dist", "action"), { recursive: true });
   });
