@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startGithubServer } from "../rig/github-server.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { share } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { startCommentServer, type Comment } from "./comments.ts";
 import { reviewer, tireless, triager, type Model } from "./models.ts";
@@ -107,7 +108,7 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
     assert.doesNotMatch(logOf(result), /Denied|Read from the base/);
   };
 
-  for (const recipe of onPullRequest) {
+  for (const recipe of share(onPullRequest, 1)) {
     it(`${recipe.title}: the models see the three commits, and nothing else of the history`, async (t) => {
       const result = await played(t, recipe, { model: reviewer });
       assertSeen(result, result.pullRequest.base);
@@ -320,7 +321,7 @@ describe("a recipe for every night", { timeout: 300_000 }, () => {
   const nightly = all.filter((recipe) => triggersOf(recipe).includes("schedule"));
   it("is there", () => assert.ok(nightly.length >= 2));
 
-  for (const recipe of nightly) {
+  for (const recipe of share(nightly, 1)) {
     it(`${recipe.title}: succeeds when there is more to do than for one night, and keeps a patch`, async (t) => {
       const result = await played(t, recipe, {
         model: tireless,
