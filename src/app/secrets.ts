@@ -1,4 +1,4 @@
-import { createRedactor } from "../events/redact.ts";
+import { createRedactor } from "../redaction/redactor.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
 // Common names of secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
