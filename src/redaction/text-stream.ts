@@ -1,7 +1,7 @@
 /**
  * The redaction of a text that comes in pieces. What comes out, joined, is the redaction of the pieces, joined:
  * which characters are masked depends on the text alone. Only what may be the beginning of a secret is held back, at
- * most as much as the longest form of a known secret, or `LONGEST`.
+ * most as much as the longest form of a known secret or token.
  */
 import { nothingBefore, united, type Before, type SecretSearch } from "./secret-search.ts";
 import type { Span } from "./tokens.ts";

@@ -21,7 +21,7 @@ export interface Token {
 }
 
 /** What is longer is no credential, and of a private key no more is looked at. */
-export const LONGEST = 16 * 1024;
+const LONGEST = 16 * 1024;
 
 interface Description {
   readonly starts: readonly string[];
@@ -139,7 +139,8 @@ function spanOf(secret: Description["secret"], run: string): Span | undefined {
 
 /** At least three dotted parts of which one holds `eyJ`: base64 of `{"`. Encrypted ones have five. */
 function jsonWebToken(run: string): Span | undefined {
-  const end = run.length - (/\.+$/.exec(run)?.[0].length ?? 0);
+  let end = run.length;
+  while (run.charAt(end - 1) === ".") end -= 1;
   let from = run.indexOf("eyJ");
   while (from >= 0) {
     const dot = run.indexOf(".", from);
