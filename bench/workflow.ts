@@ -15,7 +15,7 @@ import type { SessionFactory } from "../src/engine/ports.ts";
 import { RateLimit } from "../src/engine/rate-limit.ts";
 import { runJob } from "../src/engine/run-job.ts";
 import { validateEntry } from "../src/entry/prepare.ts";
-import { createRedactor } from "../src/events/redact.ts";
+import { createRedactor } from "../src/redaction/redactor.ts";
 import { createSink, type Reporter } from "../src/events/sink.ts";
 import { applyEvent, createRunView } from "../src/events/view.ts";
 import { openJournal } from "../src/journal/write.ts";

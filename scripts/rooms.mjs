@@ -25,9 +25,13 @@ export const rooms = {
   },
   events: {
     holds:
-      "the union of events, decisions, crashes, redaction, the sink, the view of a run; waiting",
+      "the union of events, decisions, crashes, the sink, the view of a run; waiting; terminal sequences",
     imports: ["entry", "document/guards.ts"],
     node: ["events"],
+  },
+  redaction: {
+    holds: "secrets in texts, in streams and in events",
+    imports: ["entry/model.ts", "events"],
   },
   platform: {
     holds: "clock, files, processes, environment, programs in a sandbox",
@@ -60,7 +64,7 @@ export const rooms = {
   calls: {
     holds:
       "what tasks may call: commands and modules of the repository, their builds, MCP servers; relics",
-    imports: ["document", "entry", "events", "permissions", "platform", "generated"],
+    imports: ["document", "entry", "events", "redaction", "permissions", "platform", "generated"],
     packages: ["@modelcontextprotocol/client", "sucrase"],
     node: true,
   },
@@ -87,7 +91,16 @@ export const rooms = {
   workflow: {
     holds:
       "`.wf.md` files: Markdown and flowchart to activities; the interpreter; the shell of EXECUTE",
-    imports: ["document", "entry", "events", "engine", "permissions", "platform", "generated"],
+    imports: [
+      "document",
+      "entry",
+      "events",
+      "redaction",
+      "engine",
+      "permissions",
+      "platform",
+      "generated",
+    ],
   },
   rehearsal: {
     holds: "the format of a rehearsal, the scripted model, expectations, recording",
@@ -97,6 +110,7 @@ export const rooms = {
       "entry/limits-schema.ts",
       "entry/model.ts",
       "events",
+      "redaction/text-stream.ts",
       "sessions/transport.ts",
     ],
     packages: ["yaml"],
@@ -126,6 +140,7 @@ export const rooms = {
       "document",
       "entry",
       "events",
+      "redaction",
       "permissions",
       "runtime",
       "engine",
@@ -160,7 +175,16 @@ export const rooms = {
   },
   action: {
     holds: "the GitHub Action: inputs, trust, outputs",
-    imports: ["app", "document", "entry", "events", "runtime", "platform", "generated"],
+    imports: [
+      "app",
+      "document",
+      "entry",
+      "events",
+      "redaction",
+      "runtime",
+      "platform",
+      "generated",
+    ],
     packages: ["@actions/core", "@actions/github"],
     node: true,
   },

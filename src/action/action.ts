@@ -28,7 +28,7 @@ import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/options.ts";
 import { version } from "../generated/version.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
-import { createRedactor, type Redactor } from "../events/redact.ts";
+import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../app/cancellation.ts";
 import {
   readEnvironment,

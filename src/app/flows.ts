@@ -17,7 +17,7 @@ import type { LoadedEntry } from "../entry/load-entry.ts";
 import type { FlowLeaf } from "../entry/work-paths.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import { allowsCommands, effectivePermissions } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";

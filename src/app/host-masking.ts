@@ -1,4 +1,4 @@
-import { createRedactor, type Redactor } from "../events/redact.ts";
+import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { knownSecrets } from "./secrets.ts";
 

@@ -14,7 +14,7 @@ import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/ru
 import type { Clock } from "../events/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";
-import type { Redactor } from "../events/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import {
   createSink,
   newRunId,

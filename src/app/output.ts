@@ -7,8 +7,8 @@
  * - In a step of GitHub Actions both streams are searched for commands. No line printed here is one, whatever
  *   an agent, an entry or a server wrote.
  */
-import { redactedValue } from "../calls/redacted-value.ts";
-import { createRedactor } from "../events/redact.ts";
+import { redactedValue } from "../redaction/redacted-value.ts";
+import { createRedactor } from "../redaction/redactor.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BoundedOutput, type OutputStream } from "../reporters/terminal/bounded-output.ts";
 import { breakOldMarker, withoutCommands } from "../reporters/github/escape.ts";

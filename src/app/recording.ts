@@ -1,7 +1,7 @@
 import { dirname, relative, resolve } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
-import type { Redactor } from "../events/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter } from "../events/sink.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/recorder/recorder.ts";

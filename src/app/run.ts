@@ -3,7 +3,7 @@
  * as the `RunReport`. What is checked beforehand is in `prepare-run.ts`.
  */
 import type { RunOutcome } from "../events/event.ts";
-import type { Redactor } from "../events/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { onAbort } from "../events/waiting.ts";

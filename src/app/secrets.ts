@@ -1,4 +1,4 @@
-import { createRedactor } from "../events/redact.ts";
+import { createRedactor } from "../redaction/redactor.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
 // Common names of secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
@@ -8,7 +8,7 @@ const anywhere =
 const asWord =
   /(?:^|[_-])(?:PAT|PASS|KEY|KEYS|CREDS?|PIN|OTP|TOTP|SAS|SALT|HMAC|BEARER|PEM|PFX|MNEMONIC|O?AUTH2?(?!OR(?!I))\w*)(?:$|[_-])|(?:[_-]|SQL|DB|USER|ROOT|ADMIN)(?:PWD|PASS)(?:$|[_-])/i;
 
-/** Shorter values are masked nowhere (`events/secret-forms.ts`). */
+/** Shorter values are masked nowhere (`redaction/forms.ts`). */
 const MIN_LENGTH = 4;
 /** A value that is shorter than this may be an ordinary word or number. */
 const SHORT = 8;

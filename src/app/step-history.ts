@@ -15,7 +15,7 @@ import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import { plannedWorks, type FlowChart } from "../events/plan.ts";
-import type { Redactor } from "../events/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { EffectResult, StepEnded, StepStarted } from "../events/step.ts";
 import { makeDirectoryNow, realPathOf } from "../platform/files.ts";

@@ -12,7 +12,7 @@ import { isRecord } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
-import { createRedactor } from "../events/redact.ts";
+import { createRedactor } from "../redaction/redactor.ts";
 import { onAbort } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";

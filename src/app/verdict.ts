@@ -5,7 +5,7 @@
 import { crashStatus, helpsInRehearsals } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
-import type { Redactor } from "../events/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter } from "../events/sink.ts";
 import { createExpectations } from "../rehearsal/expectations.ts";
 import type { ScriptedModel } from "../rehearsal/player/scripted-model.ts";

@@ -1,6 +1,6 @@
 /** What the warnings of entries need to know about permissions and credentials. */
 import type { WarningChecks } from "../entry/warnings.ts";
-import { credentialSpans } from "../events/secret-patterns.ts";
+import { holdsCredential } from "../redaction/redactor.ts";
 import { unmatchable } from "../permissions/commands.ts";
 import { allowsServer, ruleSet, toolsFor, toolVerdict } from "../permissions/rules.ts";
 
@@ -15,5 +15,5 @@ export const warningChecks: WarningChecks = {
       offers: (name) => offered.includes("builtin:*") || offered.includes(`builtin:${name}`),
     };
   },
-  hasCredential: (text) => credentialSpans(text).length > 0,
+  hasCredential: holdsCredential,
 };

@@ -11,7 +11,7 @@ import type {
   ProgressNotification,
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
-import type { Redactor } from "../events/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { startTimeLimit, unlessAborted, within } from "../events/waiting.ts";
 import { Breath } from "../platform/breath.ts";
 import type { Sandbox } from "../platform/sandbox.ts";
@@ -20,7 +20,7 @@ import { boundedFetch, failBrokenStreams } from "./mcp-http.ts";
 import { ServerProgram } from "./mcp-program.ts";
 import { outcomeOf } from "./mcp-result.ts";
 import type { ServerAddress } from "./mcp-variables.ts";
-import { redactedBeginning } from "./redacted-value.ts";
+import { redactedBeginning } from "./redacted-data.ts";
 import type { CallContext, ToolOutcome } from "./tool.ts";
 import { cutStart } from "../events/cut.ts";
 

@@ -3,7 +3,8 @@ import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { compileValueCheck } from "../document/value-check.ts";
 import { clip } from "../events/cut.ts";
 import { Breath } from "../platform/breath.ts";
-import { redactedBeginning, redactedValue } from "./redacted-value.ts";
+import { redactedValue } from "../redaction/redacted-value.ts";
+import { redactedBeginning } from "./redacted-data.ts";
 import type { Tool } from "./tool.ts";
 
 export interface Listing {

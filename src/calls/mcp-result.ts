@@ -2,8 +2,8 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { isList, isRecord, isText } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
-import type { TextStream } from "../events/text-stream.ts";
-import { redactedData, redactedText } from "./redacted-value.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
+import { redactedData, redactedText } from "./redacted-data.ts";
 import { longestResult } from "./tool-output.ts";
 import type { ToolOutcome } from "./tool.ts";
 

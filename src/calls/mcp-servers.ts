@@ -7,7 +7,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Redactor } from "../events/redact.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { unlessAborted } from "../events/waiting.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../events/clock.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import { onAbort } from "../events/waiting.ts";
 import { isDirectory } from "../platform/files.ts";
 import { endGroup, endMarkedProcesses } from "../platform/processes.ts";
@@ -114,8 +114,8 @@ export class Programs {
     const call = randomUUID();
     const progress = lineProgress(clock, context.onProgress);
     const logs = {
-      stdout: new ToolLog(redact, clock, progress.line),
-      stderr: new ToolLog(redact, clock, progress.line),
+      stdout: new ToolLog(redact, progress.line),
+      stderr: new ToolLog(redact, progress.line),
     };
     const bytes = new BoundedBytes();
     let stopped: ProgramResult | undefined;

@@ -6,7 +6,7 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Permissions, RelicDeclaration } from "../entry/model.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { Breath } from "../platform/breath.ts";

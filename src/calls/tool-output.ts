@@ -2,13 +2,12 @@
 import { StringDecoder } from "node:string_decoder";
 import { isRecord, parsedJson } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
-import { startTimer, type Release } from "../events/waiting.ts";
-import { withoutSequences } from "../events/hidden-text.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import { withoutSequences } from "../events/terminal-sequences.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import { Breath } from "../platform/breath.ts";
 import { JsonSize } from "./json-size.ts";
 import { progressOf } from "./progress.ts";
-import { redactedData, redactedText } from "./redacted-value.ts";
+import { redactedData, redactedText } from "./redacted-data.ts";
 import type { ToolProgress } from "./tool.ts";
 import { clip, cutStart } from "../events/cut.ts";
 
@@ -21,34 +20,24 @@ const linesPerSecond = 100;
 /** Bytes of a result whose values are counted before everything else has its turn. */
 const countedAtOnce = 1_000_000;
 
-/** The redactor holds back what may be the beginning of a secret: in silence for no longer than this. */
-const silenceMs = 1_000;
-
 /** Reads one stream of a program: redacts it, keeps its end, and passes on its lines. */
 export class ToolLog {
   readonly #decoder = new StringDecoder("utf8");
-  readonly #clock: Clock;
   readonly #onLine: (line: string) => void;
   readonly #redacted: TextStream;
-  /** Passes on what is held back when nothing more comes. */
-  #silence: Release = () => {};
   #tail = "";
   #line = "";
 
-  constructor(redact: () => TextStream, clock: Clock, onLine: (line: string) => void) {
+  constructor(redact: () => TextStream, onLine: (line: string) => void) {
     this.#redacted = redact();
-    this.#clock = clock;
     this.#onLine = onLine;
   }
 
   push(piece: Buffer): void {
-    this.#silence();
     this.#add(this.#redacted.push(this.#decoder.write(piece)));
-    this.#silence = startTimer(this.#clock, silenceMs, () => this.#add(this.#redacted.pause()));
   }
 
   end(): void {
-    this.#silence();
     this.#add(this.#redacted.push(this.#decoder.end()));
     this.#add(this.#redacted.end());
     this.#pass(this.#line);

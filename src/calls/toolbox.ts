@@ -1,7 +1,7 @@
 /** What the entry of a run offers to its tasks, as far as the permissions of each allow it. */
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";

@@ -110,3 +110,34 @@ export interface PermissionDenied {
   /** Why, and which permission would allow it. The model gets it too. */
   readonly reason: string;
 }
+
+/** A piece of a text that is coming in. */
+export type Delta = Extract<
+  SessionActivity,
+  { readonly kind: "reasoning.delta" | "message.delta" | "tool.delta" }
+>;
+
+export function isDelta(activity: SessionActivity): activity is Delta {
+  return (
+    activity.kind === "message.delta" ||
+    activity.kind === "reasoning.delta" ||
+    activity.kind === "tool.delta"
+  );
+}
+
+/** Which text of its session an activity is a piece or the end of. */
+export function textOf(activity: SessionActivity): string | undefined {
+  switch (activity.kind) {
+    case "message.delta":
+    case "message.ended":
+      return `message ${activity.messageId}`;
+    case "reasoning.delta":
+    case "reasoning.ended":
+      return `reasoning ${activity.reasoningId}`;
+    case "tool.delta":
+    case "tool.ended":
+      return `tool ${activity.toolCallId}`;
+    default:
+      return undefined;
+  }
+}

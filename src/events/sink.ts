@@ -6,7 +6,6 @@ import type { Clock } from "./clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
 import { within } from "./waiting.ts";
-import type { Redactor } from "./redact.ts";
 
 /** Sees every event of a run, or of all runs of a host, in order and redacted. Its errors never reach a run. */
 export interface Reporter {
@@ -36,11 +35,18 @@ export interface Sink {
   close(): Promise<readonly ReporterFailure[]>;
 }
 
+/** Takes the secrets out of events; `redaction/` has one. */
+export interface EventRedactor {
+  readonly text: (text: string) => string;
+  /** What reporters receive instead of an event. */
+  readonly events: (event: RunEvent) => readonly RunEvent[];
+}
+
 export interface SinkOptions {
   /** Of the run whose events it gets: `newRunId()`. */
   readonly runId: string;
   readonly clock: Clock;
-  readonly redactor: Redactor;
+  readonly redactor: EventRedactor;
   readonly reporters: readonly Reporter[];
 }
 

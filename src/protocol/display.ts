@@ -2,7 +2,7 @@
 import type { ActionDisplay } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
 import { beginningOf } from "../events/cut.ts";
-import { withoutSequences } from "../events/hidden-text.ts";
+import { withoutSequences } from "../events/terminal-sequences.ts";
 import { startTimer, type Release } from "../events/waiting.ts";
 import type { ToolProgress } from "../calls/tool.ts";
 import type { ActionSpec } from "./model.ts";

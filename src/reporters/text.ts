@@ -1,6 +1,6 @@
 /** Makes foreign text fit on one line of a terminal. */
 import stringWidth from "fast-string-width";
-import { withoutSequences } from "../events/hidden-text.ts";
+import { withoutSequences } from "../events/terminal-sequences.ts";
 import { cut } from "../events/cut.ts";
 
 /** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../events/clock.ts";
 import { startTimer, type Release } from "../events/waiting.ts";
-import { isDelta, textOf, type Delta } from "../events/open-texts.ts";
+import { isDelta, textOf, type Delta } from "../events/session-activity.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
 const everyMs = 50;

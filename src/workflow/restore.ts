@@ -12,7 +12,7 @@ import {
   type StepEnded,
   type StepStarted,
 } from "../events/step.ts";
-import { MASK } from "../events/text-stream.ts";
+import { MASK } from "../redaction/text-stream.ts";
 import { workflowMachine, type MachineOptions } from "./machine.ts";
 import type { Workflow } from "./model.ts";
 import type { Effect, Trace, WorkflowState } from "./state.ts";

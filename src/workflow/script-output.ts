@@ -1,7 +1,7 @@
 /** The output of a script: complete in a file, its ends in memory, and piece by piece for who watches. */
 import type { Clock } from "../events/clock.ts";
 import { beginningOf, endOf } from "../events/cut.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import { startTimer, type Release } from "../events/waiting.ts";
 import { makeNewFile, type NewFile } from "../platform/files.ts";
 import type { OutputStream, ScriptOutputPiece } from "./executor.ts";
@@ -88,12 +88,12 @@ export class ScriptOutput {
     this.#all.add(text);
     one.ends.add(text);
     this.#show(one, one.redacting === undefined ? text : one.redacting.push(text));
-    // A line break has passed on what the timer was for, unless the redactor holds it back.
+    // A line break has passed on what the timer was for.
     if (text.includes("\n")) one.waiting?.();
     else if (one.waiting !== undefined) return;
     one.waiting = startTimer(this.#options.clock, lineMs, () => {
       one.waiting = undefined;
-      this.#show(one, one.redacting?.pause() ?? "", true);
+      this.#show(one, "", true);
     });
   }
 

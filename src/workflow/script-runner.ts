@@ -7,7 +7,7 @@
 import { defaultLimits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { Script, ScriptRun, ShellState } from "../events/step.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import { onAbort, unlessStuck, type Occasion } from "../events/waiting.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
 import { listsCommands } from "../permissions/rules.ts";

@@ -4,18 +4,20 @@ import { test, type TestContext } from "node:test";
 import { JobHost } from "../../src/app/job-host.ts";
 import type { LiveResponse } from "../../src/app/feed.ts";
 import type { RunEvent } from "../../src/events/event.ts";
-import { isDelta } from "../../src/events/open-texts.ts";
+import { isDelta } from "../../src/events/session-activity.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { drain, taskLog } from "./host-rig.ts";
 
 const secret = "correct horse battery staple";
-const inLines = Buffer.from(secret).toString("base64").replaceAll(/.{4}/g, "$&\n");
+const inLines = Buffer.from(`x`.repeat(45) + secret)
+  .toString("base64")
+  .replaceAll(/.{76}/g, "$&\n");
 // The model server streams word by word.
 const said = (word: string): string =>
   `${word} one: the phrase is ${secret}.\nIn base64:\n${inLines}\nThat is all, correct horse`;
 const shown = (word: string): string =>
-  `${word} one: the phrase is ***.\nIn base64:\n***\n\nThat is all, correct horse`;
+  `${word} one: the phrase is ***.\nIn base64:\n${"eHh4".repeat(15)}***\nThat is all, correct horse`;
 
 async function hostWithSecret(
   t: TestContext,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runTools } from "../../src/app/run-tools.ts";
 import { isRecord } from "../../src/document/guards.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { entryWith, entryWithTask, prepared } from "../entry/rig.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

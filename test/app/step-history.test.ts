@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createStepHistory } from "../../src/app/step-history.ts";
 import { UsageError } from "../../src/app/options.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { buildStory, flowTree, FlowTelling, work } from "../rig/flow-events.ts";
 import { ref } from "../rig/plan.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

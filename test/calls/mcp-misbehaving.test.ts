@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { waitUntilGone } from "../../src/platform/processes.ts";
 import { outcomeOf } from "../../src/calls/mcp-result.ts";
 import { longestResult } from "../../src/calls/tool-output.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { call, failure, makeMcpRig, never, ready, reasonOf, toolNamed, value } from "./mcp-rig.ts";
 
 const names = (found: { readonly tools: readonly { readonly name: string }[] }): string[] =>

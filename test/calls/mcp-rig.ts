@@ -14,7 +14,7 @@ import type { McpHost, ServerTools } from "../../src/calls/mcp-host.ts";
 import { McpServers, type McpServersOptions } from "../../src/calls/mcp-servers.ts";
 import type { Tool, ToolOutcome, ToolProgress } from "../../src/calls/tool.ts";
 import type { McpServer } from "../../src/entry/model.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { RUN_MARK } from "../../src/platform/run-folder.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";

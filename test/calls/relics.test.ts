@@ -9,7 +9,7 @@ import * as fc from "fast-check";
 import { createRelics, relicLimits } from "../../src/calls/relics.ts";
 import { PassageSearch, passagesOf, wordsOf } from "../../src/calls/passages.ts";
 import type { Permissions, RelicDeclaration } from "../../src/entry/model.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { realFiles } from "../../src/sessions/permission-handler.ts";
 import { holds } from "../rig/fuzz.ts";
 import { linearInTime, pumped } from "../rig/growth.ts";

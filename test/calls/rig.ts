@@ -6,7 +6,7 @@ import { startCall, type CallEnd, type RunningCall } from "../../src/calls/call.
 import { createToolbox, type Toolbox, type ToolboxOptions } from "../../src/calls/toolbox.ts";
 import type { Tool, ToolOutcome, ToolProgress } from "../../src/calls/tool.ts";
 import type { ToolDeclaration } from "../../src/entry/model.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import { makeRunFolder, RUN_MARK } from "../../src/platform/run-folder.ts";

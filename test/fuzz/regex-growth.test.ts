@@ -12,8 +12,6 @@ import { onlyNightly } from "../rig/nightly.ts";
 
 /** Those that only ever see a short text, by their beginning, and what bounds it. */
 const bounded: Readonly<Record<string, string>> = {
-  "(?:authorization\\\\{0,4}": "the last 100 characters (RECENT in cut-finder.ts)",
-  "-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----$": "the same",
   "(?<=^\\s*|[-:,[{]\\s+|[[{,])": "lines of at most 1,000 characters (quoteHint in yaml.ts)",
   "[,\\]}].*$": "the same",
   "\\s+#.*$": "the same",
@@ -60,7 +58,9 @@ async function composedExpressions(): Promise<RegExp[]> {
     for (const name of [
       "permissions/private-files",
       "reporters/github/escape",
-      "events/hidden-text",
+      "events/terminal-sequences",
+      "redaction/visible-text",
+      "redaction/tokens",
       "sessions/search-results",
     ]) {
       await import(new URL(`../../src/${name}.js?composed`, import.meta.url).href);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outcomeOf } from "../../src/calls/mcp-result.ts";
 import { escapeLabel } from "../../src/entry/mermaid.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { privateGlobs } from "../../src/permissions/private-files.ts";
 import { fenced, inline, logLine, withoutCommands } from "../../src/reporters/github/escape.ts";
 import { oneLine, paragraph } from "../../src/reporters/text.ts";

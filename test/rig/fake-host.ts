@@ -5,7 +5,7 @@ import type { JobSpec } from "../../src/engine/run-job.ts";
 import type { Limits, Task, Work } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { RunEvent } from "../../src/events/event.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import type { SessionsOptions } from "../../src/sessions/sessions.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";

@@ -6,7 +6,7 @@ import type { SessionFactory } from "../../src/engine/ports.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink, type Reporter } from "../../src/events/sink.ts";
 import type {
   Script,

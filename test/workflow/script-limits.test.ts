@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { open, readFile, stat, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { createRedactor } from "../../src/events/redact.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 import { processesMarked } from "../../src/platform/processes.ts";
 import { RUN_MARK } from "../../src/platform/run-folder.ts";
 import type { Executed } from "../../src/workflow/script-runner.ts";

@@ -4,7 +4,7 @@ import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session
 import type { ConditionField, ReplyFields } from "../format/rehearsal-file.ts";
 import { takeOut } from "../format/text-condition.ts";
 import { isRecord } from "../../document/guards.ts";
-import { MASK } from "../../events/text-stream.ts";
+import { MASK } from "../../redaction/text-stream.ts";
 
 const LONGEST_LINE = 200;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunEvent, RunEventBody } from "../../../src/events/event.ts";
-import { createRedactor } from "../../../src/events/redact.ts";
+import { createRedactor } from "../../../src/redaction/redactor.ts";
 import { createSink } from "../../../src/events/sink.ts";
 import { applyEvent, createRunView } from "../../../src/events/view.ts";
 import { outputsOf } from "../../../src/reporters/github/github-reporter.ts";

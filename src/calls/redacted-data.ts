@@ -2,13 +2,11 @@
  * Redacts data. What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between
  * them.
  */
-import { isRecord } from "../document/guards.ts";
 import { beginningOf, clip } from "../events/cut.ts";
-import type { TextStream } from "../events/text-stream.ts";
+import { redactedValue } from "../redaction/redacted-value.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import { Breath } from "../platform/breath.ts";
 
-/** A value that is nested deeper is replaced by its text. */
-const deepest = 200;
 /** UTF-16 units: a part takes a few milliseconds at most. */
 const part = 32 * 1024;
 
@@ -57,19 +55,4 @@ async function redactedTexts(
     redacted.push(passed + stream.end());
   }
   return redacted;
-}
-
-/** A copy of plain data with every text of it, names of fields included, redacted. */
-export function redactedValue(value: unknown, redact: (text: string) => string): unknown {
-  const copy = (one: unknown, depth: number): unknown => {
-    if (typeof one === "string") return redact(one);
-    if (typeof one !== "object" || one === null) return one;
-    if (depth === deepest) return redact(JSON.stringify(one));
-    if (Array.isArray(one)) return one.map((item) => copy(item, depth + 1));
-    if (!isRecord(one)) return null;
-    return Object.fromEntries(
-      Object.entries(one).map(([name, field]) => [redact(name), copy(field, depth + 1)]),
-    );
-  };
-  return copy(value, 0);
 }

@@ -2,15 +2,11 @@
  * The texts of sessions that are coming in: messages, reasoning, the output of tools. Each has a stream of its own,
  * until it ends or its session does.
  */
-import type { SessionActivity } from "./session-activity.ts";
+import { textOf, type Delta, type SessionActivity } from "../events/session-activity.ts";
 import type { TextStream } from "./text-stream.ts";
 
-export type Delta = Extract<SessionActivity, { readonly text: string }> & {
-  readonly kind: "reasoning.delta" | "message.delta" | "tool.delta";
-};
-
 /** Shows a piece of the text to the listeners. */
-export type Show<T> = (text: string) => T;
+type Show<T> = (text: string) => T;
 
 interface OpenText<T> {
   readonly stream: TextStream;
@@ -57,29 +53,4 @@ export class OpenTexts<T> {
 function rest<T>({ stream, show }: OpenText<T>): readonly T[] {
   const text = stream.end();
   return text === "" ? [] : [show(text)];
-}
-
-export function isDelta(activity: SessionActivity): activity is Delta {
-  return (
-    activity.kind === "message.delta" ||
-    activity.kind === "reasoning.delta" ||
-    activity.kind === "tool.delta"
-  );
-}
-
-/** Which text of its session an activity is a piece or the end of. */
-export function textOf(activity: SessionActivity): string | undefined {
-  switch (activity.kind) {
-    case "message.delta":
-    case "message.ended":
-      return `message ${activity.messageId}`;
-    case "reasoning.delta":
-    case "reasoning.ended":
-      return `reasoning ${activity.reasoningId}`;
-    case "tool.delta":
-    case "tool.ended":
-      return `tool ${activity.toolCallId}`;
-    default:
-      return undefined;
-  }
 }

@@ -1,0 +1,200 @@
+/**
+ * The one redactor. It sits in the sink, in front of every reporter, and nothing leaves the process without it.
+ *
+ * - Text that streams is redacted as a stream. The deltas of a text, joined, are its redaction.
+ * - An event holds a megabyte of text at most, so that it never blocks the process for long.
+ * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as `decision` would
+ *   break every fold.
+ */
+import { permissionPresets } from "../entry/model.ts";
+import type { RunEvent } from "../events/event.ts";
+import { isDelta, type SessionActivity } from "../events/session-activity.ts";
+import { OpenTexts } from "./open-texts.ts";
+import { redactedRecord, redactedValue } from "./redacted-value.ts";
+import { SecretSearch } from "./secret-search.ts";
+import { createTextStream, redactedText, type TextStream } from "./text-stream.ts";
+
+export interface Redactor {
+  readonly text: (text: string) => string;
+  /** The same for a text that comes in pieces: what comes out, joined, is `text` of the pieces, joined. */
+  readonly stream: () => TextStream;
+  /** A copy without secrets, or the same object if there was nothing to hide. Deltas lose their text. */
+  readonly event: (event: RunEvent) => RunEvent;
+  /**
+   * What reporters receive instead of an event. Text of a delta that may become a secret is held back: it comes
+   * with a later delta, or with one more before the end of the text.
+   */
+  readonly events: (event: RunEvent) => readonly RunEvent[];
+  /** The same for the activities of a session outside of runs. */
+  readonly activities: (sessionId: string, activity: SessionActivity) => readonly SessionActivity[];
+  readonly addSecret: (secret: string) => void;
+}
+
+/** UTF-16 units of all texts of an event together. */
+const MAX_EVENT = 1024 * 1024;
+/** Texts up to this length are never cut, for example names of fields. */
+const ALWAYS_KEPT = 200;
+/** UTF-16 units of a short text, and how many of them are remembered. */
+const SHORT = 64;
+const REMEMBERED = 1_000;
+
+export function createRedactor(secrets: readonly string[]): Redactor {
+  const known = new Set(secrets);
+  let search: SecretSearch | undefined;
+  /** Short texts, most of which are ids that every event repeats. */
+  const short = new Map<string, string>();
+
+  const current = (): SecretSearch => (search ??= new SecretSearch(known));
+  const stream = (): TextStream => createTextStream(current);
+  const text = (original: string): string => {
+    if (original.length > SHORT) return redactedText(original, current());
+    const remembered = short.get(original);
+    if (remembered !== undefined) return remembered;
+    const redacted = redactedText(original, current());
+    if (short.size === REMEMBERED) short.clear();
+    short.set(original, redacted);
+    return redacted;
+  };
+  const whole = <T>(value: T): T => redactFields(value, bounded(text, stream));
+  const runs = new OpenTexts<RunEvent>(stream);
+  const alone = new OpenTexts<SessionActivity>(stream);
+  return {
+    text,
+    stream,
+    addSecret(secret) {
+      known.add(secret);
+      search = undefined;
+      short.clear();
+    },
+    event: (event) =>
+      event.type === "activity" && isDelta(event.activity)
+        ? whole({ ...event, activity: { ...event.activity, text: "" } })
+        : whole(event),
+    events(event) {
+      switch (event.type) {
+        case "activity": {
+          const { sessionId, activity } = event;
+          if (!isDelta(activity)) {
+            const before = runs.endedBy(sessionId, activity);
+            return [...before.map((one) => ({ ...one, at: event.at })), whole(event)];
+          }
+          const bare = whole({ ...event, activity: { ...activity, text: "" } });
+          const show = (shown: string): RunEvent => ({
+            ...bare,
+            activity: { ...bare.activity, text: shown },
+          });
+          return [runs.push(sessionId, activity, show)];
+        }
+        case "turn.ended":
+        case "session.ended": {
+          const before = runs.end(event.sessionId);
+          return [...before.map((one) => ({ ...one, at: event.at })), whole(event)];
+        }
+        default:
+          return [whole(event)];
+      }
+    },
+    activities(sessionId, activity) {
+      if (!isDelta(activity)) {
+        return [...alone.endedBy(sessionId, activity), whole(activity)];
+      }
+      const bare = whole({ ...activity, text: "" });
+      return [alone.push(sessionId, activity, (shown) => ({ ...bare, text: shown }))];
+    },
+  };
+}
+
+const withoutSecrets = createRedactor([]);
+
+/** Whether something in it looks like a credential, no matter whose it is. */
+export function holdsCredential(text: string): boolean {
+  return withoutSecrets.text(text) !== text;
+}
+
+/** The texts of an event, of which is cut what is too long. No secret is halved: what is held back is dropped. */
+function bounded(text: Text, stream: () => TextStream): Text {
+  let left = MAX_EVENT;
+  return (original) => {
+    const room = left;
+    left = Math.max(0, left - original.length);
+    if (original.length <= Math.max(room, ALWAYS_KEPT)) return text(original);
+    // Room for the note, so that a second redaction cuts nothing.
+    const kept = stream().push(original.slice(0, Math.max(0, room - ALWAYS_KEPT)));
+    return `${kept}… (${original.length - kept.length} characters omitted)`;
+  };
+}
+
+type Text = (text: string) => string;
+
+/** Fields whose strings are words of our vocabulary. */
+const fixedWords = new Set([
+  "type",
+  "kind",
+  "role",
+  "purpose",
+  "field",
+  "outcome",
+  "cause",
+  "atMostReached",
+  "preset",
+  "finish",
+]);
+
+/** Objects of agent-jobs: the names of fields are known, the values may come from anywhere. */
+function redactFields<T>(value: T, text: Text): T {
+  return mapObject(value, (key, item) => {
+    if (typeof item === "string") return fixedWords.has(key) ? item : text(item);
+    switch (key) {
+      // The names in them are not ours.
+      case "arguments":
+      case "models":
+      case "params":
+      case "variables":
+        return redactedValue(item, text);
+      case "permissions":
+        return isObject(item) ? redactedRecord(item, text, (one) => ruled(one, text)) : item;
+      case "action":
+        return redactAction(item, text, actionWords);
+      default:
+        return redactFields(item, text);
+    }
+  });
+}
+
+const innerWords: ReadonlySet<string> = new Set(["kind", "status"]);
+const actionWords: ReadonlySet<string> = new Set([...innerWords, "type", "execution"]);
+
+/** An event of the action protocol. The `type` of a thought is the model's own word. */
+function redactAction<T>(action: T, text: Text, words: ReadonlySet<string>): T {
+  return mapObject(action, (key, item) => {
+    if (typeof item !== "string") return redactAction(item, text, innerWords);
+    return words.has(key) ? item : text(item);
+  });
+}
+
+/** What a task may do: a preset, which is part of our vocabulary, or rules. */
+function ruled(item: unknown, text: Text): unknown {
+  if (typeof item !== "string") return redactFields(item, text);
+  return permissionPresets.some((preset) => preset === item) ? item : text(item);
+}
+
+/** A copy if `change` changed anything. The copy has the fields of the original, hence its type. */
+function mapObject<T>(value: T, change: (key: string, item: unknown) => unknown): T {
+  if (typeof value !== "object" || value === null) return value;
+  let copy: T | undefined;
+  for (const [key, item] of Object.entries(value)) {
+    const changed = change(key, item);
+    if (changed === item) continue;
+    copy ??= copyOf(value);
+    Reflect.set(Object(copy), key, changed);
+  }
+  return copy ?? value;
+}
+
+function copyOf<T extends object>(value: T): T {
+  return Array.isArray(value) ? Object.assign([], value) : { ...value };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

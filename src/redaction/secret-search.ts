@@ -1,0 +1,131 @@
+/**
+ * Where a text holds a secret: known ones in all their forms (`forms.ts`), and whatever looks like a credential
+ * (`tokens.ts`). One pass over the text looks for the beginnings of both; what begins there is read on the spot.
+ */
+import { formsOf } from "./forms.ts";
+import { tokens, type Reading, type Span, type Token } from "./tokens.ts";
+import { countUpTo, unfinishedFrom, visibleText } from "./visible-text.ts";
+import { WordAutomaton } from "./word-automaton.ts";
+
+/** So much of a form is looked for before the rest is compared: the automaton stays small. */
+const BEGINNING = 8;
+
+/** What precedes a text. */
+export interface Before {
+  /** As much as `CONTEXT`. */
+  readonly text: string;
+  /** The last character that is visible. */
+  readonly last: string;
+}
+
+export const nothingBefore: Before = { text: "", last: "" };
+
+export interface Found {
+  /** In their order; no two overlap or touch. */
+  readonly spans: readonly Span[];
+  /** No secret goes over this place, or begins before it and is not found yet, whatever follows the text. */
+  readonly decided: number;
+  /** The last visible character before `decided`. */
+  readonly last: string;
+}
+
+export class SecretSearch {
+  readonly #beginnings: WordAutomaton<string | Token>;
+
+  constructor(secrets: Iterable<string>) {
+    const words: [string, string | Token][] = [];
+    for (const token of tokens) for (const start of token.starts) words.push([start, token]);
+    for (const form of new Set([...secrets].flatMap(formsOf))) {
+      words.push([form.slice(0, BEGINNING), form]);
+    }
+    this.#beginnings = new WordAutomaton(words);
+  }
+
+  /** `isWhole`: nothing follows the text. */
+  find(text: string, before: Before, isWhole: boolean): Found {
+    const end = isWhole ? text.length : unfinishedFrom(text, before.text);
+    const ended = end < text.length ? text.slice(0, end) : text;
+    const visible = visibleText(ended, before.text);
+    const reader = new Reader(visible?.text ?? ended, visible?.joints ?? [], before.last, isWhole);
+    const { spans, decided, last } = reader.read(this.#beginnings);
+    if (visible === undefined) return { spans: united(spans), decided, last };
+    const { origin } = visible;
+    return {
+      spans: united(spans.map(({ from, to }) => ({ from: origin(from), to: origin(to - 1) + 1 }))),
+      decided: decided === visible.text.length ? end : origin(decided),
+      last,
+    };
+  }
+}
+
+class Reader {
+  readonly #text: string;
+  /** A form of a known secret may go over them, a token may not. */
+  readonly #joints: readonly number[];
+  readonly #before: string;
+  readonly #isWhole: boolean;
+  readonly #spans: Span[] = [];
+  #decided: number;
+  /** Up to where each kind of token was read: what begins inside is a part of it. */
+  #tokens: Map<Token, number> | undefined;
+
+  constructor(text: string, joints: readonly number[], before: string, isWhole: boolean) {
+    this.#text = text;
+    this.#joints = joints;
+    this.#before = before;
+    this.#isWhole = isWhole;
+    this.#decided = text.length;
+  }
+
+  read(beginnings: WordAutomaton<string | Token>): Found & { readonly spans: Span[] } {
+    const mayBegin = beginnings.scan(this.#text, this.#found);
+    const decided = Math.min(this.#decided, this.#text.length - (this.#isWhole ? 0 : mayBegin));
+    return { spans: this.#spans, decided, last: this.#previous(decided) };
+  }
+
+  readonly #found = (item: string | Token, at: number): void => {
+    const text = this.#text;
+    const reading =
+      typeof item === "string" ? readForm(item, text, at, this.#isWhole) : this.#token(item, at);
+    if (reading === "open") this.#decided = Math.min(this.#decided, at);
+    else if (reading.secret !== undefined) this.#spans.push(reading.secret);
+  };
+
+  #token(token: Token, at: number): Reading {
+    this.#tokens ??= new Map();
+    const read = this.#tokens.get(token) ?? 0;
+    if (at < read) return { end: read };
+    const text = this.#text;
+    const lineEnd = token.hasLines ? undefined : this.#joints[countUpTo(at, this.#joints)];
+    const line = lineEnd === undefined ? text : text.slice(0, lineEnd);
+    const isWhole = this.#isWhole || line.length < text.length;
+    const reading = token.read(line, at, this.#previous(at), isWhole);
+    this.#tokens.set(token, reading === "open" ? text.length : reading.end);
+    return reading;
+  }
+
+  #previous(at: number): string {
+    const isJoint = this.#joints[countUpTo(at, this.#joints) - 1] === at;
+    return isJoint ? "\n" : at === 0 ? this.#before : this.#text.charAt(at - 1);
+  }
+}
+
+function readForm(form: string, text: string, at: number, isWhole: boolean): Reading {
+  const end = at + form.length;
+  if (text.startsWith(form, at)) return { end, secret: { from: at, to: end } };
+  const isOpen = !isWhole && end > text.length && form.startsWith(text.slice(at));
+  return isOpen ? "open" : { end: at };
+}
+
+/** In their order; those that overlap or touch are one. */
+export function united(spans: Span[]): readonly Span[] {
+  if (spans.length < 2) return spans;
+  spans.sort((a, b) => a.from - b.from);
+  const result: Span[] = [];
+  for (const span of spans) {
+    const last = result.at(-1);
+    if (last === undefined || span.from > last.to) result.push(span);
+    else if (span.to > last.to) result[result.length - 1] = { from: last.from, to: span.to };
+  }
+  return result;
+}
