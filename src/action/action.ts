@@ -47,7 +47,7 @@ import {
 import { checkPrograms } from "./programs.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
-import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
+import { ensureRuntime } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
 import { setUpSandbox } from "./sandbox.ts";
 import { Stop } from "./stop.ts";
@@ -179,7 +179,6 @@ class Step {
         signal,
       };
       const runtimePath = await ensureRuntime(request);
-      const runtimeKeeper = keeperOf(request, runtimePath);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
         annotations: inputs.annotations,
@@ -198,7 +197,6 @@ class Step {
         ...options,
         runtimePath,
         reporters,
-        ...(runtimeKeeper === undefined ? {} : { runtimeKeeper }),
       };
       const { lastCall } = this.#cancellation;
       const onStarted = (save: () => Promise<void>): void => void (this.#saveUnfinished = save);
