@@ -162,7 +162,7 @@ class Step {
     };
     const prepared = await prepareRun(options);
     try {
-      for (const text of await checkPrograms(setting, sources.workTree, prepared)) this.#warn(text);
+      for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
