@@ -2,6 +2,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
+import { inCalmPieces } from "../platform/breath.ts";
 import { invalidResponse, longestMessage } from "./mcp-program.ts";
 
 /**
@@ -58,11 +59,12 @@ const brokenOff = "The response of the server broke off or was too large.";
 function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let length = 0;
   return new TransformStream({
-    transform(piece, controller) {
+    async transform(piece, controller) {
       const end = byEvent ? endOfLastEvent(piece) : -1;
       length = end === -1 ? length + piece.length : piece.length - end;
-      if (length <= most) controller.enqueue(piece);
-      else
+      if (length <= most) {
+        for await (const part of inCalmPieces(piece)) controller.enqueue(part);
+      } else
         controller.error(new Error(`The server sent more than ${most / 1024 / 1024} MB at once.`));
     },
   });

@@ -69,6 +69,15 @@ export interface CalmReading {
   stop(): void;
 }
 
+/** The same for a stream of the web. */
+export async function* inCalmPieces(piece: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < piece.length; from += longestPiece) {
+    const began = performance.now();
+    yield piece.subarray(from, from + longestPiece);
+    await restSince(began);
+  }
+}
+
 async function restSince(began: number): Promise<void> {
   // By the next round of the event loop, the promises that it has settled are handled.
   await nextRound();
