@@ -47,7 +47,7 @@ import {
 import { checkPrograms } from "./programs.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
-import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
+import { ensureRuntime } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
 import { setUpSandbox } from "./sandbox.ts";
 import { Stop } from "./stop.ts";
@@ -162,7 +162,7 @@ class Step {
     };
     const prepared = await prepareRun(options);
     try {
-      for (const text of await checkPrograms(setting, sources.workTree, prepared)) this.#warn(text);
+      for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
@@ -179,7 +179,6 @@ class Step {
         signal,
       };
       const runtimePath = await ensureRuntime(request);
-      const runtimeKeeper = keeperOf(request, runtimePath);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
         annotations: inputs.annotations,
@@ -198,7 +197,6 @@ class Step {
         ...options,
         runtimePath,
         reporters,
-        ...(runtimeKeeper === undefined ? {} : { runtimeKeeper }),
       };
       const { lastCall } = this.#cancellation;
       const onStarted = (save: () => Promise<void>): void => void (this.#saveUnfinished = save);

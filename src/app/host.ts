@@ -31,7 +31,6 @@ import type { ICopilotSession } from "../sessions/callbacks.ts";
 import {
   createSessions,
   type RawSessionRequest,
-  type RuntimeKeeper,
   type Sessions,
   type SessionsOptions,
   type Tool,
@@ -58,8 +57,6 @@ export interface HostOptions extends ModelAccess {
   readonly sandbox?: ConfinementOptions["mode"];
   /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string | undefined;
-  /** For a runtime that may have been damaged since it was installed. */
-  readonly runtimeKeeper?: RuntimeKeeper | undefined;
   /** Receive the events of all runs, told apart by `runId`, until the host is closed. */
   readonly reporters?: readonly Reporter[] | undefined;
   /** Called with the first failure of each reporter. */
@@ -343,12 +340,11 @@ export class Host {
   }
 
   #sessionsOptions(): SessionsOptions {
-    const { environment, runtimePath, runtimeKeeper, transport, tools, kept, mark } = this.#options;
+    const { environment, runtimePath, transport, tools, kept, mark } = this.#options;
     return {
       clock: this.#clock,
       environment,
       runtimePath,
-      runtimeKeeper,
       tools,
       kept,
       confinement: this.confinement,

@@ -17,7 +17,6 @@ import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
 import type { TerminalPause } from "../reporters/terminal/terminal-pause.ts";
-import type { RuntimeKeeper } from "../sessions/sessions.ts";
 import {
   chooseJob,
   overrideModels,
@@ -95,8 +94,6 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly reporters?: readonly Reporter[];
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
-  /** For a runtime that may have been damaged since it was installed. */
-  readonly runtimeKeeper?: RuntimeKeeper;
 }
 
 /** Checked input, which can no longer be refused. */

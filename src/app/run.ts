@@ -92,14 +92,13 @@ function asksModels({ loaded, entry, jobName, whole }: PreparedRun): boolean {
 }
 
 function openHost(options: RunOptions, transport: ScriptedModel | undefined): Host {
-  const { provider, gitHubToken, runtimePath, environment, mark, runtimeKeeper } = options;
+  const { provider, gitHubToken, runtimePath, environment, mark } = options;
   return new Host({
     environment,
     ...(provider === undefined ? {} : { provider }),
     ...(gitHubToken === undefined ? {} : { gitHubToken }),
     ...(runtimePath === undefined ? {} : { runtimePath }),
     mark,
-    runtimeKeeper,
     transport,
     sandbox: options.sandbox,
     kept: ownFiles(options),

@@ -1,14 +1,9 @@
-import { createHash } from "node:crypto";
 import {
   closeSync,
   createReadStream,
   createWriteStream,
-  fstatSync,
   openSync,
   readdirSync,
-  readFileSync,
-  type Stats,
-  statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -36,7 +31,8 @@ interface Begun {
  */
 export function createStepHistory(folder: string, redactor: Pick<Redactor, "stream">): Reporter {
   prepareFolder(folder);
-  const pages = new WrittenPages(folder);
+  const real = realPathOf(folder);
+  const open = (path: string): number => newFile(folder, real, path);
   const begun = new Map<string, Map<number, Begun>>();
   const copies: Promise<void>[] = [];
   let charts: ReadonlyMap<number, FlowChart> = new Map();
@@ -73,11 +69,12 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
       const opened = openOutput(source);
       if (opened === undefined) continue;
       outputs.set(script, copy);
-      const copied = copyRedacted(opened, () => pages.open(join(path, copy)), redactor);
+      const copied = copyRedacted(opened, () => open(join(path, copy)), redactor);
       // `close` reports it.
       copied.catch(() => undefined);
       copies.push(copied);
     }
+    const target = open(join(path, `${name}.md`));
     const page = stepPage({
       started: start?.event,
       ended,
@@ -87,7 +84,11 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
       file: file?.file ?? step.file,
       outputs,
     });
-    pages.write(join(path, `${name}.md`), page);
+    try {
+      writeFileSync(target, page);
+    } finally {
+      closeSync(target);
+    }
   };
   const endAll = (key: string, work: WorkRef, at: number): void => {
     const open = begun.get(key);
@@ -131,80 +132,8 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
         if (first !== undefined) endAll(key, first.event.work, first.at);
       }
       await Promise.all(copies);
-      pages.check();
     },
   };
-}
-
-/** Pages in a folder to which an agent may be able to write. Remembers what each page was, to compare it at the end. */
-class WrittenPages {
-  readonly #folder: string;
-  readonly #place: string;
-  readonly #written = new Map<string, string>();
-
-  constructor(folder: string) {
-    this.#folder = folder;
-    this.#place = placeOf(statSync(folder));
-  }
-
-  /** A new file. Throws if it exists, or if the folder, or one in it, was replaced. */
-  open(path: string): number {
-    if (!this.#isThere(dirname(path))) throw this.#error("the folder was moved or replaced");
-    return openNew(path);
-  }
-
-  write(path: string, page: string): void {
-    const file = this.open(path);
-    try {
-      writeFileSync(file, page);
-      this.#written.set(path, `${placeOf(fstatSync(file))} ${hashOf(page)}`);
-    } finally {
-      closeSync(file);
-    }
-  }
-
-  /** Throws if a page is not what was written. */
-  check(): void {
-    const changed = [...this.#written].filter(([path, known]) => found(path) !== known);
-    const [first] = changed;
-    if (first === undefined) return;
-    const more = changed.length === 1 ? "" : ` and ${changed.length - 1} more`;
-    throw this.#error(`${relative(this.#folder, first[0])}${more} changed or disappeared`);
-  }
-
-  #isThere(folder: string): boolean {
-    const now = statSync(this.#folder, { throwIfNoEntry: false });
-    const real = join(realPathOf(this.#folder), relative(this.#folder, folder));
-    return now !== undefined && placeOf(now) === this.#place && realPathOf(folder) === real;
-  }
-
-  #error(what: string): Error {
-    return new Error(
-      `In the history ${this.#folder}, ${what} during the run. Don't rely on its contents.`,
-    );
-  }
-}
-
-function placeOf({ dev, ino }: Stats): string {
-  return `${dev}:${ino}`;
-}
-
-function hashOf(page: string | Uint8Array): string {
-  return createHash("sha256").update(page).digest("base64");
-}
-
-function found(path: string): string | undefined {
-  try {
-    const file = openToReadNow(path, "refused");
-    try {
-      const now = fstatSync(file);
-      return now.isFile() ? `${placeOf(now)} ${hashOf(readFileSync(file))}` : undefined;
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return undefined;
-  }
 }
 
 function keyOf({ workId, iteration }: WorkRef): string {
@@ -243,7 +172,11 @@ function openOutput(path: string): number | undefined {
   }
 }
 
-function openNew(path: string): number {
+/** An agent may have put a link in place of a folder: nothing is written to where it leads. */
+function newFile(folder: string, real: string, path: string): number {
+  const parent = dirname(path);
+  if (realPathOf(parent) !== join(real, relative(folder, parent)))
+    throw new Error(`In the history ${folder}, the folder was moved or replaced during the run.`);
   try {
     return openSync(path, "wx");
   } catch (error) {

@@ -6,7 +6,7 @@ import { McpServers } from "../calls/mcp-servers.ts";
 import { problemText } from "../calls/model-calls.ts";
 import { recipeOf } from "../calls/preparation.ts";
 import { RESULTS } from "../calls/programs.ts";
-import type { CallContext, ToolProgress } from "../calls/tool.ts";
+import type { CallContext, Tool, ToolProgress } from "../calls/tool.ts";
 import { createToolbox, type EntryTools } from "../calls/toolbox.ts";
 import { isRecord } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
@@ -68,14 +68,7 @@ export async function tryTool(
       const names = allowed.tools.map((one) => plain(one.name));
       throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
     }
-    const compiled = compileValueCheck(tool.parameters, { lenient: tool.checksParams ?? false });
-    if (compiled.kind === "invalid") {
-      throw new UsageError(
-        `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,
-      );
-    }
-    const problems = compiled.check(given);
-    if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
+    if (tool.checksParams !== true) checkParams(tool, given);
     const call = startCall(
       (context) => tool.run({ id: name, tool: name, params: given }, context),
       {
@@ -87,6 +80,17 @@ export async function tryTool(
     );
     return call.ended.finally(onAbort(signal, () => call.cancel("canceled")));
   });
+}
+
+function checkParams({ name, parameters }: Tool, params: Record<string, unknown>): void {
+  const compiled = compileValueCheck(parameters);
+  if (compiled.kind === "invalid") {
+    throw new UsageError(
+      `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,
+    );
+  }
+  const problems = compiled.check(params);
+  if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
 }
 
 /** `nothing`: the tool needs no build. */

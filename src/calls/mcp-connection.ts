@@ -67,8 +67,6 @@ const noTimeout = 2 ** 31 - 1;
 /** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
 const probeMs = 4_000;
 const mostPages = 100;
-/** In all pages. */
-const mostListed = 20_000;
 /** Of stderr, in a reason. */
 const shownErrors = 2_000;
 const longestMessage = 1_000;
@@ -329,7 +327,6 @@ export class Connection {
         { timeout: this.#options.startMs },
       );
       for (const tool of list.tools) tools.push(tool);
-      if (tools.length > mostListed) throw new Error(`it lists more than ${mostListed} tools`);
       cursor = list.nextCursor;
       if (cursor === undefined) return tools;
     }

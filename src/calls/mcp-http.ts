@@ -3,8 +3,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
 import { inCalmPieces } from "../platform/breath.ts";
-import { JsonSize } from "./json-size.ts";
-import { tooLarge } from "./mcp-lines.ts";
 import { invalidResponse, longestMessage } from "./mcp-program.ts";
 
 /**
@@ -60,22 +58,14 @@ const brokenOff = "The response of the server broke off or was too large.";
 /** `byEvent`: the limit is for what comes between two empty lines. */
 function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let length = 0;
-  let size = new JsonSize();
   return new TransformStream({
     async transform(piece, controller) {
-      let rest = piece;
       const end = byEvent ? endOfLastEvent(piece) : -1;
-      if (end !== -1) {
-        length = 0;
-        size = new JsonSize();
-        rest = piece.subarray(end);
-      }
-      length += rest.length;
-      size.add(rest);
-      const more = tooLarge(length, most, size);
-      if (more === undefined) {
+      length = end === -1 ? length + piece.length : piece.length - end;
+      if (length <= most) {
         for await (const part of inCalmPieces(piece)) controller.enqueue(part);
-      } else controller.error(new Error(`The server sent more than ${more} at once.`));
+      } else
+        controller.error(new Error(`The server sent more than ${most / 1024 / 1024} MB at once.`));
     },
   });
 }

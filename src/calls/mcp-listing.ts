@@ -1,8 +1,5 @@
 /** What an MCP server says about its tools, as far as it can be offered. */
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
-import { compileValueCheck } from "../document/value-check.ts";
-import { clip } from "../events/cut.ts";
-import { Breath } from "../platform/breath.ts";
 import { redactedValue } from "../redaction/redacted-value.ts";
 import { redactedBeginning } from "./redacted-data.ts";
 import type { Tool } from "./tool.ts";
@@ -24,48 +21,30 @@ const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
 const mostTools = 2_000;
 /** UTF-16 units. */
 const longestDescription = 4_096;
-const longestSchema = 64 * 1024;
-/** Of all tools together: each schema is compiled. */
-const longestSchemas = 1024 * 1024;
 /** Of what a server calls a tool, in a problem. */
 const longestName = 80;
 const mostNamed = 10;
 
 /** `only`: the declaration's `tools`. */
-export async function listingOf(
+export function listingOf(
   server: string,
   definitions: readonly ServerTool[],
   only: readonly string[] | undefined,
   redact: (text: string) => string,
-): Promise<Listing> {
+): Listing {
   const tools = new Map<string, OfferedTool>();
   const left = new Map<string, string[]>();
-  let characters = 0;
   const leave = (why: string, name: string): void => {
     const names = left.get(why) ?? [];
     left.set(why, names);
     names.push(JSON.stringify(redactedBeginning(name, longestName, redact)));
   };
-  const sizeProblem = (length: number): string | false => {
-    if (length > longestSchema)
-      return `its schema has ${length} characters, more than ${longestSchema}`;
-    characters += length;
-    return (
-      characters > longestSchemas &&
-      `the schemas of the tools before it have about ${longestSchemas} characters`
-    );
-  };
-  const breath = new Breath();
   for (const definition of definitions) {
-    // To compile a schema takes milliseconds.
-    if (breath.isDue) await breath.take();
     const { name } = definition;
     if (only !== undefined && !only.includes(name)) continue;
     const why = offerable.test(name)
       ? (tools.has(name) && "there is another one of the same name") ||
         (tools.size === mostTools && `at most ${mostTools} are offered`) ||
-        sizeProblem(JSON.stringify(definition.inputSchema).length) ||
-        schemaProblem(definition.inputSchema, redact) ||
         (definition.execution?.taskSupport === "required" &&
           "it requires the protocol's tasks, which are not supported")
       : "its name must consist of at most 128 letters, digits, _, - and .";
@@ -86,12 +65,6 @@ function told(why: string, names: readonly string[]): string {
   const shown = names.slice(0, mostNamed).join(", ");
   const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
   return `Not offered: ${shown}${more}: ${why}.`;
-}
-
-function schemaProblem(schema: object, redact: (text: string) => string): string | undefined {
-  const compiled = compileValueCheck(schema, { lenient: true });
-  if (compiled.kind === "compiled") return undefined;
-  return `its schema is invalid (${clip(redact(compiled.reason), 200)})`;
 }
 
 function offered(

@@ -139,13 +139,13 @@ export class ServerProgram implements Transport {
 
   #read(piece: Buffer): void {
     if (this.#ended !== undefined) return;
-    const read = this.#lines.push(piece);
-    if (read.kind === "too-large") {
-      this.#end(`it sent a message of more than ${read.more}`);
+    const lines = this.#lines.push(piece);
+    if (lines === undefined) {
+      this.#end(`it sent a message of more than ${longestMessage / 1024 / 1024} MB`);
       void this.close();
       return;
     }
-    for (const line of read.lines) {
+    for (const line of lines) {
       try {
         const message = this.#options.parse(line);
         this.onmessage?.(message);

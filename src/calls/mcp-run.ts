@@ -95,12 +95,7 @@ export class ServersOfRun implements McpHost {
     if (reached.kind === "failed") return reached;
     try {
       const definitions = await reached.connection.tools();
-      const { tools, problems } = await listingOf(
-        name,
-        definitions,
-        declaration.tools,
-        this.#redact,
-      );
+      const { tools, problems } = listingOf(name, definitions, declaration.tools, this.#redact);
       return {
         kind: "ready",
         tools: tools.map((tool) => this.#tool(name, key, tool)),

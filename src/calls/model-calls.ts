@@ -68,7 +68,8 @@ export class ModelCalls {
   #checkOf(tool: Tool): ValueCheck | string {
     const known = this.#checks.get(tool);
     if (known !== undefined) return known;
-    const compiled = compileValueCheck(tool.parameters, { lenient: tool.checksParams ?? false });
+    if (tool.checksParams === true) return () => [];
+    const compiled = compileValueCheck(tool.parameters);
     if (compiled.kind === "invalid")
       return `The parameters are not a valid JSON Schema: ${compiled.reason}`;
     this.#checks.set(tool, compiled.check);

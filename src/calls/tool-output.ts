@@ -4,8 +4,6 @@ import { isRecord, parsedJson } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import { withoutSequences } from "../events/terminal-sequences.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
-import { Breath } from "../platform/breath.ts";
-import { JsonSize } from "./json-size.ts";
 import { progressOf } from "./progress.ts";
 import { redactedData, redactedText } from "./redacted-data.ts";
 import type { ToolProgress } from "./tool.ts";
@@ -17,8 +15,6 @@ export const longestResult = 10_000_000;
 const keptTail = 4_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
-/** Bytes of a result whose values are counted before everything else has its turn. */
-const countedAtOnce = 1_000_000;
 
 /** Reads one stream of a program: redacts it, keeps its end, and passes on its lines. */
 export class ToolLog {
@@ -146,26 +142,13 @@ export class BoundedBytes {
 
 /**
  * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
- * JavaScript can't hold, such as a long id, is a text, and so is JSON with too many values.
+ * JavaScript can't hold, such as a long id, is a text.
  */
 export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
-  const value = (await isModest(text)) ? parsedJson(text) : undefined;
+  const value = parsedJson(text);
   if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
   // What was escaped is seen now.
   return redactedData(value, redact);
-}
-
-async function isModest(text: string): Promise<boolean> {
-  if (!/^\s*[[{"\dtfn-]/.test(text)) return false;
-  const bytes = Buffer.from(text);
-  const size = new JsonSize();
-  const breath = new Breath();
-  for (let from = 0; from < bytes.length; from += countedAtOnce) {
-    size.add(bytes.subarray(from, from + countedAtOnce));
-    if (size.isTooLarge || size.isTooDeep) return false;
-    if (breath.isDue) await breath.take();
-  }
-  return true;
 }
 
 function isInexact(value: unknown): boolean {

@@ -50,8 +50,8 @@ export interface Tool {
   /** JSON Schema of the params (draft 2020-12). */
   readonly parameters: object;
   /**
-   * Whether the program that runs the tool checks the params as well, as an MCP server does. Then regular expressions
-   * that can't be matched in linear time are left to it. Default: false, they make the parameters invalid.
+   * Whether the program that runs the tool checks the params, as an MCP server does. Then nobody else does. Default:
+   * false, they are checked before the call.
    */
   readonly checksParams?: boolean;
   /** Whether it changes nothing: only then thoughts and cards can call it. Default: false. */

@@ -1,5 +1,5 @@
 /** Importing this brings the compiler of JSON Schemas along: see `ajv.ts`. */
-import { _, Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { provideAjv } from "./ajv.ts";
 
-provideAjv({ _, Ajv2020 });
+provideAjv(Ajv2020);

@@ -75,7 +75,7 @@ export function compileSchema<T = unknown>(
   let first: ValidateFunction<T> | undefined;
   let ajv: Ajv2020 | undefined;
   const branches = new Map<object, ValidateFunction>();
-  const getAjv = (): Ajv2020 => (ajv ??= new (ajvModule().Ajv2020)(schemaOptions));
+  const getAjv = (): Ajv2020 => (ajv ??= new (ajvModule())(schemaOptions));
   const branch = (one: AnySchemaObject): ValidateFunction => {
     const known = branches.get(one);
     if (known !== undefined) return known;
@@ -85,9 +85,7 @@ export function compileSchema<T = unknown>(
   };
   const validate = (): ValidateFunction<T> => (compiled ??= getAjv().compile<T>(schema));
   const validateFirst = (): ValidateFunction<T> =>
-    (first ??= new (ajvModule().Ajv2020)({ ...schemaOptions, allErrors: false }).compile<T>(
-      schema,
-    ));
+    (first ??= new (ajvModule())({ ...schemaOptions, allErrors: false }).compile<T>(schema));
   const codePath = (path: Path): string => codePathOf(schema, root, path);
 
   const explainAll = (value: unknown, all: readonly ErrorObject[]): Problem[] => {

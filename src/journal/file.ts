@@ -1,6 +1,5 @@
 /**
- * Reading a journal of any size from a file: what is held is one part of the file, the hashes of its lines, and
- * the first problems.
+ * Reading a journal of any size from a file: what is held is one part of the file and the first problems.
  */
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";

@@ -1,20 +1,12 @@
 /**
- * Reading a journal back. Every line is checked: its version, its hash, its place in the chain, and
- * every field of its event. A line that can't be used is a problem, and the others are used.
+ * Reading a journal back. Every line is checked: its version, its number, and every field of its event. A line that can't be used is a problem, and the others are used.
  */
 import { eventShape, eventTypes } from "../events/event-shapes.ts";
 import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { JournalProblem } from "./problem.ts";
 import { count, fits, natural, optional, record, words } from "../events/shape.ts";
-import {
-  hashOfLine,
-  JOURNAL_FORMAT,
-  JOURNAL_VERSION,
-  journalLine,
-  journalStart,
-  type JournalEnd,
-} from "./format.ts";
+import { JOURNAL_FORMAT, JOURNAL_VERSION, READ_VERSIONS } from "./format.ts";
 
 /** The contents of a journal. */
 export interface ParsedJournal {
@@ -33,7 +25,8 @@ export function parseJournal(text: string): ParsedJournal {
 }
 
 export function readJournal(text: string): ParsedJournal & {
-  readonly end: JournalEnd;
+  /** The number of the next line. */
+  readonly nextSeq: number;
   /** False: a file of another kind. It has one problem, not one for each of its lines. */
   readonly isJournal: boolean;
 } {
@@ -48,7 +41,7 @@ export function readJournal(text: string): ParsedJournal & {
   for (const line of lines) if (!reader.read(line)) break;
   const { isJournal, torn } = reader.finish(rest);
   if (!isJournal) problems.splice(0, Infinity, notAJournal);
-  return { events, problems, torn, end: reader.end, isJournal };
+  return { events, problems, torn, nextSeq: reader.nextSeq, isJournal };
 }
 
 /** The only problem of a file of another kind. */
@@ -60,9 +53,10 @@ export const notAJournal: JournalProblem = {
 
 /** Whether a file without a whole line may be a journal whose first line is torn. */
 function isBeginning(text: string): boolean {
-  const { line } = journalLine(journalStart, {});
-  const known = line.slice(0, line.indexOf(',"hash"'));
-  return known.startsWith(text.slice(0, known.length));
+  return READ_VERSIONS.some((version) => {
+    const known = `{"v":${String(version)},"seq":0`;
+    return known.startsWith(text.slice(0, known.length));
+  });
 }
 
 const header = record<{
@@ -83,26 +77,19 @@ export interface JournalFindings {
   problem(problem: JournalProblem): void;
 }
 
-/** Reads a journal line by line; of the lines before, only their hashes are kept. */
+/** Reads a journal line by line, and keeps none of them. */
 export class JournalReader {
   readonly #found: JournalFindings;
-  /** Of the lines that were used. A repeated line is used once. */
-  readonly #hashes = new Set<string>();
   /** Whether any line was one of a journal, of whatever version. */
   isJournal = false;
+  /** The number that the next line should have. */
+  nextSeq = 0;
   #line = 0;
-  #seq = 0;
   #crlf = false;
   #stopped = false;
-  /** Undefined: the line before has no hash that can be read. */
-  #prev: string | undefined = "";
 
   constructor(found: JournalFindings) {
     this.#found = found;
-  }
-
-  get end(): JournalEnd {
-    return { seq: this.#seq, prev: this.#prev ?? "" };
   }
 
   /** How many lines were read. */
@@ -120,42 +107,34 @@ export class JournalReader {
     }
     const value = parseLine(line);
     if (typeof value === "string") {
-      this.#skip(value, undefined);
+      this.#skip(value);
       return true;
     }
-    const { v, seq, prev, hash: _hash, ...fields } = value;
+    const { v, seq, prev: _prev, hash: _hash, ...fields } = value;
     this.isJournal ||= v !== undefined && (seq !== undefined || fields["type"] === "journal");
-    if (v !== JOURNAL_VERSION) {
+    if (!READ_VERSIONS.includes(v)) {
       const isHeader = this.#line === 1 && fields["type"] === "journal";
-      this.#skip(versionText(v, isHeader), undefined);
+      this.#skip(versionText(v, isHeader));
       this.#stopped = isHeader;
       return !isHeader;
     }
-    const sealed = hashOfLine(line);
-    if (sealed === undefined) this.#skip("The line does not end with its hash.", undefined);
-    else if (!sealed.fits)
-      this.#skip("The line was changed: its hash does not match.", sealed.hash);
-    else if (this.#hashes.has(sealed.hash)) this.#problem("Duplicate line.");
-    else if (typeof seq !== "number") this.#skip("seq must be a number.", sealed.hash);
-    else {
-      this.#hashes.add(sealed.hash);
-      if (seq !== this.#seq)
-        this.#problem(
-          `Expected number ${this.#seq}, found ${seq}: lines are missing or out of order.`,
-        );
-      else if (this.#prev !== undefined && prev !== this.#prev)
-        this.#problem("The line does not follow the previous one: one of them was changed.");
-      this.#use(fields);
-      this.#seq = seq + 1;
-      this.#prev = sealed.hash;
+    if (typeof seq !== "number") {
+      this.#skip("seq must be a number.");
+      return true;
     }
+    if (seq !== this.nextSeq)
+      this.#problem(
+        `Expected number ${this.nextSeq}, found ${seq}: lines are missing, repeated or out of order.`,
+      );
+    this.nextSeq = seq + 1;
+    this.#use(fields);
     return true;
   }
 
   /** Instead of `read`, for a line that is too long to be held. */
   skipLongLine(): true {
     this.#line += 1;
-    this.#skip("The line is too long.", undefined);
+    this.#skip("The line is too long.");
     return true;
   }
 
@@ -191,11 +170,9 @@ export class JournalReader {
     else this.#problem(`Invalid event: ${eventShape.fault(fields, "", 0) ?? ""}.`);
   }
 
-  /** Nothing is known of the line but, perhaps, the hash that the next one has to name. */
-  #skip(reason: string, hash: string | undefined): void {
+  #skip(reason: string): void {
     this.#problem(reason);
-    this.#seq += 1;
-    this.#prev = hash;
+    this.nextSeq += 1;
   }
 
   #problem(reason: string, kind: JournalProblem["kind"] = "damaged"): void {
@@ -205,9 +182,9 @@ export class JournalReader {
 
 function versionText(version: unknown, isHeader: boolean): string {
   const found = JSON.stringify(version) ?? "none";
-  if (!isHeader) return `The version is ${found}, not ${JOURNAL_VERSION}.`;
+  if (!isHeader) return `The version is ${found}, not ${READ_VERSIONS.join(" or ")}.`;
   const older = typeof version === "number" && version < JOURNAL_VERSION;
-  return `This journal has version ${found}, of ${older ? "an older" : "another"} agent-jobs; this one reads version ${JOURNAL_VERSION}.`;
+  return `This journal has version ${found}, of ${older ? "an older" : "another"} agent-jobs; this one reads versions ${READ_VERSIONS.join(" and ")}.`;
 }
 
 function parseLine(line: string): Readonly<Record<string, unknown>> | string {

@@ -13,7 +13,7 @@ import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { JOURNAL_FORMAT, journalLine, journalStart, type JournalEnd } from "./format.ts";
+import { JOURNAL_FORMAT, journalLine } from "./format.ts";
 import { readJournal } from "./read.ts";
 
 /** How a journal is started. */
@@ -52,8 +52,8 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
   const abandon = (): void => file.abandon();
   if (!append) return { ...createJournalReporter(file, now), abandon };
   try {
-    const { end, removed } = prepareToContinue(file);
-    return { ...createJournalReporter(file, now, end, removed), abandon };
+    const { nextSeq, removed } = prepareToContinue(file);
+    return { ...createJournalReporter(file, now, nextSeq, removed), abandon };
   } catch (error) {
     file.abandon();
     const why = errorMessage(error);
@@ -63,35 +63,34 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
 
 /** Leaves whole lines only. `removed`: so many bytes of a torn one. */
 function prepareToContinue(file: OwnFile): {
-  readonly end: JournalEnd;
+  readonly nextSeq: number;
   readonly removed: number;
 } {
   const bytes = file.read();
-  if (bytes.length === 0) return { end: journalStart, removed: 0 };
+  if (bytes.length === 0) return { nextSeq: 0, removed: 0 };
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  const { end, problems, isJournal } = readJournal(text);
+  const { nextSeq, problems, isJournal } = readJournal(text);
   if (!isJournal) throw new Error("the file is not a journal.");
   const damage = problems.find(({ kind }) => kind === "damaged");
   if (damage !== undefined) throw new Error(`line ${damage.line}: ${damage.reason}`);
   const whole = bytes.lastIndexOf("\n".charCodeAt(0)) + 1;
   const removed = bytes.length - whole;
   if (removed > 0) file.truncate(whole);
-  return { end, removed };
+  return { nextSeq, removed };
 }
 
 export function createJournalReporter(
   file: JournalFile,
   now: () => number,
-  start: JournalEnd = journalStart,
+  firstSeq = 0,
   removed = 0,
 ): Reporter {
-  let end = start;
+  let seq = firstSeq;
   let broken = false;
 
   const write = (fields: object): void => {
     if (broken) return;
-    const next = journalLine(end, fields);
-    const bytes = new TextEncoder().encode(next.line);
+    const bytes = new TextEncoder().encode(journalLine(seq, fields));
     try {
       for (let offset = 0; offset < bytes.length;) {
         const written = file.write(bytes, offset);
@@ -101,9 +100,9 @@ export function createJournalReporter(
     } catch (error) {
       broken = true;
       const why = errorMessage(error);
-      throw new Error(`The journal ends after ${end.seq} lines: ${why}`, { cause: error });
+      throw new Error(`The journal ends after ${seq} lines: ${why}`, { cause: error });
     }
-    end = next.end;
+    seq += 1;
   };
 
   const at = now();
@@ -112,7 +111,7 @@ export function createJournalReporter(
     if (begun) return;
     begun = true;
     const gap = removed > 0 ? { removed } : {};
-    if (start.seq === 0 || removed > 0)
+    if (firstSeq === 0 || removed > 0)
       write({ type: "journal", at, format: JOURNAL_FORMAT, ...gap });
   };
 

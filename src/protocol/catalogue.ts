@@ -210,11 +210,11 @@ function ownCheck(schema: object): ValueCheck {
 }
 
 function compiled(tool: Tool): ValueCheck {
-  return compile(tool.name, tool.parameters, tool.checksParams);
+  return tool.checksParams === true ? noProblems : compile(tool.name, tool.parameters);
 }
 
-function compile(name: string, schema: object, lenient = false): ValueCheck {
-  const result = compileValueCheck(schema, { lenient });
+function compile(name: string, schema: object): ValueCheck {
+  const result = compileValueCheck(schema);
   if (result.kind === "compiled") return result.check;
   throw new Error(
     `The parameters of the tool "${name}" are not a valid JSON Schema: ${result.reason}`,

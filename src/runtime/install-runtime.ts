@@ -15,7 +15,6 @@ import { errorCode } from "../platform/system-error.ts";
 import { startTimeLimit } from "../events/waiting.ts";
 import type { Environment } from "../platform/environment.ts";
 import { downloadPackage } from "./download-runtime.ts";
-import { noteFiles } from "./installed-files.ts";
 
 export interface InstallLimits {
   /** Milliseconds for one attempt. */
@@ -32,8 +31,6 @@ export interface InstallRequest {
   readonly platform: string;
   /** Where the package is to stand. */
   readonly target: string;
-  /** Also where one stands already that looks whole. */
-  readonly replace?: boolean;
   readonly temporaryDirectory: string;
   readonly environment: Environment;
   readonly limits: InstallLimits;
@@ -129,9 +126,6 @@ async function unpack(install: Install, file: string): Promise<void> {
     const unpacked = join(aside, "package");
     const problem = runtimeProblem(runtimeInPackage(unpacked, platform));
     if (problem !== undefined) throw install.failed(`the package was unpacked, ${problem}`);
-    await noteFiles(unpacked);
-    if (install.replace === true)
-      await fs.rename(target, join(aside, "damaged")).catch(ignoreMissing);
     await moveIntoPlace(unpacked, target, platform, join(aside, "old"));
   } finally {
     await fs.rm(aside, { recursive: true, force: true, maxRetries: 3 });

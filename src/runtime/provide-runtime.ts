@@ -11,13 +11,11 @@ import {
   RuntimeNotFoundError,
   type RuntimeSearch,
 } from "./find-runtime.ts";
-import type { RuntimeKeeper } from "./runtime-pool.ts";
 import { within } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import { makeDirectory } from "../platform/files.ts";
-import { isInWorkspace, isWithin } from "../platform/search-path.ts";
+import { isInWorkspace } from "../platform/search-path.ts";
 import type { Environment } from "../platform/environment.ts";
-import { damageOf } from "./installed-files.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated/runtime-hashes.ts";
 import { type InstallLimits, installRuntime, waysToHaveIt } from "./install-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -69,27 +67,8 @@ export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
   return install(request, platform);
 }
 
-/** Looks after a runtime of the tool cache; undefined for one of another place, which is not ours to replace. */
-export function keeperOf(request: RuntimeRequest, path: string): RuntimeKeeper | undefined {
-  const platform = request.platform ?? platformName();
-  const root = cacheTargets(request, platform).find((target) => isWithin(target, path));
-  if (root === undefined) return undefined;
-  return {
-    examine: () => damageOf(root, request.signal ?? new AbortController().signal),
-    async reinstall(problem) {
-      request.warn(
-        `The Copilot runtime in ${root} is damaged: ${problem.trim()}${/[.!]$/.test(problem.trim()) ? "" : "."} It will be installed again.`,
-      );
-      return install({ ...request, replace: true }, platform);
-    },
-  };
-}
-
-async function install(
-  request: RuntimeRequest & { readonly replace?: true },
-  platform: string,
-): Promise<string> {
-  const { log, hashes = runtimeHashes, replace = false } = request;
+async function install(request: RuntimeRequest, platform: string): Promise<string> {
+  const { log, hashes = runtimeHashes } = request;
   const name = `@github/copilot-sdk-${platform}@${runtimeVersion}`;
   const integrity = hashes[platform];
   if (integrity === undefined) {
@@ -108,7 +87,6 @@ async function install(
     integrity,
     platform,
     target,
-    replace,
     temporaryDirectory: request.temporaryDirectory,
     environment: request.environment,
     limits: request.limits ?? installLimits,

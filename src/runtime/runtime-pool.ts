@@ -21,14 +21,6 @@ const sessionsPerRuntime = 250;
 /** A sandbox's profile names files that exist, so each task may need another. A runtime takes about 100 MB. */
 const mostIdle = 2;
 
-/** Looks after the files of the runtime. */
-export interface RuntimeKeeper {
-  /** What is wrong with a runtime's files; undefined if nothing is known to be. Asked once, while it starts. */
-  examine(path: string): Promise<string | undefined>;
-  /** Installs it again and returns its path. Asked once at most. Rejects with an Error for people. */
-  reinstall(problem: string): Promise<string>;
-}
-
 /**
  * How a runtime searches: `guarded` leaves files of credentials out of every result; `open` doesn't, for sessions
  * that may read such files, or whose results are checked in another way.
@@ -53,13 +45,8 @@ function keyOf(kind: RuntimeKind): string {
 
 export interface RuntimePoolOptions {
   readonly clock: Clock;
-  /** What to start; `path` is a runtime that was installed again. Called for every start: it may throw an Error for people. */
-  readonly configure: (
-    kind: RuntimeKind,
-    path?: string,
-  ) => Omit<RuntimeProcessOptions, "clock" | "directory">;
-  /** For a runtime that may have been damaged since it was installed. */
-  readonly keeper?: RuntimeKeeper | undefined;
+  /** What to start. Called for every start: it may throw an Error for people. */
+  readonly configure: (kind: RuntimeKind) => Omit<RuntimeProcessOptions, "clock" | "directory">;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
   /** Called before the first session opens, if killed runs of before have left something. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
@@ -95,9 +82,6 @@ export class RuntimePool {
   /** Why the runtime before the next one is gone. */
   readonly #lastLoss = new Map<string, string>();
   #stopping: Promise<void> | undefined;
-  #examined = false;
-  /** Of the runtime that was installed again. */
-  #path: string | undefined;
   readonly #options: RuntimePoolOptions;
 
   constructor(options: RuntimePoolOptions) {
@@ -193,7 +177,7 @@ export class RuntimePool {
       });
       const folder = await this.#root;
       this.#reaping ??= this.#reap();
-      const [runtime] = await Promise.all([this.#launchSound(folder, kind), this.#reaping]);
+      const [runtime] = await Promise.all([this.#launch(folder, kind), this.#reaping]);
       runtime.onDeath(() => void this.#dispose(runtime));
       const loss = this.#lastLoss.get(key);
       if (loss !== undefined) this.#tellRestarted(loss);
@@ -205,31 +189,9 @@ export class RuntimePool {
     }
   }
 
-  /** The first start shows whether the runtime works. No session is opened on a broken one. */
-  async #launchSound(folder: RunFolder, kind: RuntimeKind): Promise<RuntimeProcess> {
-    const { keeper, configure } = this.#options;
-    if (keeper === undefined || this.#examined) return this.#launch(folder, kind);
-    this.#examined = true;
-    const [damage, started] = await Promise.all([
-      keeper.examine(configure(kind).path),
-      this.#launch(folder, kind).catch((error: unknown) =>
-        error instanceof Error ? error : new Error(String(error)),
-      ),
-    ]);
-    let problem = damage;
-    if (started instanceof Error) {
-      problem ??= `it does not start (${started.message.split("\n")[0] ?? ""})`;
-    } else {
-      if (problem === undefined) return started;
-      await this.#dispose(started);
-    }
-    this.#path = await keeper.reinstall(problem);
-    return this.#launch(folder, kind);
-  }
-
   async #launch({ path, mark }: RunFolder, kind: RuntimeKind): Promise<RuntimeProcess> {
     this.#started += 1;
-    const configuration = this.#options.configure(kind, this.#path);
+    const configuration = this.#options.configure(kind);
     const runtime = new RuntimeProcess({
       ...configuration,
       environment: { ...configuration.environment, [RUN_MARK]: mark },

@@ -10,7 +10,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
-import { RuntimePool, type RuntimeKeeper } from "../runtime/runtime-pool.ts";
+import { RuntimePool } from "../runtime/runtime-pool.ts";
 import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
 import type { Environment } from "../platform/environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
@@ -25,7 +25,7 @@ import { openCopilotSession, type OpenSession } from "./session.ts";
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 
-export type { RuntimeKeeper, Tool };
+export type { Tool };
 
 export interface SessionsOptions {
   readonly clock: Clock;
@@ -33,8 +33,6 @@ export interface SessionsOptions {
   readonly environment: Environment;
   /** Default: `COPILOT_CLI_PATH`, else the platform package next to us. */
   readonly runtimePath?: string | undefined;
-  /** For a runtime that may have been damaged since it was installed. */
-  readonly runtimeKeeper?: RuntimeKeeper | undefined;
   /** A model server of one's own; then no GitHub token is used. */
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
@@ -105,10 +103,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     onRuntimeRestarted: options.onRuntimeRestarted,
     onLeftovers: options.onLeftovers,
     mark: options.mark,
-    keeper: options.runtimeKeeper,
     sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: ({ searches, requests, sandbox }, path = findRuntime(options)) => ({
-      path,
+    configure: ({ searches, requests, sandbox }) => ({
+      path: findRuntime(options),
       sandbox,
       searchConfiguration: searches === "guarded" ? guard : undefined,
       environment: runtimeEnvironment(options.environment),

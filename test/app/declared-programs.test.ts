@@ -34,10 +34,9 @@ test("a job may do what the tasks may do that its own may delegate to", () => {
       jobName,
       permissions: undefined,
       loaded: { ...loaded, file: "e.json", flows: {} },
-      namedDirectory: "/nowhere",
     };
     return [
-      declaredPrograms(job).map(({ kind, field, searched }) => [kind, field, searched]),
+      declaredPrograms(job),
       mayRunCommands(job),
       mayChangeFiles(loaded.entry, jobName, undefined),
     ];
@@ -45,8 +44,8 @@ test("a job may do what the tasks may do that its own may delegate to", () => {
   assert.deepEqual(seen, [
     [
       [
-        ["tool", "tools.x", "node"],
-        ["server", "mcpServers.s", "npx"],
+        { kind: "tool", field: "tools.x" },
+        { kind: "server", field: "mcpServers.s", command: ["npx", "s"] },
       ],
       true,
       true,

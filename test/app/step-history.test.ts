@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import {
-  appendFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -162,39 +159,6 @@ test("what a model writes can't leave its fence, and an id can't leave the folde
   assert.match(page, /\n`````text\n````\n\n<script>\n`````\n/);
   assert.ok(!page.includes("\u001B"));
 });
-
-for (const [what, attack] of [
-  ["a page that was changed", (folder: string) => appendFileSync(`${folder}/001-START.md`, "x")],
-  [
-    "a page that was edited in place",
-    (folder: string) => {
-      const page = readFileSync(`${folder}/001-START.md`, "utf8");
-      writeFileSync(`${folder}/001-START.md`, page.replace("line", "pine"));
-    },
-  ],
-  ["a page that was deleted", (folder: string) => rmSync(`${folder}/001-START.md`)],
-  [
-    "a page that was replaced by a link to it",
-    (folder: string) => {
-      renameSync(`${folder}/001-START.md`, `${folder}/x`);
-      symlinkSync("x", `${folder}/001-START.md`);
-    },
-  ],
-  [
-    "a page that became a pipe",
-    (folder: string) => {
-      rmSync(`${folder}/001-START.md`);
-      execFileSync("mkfifo", [`${folder}/001-START.md`]);
-    },
-  ],
-] as const)
-  test(`${what} during the run is reported at its end`, async (t) => {
-    const folder = join((await makeWorkspace(t)).path, "history");
-    const history = createStepHistory(folder, redactor);
-    for (const event of buildStory().finish().events) history.report(event);
-    attack(folder);
-    await assert.rejects(async () => history.close?.(), /001-START\.md changed or disappeared/);
-  });
 
 test("no page is written where a link took the place of the folder", async (t) => {
   const { path } = await makeWorkspace(t, { "other/file": "" });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { test, type TestContext } from "node:test";
-import { boundedFetch } from "../../src/calls/mcp-http.ts";
 import {
   call,
   failure,
@@ -228,26 +227,4 @@ test("a server that goes away fails the call, and is reached again when it is ba
   assert.equal(value(await call(tool)), "here");
   const { problems } = ready(await run.toolsOf("docs", { url }, never));
   assert.match(problems?.join("\n") ?? "", /It was started again/);
-});
-
-test("a flood of events is read in small pieces, between which the event loop goes round", async (t) => {
-  const { url } = await serve(t, (_, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end("data: {}\n\n".repeat(100_000));
-  });
-  const { body } = await boundedFetch(url);
-  assert.ok(body);
-  let round = 0;
-  let next = setImmediate(function count() {
-    round += 1;
-    next = setImmediate(count);
-  });
-  t.after(() => clearImmediate(next));
-  const rounds: number[] = [];
-  for await (const piece of body) {
-    assert.ok(piece.length <= 16 * 1024, `${piece.length} bytes`);
-    rounds.push(round);
-  }
-  assert.ok(rounds.length > 60);
-  assert.equal(new Set(rounds).size, rounds.length);
 });

@@ -128,13 +128,13 @@ test("a call that is never answered ends with its signal, and the server hears o
   await rig.logged("cancelled");
 });
 
-test("a result of more than 10 MB fails its call and not the server", async (t) => {
+test("a message of more than 12 MB ends its server, which is started again", async (t) => {
   const rig = await makeMcpRig(t);
   const found = await rig.run().toolsOf("docs", rig.misbehaving("big"), never);
   const tool = toolNamed(found, "docs/call");
-  assert.match(failure(await call(tool)), /The answer of the server has more than 12 MB\./);
-  assert.match(failure(await call(tool)), /The answer of the server has more than 12 MB\./);
-  assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 1);
+  for (const _ of [1, 2])
+    assert.match(failure(await call(tool)), /ended: it sent a message of more than 12 MB\./);
+  assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 2);
 });
 
 test("a reason of more than 10 MB is not shown: a secret would be cut before it is masked", async () => {
@@ -229,14 +229,18 @@ test("a list of 1,000 tools on ten pages is read, and an endless one is a failur
 test("a tool that can't be offered is left out and told, and what is offered is bounded", async (t) => {
   const rig = await makeMcpRig(t);
   const { tools, problems } = ready(await rig.run().toolsOf("docs", rig.misbehaving("odd"), never));
-  assert.deepEqual(names({ tools }), ["docs/fine"]);
+  assert.deepEqual(names({ tools }), [
+    "docs/fine",
+    // The arguments are checked by the server, so is what their schemas mean.
+    "docs/uncompilable",
+    "docs/elsewhere",
+    "docs/huge",
+  ]);
   assert.ok((tools[0]?.description ?? "").length < 5_000);
   const told = problems?.join("\n") ?? "";
   assert.match(told, /"fine": there is another one of the same name/);
   assert.match(told, /"a\/b", "x{80}…", "", "::error::\\n": its name must consist/);
-  assert.match(told, /"uncompilable": its schema is invalid/);
-  assert.match(told, /"elsewhere": its schema is invalid/);
-  assert.match(told, /"huge": its schema has 100\d+ characters/);
+  assert.equal(told.split("\n").length, 2);
 });
 
 test("a server that says it only reads is taken at its word, and a changed list is read again", async (t) => {

@@ -46,7 +46,7 @@ const replies = [
     tools: [
       call("docs/late"),
       call("docs-late"),
-      call("docs/open", { fails: "door" }),
+      call("docs/open"),
       call("docs-early", { unknown: true, fails: "does not exist" }),
     ],
   },

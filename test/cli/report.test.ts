@@ -83,7 +83,7 @@ test("report of a damaged journal shows what is readable, and says what is wrong
     "no.jsonl",
   );
   assert.equal(code, 1);
-  assert.match(stderr, /^damaged\.jsonl:4: The line was changed/m);
+  assert.match(stderr, /^damaged\.jsonl:4: Expected number 3, found 4/m);
   assert.match(stderr, /^notes\.jsonl:1: The file is not a journal\.$/m);
   assert.match(stderr, /^no\.jsonl:1: The journal can't be read: ENOENT/m);
   assert.doesNotMatch(stderr, / {2}at |bug/);
@@ -91,7 +91,7 @@ test("report of a damaged journal shows what is readable, and says what is wrong
   assert.deepEqual(runIds(made), ["a", "b"]);
   assert.deepEqual(
     made.boot.journals.map(({ problems }) => problems.length),
-    [1, 1, 1, 1],
+    [2, 1, 1, 1],
   );
 });
 

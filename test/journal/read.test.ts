@@ -158,62 +158,48 @@ test("a field that is missing is reported with its line", () => {
   }
 });
 
-test("a line that was changed, dropped, moved or put in is noticed, and the others are used", async (t) => {
+test("a line that was dropped, moved or put in is noticed, and all others are used", async (t) => {
   const lines = sealed(samples.story());
   const all = parseJournal(lines.join("")).events;
   const place = fc.nat({ max: lines.length - 2 }).map((index) => index + 1);
   await holds(
     t,
-    fc.property(
-      place,
-      place,
-      fc.nat(),
-      fc.constantFrom("x", "9", '"', "\\", " ", "}"),
-      (a, b, at, sign) => {
-        const line = lines[a] ?? "";
-        const offset = at % (line.length - 1);
-        if (line[offset] !== sign) {
-          const text = line.slice(0, offset) + sign + line.slice(offset + 1);
-          const { events, problems } = parseJournal(lines.with(a, text).join(""));
-          assert.equal(problems[0]?.line, a + 1);
-          assert.deepEqual(events, all.toSpliced(a - 1, 1));
-        }
-        const dropped = parseJournal(lines.toSpliced(a, 1).join(""));
-        // Of the last line nothing is left that could tell.
-        assert.equal(dropped.problems.length, a === lines.length - 1 ? 0 : 1);
-        assert.deepEqual(dropped.events, all.toSpliced(a - 1, 1));
-        if (a !== b) {
-          const moved = parseJournal(
-            lines
-              .with(a, lines[b] ?? "")
-              .with(b, line)
-              .join(""),
-          );
-          assert.ok(moved.problems.some((problem) => problem.line === Math.min(a, b) + 1));
-          assert.equal(moved.events.length, all.length);
-        }
-        const twice = parseJournal(lines.toSpliced(b, 0, line).join(""));
-        assert.ok(twice.problems.length > 0);
-        assert.equal(twice.events.length, all.length);
-        const [, foreign = ""] = sealed([note("put in")]);
-        const put = parseJournal(lines.toSpliced(b, 0, foreign).join(""));
-        assert.ok(put.problems.length > 0);
-        assert.equal(put.events.length, all.length + 1);
-      },
-    ),
+    fc.property(place, place, (a, b) => {
+      const dropped = parseJournal(lines.toSpliced(a, 1).join(""));
+      // Of the last line nothing is left that could tell.
+      assert.deepEqual(
+        dropped.problems.map(({ line }) => line),
+        a === lines.length - 1 ? [] : [a + 1],
+      );
+      assert.deepEqual(dropped.events, all.toSpliced(a - 1, 1));
+      const put = parseJournal(lines.toSpliced(b, 0, lines[a] ?? "").join(""));
+      assert.ok(put.problems.length > 0);
+      assert.equal(put.events.length, all.length + 1);
+      if (a === b) return;
+      const swapped = lines.with(a, lines[b] ?? "").with(b, lines[a] ?? "");
+      const moved = parseJournal(swapped.join(""));
+      assert.equal(moved.problems[0]?.line, Math.min(a, b) + 1);
+      assert.equal(moved.events.length, all.length);
+    }),
     200,
   );
 });
 
-test("a line that was changed together with its hash is noticed by the next one", () => {
-  const lines = sealed([note("1"), note("2"), note("3")]);
-  const [, first = ""] = sealed([note("another 1")]);
-  const { events, problems } = parseJournal(lines.with(1, first).join(""));
-  assert.deepEqual(
-    problems.map(({ line, reason }) => `${line}: ${reason}`),
-    ["3: The line does not follow the previous one: one of them was changed."],
+test("a journal of version 2, whose lines are chained by hashes, is read", () => {
+  const chained = sealed([note("1"), note("2")]).map((line, seq) =>
+    line
+      .replace(
+        `"v":3,"seq":${seq}`,
+        `"v":2,"seq":${seq},"prev":"${seq === 0 ? "" : "a".repeat(64)}"`,
+      )
+      .replace("}\n", `,"hash":"${"a".repeat(64)}"}\n`),
   );
-  assert.deepEqual(events, [note("another 1"), note("2"), note("3")]);
+  assert.deepEqual(parseJournal(chained.join("")), {
+    events: [note("1"), note("2")],
+    problems: [],
+    torn: false,
+  });
+  assert.equal(parseJournal(chained[0]?.slice(0, 30) ?? "").problems[0]?.kind, "torn");
 });
 
 test("a torn last line is reported, and everything before it is read", async (t) => {
@@ -236,12 +222,12 @@ test("a torn last line is reported, and everything before it is read", async (t)
 });
 
 test("a journal of another version is one problem, at its first line", () => {
-  const old = sealed([note("1"), note("2")]).map((line) => line.replace('"v":2', '"v":1'));
+  const old = sealed([note("1"), note("2")]).map((line) => line.replace('"v":3', '"v":1'));
   assert.deepEqual(said(parseJournal(old.join(""))), [
-    "1: This journal has version 1, of an older agent-jobs; this one reads version 2.",
+    "1: This journal has version 1, of an older agent-jobs; this one reads versions 2 and 3.",
   ]);
-  const newer = old.map((line) => line.replace('"v":1', '"v":3'));
-  assert.match(said(parseJournal(newer.join("")))[0] ?? "", /version 3, of another agent-jobs/);
+  const newer = old.map((line) => line.replace('"v":1', '"v":4'));
+  assert.match(said(parseJournal(newer.join("")))[0] ?? "", /version 4, of another agent-jobs/);
 });
 
 test("what is no journal, or no event, is said", () => {
@@ -257,10 +243,12 @@ test("what is no journal, or no event, is said", () => {
   assert.deepEqual(said(crlf), ["1: The lines end with CRLF instead of LF: the file was changed."]);
   assert.deepEqual(crlf.events, [note("1")]);
   assert.deepEqual(said(parseJournal(first)), [
-    "1: Expected number 0, found 1: lines are missing or out of order.",
+    "1: Expected number 0, found 1: lines are missing, repeated or out of order.",
     "1: The header is missing.",
   ]);
-  assert.deepEqual(said(parseJournal(header + header)), ["2: Duplicate line."]);
+  assert.deepEqual(said(parseJournal(header + header)), [
+    "2: Expected number 1, found 0: lines are missing, repeated or out of order.",
+  ]);
   const strange = sealed([
     { at: 1, runId: "r", type: "something.new" },
     { ...note("1"), at: null },

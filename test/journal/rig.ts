@@ -1,6 +1,6 @@
 import type { RunEvent } from "../../src/events/event.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
-import { journalLine, journalStart } from "../../src/journal/format.ts";
+import { journalLine } from "../../src/journal/format.ts";
 import type { JournalFile } from "../../src/journal/write.ts";
 
 /** A file in memory whose writes take as many bytes as `take` says. */
@@ -35,12 +35,8 @@ export const note = (text: string): RunEvent => ({
   decision: { kind: "note", text },
 });
 
-/** The lines of a journal whose chain is right, whatever they hold. */
+/** The lines of a journal, whatever they hold. */
 export function sealed(bodies: readonly object[]): string[] {
-  let end = journalStart;
-  return [{ type: "journal", at: 1, format: "agent-jobs journal" }, ...bodies].map((fields) => {
-    const next = journalLine(end, fields);
-    end = next.end;
-    return next.line;
-  });
+  const header = { type: "journal", at: 1, format: "agent-jobs journal" };
+  return [header, ...bodies].map((fields, seq) => journalLine(seq, fields));
 }

@@ -96,7 +96,7 @@ test("what is readable of a damaged journal is shown, with what is wrong with it
   const lines = sealed(runOf("r"));
   const damaged = await workspace.write(
     "damaged.jsonl",
-    lines.with(3, (lines[3] ?? "").replace(/"at":\d+/, '"at":1')).join(""),
+    lines.with(3, (lines[3] ?? "").replace(/"at":\d+/, '"at":"1"')).join(""),
   );
   const torn = await workspace.write("torn.jsonl", sealed(runOf("t")).join("").slice(0, -10));
   const text = await workspace.write("notes.jsonl", "hello\n");

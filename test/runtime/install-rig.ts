@@ -6,8 +6,7 @@ import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 import { type InstallLimits } from "../../src/runtime/install-runtime.ts";
-import { ensureRuntime, keeperOf, type RuntimeRequest } from "../../src/runtime/provide-runtime.ts";
-import type { RuntimeKeeper } from "../../src/sessions/sessions.ts";
+import { ensureRuntime, type RuntimeRequest } from "../../src/runtime/provide-runtime.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const run = promisify(execFile);
@@ -30,7 +29,6 @@ export interface RuntimeRig {
   /** `script`: what `npm pack` does, in sh; `$TO` is the folder for the package, `$TRY` counts from 1. */
   npm(script: string): Promise<void>;
   ensure(request?: Partial<RuntimeRequest>): Promise<string>;
-  keeper(path: string): RuntimeKeeper | undefined;
   /** Calls of npm so far. */
   calls(): Promise<string[]>;
   /** What is left under the temporary directory, and aside in the tool cache. */
@@ -83,7 +81,6 @@ export async function makeRuntimeRig(test: TestContext): Promise<RuntimeRig> {
       await writeFile(at("bin/npm"), `${lines.join("\n")}\n`, { mode: 0o755 });
     },
     ensure: (request) => ensureRuntime({ ...usual, ...request }),
-    keeper: (path) => keeperOf(usual, path),
     async calls() {
       const text = await readFile(at("calls"), "utf8").catch(() => "");
       return text.split("\n").filter((line) => line !== "");

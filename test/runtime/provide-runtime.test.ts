@@ -1,16 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import {
-  appendFile,
-  chmod,
-  mkdir,
-  readFile,
-  rm,
-  stat,
-  truncate,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -338,65 +328,6 @@ describe("a tool cache that can't be made or written", () => {
       /no folder .*\/proc\/nope.*\/proc\/nope-either/,
     );
     assert.deepEqual(await rig.calls(), []);
-  });
-});
-
-describe("a runtime in the tool cache that was damaged", () => {
-  const rg = join("ripgrep", "rg");
-  type Damage = (at: (...names: string[]) => string) => Promise<unknown>;
-  const damages: readonly (readonly [string, RegExp, Damage])[] = [
-    [
-      "a file is shorter",
-      /copilot-runtime has 5 bytes, not \d+/,
-      (at) => truncate(at(executable), 5),
-    ],
-    ["a file is longer", /rg has \d+ bytes, not \d+/, (at) => appendFile(at(rg), "x")],
-    ["a file is gone", /rg is missing/, (at) => rm(at(rg))],
-    [
-      "a byte is another one",
-      /rg has changed since the installation/,
-      (at) => writeFile(at(rg), "#!/bin/sh!"),
-    ],
-    ["the note is cut", /can't be read/, (at) => truncate(at("agent-jobs-files.json"), 7)],
-    ["the note is empty", /is invalid/, (at) => writeFile(at("agent-jobs-files.json"), "{}")],
-  ];
-  for (const [what, expected, damage] of damages) {
-    it(`is seen, and installed again: ${what}`, async (t) => {
-      const rig = await makeRuntimeRig(t);
-      await rig.npm('cp "$PACKAGE" "$TO/"');
-      const path = await rig.ensure();
-      const keeper = rig.keeper(path);
-      assert.equal(await keeper?.examine(path), undefined);
-      await damage((...names) => join(rig.toolCache, inCache, ...names));
-      const problem = await keeper?.examine(path);
-      assert.match(problem ?? "", expected);
-      assert.equal(await keeper?.reinstall(problem ?? ""), path);
-      assert.equal(await keeper?.examine(path), undefined);
-      assert.equal((await rig.calls()).length, 2);
-      assert.equal(rig.warnings.length, 1);
-      assert.match(rig.warnings[0] ?? "", /is damaged: .*\. It will be installed again\.$/);
-      assert.deepEqual(await rig.leftovers(), []);
-    });
-  }
-
-  it("is not known to be if nothing was noted, and one of another place is not ours", async (t) => {
-    const rig = await makeRuntimeRig(t);
-    await rig.npm('cp "$PACKAGE" "$TO/"');
-    const path = await rig.ensure();
-    await rm(join(rig.toolCache, inCache, "agent-jobs-files.json"));
-    assert.equal(await rig.keeper(path)?.examine(path), undefined);
-    assert.equal(rig.keeper(rig.package.file), undefined);
-  });
-
-  it("is said to be when it can't be installed again", async (t) => {
-    const rig = await makeRuntimeRig(t);
-    await rig.npm('cp "$PACKAGE" "$TO/"');
-    const path = await rig.ensure();
-    await rig.npm("echo 'npm error code E404' >&2; exit 1");
-    const keeper = rig.keeper(path);
-    assert.ok(keeper !== undefined);
-    assert.match(await refusal(keeper.reinstall("rg is missing")), /can't be installed: .*E404/);
-    assert.match(rig.warnings.join(), /rg is missing/);
   });
 });
 
