@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as n,c as s}from"./chunk-5YNBN63Q.js";import"./chunk-YX44XVPF.js";import{c as m}from"./chunk-QCK3CQMM.js";import{e as c}from"./chunk-5U2IFMWS.js";import"./chunk-77ZEJA7K.js";import{Y as t}from"./chunk-PYTKW62F.js";import"./chunk-N75HRSFX.js";function p(e){let r={entry:c,rehearsal:m},o=Object.hasOwn(r,e)?r[e]:void 0;if(o===void 0)throw new t(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return n.printJson(o),s.success}export{p as schema};
