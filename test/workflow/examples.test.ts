@@ -14,6 +14,9 @@ const folder = fileURLToPath(new URL("../../../examples/workflows/", import.meta
 const names = (await readdir(folder)).toSorted();
 const workflows = names.filter((name) => name.endsWith(".wf.md"));
 const rehearsals = names.filter((name) => name.endsWith(".rehearsal.yml"));
+const recipes = (await readdir(join(folder, "../recipes")))
+  .filter((name) => name.endsWith(".wf.md"))
+  .map((name) => `../recipes/${name}`);
 
 async function read(name: string): Promise<string> {
   return readFile(join(folder, name), "utf8");
@@ -67,7 +70,7 @@ describe("the example workflows", () => {
     assert.match(stdout, new RegExp(`^${rehearsals.length} passed, 0 failed$`, "m"));
   });
 
-  for (const name of workflows) {
+  for (const name of [...workflows, ...recipes]) {
     it(`${name} has flowcharts that Mermaid draws as they are read`, async () => {
       const charts = fencesOf(await read(name)).filter(({ info }) => info === "mermaid");
       assert.notEqual(charts.length, 0);

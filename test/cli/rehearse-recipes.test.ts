@@ -1,0 +1,96 @@
+/** `docs/recipes.md` and `examples/recipes/`: what the page shows is what the rehearsals run. */
+import assert from "node:assert/strict";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { runCli } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const folder = fileURLToPath(new URL("../../../examples/recipes/", import.meta.url));
+const page = await readFile(new URL("../../../docs/recipes.md", import.meta.url), "utf8");
+const names = (await readdir(folder)).filter((name) => name !== "tools").toSorted();
+const rehearsals = names.filter((name) => name.endsWith(".rehearsal.yml"));
+const texts = new Map(
+  await Promise.all(names.map(async (name) => [name, await read(name)] as const)),
+);
+
+async function read(name: string): Promise<string> {
+  return readFile(join(folder, name), "utf8");
+}
+
+/** Without the indentation, so that a part of a file compares with the file. */
+function flat(text: string): string {
+  return text.replaceAll(/^ +/gm, "").trim();
+}
+
+describe("the recipes", () => {
+  it("are all rehearsed, or a step of one that is", () => {
+    const used = [...texts.values()].flatMap((text) =>
+      [...text.matchAll(/(?:^entry:|\bfile:) ([\w.-]+)/gm)].map(([, name = ""]) => name),
+    );
+    const files = names.filter((name) => !rehearsals.includes(name));
+    assert.deepEqual([...new Set(used)].toSorted(), files);
+  });
+
+  it("are valid, without a warning", async () => {
+    const { code, stdout } = await runCli(["validate", "--strict", ...names], { cwd: folder });
+    assert.equal(code, 0, stdout);
+    assert.doesNotMatch(stdout, /warning/);
+  });
+
+  it("have rehearsals that pass", async () => {
+    const { code, stdout, stderr } = await runCli(["rehearse", ...rehearsals], { cwd: folder });
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(stdout, new RegExp(`^${rehearsals.length} passed, 0 failed$`, "m"));
+  });
+
+  it("rehearse the tools that are there to copy", async () => {
+    for (const name of rehearsals) {
+      const files: unknown = parse(texts.get(name) ?? "").workspace?.files ?? {};
+      for (const [path, text] of Object.entries(files ?? {}))
+        if (path.startsWith("tools/")) assert.equal(text, await read(path), name);
+    }
+  });
+
+  it("fail their rehearsals if no result is passed on, or no tool is required", async (t) => {
+    const { path: cwd } = await makeWorkspace(t);
+    await cp(folder, cwd, { recursive: true });
+    for (const [name, text] of texts)
+      if (!rehearsals.includes(name))
+        await writeFile(
+          join(cwd, name),
+          text.replaceAll("$previous-result", "nothing").replaceAll(/^ +toolExecuted: .*$/gm, ""),
+        );
+    const noticed = ["each-file", "fix-tests", "labels", "mcp-server", "nightly-migration"];
+    const files = [...noticed, "release-notes"].map((name) => `${name}.rehearsal.yml`);
+    const { code, stdout } = await runCli(["rehearse", ...files], { cwd });
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, new RegExp(`^0 passed, ${files.length} failed$`, "m"));
+  });
+});
+
+describe("docs/recipes.md", () => {
+  const sections = page.split(/^## /m).slice(1);
+
+  it("has ten recipes, each in its list, with an excerpt of an example that it links to", () => {
+    const list = page.match(/(?<=^- \[).*(?=\]\(#)/gm);
+    assert.deepEqual(
+      sections.map((section) => section.split("\n")[0]),
+      list,
+    );
+    assert.equal(sections.length, 10);
+    for (const section of sections) {
+      const [, name = ""] = /\]\(\.\.\/examples\/recipes\/([\w.-]+)\)/.exec(section) ?? [];
+      const [, excerpt = ""] = /^```\w+\n(.*?)^```$/ms.exec(section) ?? [];
+      assert.ok(flat(texts.get(name) ?? "").includes(flat(excerpt)), `${name}:\n${excerpt}`);
+      assert.match(section, /^npx agent-jobs rehearse examples/m);
+    }
+  });
+
+  it("names every rehearsal", () => {
+    const named = [...page.matchAll(/examples\/recipes\/([\w-]+\.rehearsal\.yml)/g)];
+    assert.deepEqual(named.map(([, name = ""]) => name).toSorted(), rehearsals);
+  });
+});
