@@ -63,7 +63,7 @@ export interface Tool {
   /** The time limit of a call. Default: `limits.toolSeconds`. */
   readonly timeoutSeconds?: number;
   /**
-   * The result must be JSON data of at most 1,000,000 values, nested at most 100 levels deep.
+   * The result must be JSON data. What is nested more than 200 levels deep becomes `"[too deep]"`.
    *
    * Doesn't check the params: who lets a model call has checked them with `compileValueCheck` (the executor of actions,
    * the tools of a session, the command line).

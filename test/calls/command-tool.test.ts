@@ -48,11 +48,6 @@ for (const { printed, value } of [
   { printed: "12345678901234567890\n", value: "12345678901234567890" },
   { printed: "12e4567", value: "12e4567" },
   { printed: '{"a": 1} trailing', value: '{"a": 1} trailing' },
-  // Its nesting would exhaust the stack of whoever reads it.
-  {
-    printed: `${"[".repeat(200)}${"]".repeat(200)}`,
-    value: `${"[".repeat(200)}${"]".repeat(200)}`,
-  },
 ]) {
   test(`the stdout ${JSON.stringify(printed).slice(0, 40)} is the result ${JSON.stringify(value).slice(0, 40)}`, async (t) => {
     const { call } = await callsRig(
@@ -66,14 +61,14 @@ for (const { printed, value } of [
   });
 }
 
-test("JSON with more values than the runner handles is a text", async (t) => {
-  const print = js("console.log(JSON.stringify(Array.from({ length: 1_000_001 }, () => 0)));");
+test("JSON that is nested too deeply for those who read it is cut off", async (t) => {
+  const print = js('console.log("[".repeat(100_000) + "]".repeat(100_000));');
   const { call } = await callsRig(t, {}, { print });
   const { outcome } = await call("print");
-  assert.ok(outcome.kind === "succeeded" && typeof outcome.value === "string");
-  assert.equal(outcome.value.length, 2_000_003);
+  assert.ok(outcome.kind === "succeeded");
+  assert.ok(JSON.stringify(outcome.value).length < 250_000);
 });
-
+const { outcome } = await call("print");
 test("a tool that doesn't read its params can end before they are written", async (t) => {
   const { call } = await callsRig(
     t,
