@@ -68,7 +68,7 @@ test("JSON that is nested too deeply for those who read it is cut off", async (t
   assert.ok(outcome.kind === "succeeded");
   assert.ok(JSON.stringify(outcome.value).length < 250_000);
 });
-const { outcome } = await call("print");
+
 test("a tool that doesn't read its params can end before they are written", async (t) => {
   const { call } = await callsRig(
     t,
