@@ -88,6 +88,8 @@ const print = (name: string, value: number, unit: string, most: number): void =>
   tooSlow ||= above;
   console.log(`${name.padEnd(28)} ${value.toFixed(1)} ${unit}${above ? `, above ${most}` : ""}`);
 };
+// The code is compiled before it is measured.
+for (const text of Object.values(texts)) redactor.text(text);
 for (const [name, text] of Object.entries(texts)) {
   const most = beside.has(name) ? Infinity : mostMs;
   print(
