@@ -101,8 +101,8 @@ describe("README.md", () => {
   });
 });
 
-describe("docs/releasing.md", () => {
-  const page = read("docs/releasing.md");
+describe("docs/internals/releasing.md", () => {
+  const page = read("docs/internals/releasing.md");
 
   it("names only scripts, workflows and an environment that exist", () => {
     const manifest = object(JSON.parse(read("package.json")));
