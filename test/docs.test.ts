@@ -68,7 +68,7 @@ describe("the pages about the action", () => {
   it("show workflows that are right", async () => {
     const inputs = Object.keys(object(object(parseDocument(read("action.yml")).toJS())["inputs"]));
     let workflows = 0;
-    for (const page of ["README.md", "docs/action.md"]) {
+    for (const page of ["README.md", "docs/getting-started.md", "docs/action.md"]) {
       for (const [, text = ""] of read(page).matchAll(/^```yaml\n(.*?)^```/gms)) {
         assert.deepEqual(parseDocument(text).errors, [], text);
         if (!text.includes("\njobs:\n") || !text.includes("steps:")) continue;
