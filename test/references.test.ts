@@ -23,9 +23,7 @@ const names = new Set(gitFiles.map((file) => basename(file)));
 const pages = gitFiles.filter((file) => file.endsWith(".md") && !file.startsWith("test/fixtures/"));
 /** Pages for people who use agent-jobs speak of files of theirs. */
 const ourPages = pages.filter((file) =>
-  /^(?:CONTRIBUTING\.md|docs\/(?:decisions\/.*|design|engine|releasing|reliability|runtime-notes|security)\.md)$/.test(
-    file,
-  ),
+  /^(?:CONTRIBUTING\.md|docs\/(?:(?:decisions|internals)\/.*|engine|security)\.md)$/.test(file),
 );
 
 /** File → what is written for people in it, without what is code or an example. */
@@ -133,7 +131,7 @@ describe("documents and comments", () => {
 
   it("refer to headings that pages have", () => {
     assert.deepEqual(
-      wrong(code, /\b(docs\/[\w-]+\.md#[\w-]+)/g, (match) => {
+      wrong(code, /\b(docs\/(?:[\w-]+\/)*[\w-]+\.md#[\w-]+)/g, (match) => {
         const [page = "", anchor = ""] = match.split("#");
         return anchorsOf(page).includes(anchor);
       }),

@@ -36,7 +36,7 @@ export interface ModelCallsOptions {
   readonly keep: KeepResult;
 }
 
-/** The runtime replaces a longer result by a file that the agent may not read (docs/runtime-notes.md#tool-handlers). */
+/** The runtime replaces a longer result by a file that the agent may not read (docs/internals/runtime-notes.md#tool-handlers). */
 const wholeBytes = 16_000;
 const beginningCharacters = 8_000;
 /** Of one call. */

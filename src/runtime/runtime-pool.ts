@@ -15,7 +15,7 @@ import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeProcessOptions } from "./runtime-process.ts";
 
-/** A runtime keeps about 0.2 MB of every session that it has ended (docs/runtime-notes.md#memory). */
+/** A runtime keeps about 0.2 MB of every session that it has ended (docs/internals/runtime-notes.md#memory). */
 const sessionsPerRuntime = 250;
 
 /** A sandbox's profile names files that exist, so each task may need another. A runtime takes about 100 MB. */

@@ -3,7 +3,7 @@
  *
  * Owns: the child, from spawn until it is surely gone, and the folder it writes to. Knows when it died:
  * the SDK does not say so, and no call that is pending then ever settles, so every call to the
- * runtime is raced against its death and a deadline (docs/runtime-notes.md#death).
+ * runtime is raced against its death and a deadline (docs/internals/runtime-notes.md#death).
  *
  * Invariant: a runtime that makes progress is not ended for being slow. On a busy machine one answer may take
  * minutes, so a late one starts a watch over the runtime's messages and its CPU time.
@@ -40,7 +40,7 @@ const stopMs = 5_000;
 const graceMs = 250;
 const pingEveryMs = 1_000;
 const memoryEveryMs = 2_000;
-/** 200 turns at a time take 0.9 GB (docs/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
+/** 200 turns at a time take 0.9 GB (docs/internals/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
 const memoryBytes = 4_000_000_000;
 const silent = "The Copilot runtime no longer responds.";
 

@@ -1,5 +1,5 @@
 /**
- * Asks a model server for an answer in JSON. The SDK has no call for it (docs/runtime-notes.md#answer-formats). Pure;
+ * Asks a model server for an answer in JSON. The SDK has no call for it (docs/internals/runtime-notes.md#answer-formats). Pure;
  * knows the wire APIs that the runtime speaks. What comes back is checked as any other answer: this only makes a
  * fitting one more likely.
  */

@@ -1,6 +1,6 @@
 /**
  * Puts the conversation before a session's first prompt into its requests to the model. The SDK has no call for it
- * (docs/runtime-notes.md#history). Pure; knows the three wire APIs that the runtime speaks.
+ * (docs/internals/runtime-notes.md#history). Pure; knows the three wire APIs that the runtime speaks.
  */
 import type { PastMessage } from "../engine/ports.ts";
 import { isRecord, parsedJson } from "../document/guards.ts";

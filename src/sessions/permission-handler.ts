@@ -84,7 +84,7 @@ function refusals({
     } catch {
       // A listener's fault must not turn a no into anything else.
     }
-    // Without feedback a rejection ends the turn silently (docs/runtime-notes.md#permission-answers).
+    // Without feedback a rejection ends the turn silently (docs/internals/runtime-notes.md#permission-answers).
     return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Whether an answer of the responses API is whole. The runtime takes the parts that have arrived for the answer if
  * the stream reports an error, or ends, after at least one of them was complete
- * (docs/runtime-notes.md#broken-answers-of-the-responses-api). Such a stream is made to break here, which the runtime
+ * (docs/internals/runtime-notes.md#broken-answers-of-the-responses-api). Such a stream is made to break here, which the runtime
  * does understand.
  */
 import { isRecord, parsedJson } from "../document/guards.ts";

@@ -80,7 +80,7 @@ export function sessionConfig(
     hooks: hooksFor(options.searches, asked),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
-    // Nothing that lies in the checkout may speak to the model or run (docs/runtime-notes.md#files-of-the-checkout).
+    // Nothing that lies in the checkout may speak to the model or run (docs/internals/runtime-notes.md#files-of-the-checkout).
     skipCustomInstructions: true,
     enableFileHooks: false,
     enableConfigDiscovery: false,

@@ -43,7 +43,7 @@ export function sdkTools(
 
 /**
  * The tools of a front-end that may change while the session lives. The SDK has handlers only for those that a session
- * begins with: these here are declared to it without one, and called by the event (docs/runtime-notes.md#changed-tools).
+ * begins with: these here are declared to it without one, and called by the event (docs/internals/runtime-notes.md#changed-tools).
  */
 export class LiveTools {
   readonly #changed: SessionRequest["changedTools"];

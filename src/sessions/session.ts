@@ -262,7 +262,7 @@ async function endCopilotSession(
     const most = runtime.unresponsive ? 0 : closeMs;
     if ((await bestEffort(() => closing, most, clock)) === "late") runtime.leftUnanswered();
   }
-  // Some shells outlive all of that, and a dead runtime too (docs/runtime-notes.md#leftover-processes).
+  // Some shells outlive all of that, and a dead runtime too (docs/internals/runtime-notes.md#leftover-processes).
   if (open.startsProcesses)
     await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
   release();

@@ -1,6 +1,6 @@
 /**
  * What a tool handler in our process may do to a turn: nothing. The runtime waits for ever for one that
- * does not return, hides a thrown text from the model, and takes a result of any size (docs/runtime-notes.md#tool-handlers).
+ * does not return, hides a thrown text from the model, and takes a result of any size (docs/internals/runtime-notes.md#tool-handlers).
  */
 import type { Tool, ToolHandler, ToolInvocation, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";

@@ -101,7 +101,7 @@ export class TurnState {
         const { content, toolRequests = [] } = event.data;
         const empty = !visible.test(content) && toolRequests.length === 0;
         this.#answer = { finish: this.#finish, empty };
-        // After a content filter the text is the runtime's own (docs/runtime-notes.md#empty-and-filtered-answers).
+        // After a content filter the text is the runtime's own (docs/internals/runtime-notes.md#empty-and-filtered-answers).
         if (content !== "" && this.#finish !== "content_filter") this.#text = content;
         break;
       }

@@ -2,7 +2,7 @@
  * One prompt, sent to one session, until the session is done with it.
  *
  * Does not use the SDK's `sendAndWait`, which ends before the session is idle
- * (docs/runtime-notes.md#end-of-a-turn). Instead, it sends the prompt, ignores every event before the
+ * (docs/internals/runtime-notes.md#end-of-a-turn). Instead, it sends the prompt, ignores every event before the
  * `user.message` with the id of that prompt, and then waits for `session.idle`. A turn always ends: by the
  * session, by a deadline, by the death of the runtime, or by a cancel, which always wins over a crash that
  * it caused.

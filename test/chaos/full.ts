@@ -1,4 +1,4 @@
-/** `npm run test:chaos:full`: plays every case and prints the table that `docs/reliability.md` holds. */
+/** `npm run test:chaos:full`: plays every case and prints the table that `docs/internals/reliability.md` holds. */
 import { problemsOf, story } from "./check.ts";
 import { failures } from "./failures.ts";
 import { moments, type Failure, type Moment } from "./failure.ts";
