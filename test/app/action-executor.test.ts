@@ -88,12 +88,11 @@ describe("the executor of the library", () => {
     assert.match(text, /Action "a" \(double\) succeeded:\n```\n8\n```/);
   });
 
-  it("is what the example shows", async () => {
+  it("runs the example", async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       new URL("build/examples/actions.js", root).pathname,
     ]);
-    const page = readFileSync(new URL("docs/library.md", root), "utf8");
-    const [, shown = ""] = /node build\/examples\/actions\.js\n([\s\S]*?)\n````\n/.exec(page) ?? [];
-    assert.equal(stdout.trim(), shown);
+    assert.match(stdout, /^Your answer was rejected[^]*"Must be text, not 5\."/);
+    assert.match(stdout, /^build succeeded\nlook succeeded$/m);
   });
 });
