@@ -1,5 +1,5 @@
 /**
- * The runner beside a bare script on the SDK: the same prompts, answers, tools and permissions, in pairs of
+ * The runner beside a bare script on the SDK: the same prompts, answers and permissions, in pairs of
  * processes one after the other. Prints the ratios (median, least and greatest), and what a turn costs on the
  * wire between the SDK and the runtime. Then the runner with a sandbox beside itself without one. Linux only.
  *

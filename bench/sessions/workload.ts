@@ -1,4 +1,4 @@
-/** What both sides of the comparison do: the same prompts, answers, tools and permissions. */
+/** What both sides of the comparison do: the same prompts, answers and permissions. */
 
 export interface Workload {
   readonly name: string;

@@ -300,13 +300,20 @@ it("errors that a session gets over are decisions", async (t) => {
   assert.match(said[1] ?? "", /^\[OPERATION\] Tool call view failed: Path does not exist/);
 });
 
-it("what the model is told of job_prepare_document is what happens to it", async (t) => {
-  const rig = await host(t, { model, prompt: "go with job_prepare_document" }, {});
-  const { callback, ended } = taskLog();
-  await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
-  await ended;
-  const offered = JSON.stringify(rig.requests[0]?.body);
-  assert.match(offered, /One line is kept, its path or title, for this run of this task/);
+it("the model is offered job_prepare_document if the prompt names it, and told what happens to it", async (t) => {
+  for (const [prompt, isNamed] of [
+    ["go", false],
+    ["go with job_prepare_document", true],
+  ] as const) {
+    const rig = await host(t, { model, prompt }, {});
+    const { callback, ended } = taskLog();
+    await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
+    await ended;
+    const offered = JSON.stringify(rig.requests[0]?.body);
+    const described = /One line is kept, its path or title, for this run of this task/;
+    assert.equal(described.test(offered), isNamed, prompt);
+    assert.doesNotMatch(offered, /job_boolean_true/);
+  }
 });
 
 it("a job is Canceled as soon as it is stopped", async (t) => {

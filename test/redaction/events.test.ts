@@ -14,6 +14,10 @@ const secret = "correct-horse-battery";
 const redactor = createRedactor([secret, "decision", "12345678"]);
 const work = { workId: 0, taskId: "t", iteration: 1 };
 
+function acted(activity: SessionActivity, sessionId = "s"): RunEvent {
+  return { at: 1, runId: "run", type: "activity", work, sessionId, turnId: "turn-1", activity };
+}
+
 test("secrets in nested values, in keys and in numbers of a model's arguments are masked", () => {
   const circular: Record<string, unknown> = {
     [`k-${secret}`]: [secret],
@@ -22,28 +26,17 @@ test("secrets in nested values, in keys and in numbers of a model's arguments ar
     big: 5n,
   };
   circular["self"] = circular;
-  const event = redactor.event({
-    at: 1,
-    runId: "run",
-    type: "activity",
-    work,
-    sessionId: "s",
-    turnId: "turn-1",
-    activity: {
+  const event = redactor.event(
+    acted({
       kind: "model.replied",
       text: secret,
       toolCalls: [{ name: "n", arguments: circular }],
       subAgent: false,
-    },
-  });
-  assert.deepEqual(event, {
-    at: 1,
-    runId: "run",
-    type: "activity",
-    work,
-    sessionId: "s",
-    turnId: "turn-1",
-    activity: {
+    }),
+  );
+  assert.deepEqual(
+    event,
+    acted({
       kind: "model.replied",
       text: "***",
       toolCalls: [
@@ -53,45 +46,33 @@ test("secrets in nested values, in keys and in numbers of a model's arguments ar
         },
       ],
       subAgent: false,
-    },
-  });
+    }),
+  );
 });
 
 test("arguments nested thousands of levels deep do not break it", () => {
-  const event = redactor.event({
-    at: 1,
-    runId: "run",
-    type: "activity",
-    work,
-    sessionId: "s",
-    turnId: "turn-1",
-    activity: {
+  const event = redactor.event(
+    acted({
       kind: "tool.started",
       toolCallId: "c",
       toolName: "b",
       arguments: `${"[".repeat(20_000)}"${secret}"${"]".repeat(20_000)}`,
-    },
-  });
+    }),
+  );
   assert.ok(!JSON.stringify(event).includes(secret));
 });
 
 test("an event keeps a megabyte of text at most, and a cut leaves no part of a secret", () => {
   const long = `${"x".repeat(900_000)}${`${secret}${"y".repeat(200)}`.repeat(2000)}`;
   const begun = process.cpuUsage();
-  const event = redactor.event({
-    at: 1,
-    runId: "run",
-    type: "activity",
-    work,
-    sessionId: "s",
-    turnId: "turn-1",
-    activity: {
+  const event = redactor.event(
+    acted({
       kind: "model.replied",
       text: long,
       toolCalls: [{ name: "n", arguments: { a: long, b: "short" } }],
       subAgent: false,
-    },
-  });
+    }),
+  );
   const { user, system } = process.cpuUsage(begun);
   const took = (user + system) / 1000;
   assert.ok(took < 4000, `${took} ms`);
@@ -127,21 +108,15 @@ test("the plan of a run is redacted, the names that an entry gives too", () => {
 
 test("of a delta alone no text passes: a secret may be split over two", () => {
   for (const kind of ["message.delta", "reasoning.delta", "tool.delta"] as const) {
-    const event = redactor.event({
-      at: 1,
-      runId: "run",
-      type: "activity",
-      work,
-      sessionId: "s",
-      turnId: "turn-1",
-      activity: {
+    const event = redactor.event(
+      acted({
         kind,
         messageId: "m",
         reasoningId: "m",
         toolCallId: "m",
         text: secret.slice(0, 9),
-      },
-    });
+      }),
+    );
     assert.ok(
       event.type === "activity" && event.activity.kind === kind && event.activity.text === "",
     );
@@ -170,15 +145,7 @@ test("every text in progress has a stream of its own, and nothing of it is kept 
   const texts = createRedactor([secret]);
   const act = (sessionId: string, activity: SessionActivity): readonly string[] =>
     texts
-      .events({
-        at: 1,
-        runId: "run",
-        type: "activity",
-        work,
-        sessionId,
-        turnId: "turn-1",
-        activity,
-      })
+      .events(acted(activity, sessionId))
       .flatMap((event) =>
         event.type === "activity" && "text" in event.activity
           ? [`${event.activity.kind} ${event.activity.text}`]

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { fencesOf } from "../../src/document/markdown.ts";
 import { share } from "../rig/nightly.ts";
 import { runCli } from "../rig/cli.ts";
+import { examplesHold } from "../rig/examples.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { readByMermaid, readByUs } from "./mermaid-rig.ts";
 
@@ -58,17 +59,7 @@ describe("the example workflows", () => {
     assert.ok(workflows.length >= 7);
   });
 
-  it("are valid, without a warning", async () => {
-    const { code, stdout } = await runCli(["validate", "--strict", ...names], { cwd: folder });
-    assert.equal(code, 0, stdout);
-    assert.doesNotMatch(stdout, /warning/);
-  });
-
-  it("have rehearsals that pass", async () => {
-    const { code, stdout, stderr } = await runCli(["rehearse", ...rehearsals], { cwd: folder });
-    assert.equal(code, 0, stdout + stderr);
-    assert.match(stdout, new RegExp(`^${rehearsals.length} passed, 0 failed$`, "m"));
-  });
+  examplesHold(folder, names);
 
   for (const name of [...workflows, ...recipes]) {
     it(`${name} has flowcharts that Mermaid draws as they are read`, async () => {
