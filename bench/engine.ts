@@ -5,14 +5,14 @@
  *
  *   npm run bench:engine [-- WORKS]        (default: 20,000 works a round; takes about half a minute)
  */
-import { createGate } from "../src/app/gate.ts";
+import { createGate } from "../src/run/gate.ts";
 import type { Work } from "../src/entry/model.ts";
 import { validateEntry } from "../src/entry/prepare.ts";
 import { resolveLimits } from "../src/engine/limits.ts";
 import type { EnginePorts } from "../src/engine/ports.ts";
 import { RateLimit } from "../src/engine/rate-limit.ts";
 import { runJob } from "../src/engine/run-job.ts";
-import { systemClock } from "../src/platform/clock.ts";
+import { systemClock } from "../src/platform/system-clock.ts";
 
 const ROUNDS = 15;
 const HEAP_WORKS = 500_000;

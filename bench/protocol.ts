@@ -4,8 +4,8 @@
  *
  *   npm run bench:protocol        (takes a few seconds)
  */
-import { systemClock } from "../src/platform/clock.ts";
-import type { Tool } from "../src/calls/tool.ts";
+import { systemClock } from "../src/platform/system-clock.ts";
+import type { Tool } from "../src/tools/tool.ts";
 import { createActionExecutor } from "../src/protocol/executor.ts";
 
 const ACTIONS = 1_000;

@@ -53,7 +53,7 @@ async function measure(): Promise<readonly number[]> {
   const text = Buffer.from(workflow(ACTIVITIES));
   const cpu = process.cpuUsage();
   const begin = process.hrtime.bigint();
-  const { loadWorkflow } = await import("../src/workflow/load-workflow.ts");
+  const { loadWorkflow } = await import("../src/workflow/read/load-workflow.ts");
   const modules = elapsed(begin);
   const times: number[] = [];
   let firstCpu = Number.NaN;

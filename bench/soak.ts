@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Host } from "../src/app/host.ts";
+import { Host } from "../src/run/host.ts";
 import { resolveLimits } from "../src/engine/limits.ts";
 import type { Reporter } from "../src/events/sink.ts";
 import { parseJournal } from "../src/journal/read.ts";

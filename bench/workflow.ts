@@ -8,8 +8,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createGate } from "../src/app/gate.ts";
-import { createHtmlReport } from "../src/app/html-report.ts";
+import { createGate } from "../src/run/gate.ts";
+import { createHtmlReport } from "../src/run/html-report.ts";
 import { resolveLimits } from "../src/engine/limits.ts";
 import type { SessionFactory } from "../src/engine/ports.ts";
 import { RateLimit } from "../src/engine/rate-limit.ts";
@@ -20,12 +20,12 @@ import { createSink, type Reporter } from "../src/events/sink.ts";
 import { applyEvent, createRunView } from "../src/events/view.ts";
 import { openJournal } from "../src/journal/write.ts";
 import { Breath } from "../src/platform/breath.ts";
-import { systemClock } from "../src/platform/clock.ts";
-import { createTerminalReporter } from "../src/reporters/terminal/terminal-reporter.ts";
+import { systemClock } from "../src/platform/system-clock.ts";
+import { createTerminalReporter } from "../src/reports/terminal/terminal-reporter.ts";
 import { flowChartOf } from "../src/workflow/flow-chart.ts";
-import { loadWorkflow } from "../src/workflow/load-workflow.ts";
-import { runFlow } from "../src/workflow/run-flow.ts";
-import type { Scripts } from "../src/workflow/script-runner.ts";
+import { loadWorkflow } from "../src/workflow/read/load-workflow.ts";
+import { runFlow } from "../src/workflow/run/run-flow.ts";
+import type { Scripts } from "../src/workflow/run/script-runner.ts";
 
 const activities = Number(process.argv[2] ?? 10_000);
 

@@ -107,7 +107,7 @@ async function bundle(outdir, entries) {
 /** Those of what scripts/generate.mjs makes a text of. */
 async function packagesInTexts() {
   const { metafile } = await build({
-    entryPoints: ["src/calls/module-hooks.ts"],
+    entryPoints: ["src/tools/module-hooks.ts"],
     absWorkingDir: root,
     bundle: true,
     write: false,

@@ -20,7 +20,7 @@ const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 
 const files = {
   "schema-accepts.ts": await schemaAccepts("entry/entry-schema", "entrySchema"),
-  "settings-accepts.ts": await schemaAccepts("workflow/settings-schema", "settingsSchema"),
+  "settings-accepts.ts": await schemaAccepts("workflow/read/settings-schema", "settingsSchema"),
   "action-manifest.ts": actionInputs(),
   "example-entry.ts": exampleEntry(),
   "module-programs.ts": await modulePrograms(),
@@ -95,9 +95,9 @@ async function modulePrograms() {
     return JSON.stringify(outputFiles[0].text);
   };
   return `
-export const moduleWorker: string = ${await text("src/calls/module-worker.ts")};
+export const moduleWorker: string = ${await text("src/tools/module-worker.ts")};
 
-export const moduleHooks: string = ${await text("src/calls/module-hooks.ts")};
+export const moduleHooks: string = ${await text("src/tools/module-hooks.ts")};
 `;
 }
 

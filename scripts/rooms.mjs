@@ -2,6 +2,9 @@
 // of .oxlintrc.json and the table of docs/internals/design.md: npm run rooms. With --check it only fails if they are stale.
 import fs from "node:fs";
 
+/** Pure files about time, which need nothing of Node: the rooms without a system may use them. */
+const time = ["platform/clock.ts", "platform/waiting.ts"];
+
 /**
  * `folders`: the parts of a room. `imports`: other rooms, or single files of one. `node`: all of Node's
  * modules (true), or these. Rooms come after those that they may import.
@@ -10,6 +13,11 @@ export const rooms = {
   generated: {
     holds: "what the build makes: the compiled check of an entry, action.yml, the runtime's hashes",
     imports: [],
+  },
+  platform: {
+    holds: "clock, waiting, files, processes, environment, programs in a sandbox",
+    imports: [],
+    node: true,
   },
   document: {
     holds:
@@ -24,19 +32,13 @@ export const rooms = {
     node: ["module"],
   },
   events: {
-    holds:
-      "the union of events, decisions, crashes, the sink, the view of a run; waiting; terminal sequences",
-    imports: ["entry", "document/guards.ts"],
+    holds: "the union of events, the table of decisions, crashes, the sink, the view of a run",
+    imports: ["entry", "document/guards.ts", ...time],
     node: ["events"],
   },
   redaction: {
     holds: "secrets in texts, in streams and in events",
-    imports: ["entry/model.ts", "events"],
-  },
-  platform: {
-    holds: "clock, files, processes, environment, programs in a sandbox",
-    imports: ["events/clock.ts", "events/waiting.ts"],
-    node: true,
+    imports: ["entry/model.ts", "events", "platform/terminal-sequences.ts"],
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",
@@ -59,11 +61,12 @@ export const rooms = {
   },
   engine: {
     holds: "ports; a job, a work, a task; the prompt loop; criteria; limits; scopes",
-    imports: ["entry", "events"],
+    imports: ["entry", "events", ...time],
   },
-  calls: {
+  tools: {
     holds:
       "what tasks may call: commands and modules of the repository, their builds, MCP servers; relics",
+    folders: ["mcp"],
     imports: ["document", "entry", "events", "redaction", "permissions", "platform", "generated"],
     packages: ["@modelcontextprotocol/client", "sucrase"],
     node: true,
@@ -71,7 +74,16 @@ export const rooms = {
   protocol: {
     holds:
       "the action protocol: messages, preflight, references, the executor of actions; pure but for ports",
-    imports: ["document", "entry/model.ts", "events", "engine", "calls/tool.ts", "calls/call.ts"],
+    imports: [
+      "document",
+      "entry/model.ts",
+      "events",
+      "engine",
+      "tools/tool.ts",
+      "tools/call.ts",
+      ...time,
+      "platform/terminal-sequences.ts",
+    ],
   },
   sessions: {
     holds: "the SDK: sessions, turns, translation of events, job tools, the adapter to permissions",
@@ -90,7 +102,8 @@ export const rooms = {
   },
   workflow: {
     holds:
-      "`.wf.md` files: Markdown and flowchart to activities; the interpreter; the shell of EXECUTE",
+      "`.wf.md` files: `read/` makes activities of Markdown and a flowchart, `run/` is the machine and the shell of EXECUTE",
+    folders: ["read", "run"],
     imports: [
       "document",
       "entry",
@@ -110,6 +123,8 @@ export const rooms = {
       "entry/limits-schema.ts",
       "entry/model.ts",
       "events",
+      "platform/clock.ts",
+      "platform/waiting.ts",
       "redaction/text-stream.ts",
       "sessions/transport.ts",
     ],
@@ -121,20 +136,15 @@ export const rooms = {
     imports: ["events", "platform", "document/guards.ts"],
     node: true,
   },
-  report: {
-    holds: "folds of a run into text; the page, and reports as single HTML files",
-    imports: ["entry", "events", "journal", "platform"],
-    node: true,
-  },
-  reporters: {
-    holds: "a run for people: at a terminal, on GitHub",
-    folders: ["terminal", "github"],
-    imports: ["document", "entry", "events", "journal", "report", "platform", "generated"],
+  reports: {
+    holds: "folds of a run into a medium: text, a terminal, GitHub, the page in a file",
+    folders: ["terminal", "github", "html"],
+    imports: ["document", "entry", "events", "journal", "platform", "generated"],
     packages: ["fast-string-width", "fast-wrap-ansi", "@actions/core"],
     node: true,
   },
-  app: {
-    holds: "the composition root: options, the host, a run on it, JobHost; what the edges share",
+  run: {
+    holds: "the composition root: options, what a run is made of, the host, a run on it",
     imports: [
       "generated",
       "document",
@@ -145,26 +155,44 @@ export const rooms = {
       "runtime",
       "engine",
       "sessions",
-      "calls",
+      "tools",
       "protocol",
       "workflow",
       "rehearsal",
       "journal",
-      "report",
-      "reporters",
+      "reports",
       "platform",
     ],
     packages: ["p-limit"],
     node: true,
   },
+  live: {
+    holds: "JobHost: live runs and sessions, their feeds and questions",
+    imports: [
+      "run",
+      "document",
+      "entry",
+      "events",
+      "redaction",
+      "permissions",
+      "engine",
+      "sessions",
+      "workflow",
+      "rehearsal",
+      "journal",
+      "platform",
+    ],
+    node: true,
+  },
   server: {
     holds: "the HTTP API: routes, security, live feeds, the page",
     imports: [
-      "app",
+      "run",
+      "live",
       "events",
       "entry",
       "journal",
-      "report",
+      "reports",
       "generated",
       "document/diagnostic.ts",
       "document/guards.ts",
@@ -176,13 +204,16 @@ export const rooms = {
   action: {
     holds: "the GitHub Action: inputs, trust, outputs",
     imports: [
-      "app",
+      "run",
       "document",
       "entry",
       "events",
       "redaction",
+      "permissions",
+      "reports",
       "runtime",
       "platform",
+      "workflow",
       "generated",
     ],
     packages: ["@actions/core", "@actions/github"],
@@ -191,34 +222,40 @@ export const rooms = {
   cli: {
     holds: "the command line: arguments to options, an outcome to an exit code",
     imports: [
-      "app",
+      "run",
+      "live",
       "server",
       "document",
       "entry",
       "events",
+      "redaction",
+      "runtime",
       "rehearsal",
       "journal",
-      "report",
+      "reports",
+      "tools",
       "workflow",
+      "engine/plan.ts",
       "platform",
       "generated",
     ],
-    packages: ["commander"],
+    packages: ["commander", "p-limit"],
     node: true,
   },
 };
 
 /** What `src/index.ts`, which only re-exports, may name. */
 export const library = [
-  "app",
-  "calls",
   "document",
   "engine",
   "entry",
   "events",
   "journal",
+  "live",
   "protocol",
+  "run",
   "sessions",
+  "tools",
   "workflow",
 ];
 
@@ -229,7 +266,7 @@ export const library = [
 export const web = {
   holds: "the page: the portal of a server, and a report in a file",
   folders: ["data", "model", "parts", "portal", "report", "run", "style"],
-  imports: ["entry", "events", "report"],
+  imports: ["entry", "events", "reports"],
   packages: [
     "@preact/signals",
     "@tanstack/virtual-core",
@@ -246,11 +283,15 @@ const page = new URL("../docs/internals/design.md", import.meta.url);
 const begin = "<!-- rooms: npm run rooms -->";
 const end = "<!-- /rooms -->";
 
+/** The files of a room, with those of its parts. */
+function ownFiles(up, room) {
+  const parts = rooms[room].folders ?? [];
+  return [`!${up}${room}/*`, ...parts.map((part) => `!${up}${room}/${part}/*`)];
+}
+
 function patterns({ imports, packages = [], node = [] }, own, up) {
   const others = imports.flatMap((one) =>
-    one.endsWith(".ts")
-      ? [`!${up}${one}`]
-      : [`!${up}${one}/*`, ...(rooms[one].folders ?? []).map((part) => `!${up}${one}/${part}/*`)],
+    one.endsWith(".ts") ? [`!${up}${one}`] : ownFiles(up, one),
   );
   const modules = node === true ? ["!node:*", "!node:*/*"] : node.map((one) => `!node:${one}`);
   const named = packages.flatMap((one) => [
@@ -286,9 +327,9 @@ function rulesOfPage() {
   const { folders, imports, packages } = web;
   const message = `web/ may import of src/ only ${imports.join(", ")}, and nothing of Node (scripts/rooms.mjs)`;
   const rulesAt = (files, own, up) => {
-    const rooms = imports.map((one) => `!${up}src/${one}/*`);
+    const core = imports.flatMap((one) => ownFiles(`${up}src/`, one));
     const named = packages.flatMap((one) => [`!${one}`, `!${one}/**`]);
-    return rule(files, ["*", ...own, ...rooms, ...named], message);
+    return rule(files, ["*", ...own, ...core, ...named], message);
   };
   return [
     rulesAt("web/*", ["!./*", ...folders.map((part) => `!./${part}/*`)], "../"),
@@ -319,7 +360,7 @@ function table() {
   const list = (names) =>
     names.length === 0 ? "–" : names.map((name) => `\`${name}\``).join(", ");
   const rows = Object.entries(rooms).map(([name, { holds, imports, packages = [] }]) => {
-    const all = name === "app" ? "everything above" : list(imports);
+    const all = name === "run" ? "everything above" : list(imports);
     return `| \`${name}\` | ${holds} | ${all} | ${list(packages)} |`;
   });
   const page = `| \`web\` | ${web.holds} | ${list(web.imports)} | ${list(web.packages)} |`;

@@ -6,8 +6,8 @@ import "./entry/bundled.ts";
 import "./document/ajv-compiler.ts";
 
 export * from "./entry/index.ts";
-export { loadEntry, readRehearsal } from "./app/entry-files.ts";
-export { loadWorkflow } from "./app/workflow-files.ts";
+export { loadEntry, readRehearsal } from "./run/entry-files.ts";
+export { loadWorkflow } from "./run/workflow-files.ts";
 export { errorToDetailedString } from "./events/error-detail.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
 export { decisionOf, type DecisionOfWork } from "./events/decision-of.ts";
@@ -26,29 +26,29 @@ export {
 export type { OfferedModel } from "./sessions/offered-models.ts";
 export type { Tool } from "./sessions/sessions.ts";
 export type { ModelRequest, ModelTransport } from "./sessions/transport.ts";
-export { JobHost } from "./app/job-host.ts";
+export { JobHost } from "./live/job-host.ts";
 export type {
   ICopilotJob,
   ICopilotJobCallback,
   ICopilotTask,
   ICopilotTaskCallback,
-} from "./app/job-callbacks.ts";
-export type { Feed, FeedItem, LiveResponse, Taken } from "./app/feed.ts";
-export type { JobHostOptions, Rehearsal } from "./app/host-options.ts";
-export type { AskedItem } from "./app/asked-log.ts";
-export type { FeedKind, LiveRuns } from "./app/live-runs.ts";
-export type { SessionState } from "./app/own-session.ts";
-export type { Refused, RefusalReason } from "./app/refusals.ts";
-export type { JobState, WorkState } from "./app/run-feeds.ts";
-export type { ProviderOptions } from "./app/options-provider.ts";
-export type { JobResult, RunJobOptions } from "./app/job-result.ts";
-export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./app/run-workflow.ts";
-export type { OpenQuestion } from "./app/questions.ts";
+} from "./live/job-callbacks.ts";
+export type { Feed, FeedItem, LiveResponse, Taken } from "./live/feed.ts";
+export type { JobHostOptions, Rehearsal } from "./live/host-options.ts";
+export type { AskedItem } from "./live/asked-log.ts";
+export type { FeedKind, LiveRuns } from "./live/live-runs.ts";
+export type { SessionState } from "./live/own-session.ts";
+export type { Refused, RefusalReason } from "./live/refusals.ts";
+export type { JobState, WorkState } from "./live/run-feeds.ts";
+export type { ProviderOptions } from "./run/options-provider.ts";
+export type { JobResult, RunJobOptions } from "./live/job-result.ts";
+export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./live/run-workflow.ts";
+export type { OpenQuestion } from "./live/questions.ts";
 export {
   actionDocumentSchema,
   createActionExecutor,
   type ActionExecutorOptions,
-} from "./app/action-executor.ts";
+} from "./run/action-executor.ts";
 export type {
   ActionExecutor,
   ExecuteOptions as ActionExecuteOptions,
@@ -74,11 +74,11 @@ export type {
   ToolCall,
   ToolOutcome,
   ToolProgress,
-} from "./calls/tool.ts";
+} from "./tools/tool.ts";
 export type { ActionEvent } from "./events/action.ts";
-export type { Answer, Answers, Asker, Question } from "./workflow/ask.ts";
-export type { Executor, ScriptContext, ScriptEnd } from "./workflow/executor.ts";
-export type { LoadedWorkflow } from "./workflow/load-workflow.ts";
+export type { Answer, Answers, Asker, Question } from "./workflow/run/ask.ts";
+export type { Executor, ScriptContext, ScriptEnd } from "./workflow/run/executor.ts";
+export type { LoadedWorkflow } from "./workflow/read/load-workflow.ts";
 export type { Workflow } from "./workflow/model.ts";
 export {
   ensureInstalledEntry,
@@ -92,4 +92,4 @@ export {
   startJob,
   startTask,
   takeSessionResponse,
-} from "./app/default-host.ts";
+} from "./live/default-host.ts";

@@ -110,7 +110,7 @@ const lines = (count: number): string =>
 /** Name → file, its text, and the rule that refuses it. */
 const refused: Readonly<Record<string, readonly [file: string, text: string, rule: string]>> = {
   "an environment read outside the edges": [
-    "src/app/environment.ts",
+    "src/run/environment.ts",
     'export const a = process.env["A"];\n',
     "no-process-env",
   ],
@@ -129,16 +129,16 @@ const refused: Readonly<Record<string, readonly [file: string, text: string, rul
     'export const a = (): void => console.log("a");\n',
     "no-restricted-globals",
   ],
-  any: ["src/app/any.ts", "export const a = (b: any): unknown => b;\n", "no-explicit-any"],
-  "a source file of over 400 lines": ["src/app/long.ts", lines(401), "max-lines"],
-  "a test of over 500 lines": ["test/app/long.test.ts", lines(501), "max-lines"],
+  any: ["src/run/any.ts", "export const a = (b: any): unknown => b;\n", "no-explicit-any"],
+  "a source file of over 400 lines": ["src/run/long.ts", lines(401), "max-lines"],
+  "a test of over 500 lines": ["test/run/long.test.ts", lines(501), "max-lines"],
   "a cycle of imports": [
-    "src/app/cycle-a.ts",
+    "src/run/cycle-a.ts",
     'import { b } from "./cycle-b.ts";\nexport const a = (): unknown => b;\n',
     "no-cycle",
   ],
   "a cycle of types": [
-    "src/app/type-cycle-a.ts",
+    "src/run/type-cycle-a.ts",
     'import type { B } from "./type-cycle-b.ts";\nexport type A = B[];\n',
     "no-cycle",
   ],
@@ -154,7 +154,7 @@ const refused: Readonly<Record<string, readonly [file: string, text: string, rul
   ],
   "the core in the page": [
     "web/run/core.ts",
-    'import { a } from "../../src/app/run.ts";\nexport const b = a;\n',
+    'import { a } from "../../src/run/run.ts";\nexport const b = a;\n',
     "no-restricted-imports",
   ],
   "a package of the server in the page": [
@@ -163,7 +163,7 @@ const refused: Readonly<Record<string, readonly [file: string, text: string, rul
     "no-restricted-imports",
   ],
   "the page in the core": [
-    "src/report/web.ts",
+    "src/reports/web.ts",
     'import { a } from "../../web/routes.ts";\nexport const b = a;\n',
     "no-restricted-imports",
   ],
@@ -185,7 +185,7 @@ const accepted: Readonly<Record<string, readonly [file: string, text: string]>> 
     'export const a = process.env["A"];\n',
   ],
   "a clock outside of the engine": [
-    "src/app/clock.ts",
+    "src/run/clock.ts",
     "export const a = (): number => Date.now();\n",
   ],
   "the view of a run in the page": [
@@ -196,8 +196,8 @@ const accepted: Readonly<Record<string, readonly [file: string, text: string]>> 
     "web/run/parts.tsx",
     'import { a } from "../parts/some-file.tsx";\nimport { b } from "../routes.ts";\nexport const c = [a, b];\n',
   ],
-  "a source file of 400 lines": ["src/app/full.ts", lines(400)],
-  "a test of 500 lines": ["test/app/full.test.ts", lines(500)],
+  "a source file of 400 lines": ["src/run/full.ts", lines(400)],
+  "a test of 500 lines": ["test/run/full.test.ts", lines(500)],
 };
 
 interface Finding {
@@ -217,8 +217,8 @@ const files = {
   ...Object.fromEntries(
     [...Object.values(refused), ...Object.values(accepted)].map(([file, text]) => [file, text]),
   ),
-  "src/app/cycle-b.ts": 'import { a } from "./cycle-a.ts";\nexport const b = (): unknown => a;\n',
-  "src/app/type-cycle-b.ts":
+  "src/run/cycle-b.ts": 'import { a } from "./cycle-a.ts";\nexport const b = (): unknown => a;\n',
+  "src/run/type-cycle-b.ts":
     'import type { A } from "./type-cycle-a.ts";\nexport type B = A | 1;\n',
 };
 const workspace = await mkdtemp(join(tmpdir(), "agent-jobs-lint-"));

@@ -17,19 +17,19 @@ import {
   summaryWithoutRun,
   type GithubRun,
   type Outputs,
-} from "../app/github.ts";
-import { namedByServers } from "../app/allowed-variables.ts";
-import { callersOf } from "../app/declared-programs.ts";
-import { prepareRun } from "../app/prepare-run.ts";
-import { executeRun, type RunReport } from "../app/run.ts";
+} from "./github.ts";
+import { namedByServers } from "../run/allowed-variables.ts";
+import { callersOf } from "./declared-programs.ts";
+import { prepareRun } from "../run/prepare-run.ts";
+import { executeRun, type RunReport } from "../run/run.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
-import { needsSandbox } from "../app/sandbox-option.ts";
-import { knownSecrets } from "../app/secrets.ts";
-import { UsageError } from "../app/options.ts";
+import { needsSandbox } from "../run/sandbox-option.ts";
+import { knownSecrets } from "../run/secrets.ts";
+import { UsageError } from "../run/options.ts";
 import { version } from "../generated/version.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
-import type { Cancellation } from "../app/cancellation.ts";
+import type { Cancellation } from "../run/cancellation.ts";
 import {
   readEnvironment,
   readInputs,

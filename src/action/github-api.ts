@@ -4,8 +4,8 @@
  * fails is sent again, a few times, and after the wait that GitHub asks for: one bad moment refuses no run.
  */
 import { isRecord } from "../document/guards.ts";
-import { startTimeLimit } from "../events/waiting.ts";
-import { systemClock } from "../platform/clock.ts";
+import { startTimeLimit } from "../platform/waiting.ts";
+import { systemClock } from "../platform/system-clock.ts";
 
 export interface GithubApi {
   permissionOf(login: string): Promise<string>;

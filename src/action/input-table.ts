@@ -3,7 +3,7 @@
  * `action.yml`, which also has the descriptions. They are needed here because the action can be started without a runner,
  * and because an empty input also means its default.
  */
-import { providerTypes, wireApis } from "../app/options-provider.ts";
+import { providerTypes, wireApis } from "../run/options-provider.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
 

@@ -16,8 +16,8 @@ import {
   type Params,
   type Parsed,
   type WriteName,
-} from "../app/options.ts";
-import { readProvider, type ProviderOptions } from "../app/options-provider.ts";
+} from "../run/options.ts";
+import { readProvider, type ProviderOptions } from "../run/options-provider.ts";
 import type { PermissionPreset, SandboxMode } from "../entry/model.ts";
 import { inputDefaults, inputValues, inputVariable, type InputName } from "./input-table.ts";
 import { clip } from "../events/cut.ts";

@@ -3,8 +3,8 @@
  * load the rest takes a quarter of a second, in which a canceled step would end without outputs and summary.
  */
 import { appendFileSync } from "node:fs";
-import { cancelOnSignals } from "../app/cancellation.ts";
-import { unlessAborted } from "../events/waiting.ts";
+import { cancelOnSignals } from "../run/cancellation.ts";
+import { unlessAborted } from "../platform/waiting.ts";
 import { processEnvironment } from "../platform/environment.ts";
 
 // The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.

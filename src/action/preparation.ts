@@ -2,11 +2,11 @@
 import { mkdir, mkdtemp, readFile, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { sayLine } from "../app/github.ts";
-import { limitsOf, type Answers, type Params, type WriteName } from "../app/options.ts";
-import { readUserInputFile } from "../app/options-paths.ts";
-import type { RunOptions } from "../app/prepare-run.ts";
-import { reachedFiles } from "../app/reached-files.ts";
+import { sayLine } from "./github.ts";
+import { limitsOf, type Answers, type Params, type WriteName } from "../run/options.ts";
+import { readUserInputFile } from "../run/options-paths.ts";
+import type { RunOptions } from "../run/prepare-run.ts";
+import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
 import { readEvent, sha } from "./webhook-event.ts";

@@ -11,7 +11,7 @@ import {
   mayRunCommands,
   type DeclaredProgram,
   type PreparedJob,
-} from "../app/declared-programs.ts";
+} from "./declared-programs.ts";
 import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
 import type { WorkTree } from "./preparation.ts";

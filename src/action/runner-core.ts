@@ -1,6 +1,6 @@
 /** The toolkit behind the narrow port that the reporter and the action need. */
 import * as core from "@actions/core";
-import type { GithubCore } from "../app/github.ts";
+import type { GithubCore } from "./github.ts";
 
 /** The name under which the main step leaves the run's mark (`RUN_MARK`) to the post step. */
 export const MARK_STATE = "run";

@@ -6,9 +6,9 @@
  * The profile is loaded under the name that the one of Ubuntu 25.04 has, and takes its place: in that one, a sandbox can't
  * start another, as the runtime does for its commands.
  */
-import { sayLine } from "../app/github.ts";
-import { startTimeLimit } from "../events/waiting.ts";
-import { systemClock } from "../platform/clock.ts";
+import { sayLine } from "./github.ts";
+import { startTimeLimit } from "../platform/waiting.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findBubblewrap, sandboxSupport } from "../platform/sandbox-support.ts";

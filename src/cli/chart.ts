@@ -1,13 +1,13 @@
-import { chooseJob, readEntry, readWorkflow } from "../app/entry-files.ts";
-import { isWorkflowFile } from "../app/workflow-files.ts";
-import { UsageError } from "../app/options.ts";
+import { chooseJob, readEntry, readWorkflow } from "../run/entry-files.ts";
+import { isWorkflowFile } from "../run/workflow-files.ts";
+import { UsageError } from "../run/options.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournalFile } from "../journal/file.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { chartOf } from "../report/chart.ts";
-import { printFlow } from "../report/flow-chart.ts";
+import { chartOf } from "../reports/chart.ts";
+import { printFlow } from "../reports/flow-chart.ts";
 import { flowFileOf } from "../workflow/flow-chart.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 

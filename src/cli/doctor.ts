@@ -1,4 +1,4 @@
-import { checkMachine } from "../app/doctor.ts";
+import { checkMachine } from "./doctor-checks.ts";
 import { readSharedFlags, type SharedFlags } from "./flags.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 

@@ -16,7 +16,7 @@ import {
   type Params,
   type Parsed,
   type WriteName,
-} from "../app/options.ts";
+} from "../run/options.ts";
 import {
   gitHubTokenOf,
   providerTypes,
@@ -24,8 +24,8 @@ import {
   wireApis,
   type ModelAccess,
   type ProviderOptions,
-} from "../app/options-provider.ts";
-import type { WorkflowRunOptions } from "../app/workflow-options.ts";
+} from "../run/options-provider.ts";
+import type { WorkflowRunOptions } from "../run/workflow-options.ts";
 import {
   permissionPresets,
   sandboxModes,

@@ -1,6 +1,6 @@
-import { describeJobs, describeTools, type JobDescription } from "../app/describe-jobs.ts";
-import { readEntry, readWorkflow } from "../app/entry-files.ts";
-import { isWorkflowFile } from "../app/workflow-files.ts";
+import { describeJobs, describeTools, type JobDescription } from "./describe-jobs.ts";
+import { readEntry, readWorkflow } from "../run/entry-files.ts";
+import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { clip } from "../events/cut.ts";

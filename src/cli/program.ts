@@ -1,7 +1,7 @@
 /** The command line: names, help texts, and the one place where an error becomes text and an exit code. */
 import { inspect } from "node:util";
 import { Command, CommanderError, Option } from "commander";
-import { parsePort, UsageError } from "../app/options.ts";
+import { parsePort, UsageError } from "../run/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../generated/version.ts";
 import { systemFault } from "../platform/system-error.ts";

@@ -1,4 +1,4 @@
-import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
+import { rehearseFiles, type RehearsalReport } from "./rehearse-files.ts";
 import type { SandboxMode } from "../entry/model.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";

@@ -1,5 +1,5 @@
-import { makeReport, writeReport } from "../app/journals-report.ts";
-import { UsageError } from "../app/options.ts";
+import { makeReport, writeReport } from "../run/journals-report.ts";
+import { UsageError } from "../run/options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface ReportFlags {

@@ -1,10 +1,10 @@
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
-import { asFlag } from "../app/options.ts";
-import { readUserInputFile } from "../app/options-paths.ts";
-import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
-import { executeRun } from "../app/run.ts";
-import { createTerminalAsker, type TerminalAsker } from "../app/terminal-asker.ts";
+import { asFlag } from "../run/options.ts";
+import { readUserInputFile } from "../run/options-paths.ts";
+import { prepareRun, type RunOptions } from "../run/prepare-run.ts";
+import { executeRun } from "../run/run.ts";
+import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import {
   readSharedFlags,

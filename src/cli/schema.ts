@@ -1,4 +1,4 @@
-import { UsageError } from "../app/options.ts";
+import { UsageError } from "../run/options.ts";
 import { entrySchema } from "../entry/entry-schema.ts";
 import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";

@@ -1,4 +1,4 @@
-import { buildTool, printedBuild, tryTool, type TryOptions } from "../app/try-tool.ts";
+import { buildTool, printedBuild, tryTool, type TryOptions } from "./try-tool.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
 export interface ToolFlags {

@@ -1,6 +1,6 @@
-import { checkFile, checkModels } from "../app/entry-files.ts";
-import type { OfferedModel } from "../app/offered-models.ts";
-import { asFlag, UsageError } from "../app/options.ts";
+import { checkFile, checkModels } from "../run/entry-files.ts";
+import type { OfferedModel } from "../run/offered-models.ts";
+import { asFlag, UsageError } from "../run/options.ts";
 import {
   DiagnosticsError,
   diagnosticLine,
@@ -52,8 +52,8 @@ export async function validate(
 
 async function modelsOffered(flags: SharedFlags, { output }: Io): Promise<readonly OfferedModel[]> {
   const [{ JobHost }, { missingModel }] = await Promise.all([
-    import("../app/job-host.ts"),
-    import("../app/run.ts"),
+    import("../live/job-host.ts"),
+    import("../run/run.ts"),
   ]);
   const access = readSharedFlags(flags);
   const missing = missingModel(access, false, asFlag);

@@ -3,7 +3,7 @@
  * Availability, criteria, retries and limits are those of every task; each turn goes through the one prompt loop.
  */
 import type { ActionEvent } from "../events/action.ts";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";

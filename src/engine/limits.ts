@@ -1,6 +1,6 @@
 /** The bounds of a run, resolved, and the counters that are held against them. */
 import { defaultLimits, type Limits } from "../entry/model.ts";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
 import { Deadlines, type Scope } from "./scope.ts";

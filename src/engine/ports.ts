@@ -3,7 +3,7 @@
  * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
  */
 import type { JobTool, Permissions } from "../entry/model.ts";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";

@@ -5,8 +5,8 @@
  * Invariants: while the limit holds at most one turn begins at a time, and only after a pause; the first
  * answer of the model server lifts it for all; no single wait is longer than `LONGEST_PAUSE_MS`.
  */
-import type { Clock } from "../events/clock.ts";
-import { linkSignals } from "../events/waiting.ts";
+import type { Clock } from "../platform/clock.ts";
+import { linkSignals } from "../platform/waiting.ts";
 
 const SHORTEST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;

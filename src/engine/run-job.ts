@@ -9,7 +9,7 @@ import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
-import { onAbort } from "../events/waiting.ts";
+import { onAbort } from "../platform/waiting.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
 import type { FlowEnd } from "./flow.ts";

@@ -5,8 +5,8 @@
  */
 import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
-import type { Clock } from "../events/clock.ts";
-import { onAbort, startTimer, unlessStuck, type Release } from "../events/waiting.ts";
+import type { Clock } from "../platform/clock.ts";
+import { onAbort, startTimer, unlessStuck, type Release } from "../platform/waiting.ts";
 
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }

@@ -2,10 +2,10 @@
  * From the engine to the reporters. Owns the stamp (`at`, which never runs backwards, and `runId`), the one
  * redaction, and the isolation: a reporter can't affect runs or other reporters.
  */
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
-import { within } from "./waiting.ts";
+import { within } from "../platform/waiting.ts";
 
 /** Sees every event of a run, or of all runs of a host, in order and redacted. Its errors never reach a run. */
 export interface Reporter {

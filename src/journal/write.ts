@@ -10,7 +10,7 @@
  */
 import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
-import { systemClock } from "../platform/clock.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { JOURNAL_FORMAT, journalLine } from "./format.ts";

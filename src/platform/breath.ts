@@ -1,7 +1,7 @@
 /** How a process that reads and computes a lot stays responsive: signals and timers are never kept waiting. */
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "./system-clock.ts";
 
 /** How long work may block the event loop, in milliseconds. */
 const longest = 10;

@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { promises as fs, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "./system-clock.ts";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";

@@ -2,9 +2,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
-import { onAbort, unlessStuck, within, type Occasion } from "../events/waiting.ts";
+import { onAbort, unlessStuck, within, type Occasion } from "./waiting.ts";
 import { readCalmly, type CalmReading } from "./breath.ts";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "./system-clock.ts";
 import { signalGroup } from "./processes.ts";
 import { resolveCommand } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";

@@ -1,7 +1,7 @@
 /** Whether this machine can run programs in a sandbox: what bubblewrap needs is tried, not guessed. */
 import { delimiter } from "node:path";
-import { startTimeLimit } from "../events/waiting.ts";
-import { systemClock } from "./clock.ts";
+import { startTimeLimit } from "./waiting.ts";
+import { systemClock } from "./system-clock.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { runToEnd } from "./programs.ts";
 import { trialArguments } from "./sandbox.ts";

@@ -1,5 +1,5 @@
 /** Calls what is behind a target: a tool, a relic, another task. */
-import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import type { CallContext, ToolOutcome } from "../tools/tool.ts";
 import type { Target } from "./catalogue.ts";
 
 export function callTarget(

@@ -1,7 +1,7 @@
 /** What actions can call: the tools, relics and monuments at hand, and the built-in internals. */
 import { suggestion } from "../document/suggest.ts";
 import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
-import type { CallContext, Relic, Tool, ToolOutcome } from "../calls/tool.ts";
+import type { CallContext, Relic, Tool, ToolOutcome } from "../tools/tool.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ActionSpec, ProblemCode } from "./model.ts";
 import { clipWords } from "../events/cut.ts";

@@ -2,7 +2,7 @@
  * The action protocol as the dialogue of a task: the prompts of a round, the execution of each answer, and how the
  * round ends. It owns the executor of one run of the task; the sessions and the attempts are the engine's.
  */
-import type { Relic, Tool } from "../calls/tool.ts";
+import type { Relic, Tool } from "../tools/tool.ts";
 import type {
   Dialogue,
   DialogueContext,
@@ -11,7 +11,7 @@ import type {
   TurnSent,
 } from "../engine/dialogue.ts";
 import type { ToolCall } from "../engine/ports.ts";
-import { linkSignals, type LinkedSignal } from "../events/waiting.ts";
+import { linkSignals, type LinkedSignal } from "../platform/waiting.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";

@@ -1,10 +1,10 @@
 /** What people see of an action while it runs. Nothing of it reaches the model. */
 import type { ActionDisplay } from "../events/action.ts";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { beginningOf } from "../events/cut.ts";
-import { withoutSequences } from "../events/terminal-sequences.ts";
-import { startTimer, type Release } from "../events/waiting.ts";
-import type { ToolProgress } from "../calls/tool.ts";
+import { withoutSequences } from "../platform/terminal-sequences.ts";
+import { startTimer, type Release } from "../platform/waiting.ts";
+import type { ToolProgress } from "../tools/tool.ts";
 import type { ActionSpec } from "./model.ts";
 
 const longestLabel = 200;

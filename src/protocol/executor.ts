@@ -9,9 +9,9 @@
  * ended, which all time limits together bound. Each result is delivered by `collect` exactly once.
  */
 import type { ActionEvent } from "../events/action.ts";
-import type { Clock } from "../events/clock.ts";
-import { linkSignals, onAbort, startTimer, type Release } from "../events/waiting.ts";
-import type { CallContext, Tool, ToolOutcome } from "../calls/tool.ts";
+import type { Clock } from "../platform/clock.ts";
+import { linkSignals, onAbort, startTimer, type Release } from "../platform/waiting.ts";
+import type { CallContext, Tool, ToolOutcome } from "../tools/tool.ts";
 import { callTarget } from "./call-target.ts";
 import { type CatalogueParts, createCatalogue } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";

@@ -1,4 +1,4 @@
-import { graceSeconds, toolSeconds } from "../calls/call.ts";
+import { graceSeconds, toolSeconds } from "../tools/call.ts";
 
 /** The bounds of an executor. All have defaults. */
 export interface ExecutorLimits {

@@ -5,9 +5,9 @@
  * Invariants: an action is called at most once, and every call that has begun leads to the end of its action.
  */
 import type { ActionEvent } from "../events/action.ts";
-import type { Clock } from "../events/clock.ts";
-import { startCall } from "../calls/call.ts";
-import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import type { Clock } from "../platform/clock.ts";
+import { startCall } from "../tools/call.ts";
+import type { CallContext, ToolOutcome } from "../tools/tool.ts";
 import { endedEvent, startedEvent, waitingEvent } from "./action-events.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
 import { CallProgress } from "./display.ts";

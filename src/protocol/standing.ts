@@ -6,10 +6,10 @@
  * that those of the same tool don't get in each other's way.
  */
 import type { ActionEvent } from "../events/action.ts";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { beginningOf, cut } from "../events/cut.ts";
-import { type CallEnd, startCall } from "../calls/call.ts";
-import { type CallContext, charactersPerToken, type ToolOutcome } from "../calls/tool.ts";
+import { type CallEnd, startCall } from "../tools/call.ts";
+import { type CallContext, charactersPerToken, type ToolOutcome } from "../tools/tool.ts";
 import { callTarget } from "./call-target.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
 import type { ExecutorLimits } from "./limits.ts";

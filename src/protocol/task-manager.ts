@@ -1,7 +1,7 @@
 /** The operations of `task_manager` on the table of actions. */
-import type { Clock } from "../events/clock.ts";
-import { within } from "../events/waiting.ts";
-import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import type { Clock } from "../platform/clock.ts";
+import { within } from "../platform/waiting.ts";
+import type { CallContext, ToolOutcome } from "../tools/tool.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { idsOfOperation } from "./params.ts";
 import { contentOf, isEnded, type Task, viewOf } from "./task.ts";

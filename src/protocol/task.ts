@@ -1,6 +1,6 @@
 /** An action that was accepted, with its state. Only the graph changes it. */
 import type { ActionStatus } from "../events/action.ts";
-import type { ToolOutcome } from "../calls/tool.ts";
+import type { ToolOutcome } from "../tools/tool.ts";
 import { plainCopy } from "../document/plain.ts";
 import { cutStart } from "../events/cut.ts";
 import type { PlannedAction } from "./preflight.ts";

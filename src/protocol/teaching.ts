@@ -3,7 +3,7 @@
  * and its servers declare. Names and descriptions stand in JSON on lines of their own, so that none can pass for a
  * part of the text.
  */
-import type { Tool } from "../calls/tool.ts";
+import type { Tool } from "../tools/tool.ts";
 import { isRecord } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";

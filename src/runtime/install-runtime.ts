@@ -6,13 +6,13 @@
 import { promises as fs } from "node:fs";
 import { dirname, join } from "node:path";
 import { RuntimeNotFoundError, runtimeInPackage, runtimeProblem } from "./find-runtime.ts";
-import { systemClock } from "../platform/clock.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { errorCode } from "../platform/system-error.ts";
-import { startTimeLimit } from "../events/waiting.ts";
+import { startTimeLimit } from "../platform/waiting.ts";
 import type { Environment } from "../platform/environment.ts";
 import { downloadPackage } from "./download-runtime.ts";
 

@@ -2,8 +2,8 @@
  * Whether a runtime that is late with an answer makes progress. On a busy machine, an answer may take minutes, so a
  * runtime is judged by its messages and by its CPU time.
  */
-import type { Clock } from "../events/clock.ts";
-import { onAbort, startTimer, unless, type Occasion } from "../events/waiting.ts";
+import type { Clock } from "../platform/clock.ts";
+import { onAbort, startTimer, unless, type Occasion } from "../platform/waiting.ts";
 import { cpuTicks } from "../platform/processes.ts";
 
 const lookMs = 1_000;

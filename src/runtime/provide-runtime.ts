@@ -11,8 +11,8 @@ import {
   RuntimeNotFoundError,
   type RuntimeSearch,
 } from "./find-runtime.ts";
-import { within } from "../events/waiting.ts";
-import { systemClock } from "../platform/clock.ts";
+import { within } from "../platform/waiting.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { isInWorkspace } from "../platform/search-path.ts";
 import type { Environment } from "../platform/environment.ts";

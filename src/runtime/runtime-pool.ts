@@ -6,7 +6,7 @@
  * last of them has closed (it keeps some memory of every session); `stop()` leaves no process and no file.
  */
 import { join } from "node:path";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";

@@ -13,7 +13,7 @@ import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilo
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { endOf } from "../events/cut.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
 import { nextRound } from "../platform/breath.ts";
@@ -30,7 +30,7 @@ import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, onAbort } from "../events/waiting.ts";
+import { bestEffort, onAbort } from "../platform/waiting.ts";
 import { ProgressWatch } from "./progress-watch.ts";
 import type { Authentication } from "./runtime-environment.ts";
 

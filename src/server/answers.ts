@@ -1,5 +1,5 @@
 /** What the server answers with: JSON, and refusals with a reason. Documented errors are JSON with status 200. */
-import type { Refused } from "../app/refusals.ts";
+import type { Refused } from "../live/refusals.ts";
 
 const statuses = {
   BadRequest: 400,

@@ -1,10 +1,10 @@
 /** What the routes share, and the checks that every request passes before one of them answers. */
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context, type Handler } from "hono";
-import type { JobHost } from "../app/job-host.ts";
-import type { PortalRehearsal } from "../report/boot.ts";
-import type { JournalFolder } from "../report/journals.ts";
-import type { Clock } from "../events/clock.ts";
+import type { JobHost } from "../live/job-host.ts";
+import type { PortalRehearsal } from "../reports/html/boot.ts";
+import type { JournalFolder } from "../reports/journals.ts";
+import type { Clock } from "../platform/clock.ts";
 import { refuse } from "./answers.ts";
 import { refuseAsAsked } from "./browser-answers.ts";
 import { checkTarget, readBody } from "./request.ts";

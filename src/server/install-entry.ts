@@ -1,7 +1,7 @@
 /** `copilot/test/installJobsEntry`: a client gives the server another entry, from a file of one folder. */
 import { realpath } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
-import type { JobHost } from "../app/job-host.ts";
+import type { JobHost } from "../live/job-host.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { errorMessage } from "../platform/system-error.ts";
 

@@ -1,6 +1,6 @@
 /** `copilot/job…`: the jobs of the entry, and those that run or have ended within the hour. */
 import type { Hono } from "hono";
-import type { JobState } from "../app/run-feeds.ts";
+import type { JobState } from "../live/run-feeds.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { answerDone, answerStarted, json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";

@@ -5,9 +5,9 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Hono } from "hono";
-import type { Feed } from "../app/feed.ts";
-import type { Clock } from "../events/clock.ts";
-import { startTimeLimit } from "../events/waiting.ts";
+import type { Feed } from "../live/feed.ts";
+import type { Clock } from "../platform/clock.ts";
+import { startTimeLimit } from "../platform/waiting.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 

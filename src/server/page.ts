@@ -1,7 +1,7 @@
 /** The portal and its two files, the addresses that lead to it, and the folder of journals. */
 import type { Hono } from "hono";
 import { Readable } from "node:stream";
-import { findPageFiles, portalHtml } from "../report/page.ts";
+import { findPageFiles, portalHtml } from "../reports/html/page.ts";
 import { version } from "../generated/version.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { json, refuse } from "./answers.ts";

@@ -6,7 +6,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { hostname as machineName, networkInterfaces } from "node:os";
-import { portalPolicy } from "../report/page.ts";
+import { portalPolicy } from "../reports/html/page.ts";
 import { refuse } from "./answers.ts";
 import { refuseAsAsked } from "./browser-answers.ts";
 

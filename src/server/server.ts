@@ -8,7 +8,7 @@
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { within } from "../events/waiting.ts";
+import { within } from "../platform/waiting.ts";
 import { rawRefusal, refuse, type RefusalName } from "./answers.ts";
 import { createApp } from "./routes.ts";
 import type { Served } from "./app.ts";

@@ -1,6 +1,6 @@
 /** `copilot/models` and `copilot/session/…`: sessions of clients, and those of running tasks. */
 import type { Hono } from "hono";
-import type { SessionState } from "../app/own-session.ts";
+import type { SessionState } from "../live/own-session.ts";
 import { answerDone, answerStarted, json } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 import { addFeedRoutes } from "./live.ts";

@@ -2,14 +2,14 @@
 import type { CopilotClient, CopilotSession } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Session, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { systemClock } from "../platform/clock.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { Denials, denialsOf, type DenialSource } from "./denials.ts";
-import { bestEffort, within } from "../events/waiting.ts";
+import { bestEffort, within } from "../platform/waiting.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";

@@ -1,6 +1,6 @@
 /** The engine's `Session` on a session of the Copilot runtime, and the factory that opens them. */
 import { randomUUID } from "node:crypto";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type {
   Opened,
   Session,
@@ -10,7 +10,7 @@ import type {
   TurnOutcome,
 } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
-import { linkSignals } from "../events/waiting.ts";
+import { linkSignals } from "../platform/waiting.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
 import { unlessUnconfined } from "./unconfined.ts";

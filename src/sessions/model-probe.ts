@@ -8,9 +8,9 @@
  */
 import { once } from "node:events";
 import { connect } from "node:net";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { startTimeLimit } from "../events/waiting.ts";
+import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
 import type { Provider } from "./session-config.ts";
 

@@ -1,7 +1,7 @@
 /** The models to choose from: those of a GitHub account, or those of a model server of one's own. */
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { isRecord, isText } from "../document/guards.ts";
-import { startTimeLimit, within } from "../events/waiting.ts";
+import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { headersOf } from "./model-probe.ts";
 import type { Provider } from "./session-config.ts";

@@ -1,6 +1,6 @@
 /** The SDK's configuration of our sessions: lean, quiet, and only with what is listed here. */
 import type { SessionConfig, SessionHooks } from "@github/copilot-sdk";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { JobTool, Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { isRecord, isText } from "../document/guards.ts";

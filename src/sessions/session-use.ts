@@ -1,7 +1,7 @@
 /** One user of a session at a time: a prompt of its owner, a task that borrows it, or the task that opened it. */
 import type { CopilotSession } from "@github/copilot-sdk";
-import type { Clock } from "../events/clock.ts";
-import { within } from "../events/waiting.ts";
+import type { Clock } from "../platform/clock.ts";
+import { within } from "../platform/waiting.ts";
 
 /** The session is in use. */
 export const BUSY =

@@ -6,13 +6,13 @@
  */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
-import { bestEffort, unlessAborted } from "../events/waiting.ts";
+import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";

@@ -2,7 +2,7 @@
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { SessionFactory } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";

@@ -3,9 +3,9 @@
  * does not return, hides a thrown text from the model, and takes a result of any size (docs/internals/runtime-notes.md#tool-handlers).
  */
 import type { Tool, ToolHandler, ToolInvocation, ToolResultObject } from "@github/copilot-sdk";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { beginningOf, wholeCharacters } from "../events/cut.ts";
-import { within } from "../events/waiting.ts";
+import { within } from "../platform/waiting.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isRecord } from "../document/guards.ts";
 import type { OwnCalls } from "./own-calls.ts";

@@ -8,13 +8,13 @@
  * it caused.
  */
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
-import type { Clock } from "../events/clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash, Refusal } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
-import { bestEffort, onAbort, startTimer, within, type Release } from "../events/waiting.ts";
+import { bestEffort, onAbort, startTimer, within, type Release } from "../platform/waiting.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";

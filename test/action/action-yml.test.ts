@@ -3,7 +3,7 @@ import { access, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { outputsWithoutRun } from "../../src/app/github.ts";
+import { outputsWithoutRun } from "../../src/action/github.ts";
 import { inputDefaults, inputValues } from "../../src/action/input-table.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

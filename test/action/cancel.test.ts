@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
-import { readReport } from "../report/rig.ts";
+import { readReport } from "../reports/rig.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { nightly } from "../rig/nightly.ts";
 import { runPost, runStep, startStep, type Step } from "../rig/runner.ts";

@@ -1,7 +1,7 @@
 /** The input `html-report`. For a canceled step see cancel.test.ts. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { readReport } from "../report/rig.ts";
+import { readReport } from "../reports/rig.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { files, inputs } from "./rig.ts";

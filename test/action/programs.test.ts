@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmod, readFile, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { fixture, readsItself } from "../calls/mcp-rig.ts";
+import { fixture, readsItself } from "../tools/mcp/rig.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 import { assertNothingRan, tryEvent, type Test, type Tried } from "./rig.ts";

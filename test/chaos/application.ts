@@ -5,9 +5,9 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { JobHost, validateEntry, type Tool } from "../../src/index.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { createJournal } from "../../src/journal/write.ts";
-import { createTerminalReporter } from "../../src/reporters/terminal/terminal-reporter.ts";
+import { createTerminalReporter } from "../../src/reports/terminal/terminal-reporter.ts";
 
 const tool = (name: string, handler: NonNullable<Tool["handler"]>): Tool => ({
   name,

@@ -1,6 +1,6 @@
 /** What a failure is, and the kinds of it that `failures.ts` has many of. */
 import { refusalOf, type Crash } from "../../src/events/crash.ts";
-import { fixture, readsItself } from "../calls/mcp-rig.ts";
+import { fixture, readsItself } from "../tools/mcp/rig.ts";
 import type { Flood, Reply, ScriptedCall } from "../rig/model-server.ts";
 
 export const moments = [
@@ -202,7 +202,7 @@ export function command(
   return { ...calls({ name: "fails", arguments: {} }), declares: { tools: { fails: tool } } };
 }
 
-/** An MCP server of the entry that behaves as `mcp-fixture.ts` says; the model calls one of its tools once. */
+/** An MCP server of the entry that behaves as `tools/mcp/fixture.ts` says; the model calls one of its tools once. */
 export function server(
   behavior: string,
   more: { readonly required?: boolean; readonly startSeconds?: number } = {},

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { outputsOf } from "../../src/reporters/github/github-reporter.ts";
+import { outputsOf } from "../../src/reports/github/github-reporter.ts";
 import { parseJournal } from "../../src/journal/read.ts";
-import { report } from "../reporters/github/rig.ts";
+import { report } from "../reports/github/rig.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

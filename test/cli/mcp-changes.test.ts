@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { fixture, readsItself } from "../calls/mcp-rig.ts";
+import { fixture, readsItself } from "../tools/mcp/rig.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

@@ -9,7 +9,7 @@ import { json } from "node:stream/consumers";
 import { describe, it, test, type TestContext } from "node:test";
 import { isRecord } from "../../src/document/guards.ts";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
-import { everything, fixture, readsItself, until } from "../calls/mcp-rig.ts";
+import { everything, fixture, readsItself, until } from "../tools/mcp/rig.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -301,7 +301,7 @@ function pidsIn(file: string): readonly number[] {
 
 test("a program that never closes its host ends, and so does its server", async (t) => {
   const { path: cwd } = await makeWorkspace(t);
-  const servers = new URL("../../src/calls/mcp-servers.js", import.meta.url).href;
+  const servers = new URL("../../src/tools/mcp/servers.js", import.meta.url).href;
   const log = join(cwd, "log");
   const program = `
     import { McpServers } from ${JSON.stringify(servers)};

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import { createOutput, type Looks } from "../../src/app/output.ts";
+import { createOutput, type Looks } from "../../src/cli/output.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { commandLine } from "../rig/dist.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

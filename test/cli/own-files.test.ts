@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
-import { readReport } from "../report/rig.ts";
+import { readReport } from "../reports/rig.ts";
 import { runCli } from "../rig/cli.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { startModelServer } from "../rig/model-server.ts";

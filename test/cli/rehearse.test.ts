@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
-import { readEntry } from "../../src/app/entry-files.ts";
+import { readEntry } from "../../src/run/entry-files.ts";
 import type { Entry, PreparedEntry, PreparedTask, Task, Work } from "../../src/entry/model.ts";
 import { share } from "../rig/nightly.ts";
 import { runCli } from "../rig/cli.ts";

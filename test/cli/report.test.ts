@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
 import { story } from "../events/samples.ts";
 import { sealed } from "../journal/rig.ts";
-import { readReport, type ReadReport } from "../report/rig.ts";
+import { readReport, type ReadReport } from "../reports/rig.ts";
 import { runCli, type CliResult } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, realpathSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
-import { writeFiles } from "../calls/rig.ts";
+import { writeFiles } from "../tools/rig.ts";
 import { commandLine } from "../rig/dist.ts";
 import { startCli, type CliResult } from "../rig/cli.ts";
 import { noTerminal, startOnTerminal } from "../rig/terminal.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { everything, fixture, readsItself } from "../calls/mcp-rig.ts";
+import { everything, fixture, readsItself } from "../tools/mcp/rig.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";

@@ -1,7 +1,7 @@
 /** What is no fault and yet surely not meant: warnings, beside an entry that is valid. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { loadEntry } from "../../src/app/entry-files.ts";
+import { loadEntry } from "../../src/run/entry-files.ts";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { prepareEntry } from "../../src/entry/prepare.ts";
 import { unusedUserInput } from "../../src/entry/warnings.ts";

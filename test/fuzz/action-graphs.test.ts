@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActionEvent } from "../../src/events/action.ts";
-import type { CallContext, Relic, Tool, ToolOutcome } from "../../src/calls/tool.ts";
+import type { CallContext, Relic, Tool, ToolOutcome } from "../../src/tools/tool.ts";
 import { createActionExecutor } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { holds } from "../rig/fuzz.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Place } from "../../src/app/feed-file.ts";
-import { Feed, type FeedItem, type FeedStore } from "../../src/app/feed.ts";
-import type { Clock } from "../../src/events/clock.ts";
+import type { Place } from "../../src/live/feed-file.ts";
+import { Feed, type FeedItem, type FeedStore } from "../../src/live/feed.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { holds } from "../rig/fuzz.ts";
 
 type Step =

@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { ToolOutcome } from "../../src/calls/tool.ts";
+import type { ToolOutcome } from "../../src/tools/tool.ts";
 import type { Work } from "../../src/entry/model.ts";
-import type { Executed } from "../../src/workflow/script-runner.ts";
+import type { Executed } from "../../src/workflow/run/script-runner.ts";
 import { talk } from "../protocol/dialogue-rig.ts";
 import { action, documentOf, tool } from "../protocol/rig.ts";
 import { answered } from "../rig/crashes.ts";

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { readAnswer, type RequestFiles } from "../../src/workflow/bash-protocol.ts";
-import { EndsOfText } from "../../src/workflow/script-output.ts";
+import { readAnswer, type RequestFiles } from "../../src/workflow/run/bash-protocol.ts";
+import { EndsOfText } from "../../src/workflow/run/script-output.ts";
 import { shellQuoted } from "../../src/workflow/value.ts";
 import { holds } from "../rig/fuzz.ts";
-import { scriptsRig } from "../workflow/scripts-rig.ts";
+import { scriptsRig } from "../workflow/run/scripts-rig.ts";
 
 const octal = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");

@@ -1,12 +1,12 @@
 /** Texts of a model, a tool or a server are shown and sent in linear time, whatever they are made of. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outcomeOf } from "../../src/calls/mcp-result.ts";
+import { outcomeOf } from "../../src/tools/mcp/result.ts";
 import { escapeLabel } from "../../src/entry/mermaid.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { privateGlobs } from "../../src/permissions/private-files.ts";
-import { fenced, inline, logLine, withoutCommands } from "../../src/reporters/github/escape.ts";
-import { oneLine, paragraph } from "../../src/reporters/text.ts";
+import { fenced, inline, logLine, withoutCommands } from "../../src/reports/github/escape.ts";
+import { oneLine, paragraph } from "../../src/reports/text.ts";
 import { failureWords } from "../../src/sessions/model-error.ts";
 import { searchHooks } from "../../src/sessions/search-results.ts";
 import { linearInTime } from "../rig/growth.ts";

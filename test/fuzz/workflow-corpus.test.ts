@@ -4,13 +4,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { printFlow } from "../../src/report/flow-chart.ts";
+import { printFlow } from "../../src/reports/flow-chart.ts";
 import { flowFileOf } from "../../src/workflow/flow-chart.ts";
-import { workflowMachine } from "../../src/workflow/machine.ts";
+import { workflowMachine } from "../../src/workflow/run/machine.ts";
 import type { Activity, Workflow } from "../../src/workflow/model.ts";
-import type { Effect, EffectResult } from "../../src/workflow/state.ts";
+import type { Effect, EffectResult } from "../../src/workflow/run/state.ts";
 import { holds } from "../rig/fuzz.ts";
-import { fixtures } from "../workflow/outline.ts";
+import { fixtures } from "../workflow/read/outline.ts";
 import { filesOf, load, readFlow } from "../workflow/rig.ts";
 
 const contents = Object.fromEntries(

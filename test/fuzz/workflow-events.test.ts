@@ -6,7 +6,7 @@ import type { RunEventBody } from "../../src/events/event.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { exited, playFlow } from "../rig/flow.ts";
 import { holds } from "../rig/fuzz.ts";
-import { prompts } from "../workflow/machine-rig.ts";
+import { prompts } from "../workflow/run/machine-rig.ts";
 import { filesOf, load, workflowText } from "../workflow/rig.ts";
 import { called, flowcharts } from "./workflows.ts";
 

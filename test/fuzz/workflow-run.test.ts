@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { workflowMachine } from "../../src/workflow/machine.ts";
-import type { Effect, EffectResult, Step, WorkflowState } from "../../src/workflow/state.ts";
+import { workflowMachine } from "../../src/workflow/run/machine.ts";
+import type { Effect, EffectResult, Step, WorkflowState } from "../../src/workflow/run/state.ts";
 import { holds } from "../rig/fuzz.ts";
-import { prompts } from "../workflow/machine-rig.ts";
+import { prompts } from "../workflow/run/machine-rig.ts";
 import { called, flowcharts } from "./workflows.ts";
 import { filesOf, load, workflowText } from "../workflow/rig.ts";
 

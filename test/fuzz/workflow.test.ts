@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { escapeFlowText, printFlow } from "../../src/report/flow-chart.ts";
+import { escapeFlowText, printFlow } from "../../src/reports/flow-chart.ts";
 import { evaluateCheck, parseCheck } from "../../src/workflow/check.ts";
-import { parseFlowchart } from "../../src/workflow/flowchart.ts";
-import { parseParameters } from "../../src/workflow/parameter-list.ts";
+import { parseFlowchart } from "../../src/workflow/read/flowchart.ts";
+import { parseParameters } from "../../src/workflow/read/parameter-list.ts";
 import { flowFileOf } from "../../src/workflow/flow-chart.ts";
 import { holds } from "../rig/fuzz.ts";
 import { filesOf, load, readFlow } from "../workflow/rig.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 
 test("the clock goes on when the time of the system is set forward or back", (t) => {
   const before = systemClock.now();

@@ -5,8 +5,8 @@ import {
   type CallEnd,
   type RunningCall,
   startCall,
-} from "../../src/calls/call.ts";
-import type { CallContext, ToolOutcome } from "../../src/calls/tool.ts";
+} from "../../src/tools/call.ts";
+import type { CallContext, ToolOutcome } from "../../src/tools/tool.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 
 const done: ToolOutcome = { kind: "succeeded", value: 1 };

@@ -1,5 +1,5 @@
 /** Runs a task with the action protocol on the engine's ports: a fake model, real documents. */
-import type { Tool } from "../../src/calls/tool.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import type { DialogueSpec } from "../../src/engine/dialogue.ts";
 import type { Entry, Task } from "../../src/entry/model.ts";
 import type { ActionEvent } from "../../src/events/action.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Tool, ToolOutcome } from "../../src/calls/tool.ts";
+import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { stopped, talk } from "./dialogue-rig.ts";

@@ -1,7 +1,7 @@
 /** What goes wrong around an action: tools, relics, stores and listeners that misbehave, and signals. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Relic, Tool } from "../../src/calls/tool.ts";
+import type { Relic, Tool } from "../../src/tools/tool.ts";
 import type { ExecutorOptions } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ActionEvent } from "../../src/events/action.ts";
-import type { Relic } from "../../src/calls/tool.ts";
+import type { Relic } from "../../src/tools/tool.ts";
 import { createActionExecutor } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { action, bench, documentOf, internal, type Json, tool, valueOf } from "./rig.ts";

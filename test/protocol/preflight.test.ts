@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Relic } from "../../src/calls/tool.ts";
+import type { Relic } from "../../src/tools/tool.ts";
 import { createCatalogue } from "../../src/protocol/catalogue.ts";
 import { type PlannedAction, preflight } from "../../src/protocol/preflight.ts";
 import { readMessage } from "../../src/protocol/read-message.ts";

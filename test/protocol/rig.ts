@@ -9,7 +9,7 @@ import {
   type Turn,
 } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
-import type { Tool, ToolOutcome } from "../../src/calls/tool.ts";
+import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
 import type { ProtocolProblem } from "../../src/protocol/model.ts";
 
 const folder = new URL("../../../test/fixtures/action-protocol/", import.meta.url);

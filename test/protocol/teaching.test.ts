@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import type { Tool } from "../../src/calls/tool.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import type { Delegation } from "../../src/protocol/catalogue.ts";
 import { teachingText, type TeachingOptions } from "../../src/protocol/teaching.ts";
 import { readMessage } from "../../src/protocol/read-message.ts";

@@ -8,7 +8,7 @@ import {
   type ActionsView,
   type RunView,
 } from "../../src/events/view.ts";
-import type { Tool } from "../../src/calls/tool.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import { type ActionExecutor, createActionExecutor } from "../../src/protocol/executor.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { planned, ref } from "./plan.ts";

@@ -1,6 +1,6 @@
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
-import type { Clock } from "../../src/events/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import type { EnginePorts, TurnGate } from "../../src/engine/ports.ts";
 import type { RunSpec } from "../../src/engine/plan.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";

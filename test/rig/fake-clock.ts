@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/events/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 
 interface Timer {
   readonly due: number;

@@ -1,5 +1,5 @@
-import { Host, type HostOptions } from "../../src/app/host.ts";
-import { runSpec } from "../../src/app/run-spec.ts";
+import { Host, type HostOptions } from "../../src/run/host.ts";
+import { runSpec } from "../../src/run/run-spec.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import type { JobSpec } from "../../src/engine/run-job.ts";
 import type { Limits, Task, Work } from "../../src/entry/model.ts";

@@ -18,9 +18,9 @@ import type {
 import { createJournalReporter } from "../../src/journal/write.ts";
 import { flowChartOf } from "../../src/workflow/flow-chart.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
-import { restoreRun, type Restorable, type Restored } from "../../src/workflow/restore.ts";
-import { runFlow, type FlowResult } from "../../src/workflow/run-flow.ts";
-import type { Executed, Scripts } from "../../src/workflow/script-runner.ts";
+import { restoreRun, type Restorable, type Restored } from "../../src/workflow/run/restore.ts";
+import { runFlow, type FlowResult } from "../../src/workflow/run/run-flow.ts";
+import type { Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
 import { openGate } from "./engine.ts";
 import { sessionCrash } from "./crashes.ts";
 import { FakeClock } from "./fake-clock.ts";

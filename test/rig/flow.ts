@@ -1,16 +1,16 @@
 /** Workflows as leaves of a job on the real engine, with fake sessions, a fake shell and a fake clock. */
 import type { FlowContext, FlowEnd, FlowSpec } from "../../src/engine/flow.ts";
 import { partLimits, resolveLimits } from "../../src/engine/limits.ts";
-import type { Clock } from "../../src/events/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import type { Script, ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
-import type { Answers, Asker } from "../../src/workflow/ask.ts";
+import type { Answers, Asker } from "../../src/workflow/run/ask.ts";
 import { flowChartOf } from "../../src/workflow/flow-chart.ts";
 import { bindParameters } from "../../src/workflow/parameters.ts";
-import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run-flow.ts";
-import type { ExecuteOptions, Executed, Scripts } from "../../src/workflow/script-runner.ts";
-import { prompts as usualPrompts } from "../workflow/machine-rig.ts";
+import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run/run-flow.ts";
+import type { ExecuteOptions, Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
+import { prompts as usualPrompts } from "../workflow/run/machine-rig.ts";
 import { filesOf, load, workflowText } from "../workflow/rig.ts";
 import { play, type Played, type Setup } from "./engine.ts";
 

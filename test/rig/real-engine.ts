@@ -7,7 +7,7 @@ import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Limits, Permissions, Task, Work } from "../../src/entry/model.ts";
 import { decisionText } from "../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import type { Rig } from "../sessions/rig.ts";
 import { openGate } from "./engine.ts";
 import { identity } from "./plan.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning, processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
 import { sandboxSupport } from "../../src/platform/sandbox-support.ts";
 import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";

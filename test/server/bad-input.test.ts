@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { note, sealed } from "../journal/rig.ts";
-import { JournalFolder } from "../../src/report/journals.ts";
+import { JournalFolder } from "../../src/reports/journals.ts";
 import { ask, isRefused, serve, smallEntry } from "./rig.ts";
 
 const megabyte = 1024 * 1024;

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { Feed } from "../../src/app/feed.ts";
-import type { FeedItem } from "../../src/app/feed.ts";
+import { Feed } from "../../src/live/feed.ts";
+import type { FeedItem } from "../../src/live/feed.ts";
 import type { Entry } from "../../src/entry/model.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { followFeed } from "../../src/server/live.ts";
-import { makeLive } from "../app/live-rig.ts";
+import { makeLive } from "../live/live-rig.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { until } from "../sessions/rig.ts";
 import { ask, isRefused, serve, waitingCall, type TestServer } from "./rig.ts";

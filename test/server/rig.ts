@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { request as send, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import type { TestContext } from "node:test";
-import { JobHost } from "../../src/app/job-host.ts";
+import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry } from "../../src/entry/model.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { startServer, type HttpServer, type ServerOptions } from "../../src/server/server.ts";
 
 export interface Answer {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { JobHost } from "../../src/app/job-host.ts";
+import { JobHost } from "../../src/live/job-host.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 import { isRefused, serve } from "./rig.ts";

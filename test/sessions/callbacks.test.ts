@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { adoptSession, startSession } from "../../src/sessions/callbacks.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RequestHandler } from "../../src/sessions/request-handler.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { processesMarked } from "../../src/platform/processes.ts";
 import { adoptSession } from "../../src/sessions/callbacks.ts";
 import { callbackLog, completed, crashOf, label, makeRig, turn, until } from "./rig.ts";

@@ -4,7 +4,7 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import {
   completed,
   crashOf,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { adoptSession, type ICopilotSession } from "../../src/sessions/callbacks.ts";
 import { startModelServer } from "../rig/model-server.ts";

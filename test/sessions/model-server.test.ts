@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { copilotService, isReachedDirectly } from "../../src/sessions/model-server.ts";
 import { ModelProbe } from "../../src/sessions/model-probe.ts";
 import { FakeClock } from "../rig/fake-clock.ts";

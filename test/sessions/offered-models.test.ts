@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it } from "node:test";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { modelsOfServer } from "../../src/sessions/offered-models.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { listen } from "../rig/listen.ts";

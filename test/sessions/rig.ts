@@ -9,8 +9,8 @@ import type {
   TurnOutcome,
 } from "../../src/engine/ports.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import type { Clock } from "../../src/events/clock.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
 import { createSessions } from "../../src/sessions/sessions.ts";

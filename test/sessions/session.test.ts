@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { SessionLabel } from "../../src/engine/ports.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { createSessions } from "../../src/sessions/sessions.ts";
 import type { ModelRequest } from "../../src/sessions/transport.ts";
 import { parseRequest, streamedBody } from "../rig/model-server.ts";

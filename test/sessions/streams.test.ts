@@ -1,7 +1,7 @@
 /** Answers without an end, and what a model server may do to a stream, on the real runtime. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { systemClock } from "../../src/platform/clock.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import { MAX_ANSWER_BYTES } from "../../src/sessions/turn-state.ts";
 import { streamedBody } from "../rig/model-server.ts";
 import { completed, crashOf, makeRig, turn } from "./rig.ts";

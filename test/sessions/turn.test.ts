@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { TurnOptions, TurnOutcome } from "../../src/engine/ports.ts";
-import type { Clock } from "../../src/events/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { within } from "../../src/events/waiting.ts";
+import { within } from "../../src/platform/waiting.ts";
 import type { RuntimeLife } from "../../src/runtime/runtime-process.ts";
 import { runTurn } from "../../src/sessions/turn.ts";
 import { FakeClock } from "../rig/fake-clock.ts";

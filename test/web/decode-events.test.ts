@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { RunEvent } from "../../src/events/event.ts";
-import { EventArchive } from "../../src/report/event-archive.ts";
+import { EventArchive } from "../../src/reports/event-archive.ts";
 import { decodeEvents } from "../../web/data/decode-events.ts";
 import { events as anyEvents } from "../events/samples.ts";
 import { note } from "../journal/rig.ts";

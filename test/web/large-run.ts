@@ -398,7 +398,7 @@ const tools = [
     " src/engine/run-job.ts | 12 +++---\n 1 file changed",
   ],
   ["view", { path: "/home/ci/project/src/engine/run-job.ts", view_range: [1, 120] }, long],
-  ["grep", { pattern: "TODO|FIXME", paths: ["src", "test"] }, "src/app/run.ts:12: // TODO"],
+  ["grep", { pattern: "TODO|FIXME", paths: ["src", "test"] }, "src/run/run.ts:12: // TODO"],
   ["job_prepare_document", { argument: `docs/report.md ${hostile[0]}` }, "Reported."],
   [
     "edit",

@@ -9,7 +9,7 @@ import { share } from "../rig/nightly.ts";
 import { runCli } from "../rig/cli.ts";
 import { examplesHold } from "../rig/examples.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { readByMermaid, readByUs } from "./mermaid-rig.ts";
+import { readByMermaid, readByUs } from "./read/mermaid-rig.ts";
 
 const folder = fileURLToPath(new URL("../../../examples/workflows/", import.meta.url));
 const names = (await readdir(folder)).toSorted();

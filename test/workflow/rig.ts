@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { readMarkdown } from "../../src/document/markdown.ts";
-import { readActivities } from "../../src/workflow/activities.ts";
+import { readActivities } from "../../src/workflow/read/activities.ts";
 import type { WorkflowFiles } from "../../src/workflow/files.ts";
-import { Findings } from "../../src/workflow/findings.ts";
+import { Findings } from "../../src/workflow/read/problems.ts";
 import {
   loadWorkflow,
   type LoadedWorkflow,
   type LoadOptions,
-} from "../../src/workflow/load-workflow.ts";
+} from "../../src/workflow/read/load-workflow.ts";
 import type { Activity, Parameter, Workflow } from "../../src/workflow/model.ts";
 
 /** A file with one flowchart, whose first line is line 5, and with prompts. */

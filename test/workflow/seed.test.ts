@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { activityLine } from "./outline.ts";
+import { activityLine } from "./read/outline.ts";
 import {
   executed,
   playWorkflow,
   type Answer,
   type Played,
   type PlayOptions,
-} from "./machine-rig.ts";
+} from "./run/machine-rig.ts";
 import { filesOf, load, loaded, workflowText } from "./rig.ts";
 
 const prompts = `## System

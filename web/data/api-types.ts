@@ -1,7 +1,7 @@
 /** What the routes of the server answer (docs/server.md). */
 import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { GridRow, PreparedJob } from "../../src/entry/model.ts";
-import type { JournalInfo } from "../../src/report/run-summary.ts";
+import type { JournalInfo } from "../../src/reports/run-summary.ts";
 
 export interface ApiError {
   /** The name that the documents give it; `Unreachable` if there was no answer. */

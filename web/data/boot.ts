@@ -1,5 +1,5 @@
 /** What the HTML says about the use of this page. Made by src/report. */
-import type { PortalBoot, ReportBoot } from "../../src/report/boot.ts";
+import type { PortalBoot, ReportBoot } from "../../src/reports/html/boot.ts";
 
 export type { PortalBoot, ReportBoot };
 

@@ -1,4 +1,4 @@
-/** The runs of a report, from the elements that `src/report/html.ts` writes. */
+/** The runs of a report, from the elements that `src/reports/html/html.ts` writes. */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { decodeEvents } from "./decode-events.ts";
 import type { RunListener, RunSource } from "./run-source.ts";

@@ -1,5 +1,5 @@
 /** Search over everything of a run: a scan without an index, which costs nothing while nobody searches. */
-import { stepParts } from "../../src/report/step-text.ts";
+import { stepParts } from "../../src/reports/step-text.ts";
 import type {
   ActionModel,
   Block,

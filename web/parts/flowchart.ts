@@ -5,7 +5,7 @@ import {
   renderFlowDrawing,
   type FlowDrawing,
   type FlowDrawingOptions,
-} from "../../src/report/flow-chart.ts";
+} from "../../src/reports/flow-chart.ts";
 import { renderMermaid, type MermaidOptions } from "../../src/entry/mermaid.ts";
 import { clip } from "../../src/events/cut.ts";
 

@@ -1,6 +1,6 @@
 /** The runs that the server knows, the newest first. */
 import { useState } from "preact/hooks";
-import type { RunSummary } from "../../src/report/run-summary.ts";
+import type { RunSummary } from "../../src/reports/run-summary.ts";
 import type { RunListItem } from "../data/api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { plural } from "../parts/format.ts";

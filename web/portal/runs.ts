@@ -1,5 +1,5 @@
 /** Runs of the server, as the page shows them. Pure. */
-import type { RunSummary } from "../../src/report/run-summary.ts";
+import type { RunSummary } from "../../src/reports/run-summary.ts";
 import type { JournalSummary, RunListItem, RunStatus } from "../data/api-types.ts";
 
 const statuses = {

@@ -1,5 +1,5 @@
 /** What a list of runs shows: filtered, sorted, grouped, summed up. Pure. */
-import type { RunSummary } from "../../src/report/run-summary.ts";
+import type { RunSummary } from "../../src/reports/run-summary.ts";
 
 /** A run, and the names of the journals that contain it. */
 export interface ListedRun extends RunSummary {

@@ -1,7 +1,7 @@
 /** A list of runs: of a report, or of the journals of a server. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { ReportJournal } from "../../src/report/boot.ts";
+import type { ReportJournal } from "../../src/reports/html/boot.ts";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { formatCost, formatCount, formatDuration, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";

@@ -10,7 +10,7 @@ import {
   takenTimes,
   type FlowArrow,
   type FlowDrawing,
-} from "../../src/report/flow-chart.ts";
+} from "../../src/reports/flow-chart.ts";
 import type { FlowNode } from "../../src/events/plan.ts";
 import type { FlowView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";

@@ -1,5 +1,5 @@
 /** A step of a workflow: its activity and what it did, and if it is open, what went in and came out. */
-import { stepParts, stepSubject } from "../../src/report/step-text.ts";
+import { stepParts, stepSubject } from "../../src/reports/step-text.ts";
 import type { StepModel } from "../model/model.ts";
 import { formatDuration } from "../parts/format.ts";
 import { StatusMark, type Status } from "../parts/status.tsx";

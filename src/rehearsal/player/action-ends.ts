@@ -1,5 +1,5 @@
 /** Which actions of the action protocol have ended, for replies that wait for them. */
-import { onAbort } from "../../events/waiting.ts";
+import { onAbort } from "../../platform/waiting.ts";
 import type { RunEventBody, WorkRef } from "../../events/event.ts";
 
 type Known = Map<string, "open" | "ended">;

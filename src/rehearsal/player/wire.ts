@@ -2,7 +2,7 @@
  * OpenAI chat completions: what a rehearsal must read of a request, and how it answers. Nothing of
  * rules or scripts is known here.
  */
-import { onAbort } from "../../events/waiting.ts";
+import { onAbort } from "../../platform/waiting.ts";
 import type { Answer, Partial } from "../format/script.ts";
 import { isRecord, parsedJson } from "../../document/guards.ts";
 import type { ModelRequest } from "../../sessions/transport.ts";

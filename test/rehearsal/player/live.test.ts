@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 import type { Session, TurnOutcome } from "../../../src/engine/ports.ts";
 import type { Permissions } from "../../../src/entry/model.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
+import { systemClock } from "../../../src/platform/system-clock.ts";
 import {
   createScriptedModel,
   type ScriptedModel,

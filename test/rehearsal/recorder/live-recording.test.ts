@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { rehearseFiles } from "../../../src/app/rehearse.ts";
-import { prepareRun } from "../../../src/app/prepare-run.ts";
-import { executeRun } from "../../../src/app/run.ts";
+import { rehearseFiles } from "../../../src/cli/rehearse-files.ts";
+import { prepareRun } from "../../../src/run/prepare-run.ts";
+import { executeRun } from "../../../src/run/run.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 
 const entry = `

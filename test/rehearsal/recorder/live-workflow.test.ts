@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
 import type { Script } from "../../../src/rehearsal/format/script.ts";
-import { prepareRun, type RunOptions } from "../../../src/app/prepare-run.ts";
-import { rehearseFiles } from "../../../src/app/rehearse.ts";
-import { executeRun } from "../../../src/app/run.ts";
+import { prepareRun, type RunOptions } from "../../../src/run/prepare-run.ts";
+import { rehearseFiles } from "../../../src/cli/rehearse-files.ts";
+import { executeRun } from "../../../src/run/run.ts";
 import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
 
 const review = `---

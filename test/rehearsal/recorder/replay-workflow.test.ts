@@ -6,10 +6,10 @@ import { resolveLimits } from "../../../src/engine/limits.ts";
 import { validateEntry } from "../../../src/entry/prepare.ts";
 import type { Work } from "../../../src/entry/model.ts";
 import { flowChartOf } from "../../../src/workflow/flow-chart.ts";
-import { loadWorkflow } from "../../../src/workflow/load-workflow.ts";
-import { runFlow } from "../../../src/workflow/run-flow.ts";
+import { loadWorkflow } from "../../../src/workflow/read/load-workflow.ts";
+import { runFlow } from "../../../src/workflow/run/run-flow.ts";
 import { neverDue } from "../../rig/flow.ts";
-import type { Scripts } from "../../../src/workflow/script-runner.ts";
+import type { Scripts } from "../../../src/workflow/run/script-runner.ts";
 import { holds } from "../../rig/fuzz.ts";
 import { behaviors, recordAndReplay, type FlowsOf } from "./replay-rig.ts";
 

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{c as o}from"./chunk-RJNBTPHV.js";import"./chunk-ACS26GRQ.js";import{c}from"./chunk-RQR6AD4C.js";import{e as t}from"./chunk-2DDKMEFD.js";import"./chunk-UIHEAHZH.js";import{P as s}from"./chunk-2VZXS2IW.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};

@@ -1,0 +1,137 @@
+/** What the action reports on GitHub: the run, or why no run was started. */
+import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
+import type { Reporter } from "../events/sink.ts";
+import { applyEvent, createRunView } from "../events/view.ts";
+import {
+  annotate,
+  chartDetail,
+  createGithubReporter,
+  diagnosticAnnotations,
+  outputsOf,
+  reasonAnnotations,
+  type GithubCore,
+  type GithubOptions,
+  type OutputName,
+  type Result,
+} from "../reports/github/github-reporter.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { breakOldMarker, inline, logLine } from "../reports/github/escape.ts";
+import { chartOf } from "../reports/chart.ts";
+import type { PreparedRun } from "../run/prepare-run.ts";
+import { cut } from "../events/cut.ts";
+
+export type { GithubCore, OutputName, Result };
+export type Outputs = Readonly<Record<OutputName, string>>;
+export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock">;
+
+export interface GithubRun {
+  /** For `RunOptions.reporters`. */
+  readonly reporters: readonly Reporter[];
+  /** The outputs of the step, from the events so far. */
+  outputs(): Outputs;
+  /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
+  finish(): Promise<void>;
+}
+
+export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
+  const { loaded } = prepared;
+  const { journal, rehearsal } = options;
+  const view = createRunView();
+  const reporter = createGithubReporter({
+    ...options,
+    clock: systemClock,
+    lineOf: (taskId) => loaded.locateTask(taskId).line,
+    chart: (shown) => chartOf(shown, (workId) => chartDetail(shown, workId)),
+  });
+  return {
+    reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
+    outputs: () =>
+      outputsOf(view, {
+        ...(journal === undefined ? {} : { journal }),
+        ...(rehearsal === undefined ? {} : { rehearsal }),
+      }),
+    finish: () => reporter.finish(),
+  };
+}
+
+/** The outputs of a step that starts no run. */
+export function outputsWithoutRun(result: Result, reason: string): Outputs {
+  return outputsOf(createRunView(), { result, reason });
+}
+
+const MAX_PROBLEMS = 10;
+
+/** The summary of a step that starts no run, with the first problems of the entry. */
+export function summaryWithoutRun(
+  result: Result,
+  reasons: readonly string[],
+  problems: readonly Diagnostic[] = [],
+): string {
+  const lines = reasons.flatMap((reason) => reason.split("\n"));
+  const shown = problems
+    .slice(0, MAX_PROBLEMS)
+    .map((problem) => `- ${inline(diagnosticLine(problem), 1000)}`);
+  const left = problems.length - shown.length;
+  if (left > 0) shown.push(`- …and ${left} more, in the log`);
+  const parts = [
+    ...lines.map((line) => inline(line, 2000)),
+    ...(shown.length > 0 ? [shown.join("\n")] : []),
+  ];
+  const what = result === "skipped" ? "skipped, no agent was started" : result;
+  return `## agent-jobs: ${what}\n\n${parts.join("\n\n")}\n`;
+}
+
+/** Reports the problems of an entry or a rehearsal: as annotations, if enabled, and in the log if not all are annotated. */
+export function reportDiagnostics(
+  core: GithubCore,
+  diagnostics: readonly Diagnostic[],
+  options: Pick<GithubOptions, "annotations" | "entryFile"> & {
+    readonly rehearsal: string | undefined;
+  },
+): void {
+  const annotations =
+    options.annotations === "off" ? [] : diagnosticAnnotations(diagnostics, options);
+  for (const annotation of annotations) annotate(core, annotation);
+  if (annotations.length === diagnostics.length && diagnostics.length < 10) return;
+  for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
+}
+
+/** Reports why no run was started: as annotations, if enabled, and in the log if not all are annotated. */
+export function reportReasons(
+  core: GithubCore,
+  level: "error" | "notice",
+  reasons: readonly string[],
+  wanted: GithubOptions["annotations"],
+): void {
+  const shown = wanted === "all" || (wanted === "errors" && level === "error");
+  const annotations = shown ? reasonAnnotations(level, reasons) : [];
+  for (const annotation of annotations) annotate(core, annotation);
+  if (reasons.length <= annotations.length) return;
+  for (const reason of reasons) sayLine(core, `Not started: ${reason}`);
+}
+
+/** GitHub shows ten warnings per step. The others are left to the run. */
+const maxWarnings = 3;
+
+/** Reports the warnings about a valid entry: all in the log, and the first ones as annotations, if enabled. */
+export function reportWarnings(
+  core: GithubCore,
+  warnings: readonly Diagnostic[],
+  options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
+): void {
+  const shown = options.annotations === "all" ? warnings.slice(0, maxWarnings) : [];
+  for (const annotation of diagnosticAnnotations(shown, options)) {
+    annotate(core, annotation);
+  }
+  for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
+}
+
+/** Prints one line to the log. `text` must begin with a fixed prefix, so that it can be no workflow command. */
+export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
+  core.info(logLine(text, 4000));
+}
+
+/** The text of an annotation, without workflow commands in any line, and at most 4096 characters. */
+export function annotationText(text: string): string {
+  return cut(breakOldMarker(text), 4096);
+}

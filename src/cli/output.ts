@@ -1,0 +1,113 @@
+/**
+ * Everything that the command line prints goes through here.
+ *
+ * - The reader of stdout may stall: memory stays bounded, and the end waits for the reader.
+ * - Secrets of the environment are masked, and no control sequence reaches a terminal. Reporters do both by
+ *   themselves, since they color what they write.
+ * - In a step of GitHub Actions both streams are searched for commands. No line printed here is one, whatever
+ *   an agent, an entry or a server wrote.
+ */
+import { redactedValue } from "../redaction/redacted-value.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { BoundedOutput, type OutputStream } from "../reports/terminal/bounded-output.ts";
+import { breakOldMarker, withoutCommands } from "../reports/github/escape.ts";
+import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
+import { harmless, unsafeCharacters } from "../reports/text.ts";
+import { knownSecrets } from "../run/secrets.ts";
+
+export interface Looks {
+  readonly colors: boolean;
+  readonly live: boolean;
+}
+
+export interface Output {
+  /** For reporters that draw on it: whole lines, each with its LF. */
+  readonly terminal: TerminalStream;
+  /** Whether to color, and whether to redraw, as the terminal and the environment want it. */
+  readonly looks: Looks;
+  /** Lines for people. */
+  print(text: string): void;
+  /** A text for programs. Its control characters are kept, except on a terminal. */
+  printData(text: string): void;
+  /** The same JSON in a form that contains no command and no control character. */
+  printJson(value: unknown): void;
+  /** A file's content in parts, to the byte; nothing else should be printed. Waits for the reader. */
+  printFile(parts: Iterable<string>): Promise<void>;
+  /** What is meant to be a command for the runner; it is escaped. */
+  printCommand(command: string): void;
+  printError(text: string): void;
+  /** Waits until everything printed has been read. Resolves with the reason if something was lost. */
+  end(patienceMs: number): Promise<string | undefined>;
+}
+
+export function createOutput(
+  stdout: OutputStream,
+  stderr: { write(text: string): unknown },
+  environment: Readonly<Record<string, string | undefined>>,
+): Output {
+  const inActions = (environment["GITHUB_ACTIONS"] ?? "") !== "";
+  const shown = (lines: string): string => (inActions ? withoutCommands(lines) : lines);
+  const bounded = new BoundedOutput(stdout);
+  let redactor: ReturnType<typeof createRedactor> | undefined;
+  const masked = (text: string): string => {
+    redactor ??= createRedactor(knownSecrets({ environment }));
+    return redactor.text(text);
+  };
+  const lines = (text: string): string => shown(`${harmless(masked(text))}\n`);
+  return {
+    terminal: {
+      write: (lines) => bounded.write(shown(lines)),
+      get isTTY() {
+        return stdout.isTTY;
+      },
+      get columns() {
+        return stdout.columns;
+      },
+      get rows() {
+        return stdout.rows;
+      },
+    },
+    looks: looksOf(stdout.isTTY === true, environment),
+    print: (text) => bounded.write(lines(text)),
+    printData(text) {
+      bounded.write(stdout.isTTY === true ? lines(text) : shown(`${masked(text)}\n`));
+    },
+    printJson(value) {
+      const text = JSON.stringify(redactedValue(value, masked), null, 2).replace(
+        unsafeCharacters,
+        (one) => (one === "\n" ? one : escaped(one)),
+      );
+      bounded.write(`${inActions ? breakOldMarker(text, "\\u005b") : text}\n`);
+    },
+    async printFile(parts) {
+      for (const part of parts) {
+        if (stdout.destroyed) return;
+        const piece = stdout.isTTY === true ? harmless(part) : part;
+        await new Promise<void>((done) => stdout.write(piece, () => done()));
+      }
+    },
+    printCommand: (command) => bounded.write(`${breakOldMarker(harmless(masked(command)))}\n`),
+    printError: (text) => void stderr.write(lines(text)),
+    end: (patienceMs) => bounded.end(patienceMs, systemClock),
+  };
+}
+
+/** As JSON spells it. */
+function escaped(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+  ).join("");
+}
+
+/** `FORCE_COLOR` decides where it is set, as in Node; `TERM=dumb` can neither color nor move the cursor. */
+function looksOf(tty: boolean, environment: Readonly<Record<string, string | undefined>>): Looks {
+  const { FORCE_COLOR: forced, NO_COLOR: none = "", CI: ci = "", TERM: term } = environment;
+  const dumb = term === "dumb";
+  const wanted = tty && !dumb && none === "";
+  return {
+    colors: forced === undefined ? wanted : !["0", "false"].includes(forced),
+    live: tty && !dumb && ["", "0", "false"].includes(ci),
+  };
+}

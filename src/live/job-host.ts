@@ -1,0 +1,270 @@
+/**
+ * The library's state in one object: the installed entry, what runs, how models are reached. The free
+ * functions that `src/index.ts` exports are the methods of a default host; an application with several
+ * entries or providers creates hosts of its own. What it has in common with a server is in `hosted-runs.ts`.
+ */
+import type { Entry } from "../entry/model.ts";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
+import type { Reporter } from "../events/sink.ts";
+import { onAbort } from "../platform/waiting.ts";
+import type { ICopilotSession } from "../sessions/callbacks.ts";
+import { Feed, type LiveResponse } from "./feed.ts";
+import { checkHostOptions, checkJobOptions, type JobHostOptions } from "./host-options.ts";
+import type { HostRun } from "../run/host-run.ts";
+import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
+import {
+  JobFold,
+  TaskFold,
+  type ICopilotJob,
+  type ICopilotJobCallback,
+  type ICopilotTask,
+  type ICopilotTaskCallback,
+} from "./job-callbacks.ts";
+import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
+import { LiveRuns } from "./live-runs.ts";
+
+/** How much a session keeps for `takeSessionResponse`. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
+ * are reached. Throws a `TypeError` for invalid options.
+ */
+export class JobHost {
+  readonly #runs: HostedRuns;
+  #live: LiveRuns | undefined;
+
+  constructor(options: JobHostOptions = {}) {
+    checkHostOptions(options);
+    this.#runs = new HostedRuns(options);
+  }
+
+  /** What a server needs of this host: what it starts is found by its id, and its responses by any number of readers. */
+  get live(): LiveRuns {
+    this.#live ??= new LiveRuns(this.#runs);
+    return this.#live;
+  }
+
+  /**
+   * Checks the entry and uses it from now on. The workflows that its jobs name are read now, relative to `folder`
+   * (default: the current directory). Rejects with a `DiagnosticsError`, or while anything runs.
+   */
+  async installJobsEntry(
+    entry: Entry,
+    { folder = "." }: { readonly folder?: string } = {},
+  ): Promise<void> {
+    this.#runs.install(entry, folder);
+  }
+
+  /**
+   * Reads an entry file, or a workflow (`NAME.wf.md`) as an entry with one job of its name, checks it with its
+   * workflows, and uses it from now on. `checkModels`: each model that it names must be one that the model server or
+   * the account offers, if that lists any. Rejects with a `DiagnosticsError`, or while anything runs.
+   */
+  async installEntryFile(
+    file: string,
+    { checkModels = false }: { readonly checkModels?: boolean } = {},
+  ): Promise<void> {
+    this.#runs.use(await this.#runs.read(file, checkModels));
+  }
+
+  /** The warnings about the installed entry: valid, but probably not intended. */
+  get entryWarnings(): readonly Diagnostic[] {
+    return this.#runs.warnings;
+  }
+
+  /** The installed entry. Throws if there is none. */
+  ensureInstalledEntry(): Entry {
+    return this.#runs.installed;
+  }
+
+  /** True while a job, a task or a session of this host runs. */
+  hasRunningSessions(): boolean {
+    return this.#runs.host.busy;
+  }
+
+  /**
+   * Starts a job of the installed entry; the promise resolves at the start, and the callback reports the rest.
+   * Rejects if there is no such job.
+   */
+  async startJob(
+    jobName: string,
+    userInput: string,
+    workingDirectory: string,
+    callback: ICopilotJobCallback,
+  ): Promise<ICopilotJob> {
+    const start = { jobName, userInput, workingDirectory };
+    const { job } = await this.#startJob(start, callback, []);
+    return job;
+  }
+
+  /**
+   * Runs a job of the installed entry to its end, without callbacks. Rejects only for what `startJob`
+   * rejects, and with a `TypeError` for invalid options: a job that fails or is canceled is a result too.
+   */
+  async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
+    checkJobOptions(options);
+    const { userInput = "", workingDirectory = ".", params = {}, signal } = options;
+    const fold = new ResultFold();
+    const start = { jobName, userInput, workingDirectory, params };
+    const { job, run } = await this.#startJob(start, noCallbacks, [fold]);
+    const release = onAbort(signal, () => job.stop());
+    const { reporterFailures } = await run.ended.finally(release);
+    return fold.result(run.runId, reporterFailures);
+  }
+
+  async #startJob(
+    start: JobStartOptions,
+    callback: ICopilotJobCallback,
+    folds: readonly Reporter[],
+  ): Promise<{ readonly job: ICopilotJob; readonly run: HostRun }> {
+    const { jobName, userInput } = start;
+    const entry = this.#runs.installed;
+    if (!Object.hasOwn(entry.jobs, jobName))
+      throw new Error(`There is no job "${jobName}" in the entry.`);
+    const fold = new JobFold(callback);
+    const run = await this.#runs.startJob(start, {
+      folds: [fold, ...folds],
+      openFeed: () => this.#newFeed(),
+    });
+    const unused = unusedUserInput(entry, jobName, userInput);
+    const job: ICopilotJob = {
+      runId: run.runId,
+      warnings: unused === undefined ? [] : [unused],
+      get runningWorkIds() {
+        return fold.runningWorkIds;
+      },
+      get status() {
+        return fold.status;
+      },
+      stop() {
+        fold.cancel();
+        run.cancel("stopped by the caller");
+      },
+    };
+    return { job, run };
+  }
+
+  /**
+   * Starts a task of the installed entry. With `drivingSession`, the task uses that session and its model
+   * for everything and never replaces it, so a crash of the session fails the task at once. Without it, the
+   * task opens and ends sessions of its own. `exceptionHandler` receives the error if the task crashes.
+   */
+  async startTask(
+    taskName: string,
+    userInput: string,
+    drivingSession: ICopilotSession | undefined,
+    ignorePrerequisiteCheck: boolean,
+    callback: ICopilotTaskCallback,
+    taskModelIdOverride: string | undefined,
+    workingDirectory: string | undefined,
+    exceptionHandler: (err: unknown) => void,
+  ): Promise<ICopilotTask> {
+    this.#runs.host.ensureOpen();
+    if (!Object.hasOwn(this.#runs.installed.tasks, taskName))
+      throw new Error(`There is no task "${taskName}" in the entry.`);
+    const fold = new TaskFold({
+      callback,
+      exceptionHandler,
+      borrowed: drivingSession,
+      findSession: (id) => this.#runs.feeds.find(id),
+    });
+    const run = await this.#runs.startTask(
+      {
+        taskName,
+        userInput,
+        workingDirectory: workingDirectory ?? ".",
+        ignorePrerequisiteCheck,
+        session: drivingSession,
+        modelOverride: taskModelIdOverride,
+      },
+      { folds: [fold], openFeed: () => this.#newFeed() },
+    );
+    return {
+      get drivingSession() {
+        return fold.drivingSession;
+      },
+      get status() {
+        return fold.status;
+      },
+      get crashError() {
+        return fold.crashError;
+      },
+      stop() {
+        fold.silence();
+        run.cancel("stopped by the caller");
+      },
+    };
+  }
+
+  /** Starts a session that belongs to no task; its responses are kept for `takeSessionResponse`. */
+  async helperSessionStart(
+    modelId: string,
+    workingDirectory = ".",
+  ): Promise<[ICopilotSession, string]> {
+    const feed = this.#newFeed();
+    const session = await this.#runs.startSession(modelId, workingDirectory, feed);
+    return [session, session.rawSection.sessionId];
+  }
+
+  /**
+   * Ends a running session of this host; one that has ended already is fine. A task that runs in it
+   * sees a crash.
+   */
+  async helperSessionStop(session: ICopilotSession): Promise<void> {
+    await this.#runs.feeds.find(session.rawSection.sessionId)?.stop();
+  }
+
+  /** A running session of this host: one of `helperSessionStart`, or of a task that runs. */
+  helperGetSession(sessionId: string): ICopilotSession | undefined {
+    return this.#runs.feeds.find(sessionId);
+  }
+
+  /** Adds a response to the queue of a running session. */
+  helperPushSessionResponse(session: ICopilotSession, response: LiveResponse): void {
+    this.#runs.feeds.push(session, response);
+  }
+
+  /**
+   * The next response of a session of this host, in order; undefined if none comes within `milliseconds`.
+   * One caller at a time. What a session leaves when it ends can still be taken. A session keeps up to
+   * 16 MB of them, and replaces older ones with `{ callback: "onResponsesDropped", count }`.
+   */
+  async takeSessionResponse(
+    session: ICopilotSession,
+    milliseconds: number,
+  ): Promise<LiveResponse | undefined> {
+    const taken = await this.#runs.feeds.take(session, milliseconds);
+    if (taken?.kind === "busy")
+      throw new Error("Another caller is already waiting for the next response.");
+    if (taken?.kind !== "response") return undefined;
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the feed made the text of such an object
+    return JSON.parse(taken.json) as LiveResponse;
+  }
+
+  /**
+   * Cancels the jobs and tasks that run, ends all sessions and the runtime, and closes the reporters: within
+   * seconds, and once, however often it is called. Nothing can be started on the host any more. One that is not
+   * closed lets the process exit too, but its reporters stay open.
+   */
+  async close(): Promise<void> {
+    await this.#runs.close();
+    this.#live?.dispose();
+  }
+
+  /** Ends the runtime and all it started by force and at once, for a process that has no time left to close. */
+  kill(): void {
+    this.#runs.host.kill();
+  }
+
+  /** `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #newFeed(): Feed {
+    const { clock } = this.#runs;
+    return new Feed({ clock, keptBytes: KEPT_BYTES, forgetTaken: true });
+  }
+}

@@ -1,0 +1,387 @@
+/**
+ * The state of a server: the jobs, tasks and sessions that were started through it, by their ids, while they last and
+ * for an hour after, each with its feed. `JobHost.live`; HTTP comes on top of it.
+ *
+ * Invariants: what can be refused is a value with a reason, never an exception; a feed is closed however its run ends;
+ * nothing is kept for longer than an hour after its end.
+ */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { PreparedEntry } from "../entry/model.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import type { ICopilotSession } from "../sessions/callbacks.ts";
+import type { OfferedModel } from "../sessions/offered-models.ts";
+import { AskedLog } from "./asked-log.ts";
+import { FeedFile } from "./feed-file.ts";
+import { Feed, type Taken } from "./feed.ts";
+import { History } from "./history.ts";
+import type { HostRun } from "../run/host-run.ts";
+import { warnOf, type HostedRuns } from "./hosted-runs.ts";
+import { noQuestion, Questions } from "./questions.ts";
+import {
+  describeWorkflowJobs,
+  maskedInputs,
+  missingParameters,
+  type Workflows,
+} from "./workflow-jobs.ts";
+import { BUSY } from "../sessions/session-use.ts";
+import { OwnSession, type SessionState } from "./own-session.ts";
+import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
+import { stateOf, type LiveJob } from "./live-job.ts";
+import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
+
+/** What has a feed: `journal` is every event of a job. */
+export type FeedKind = "job" | "journal" | "task" | "session";
+
+interface LiveTask {
+  readonly task: TaskFeed;
+  /** Of a job. Undefined: it runs in a borrowed session. */
+  readonly work: { readonly run: HostRun; readonly workId: number } | undefined;
+}
+
+interface LiveSession {
+  readonly feed: Feed;
+  /** Undefined: it belongs to a task. */
+  readonly own: OwnSession | undefined;
+}
+
+const KEPT_MS = 60 * 60_000;
+const NO_ENTRY = "No entry is installed.";
+const STOPPED = "stopped by the caller";
+
+/** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
+export class LiveRuns {
+  readonly #runs: HostedRuns;
+  readonly #jobs: History<LiveJob>;
+  readonly #tasks: History<LiveTask>;
+  readonly #sessions: History<LiveSession>;
+  readonly #asked = new AskedLog();
+  #warned = false;
+
+  constructor(runs: HostedRuns) {
+    this.#runs = runs;
+    const { clock } = runs;
+    this.#jobs = new History(clock, KEPT_MS, ({ feed, journal }) => {
+      feed.dispose();
+      journal.dispose();
+    });
+    this.#tasks = new History(clock, KEPT_MS, ({ task }) => task.feed.dispose());
+    this.#sessions = new History(clock, KEPT_MS, ({ feed }, sessionId) => {
+      feed.dispose();
+      this.#asked.forget(sessionId);
+    });
+  }
+
+  /** The installed entry, if any. */
+  get entry(): PreparedEntry | undefined {
+    return this.#runs.entry;
+  }
+
+  /** The models that sessions can be started with: those that are offered, or the entry's if nothing is listed. */
+  listModels(): Promise<readonly OfferedModel[]> {
+    return this.#runs.listModels();
+  }
+
+  /** The jobs that run or have ended within the hour, in the order of their starts. */
+  get jobs(): readonly JobState[] {
+    return this.#jobs.kept.map(({ value }) => stateOf(value));
+  }
+
+  /** Undefined if it has never run, or has ended more than an hour ago. */
+  job(jobId: string): JobState | undefined {
+    const job = this.#jobs.get(jobId);
+    return job && stateOf(job);
+  }
+
+  /** The sessions of `startSession` that are open or have ended within the hour, in the order of their starts. */
+  get sessions(): readonly SessionState[] {
+    return this.#sessions.kept.flatMap(({ value: { own }, endedAt }) => own?.state(endedAt) ?? []);
+  }
+
+  /** The feed of a job, a task or a session, for any number of readers; undefined if there is none. */
+  feed(kind: FeedKind, id: string): Feed | undefined {
+    switch (kind) {
+      case "job":
+        return this.#jobs.get(id)?.feed;
+      case "journal":
+        return this.#jobs.get(id)?.journal;
+      case "task":
+        return this.#tasks.get(id)?.task.feed;
+      case "session":
+        return this.#sessions.get(id)?.feed;
+    }
+  }
+
+  /** `Feed.take`; `gone` if there is no such feed. */
+  async take(
+    kind: FeedKind,
+    id: string,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<Taken> {
+    return this.feed(kind, id)?.take(milliseconds, signal) ?? { kind: "gone" };
+  }
+
+  /** The jobs that are workflows, by name: what someone who starts them must know. */
+  get workflows(): Workflows {
+    const { workflow, entry, options } = this.#runs;
+    return describeWorkflowJobs(Object.keys(entry?.jobs ?? {}), workflow, options.rehearsal);
+  }
+
+  /** Starts a job of the installed entry. Its first event comes later. `params`: for a workflow. */
+  async startJob(
+    jobName: string,
+    userInput: string | undefined,
+    workingDirectory: string,
+    params: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly kind: "started"; readonly jobId: string } | Refused> {
+    const { entry } = this.#runs;
+    if (entry === undefined) return refused("JobNotFound", NO_ENTRY);
+    const job = Object.hasOwn(entry.jobs, jobName) ? entry.jobs[jobName] : undefined;
+    if (job === undefined)
+      return refused("JobNotFound", `There is no job ${JSON.stringify(jobName)} in the entry.`);
+    const problem = await folderProblem(workingDirectory);
+    if (problem !== undefined) return problem;
+    if (job.requireUserInput && (userInput ?? "") === "")
+      return refused(
+        "UserInputRequired",
+        `The job ${JSON.stringify(jobName)} requires user input.`,
+      );
+    const missing = missingParameters(this.workflows[jobName], params, userInput);
+    if (missing !== undefined) return missing;
+    const noModel = this.#runs.whyNoModel(jobName, params);
+    if (noModel !== undefined) return refused("NotStarted", noModel);
+    const feed = this.#newFeed();
+    const journal = this.#newFeed();
+    const feeds = new JobFeeds({
+      feed,
+      journal,
+      openTask: (taskId, workId) => this.#openTask(taskId, workId, run),
+      closeTask: (taskId) => this.#tasks.end(taskId),
+    });
+    const sessions = new Set<string>();
+    const { clock, host, options } = this.#runs;
+    const questions = new Questions(clock, host.redactor.text);
+    const { ask: asker = questions.ask } = options;
+    const start = { jobName, userInput: userInput ?? "", workingDirectory, params, asker };
+    let run: HostRun;
+    try {
+      run = await this.#runs.startJob(start, {
+        folds: [feeds],
+        openFeed: (sessionId) => {
+          sessions.add(sessionId);
+          return this.#openSession(sessionId);
+        },
+        closeFeed: (sessionId) => {
+          sessions.delete(sessionId);
+          this.#endSession(sessionId);
+        },
+      });
+    } catch (error) {
+      return this.#notStarted(error);
+    }
+    const startTime = clock.now();
+    const { runId: jobId, ended } = run;
+    const asked = maskedInputs({ userInput, params }, host.redactor.text);
+    const place = { jobName, workingDirectory };
+    this.#jobs.add(jobId, { ...place, ...asked, startTime, run, feed, journal, feeds, questions });
+    const end = (): void => {
+      feeds.end();
+      for (const sessionId of sessions) this.#endSession(sessionId);
+      this.#jobs.end(jobId);
+    };
+    void ended.then(end, end);
+    return { kind: "started", jobId };
+  }
+
+  /** Cancels a job. Undefined: done. A job that has ended can't be stopped. */
+  stopJob(jobId: string): Refused | undefined {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined || job.feed.closed)
+      return refused("JobNotFound", "There is no such job, or it has ended.");
+    job.feeds.cancel();
+    job.run.cancel(STOPPED);
+    return undefined;
+  }
+
+  /** Answers a question of a job, or without `question` the only one that waits. Undefined: done. */
+  answer(jobId: string, text: string, question?: string): Refused | undefined {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined) return refused("JobNotFound", "There is no such job.");
+    if (job.feed.closed) return noQuestion("The job has ended, so nothing waits for an answer.");
+    return job.questions.answer(text, question);
+  }
+
+  /** Starts a task in a session of `startSession`, without its availability check. */
+  startTask(
+    taskName: string,
+    userInput: string,
+    sessionId: string,
+  ): { readonly kind: "started"; readonly taskId: string } | Refused {
+    const { entry } = this.#runs;
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined || this.#sessionOf(sessionId) === undefined) return noSession;
+    if (entry === undefined) return refused("TaskNotFound", NO_ENTRY);
+    const found = Object.hasOwn(entry.tasks, taskName) ? entry.tasks[taskName] : undefined;
+    if (found === undefined)
+      return refused("TaskNotFound", `There is no task ${JSON.stringify(taskName)} in the entry.`);
+    if (found.requireUserInput && userInput === "") {
+      const message = `The task ${JSON.stringify(taskName)} requires user input.`;
+      return refused("UserInputRequired", message);
+    }
+    const taskId = newLiveTaskId();
+    const task = new TaskFeed(this.#newFeed(), true);
+    this.#tasks.add(taskId, { task, work: undefined });
+    void this.#runTask(taskId, { taskName, userInput }, session, task).finally(() =>
+      this.#tasks.end(taskId),
+    );
+    return { kind: "started", taskId };
+  }
+
+  /**
+   * Ends a task of a job: its work fails, and the job goes on as after any failed task. Undefined: done. A task in a
+   * borrowed session can't be stopped, and one that has ended is not found.
+   */
+  stopTask(taskId: string): Refused | undefined {
+    const live = this.#tasks.get(taskId);
+    if (live === undefined || live.task.status !== "Running")
+      return refused("TaskNotFound", "There is no such task, or it has ended.");
+    if (live.work === undefined)
+      return refused("TaskCannotClose", "The task runs in a borrowed session.");
+    live.work.run.stopWork(live.work.workId, STOPPED);
+    return undefined;
+  }
+
+  /** Starts a session that belongs to no task. */
+  async startSession(
+    modelId: string,
+    workingDirectory: string,
+  ): Promise<{ readonly kind: "started"; readonly sessionId: string } | Refused> {
+    const feed = this.#newFeed();
+    try {
+      if (!(await this.#isKnownModel(modelId)))
+        return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
+      const problem = await folderProblem(workingDirectory);
+      if (problem !== undefined) return problem;
+      let sessionId = "";
+      const session = await this.#runs.startSession(modelId, workingDirectory, feed, () =>
+        this.#sessions.end(sessionId),
+      );
+      ({ sessionId } = session.rawSection);
+      const { clock, host } = this.#runs;
+      const mask = host.redactor.text;
+      const asked = this.#asked;
+      const told = { session, modelId, workingDirectory, feed, clock, mask, asked };
+      this.#sessions.add(sessionId, { feed, own: new OwnSession(told) });
+      // It may have ended before it had an id here.
+      if (feed.closed) this.#sessions.end(sessionId);
+      return { kind: "started", sessionId };
+    } catch (error) {
+      return this.#notStarted(error);
+    }
+  }
+
+  /** Ends a session. For the task that runs in it, the session has crashed. Undefined: done. */
+  async stopSession(sessionId: string): Promise<Refused | undefined> {
+    const session = this.#sessionOf(sessionId);
+    if (session === undefined) return noSession;
+    await (this.#sessions.get(sessionId)?.own ?? session).stop();
+    return undefined;
+  }
+
+  /**
+   * Sends a prompt to a session. What comes of it is in its feed: also that it failed, or that the session is in use,
+   * as `{ sessionError }`. Undefined: sent.
+   */
+  query(sessionId: string, prompt: string): Refused | undefined {
+    const session = this.#sessionOf(sessionId);
+    const live = this.#sessions.get(sessionId);
+    if (session === undefined || live === undefined) return noSession;
+    if (live.own === undefined) live.feed.append({ sessionError: BUSY });
+    else void live.own.send(prompt);
+    return undefined;
+  }
+
+  /** Forgets everything, and removes the files. */
+  dispose(): void {
+    this.#jobs.clear();
+    this.#tasks.clear();
+    this.#sessions.clear();
+  }
+
+  async #runTask(
+    taskId: string,
+    { taskName, userInput }: { readonly taskName: string; readonly userInput: string },
+    { own, feed }: LiveSession,
+    task: TaskFeed,
+  ): Promise<void> {
+    // The session of a task is always in use.
+    if (own === undefined) return task.fail(BUSY);
+    own.lent(taskId, taskName);
+    try {
+      const run = await this.#runs.startTask(
+        {
+          taskName,
+          userInput,
+          workingDirectory: own.workingDirectory,
+          ignorePrerequisiteCheck: true,
+          session: own.session,
+        },
+        { folds: [task], openFeed: () => feed },
+      );
+      await run.ended;
+    } catch (error) {
+      task.fail(this.#masked(error));
+    } finally {
+      task.end();
+    }
+  }
+
+  #openTask(taskId: string, workId: number, run: HostRun): TaskFeed {
+    const task = new TaskFeed(this.#newFeed(), false);
+    this.#tasks.add(taskId, { task, work: { run, workId } });
+    return task;
+  }
+
+  /** A session of a task. */
+  #openSession(sessionId: string): Feed {
+    const feed = this.#newFeed();
+    this.#sessions.add(sessionId, { feed, own: undefined });
+    return feed;
+  }
+
+  #endSession(sessionId: string): void {
+    this.#sessions.get(sessionId)?.feed.close();
+    this.#sessions.end(sessionId);
+  }
+
+  #sessionOf(sessionId: string): ICopilotSession | undefined {
+    return this.#sessions.get(sessionId) && this.#runs.feeds.find(sessionId);
+  }
+
+  async #isKnownModel(modelId: string): Promise<boolean> {
+    return (await this.listModels()).some(({ id }) => id === modelId);
+  }
+
+  #newFeed(): Feed {
+    const { clock, options } = this.#runs;
+    if (options.feedsFolder === undefined) return new Feed({ clock });
+    const path = join(options.feedsFolder, `feed-${randomUUID()}.jsonl`);
+    return new Feed({ clock, file: new FeedFile(path, (problem) => this.#warn(problem)) });
+  }
+
+  #warn(problem: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const message = `can't write to ${this.#runs.options.feedsFolder ?? ""}: ${problem}`;
+    warnOf({ reporter: "live feed", message, count: 1 });
+  }
+
+  #notStarted(error: unknown): Refused {
+    return refused("NotStarted", this.#masked(error));
+  }
+
+  #masked(error: unknown): string {
+    return this.#runs.host.redactor.text(errorMessage(error));
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The questions of a run that nobody has answered yet: an ASK waits here until a client of the server answers it, or
+ * its run goes on without an answer.
+ *
+ * Invariants: a question is answered once, by whoever comes first; its id is that of no other question of the run, so
+ * a late answer never goes to the next one.
+ */
+import type { Clock } from "../platform/clock.ts";
+import { onAbort } from "../platform/waiting.ts";
+import type { Answer, Asker } from "../workflow/run/ask.ts";
+import { refused, type Refused } from "./refusals.ts";
+
+/** A question of a workflow that waits for an answer. */
+export interface OpenQuestion {
+  /** `WORK.ITERATION.STEP`, of its `step.started`. */
+  readonly id: string;
+  /** The work that is the workflow. */
+  readonly workIdInJob: number;
+  /** The id of the ASK. */
+  readonly activity: string;
+  /** Without secrets. */
+  readonly question: string;
+  /** In milliseconds since 1970. */
+  readonly since: number;
+}
+
+interface Waiting {
+  readonly shown: OpenQuestion;
+  readonly answer: (text: string) => void;
+}
+
+export class Questions {
+  readonly #clock: Clock;
+  readonly #mask: (text: string) => string;
+  readonly #waiting = new Map<string, Waiting>();
+
+  /** `mask`: of secrets. */
+  constructor(clock: Clock, mask: (text: string) => string) {
+    this.#clock = clock;
+    this.#mask = mask;
+  }
+
+  /** Those that wait, in the order in which they were asked. */
+  get open(): readonly OpenQuestion[] {
+    return [...this.#waiting.values()].map(({ shown }) => shown);
+  }
+
+  readonly ask: Asker = ({ work, step, activity, question }, signal) => {
+    const { workId, iteration } = work;
+    const id = `${workId}.${iteration}.${step}`;
+    const shown = {
+      id,
+      workIdInJob: workId,
+      activity,
+      question: this.#mask(question),
+      since: this.#clock.now(),
+    };
+    return new Promise((resolve) => {
+      const end = (answer: Answer): void => {
+        this.#waiting.delete(id);
+        release();
+        resolve(answer);
+      };
+      this.#waiting.set(id, { shown, answer: (text) => end({ kind: "answered", text }) });
+      let release = (): void => undefined;
+      release = onAbort(signal, () =>
+        end({ kind: "unanswered", reason: `Nobody has answered ${activity}.` }),
+      );
+    });
+  };
+
+  /** Without an id, answers the only question that waits. Undefined: done. */
+  answer(text: string, id: string | undefined): Refused | undefined {
+    const [only, ...others] = this.#waiting.keys();
+    if (only === undefined && id === undefined)
+      return noQuestion("No question waits for an answer.");
+    if (others.length > 0 && id === undefined)
+      return noQuestion(`${others.length + 1} questions wait for an answer. Name one by its id.`);
+    const waiting = this.#waiting.get(id ?? only ?? "");
+    if (waiting === undefined)
+      return noQuestion(
+        "This question doesn't wait for an answer any more. Somebody else may have answered it.",
+      );
+    waiting.answer(text);
+    return undefined;
+  }
+}
+
+export function noQuestion(message: string): Refused {
+  return refused("QuestionNotFound", message);
+}

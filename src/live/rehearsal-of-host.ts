@@ -1,0 +1,147 @@
+/**
+ * A rehearsal on a host that runs for long: each run, and each session of no run, starts the script anew.
+ *
+ * Owns which script answers in which session. A task in a borrowed session is answered by the script of its run,
+ * as long as it runs; then the session's own goes on.
+ */
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { SessionRole } from "../events/decision.ts";
+import type { Reporter } from "../events/sink.ts";
+import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
+import type { Flows } from "../run/flows.ts";
+import type { ModelAccess } from "../run/options-provider.ts";
+import { allowChanges, mayChangeFiles } from "../run/prepare-run.ts";
+import { copyWorkingDirectory } from "../run/working-copy.ts";
+import { makeWorkspace } from "../run/workspace.ts";
+
+export interface HostRehearsalOptions {
+  readonly script: Script;
+  /** Work in the folder itself. Default: in the workspace of the script, or where tools may change it, in a copy. */
+  readonly inPlace: boolean;
+  readonly environment: ModelAccess["environment"];
+  readonly clock: Clock;
+}
+
+/** Where to work. */
+export interface WorkFolder {
+  readonly path: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** What a run or a session adds to the host's, to be played by a script of its own. */
+export interface Play {
+  /** Called with the id of each of its sessions, before its first prompt. */
+  readonly onSession: (sessionId: string) => void;
+  readonly reporter: Reporter;
+  /** The run or the session has ended. */
+  readonly end: () => void;
+}
+
+export class HostRehearsal implements ModelTransport {
+  readonly scripted = true;
+  readonly script: Script;
+  readonly #options: HostRehearsalOptions;
+  /** By session. The last one answers. */
+  readonly #models = new Map<string, ModelTransport[]>();
+
+  constructor(options: HostRehearsalOptions) {
+    this.#options = options;
+    this.script = options.script;
+  }
+
+  async send(request: ModelRequest): Promise<Response> {
+    const model = this.#models.get(request.sessionId)?.at(-1);
+    if (model === undefined) throw new Error("No script plays in this session.");
+    return model.send(request);
+  }
+
+  /** Throws a `UsageError` if it can't be made. */
+  async folderOfJob(
+    folder: string,
+    entry: PreparedEntry,
+    jobName: string,
+    permissions: PermissionPreset | undefined,
+    flows: Flows,
+  ): Promise<WorkFolder> {
+    return this.#folder(folder, mayChangeFiles(entry, jobName, permissions, flows));
+  }
+
+  /** Throws a `UsageError` if it can't be made. */
+  async folderOfSession(folder: string, permissions: Permissions): Promise<WorkFolder> {
+    return this.#folder(folder, allowChanges(permissions));
+  }
+
+  async #folder(folder: string, changes: boolean): Promise<WorkFolder> {
+    const { script, inPlace, environment } = this.#options;
+    const { workspace, include } = script;
+    if (inPlace || (!changes && workspace === undefined))
+      return { path: folder, remove: () => Promise.resolve() };
+    return workspace === undefined
+      ? copyWorkingDirectory(folder, environment, "--in-place (inPlace)", include)
+      : makeWorkspace(workspace, environment);
+  }
+
+  /** A run whose sessions are its own. */
+  run(workingDirectory: string): Play {
+    const { script, clock } = this.#options;
+    return this.#play(createScriptedModel(script, { clock, workingDirectory }));
+  }
+
+  /** A session of no run. */
+  session(workingDirectory: string): Play {
+    return this.#play(this.#shared(workingDirectory, () => undefined));
+  }
+
+  /** A task that runs in a session which belongs to others. */
+  borrowed(workingDirectory: string, sessionId: string): Play {
+    let label: ModelRequest["label"];
+    const model = this.#shared(workingDirectory, () => label);
+    const play = this.#play(model);
+    play.onSession(sessionId);
+    return {
+      ...play,
+      reporter: {
+        report: (event) => {
+          model.observe(event);
+          if (event.type !== "turn.started") return;
+          const { work, modelId, retry, attempt, purpose } = event;
+          const role: SessionRole = purpose === "prompt" ? "task" : "driving";
+          label = { ...work, role, modelId, retry, attempt };
+        },
+      },
+    };
+  }
+
+  #shared(workingDirectory: string, label: () => ModelRequest["label"]): ScriptedModel {
+    const { script, clock } = this.#options;
+    return createScriptedModel(script, { clock, workingDirectory, shared: { label } });
+  }
+
+  #play(model: ScriptedModel): Play {
+    const sessions = new Set<string>();
+    const leave = (sessionId: string): void => {
+      if (!sessions.delete(sessionId)) return;
+      const others = (this.#models.get(sessionId) ?? []).filter((one) => one !== model);
+      if (others.length > 0) this.#models.set(sessionId, others);
+      else this.#models.delete(sessionId);
+    };
+    return {
+      onSession: (sessionId) => {
+        sessions.add(sessionId);
+        this.#models.set(sessionId, [...(this.#models.get(sessionId) ?? []), model]);
+      },
+      reporter: {
+        report: (event) => {
+          model.observe(event);
+          if (event.type === "session.ended") leave(event.sessionId);
+        },
+      },
+      end: () => {
+        for (const sessionId of sessions) leave(sessionId);
+      },
+    };
+  }
+}

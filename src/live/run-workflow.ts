@@ -1,0 +1,122 @@
+/** `runWorkflow`: a workflow as a promise, on a host of its own. */
+import { basename } from "node:path";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import type { RunOutcome } from "../events/event.ts";
+import type { RunView } from "../events/view.ts";
+import { openJournal } from "../journal/write.ts";
+import { onAbort } from "../platform/waiting.ts";
+import type { Workflow } from "../workflow/model.ts";
+import type { FlowResult } from "../workflow/run/run-flow.ts";
+import { entryOfWorkflow } from "../run/flows.ts";
+import { Feed } from "./feed.ts";
+import {
+  checkHostOptions,
+  checkWorkflowOptions,
+  type JobHostOptions,
+  type WorkflowOwnOptions,
+} from "./host-options.ts";
+import { HostedRuns } from "./hosted-runs.ts";
+import { incompleteText, ResultFold } from "./job-result.ts";
+import { checkOutputs } from "../run/options-paths.ts";
+import { createStepHistory } from "../run/step-history.ts";
+import { filesAround } from "../run/workflow-files.ts";
+
+/** The options of a run of a workflow: those of a host for the run alone, and those of a job. */
+export interface RunWorkflowOptions
+  extends Omit<JobHostOptions, "journals" | "feedsFolder" | "limitNames">, WorkflowOwnOptions {}
+
+/** How a workflow has ended. */
+export interface WorkflowResult {
+  /** `canceled`: by `signal`. */
+  readonly status: RunOutcome["kind"];
+  /** Why it has failed or was canceled. */
+  readonly reason?: string;
+  /** RESULT at the end, however the run ended. */
+  readonly result: string;
+  /** Parameters and variables at the end, by name. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Of all events of the run. */
+  readonly runId: string;
+  /** Everything that is shown of a run: totals, decisions, denials. */
+  readonly view: RunView;
+}
+
+/**
+ * Runs a workflow of `loadWorkflow` to its end, as `agent-jobs run` does. A workflow that fails or is canceled is a
+ * result too. Rejects with a `TypeError` for invalid options, with a `DiagnosticsError` if a parameter has no value,
+ * and with an `Error` if no model is named, or if the journal can't be started or resumed. A run whose journal or
+ * history is incomplete has failed.
+ */
+export async function runWorkflow(
+  workflow: Workflow,
+  options: RunWorkflowOptions = {},
+): Promise<WorkflowResult> {
+  const { userInput = "", params, workingDirectory = ".", signal, ...others } = options;
+  const { journal, history, resume, rerun, ...hostOptions } = others;
+  checkHostOptions(hostOptions);
+  checkWorkflowOptions({
+    userInput,
+    params,
+    workingDirectory,
+    signal,
+    journal,
+    history,
+    resume,
+    rerun,
+  });
+  const jobName = basename(workflow.file);
+  checkOutputs([workflow.file, resume], { journal });
+  const runs = new HostedRuns(
+    hostOptions,
+    [journal, history].filter((path) => path !== undefined),
+  );
+  try {
+    const { files } = filesAround(workflow.file);
+    const warnings: readonly Diagnostic[] = [];
+    runs.use(entryOfWorkflow({ workflow, files, warnings }, workflow.file));
+    const fold = new ResultFold();
+    // Nobody reads what the sessions say besides the events.
+    const openFeed = (): Feed => new Feed({ clock: runs.clock, keptBytes: 0, forgetTaken: true });
+    let end: FlowResult | undefined;
+    const steps = history === undefined ? [] : [createStepHistory(history, runs.host.redactor)];
+    // Last: it leaves its file as it was if the run is refused.
+    const events = journal === undefined ? [] : [openJournal(journal)];
+    const run = await runs
+      .startJob(
+        {
+          jobName,
+          userInput,
+          workingDirectory,
+          ...(params === undefined ? {} : { params }),
+          ...(resume === undefined ? {} : { resume }),
+          ...(rerun === undefined ? {} : { rerun }),
+          onResult: (result) => (end = result),
+        },
+        { folds: [fold, ...steps, ...events], openFeed },
+      )
+      .catch((error: unknown) => {
+        for (const file of events) file.abandon();
+        throw error;
+      });
+    const release = onAbort(signal, () => run.cancel("stopped by the caller"));
+    const { reporterFailures } = await run.ended.finally(release);
+    const { runId, outcome, view } = fold.result(run.runId, reporterFailures);
+    const { result = "", variables = {} } = end ?? {};
+    // A requested record is incomplete: a run that went well otherwise is no success.
+    const missing = reporterFailures.filter(({ essential }) => essential).map(incompleteText);
+    const incomplete = outcome.kind === "succeeded" && missing.length > 0;
+    const { kind: status, reason } = incomplete
+      ? { kind: "failed" as const, reason: missing.join("\n") }
+      : { reason: undefined, ...outcome };
+    return {
+      status,
+      ...(reason === undefined ? {} : { reason }),
+      result,
+      variables,
+      runId,
+      view,
+    };
+  } finally {
+    await runs.close();
+  }
+}

@@ -1,0 +1,45 @@
+import type { Clock } from "./clock.ts";
+import { onAbort, type Release } from "./waiting.ts";
+
+/**
+ * The real time. Everything that waits takes a clock, so that tests can inject one.
+ *
+ * It is read from the system's clock once, when the process starts, and goes on with the monotonic one: a time
+ * that is set forward or back meanwhile neither ends a turn nor lets a limit wait.
+ */
+export const systemClock: Clock = {
+  now(): number {
+    return Math.round(performance.timeOrigin + performance.now());
+  },
+
+  /** Resolves after `milliseconds`, or at once when `signal` aborts; never rejects. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      let release: Release = () => {};
+      const cancel = after(milliseconds, () => {
+        release();
+        resolve();
+      });
+      release = onAbort(signal, () => {
+        cancel();
+        resolve();
+      });
+    });
+  },
+
+  after,
+};
+
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** Node fires a timer of more than 2^31-1 ms at once. */
+function after(milliseconds: number, listener: () => void): Release {
+  const part = Math.min(milliseconds, LONGEST_TIMER_MS);
+  const wait = (): void => {
+    if (milliseconds > part) cancel = after(milliseconds - part, listener);
+    else listener();
+  };
+  const timer = setTimeout(wait, part);
+  let cancel: Release = () => clearTimeout(timer);
+  return () => cancel();
+}

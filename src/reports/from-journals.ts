@@ -1,0 +1,114 @@
+/**
+ * A report of journals. They are read twice: first to find the runs, and for a run that several journals contain the
+ * one that has most of it; then to archive the events. So no journal is ever held as a whole.
+ */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { readJournalFile, type JournalCondition } from "../journal/file.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import type { ReportJournal, ReportRun } from "./html/boot.ts";
+import { EventArchive } from "./event-archive.ts";
+import { RunTallies, type RunTally } from "./run-summary.ts";
+
+export interface JournalsReport {
+  readonly journals: readonly ReportJournal[];
+  readonly runs: readonly ReportRun[];
+  /** gzip of NDJSON. */
+  readonly events: readonly Uint8Array[];
+  /** Nothing is wrong but, perhaps, an incomplete last line or an event of an unknown type. */
+  readonly intact: boolean;
+  /** At least one of the files is a journal. */
+  readonly readable: boolean;
+}
+
+/** The files that are meant, each once: folders stand for the `*.jsonl` in them, and in their folders. Rejects with the reason. */
+export async function journalFiles(paths: readonly string[]): Promise<readonly string[]> {
+  const files = new Map<string, string>();
+  for (const path of paths) {
+    const found = await stat(path, { bigint: true }).catch(() => undefined);
+    const inside = found?.isDirectory() === true ? await journalsIn(path) : [path];
+    for (const file of inside) {
+      const { dev, ino } = await stat(file, { bigint: true }).catch(() => ({ dev: file, ino: "" }));
+      const key = `${dev}:${ino}`;
+      if (!files.has(key)) files.set(key, file);
+    }
+  }
+  return [...files.values()];
+}
+
+async function journalsIn(folder: string): Promise<readonly string[]> {
+  // Each artifact of a matrix is a folder of its own.
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => entry.name.endsWith(".jsonl") && !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+export async function reportOfJournals(files: readonly string[]): Promise<JournalsReport> {
+  const journals = [];
+  for (const name of files) journals.push({ name, ...(await findRuns(name)) });
+  const runs = mergeRuns(journals.map(({ tallies }) => tallies));
+  const archive = new EventArchive();
+  for (const [index, { name }] of journals.entries()) {
+    const ours = new Set(runs.filter((run) => run.journals[0] === index).map(({ runId }) => runId));
+    if (ours.size > 0) await archiveRuns(name, ours, archive);
+  }
+  return {
+    journals: journals.map(({ name, problems, moreProblems }) => ({
+      name,
+      problems,
+      moreProblems,
+    })),
+    runs,
+    events: await archive.finish(),
+    readable: journals.some(({ isJournal }) => isJournal),
+    intact: journals.every(
+      ({ problems, moreProblems }) =>
+        moreProblems === 0 && problems.every(({ kind }) => kind !== "damaged"),
+    ),
+  };
+}
+
+async function findRuns(path: string): Promise<JournalCondition & { tallies: RunTallies }> {
+  const tallies = new RunTallies();
+  try {
+    const condition = await readJournalFile(path, (events) => tallies.add(events));
+    return { ...condition, tallies };
+  } catch (error) {
+    // What was read before is shown.
+    const reason = `The journal can't be read: ${errorMessage(error)}`;
+    const problem = { line: 1, reason, kind: "damaged" } as const;
+    return { problems: [problem], moreProblems: 0, isJournal: false, tallies };
+  }
+}
+
+/** Each run once, in the order of their starts; first the journal that has most of its events. */
+function mergeRuns(journals: readonly RunTallies[]): readonly ReportRun[] {
+  const found = new Map<string, { readonly tally: RunTally; readonly index: number }[]>();
+  for (const [index, { runs }] of journals.entries()) {
+    for (const [runId, tally] of runs) {
+      const places = found.get(runId) ?? [];
+      places.push({ tally, index });
+      found.set(runId, places);
+    }
+  }
+  const merged = [...found.values()].flatMap((places) => {
+    const sorted = places.toSorted((a, b) => b.tally.events - a.tally.events);
+    const [most] = sorted;
+    if (most === undefined) return [];
+    return [{ ...most.tally.summary(), journals: sorted.map(({ index }) => index) }];
+  });
+  return merged.toSorted((a, b) => (a.startTime ?? "").localeCompare(b.startTime ?? ""));
+}
+
+async function archiveRuns(
+  path: string,
+  runs: ReadonlySet<string>,
+  archive: EventArchive,
+): Promise<void> {
+  await readJournalFile(path, async (events) => {
+    for (const event of events) if (runs.has(event.runId)) archive.add(event);
+    await archive.drained();
+  });
+}

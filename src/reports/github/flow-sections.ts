@@ -1,0 +1,149 @@
+/** The sections of the job summary about a workflow: the path through its flowchart, its RESULT, and its steps. */
+import { bothEnds } from "../../events/cut.ts";
+import {
+  flowNode,
+  hasFailed,
+  type FlowView,
+  type RunView,
+  type StepView,
+  type WorkView,
+} from "../../events/view.ts";
+import { flowPathChart } from "../flow-chart.ts";
+import { stepParts, stepSubject, type StepPart } from "../step-text.ts";
+import { harmless, plural } from "../text.ts";
+import { code, fenced, inline } from "./escape.ts";
+import { durationText, wholeItems } from "./layout.ts";
+import { reportSection } from "./report-section.ts";
+import { nameOf, worksOf, type Section } from "./section.ts";
+
+/** Of each text of a step. */
+const MAX_TEXT = 3000;
+const MAX_REASON = 500;
+const MAX_SUBJECT = 100;
+/** Larger charts are folded. */
+const MAX_OPEN_CHART = 40;
+
+/** Of every workflow of the run. */
+export function flowSections(view: RunView): Section[] {
+  return worksOf(view).flatMap((work) => {
+    const { flow } = work;
+    if (flow === undefined || flow.last === undefined) return [];
+    const heading = `### Workflow ${nameOf(work)}`;
+    return [
+      reportSection(work, heading, "RESULT"),
+      pathSection(work, flow, heading),
+      stepsSection(work, flow, heading),
+    ].filter(({ empty }) => !empty);
+  });
+}
+
+/** Whether the chart of the run is the one of its only workflow. */
+export function isOneFlow({ plan, works }: RunView): boolean {
+  if (plan?.work.kind !== "Flow") return false;
+  return works.get(plan.work.workIdInJob)?.flow?.last !== undefined;
+}
+
+function pathSection(work: WorkView, flow: FlowView, heading: string): Section {
+  const count = Object.values(flow.chart?.files ?? {}).reduce(
+    (sum, { activities }) => sum + activities.length,
+    0,
+  );
+  const chart = flowPathChart(flow);
+  const drawn =
+    chart === undefined
+      ? `<sub>GitHub can't draw a flowchart of ${count} activities. The steps below are the path.</sub>`
+      : `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
+  const text =
+    chart !== undefined && count > MAX_OPEN_CHART
+      ? `<details>\n<summary>The flowchart with the path</summary>\n\n${drawn}\n\n</details>`
+      : drawn;
+  return {
+    name: `the flowchart of ${nameOf(work)}`,
+    rank: 3,
+    heading,
+    empty: flow.chart === undefined,
+    optional: true,
+    render: (room) =>
+      Buffer.byteLength(text) + Buffer.byteLength(heading) + 2 <= room
+        ? { text, whole: true }
+        : { text: "", whole: false },
+  };
+}
+
+function legend(flow: FlowView): string {
+  const numbers = `Numbers: ${plural(flow.stepCount, "step")} in their order`;
+  return `${numbers} · thick arrows: taken · ✓ green: succeeded · ✗ red: failed · ↪ light blue: a check that did not hold · gray: not visited`;
+}
+
+function stepsSection(work: WorkView, flow: FlowView, heading: string): Section {
+  const { steps, stepCount } = flow;
+  return {
+    name: `steps of ${nameOf(work)}`,
+    rank: 6,
+    heading,
+    empty: steps.length === 0,
+    // Steps that the view dropped don't count toward the space.
+    ...(stepCount > steps.length ? { optional: true } : {}),
+    render: (room) => {
+      const head = `<b>Steps</b>\n\n`;
+      const left = room - Buffer.byteLength(heading) - Buffer.byteLength(head) - 200;
+      const kept = wholeItems(
+        steps.map((step) => stepText(flow, step)).toReversed(),
+        left,
+      ).toReversed();
+      if (kept.length === 0) return { text: "", whole: false };
+      const missing = stepCount - kept.length;
+      const before = missing > 0 ? `${plural(missing, "earlier step")} omitted.\n\n` : "";
+      return { text: `${head}${before}${kept.join("")}`.trimEnd(), whole: missing === 0 };
+    },
+  };
+}
+
+function stepText(flow: FlowView, step: StepView): string {
+  const parts = stepParts(step);
+  const reason = step.reason === undefined ? "" : `${inline(step.reason, MAX_REASON)}\n\n`;
+  const line = stepLine(flow, step);
+  if (parts.length === 0 && reason === "") return `${line}\n\n`;
+  return `<details>\n<summary>${line}</summary>\n\n${reason}${parts.map(partText).join("")}</details>\n\n`;
+}
+
+function stepLine(flow: FlowView, step: StepView): string {
+  const { activity, file, hit, endedAt, startedAt, to, restored } = step;
+  const subject = stepSubject(step);
+  const inFile = file === flow.chart?.main ? "" : ` in ${code(file, 80)}`;
+  const facts = [
+    ...(hit > 1 ? [`run ${hit}`] : []),
+    ...(endedAt === undefined || endedAt - startedAt < 100
+      ? []
+      : [durationText(endedAt - startedAt)]),
+    ...(restored ? ["from the earlier run"] : []),
+  ].join(", ");
+  return [
+    `<b>${step.step}</b> ${signOf(flow, step)} ${code(activity, 80)}${inFile}`,
+    ...(subject === "" ? [] : [` ${inline(subject, MAX_SUBJECT)}`]),
+    ...(facts === "" ? [] : [` (${facts})`]),
+    ...(to === undefined ? [] : [` → ${code(to, 80)}`]),
+  ].join("");
+}
+
+function signOf(flow: FlowView, step: StepView): string {
+  switch (step.status) {
+    case "succeeded":
+      return flowNode(flow, step)?.kind === "failed" ? "✗" : "✓";
+    case "failed":
+      return hasFailed(flow, step) ? "✗" : "↪";
+    case "running":
+      return "…";
+    case "canceled":
+      return "■";
+  }
+}
+
+const languages: ReadonlySet<string> = new Set(["sh", "bash", "python"]);
+
+function partText({ title, text, language }: StepPart): string {
+  const shown = harmless(text).trim();
+  // GitHub draws what some other tags stand before.
+  const tag = languages.has(language) ? language : "text";
+  return `${inline(title, 100)}:\n\n${fenced(bothEnds(shown, MAX_TEXT), tag)}\n\n`;
+}

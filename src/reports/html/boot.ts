@@ -1,0 +1,46 @@
+/** What a report tells its page at its start, as JSON in the element `boot`. The events follow in the element `events`. */
+import type { JournalProblem } from "../../journal/problem.ts";
+import type { RunSummary } from "../run-summary.ts";
+
+/** The data of the page of a server. */
+export interface PortalBoot {
+  readonly kind: "portal";
+  readonly version: string;
+  /** Whether the server has a folder of journals. */
+  readonly journals: boolean;
+  /** A script plays the models. */
+  readonly rehearsal?: PortalRehearsal;
+}
+
+export interface PortalRehearsal {
+  /** As the user named it. */
+  readonly file: string;
+  /** What the script was written for. */
+  readonly job?: string;
+  readonly userInput?: string;
+}
+
+export interface ReportBoot {
+  readonly kind: "report";
+  /** Of agent-jobs. */
+  readonly version: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** Empty in the report of a run that wrote no journal. */
+  readonly journals: readonly ReportJournal[];
+  readonly runs: readonly ReportRun[];
+}
+
+export interface ReportJournal {
+  /** As the user named the file. */
+  readonly name: string;
+  /** The first ones. */
+  readonly problems: readonly JournalProblem[];
+  /** How many there are besides those. */
+  readonly moreProblems: number;
+}
+
+export interface ReportRun extends RunSummary {
+  /** Indexes of the journals that contain it; its events are those of the first. */
+  readonly journals: readonly number[];
+}

@@ -1,0 +1,138 @@
+/** The files of the page (web/), and the HTML of the portal around them. */
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { errorCode, errorMessage } from "../../platform/system-error.ts";
+import type { PortalBoot } from "./boot.ts";
+
+export interface PageFiles {
+  /** `page.js`, in UTF-8. */
+  readonly script: string;
+  /** `page.css`, in UTF-8. */
+  readonly style: string;
+}
+
+/** `build/src/reports/html`, `dist/cli`, `dist/action/post` and an installed package are at most this deep. */
+const MAX_DEPTH = 5;
+
+/**
+ * Looks beside the folder that this runs from: in a build (`build/web`), in a bundle (`dist/web`), in an installed
+ * package (`dist/web` below its root). Undefined: they aren't there, as in an application that bundles the library.
+ */
+export function findPageFiles(
+  from: string = dirname(fileURLToPath(import.meta.url)),
+): PageFiles | undefined {
+  let folder = from;
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    for (const place of [join(folder, "web"), join(folder, "dist", "web")]) {
+      const files = readPageFiles(place);
+      if (files !== undefined) return files;
+    }
+    folder = dirname(folder);
+  }
+  return undefined;
+}
+
+function readPageFiles(folder: string): PageFiles | undefined {
+  try {
+    return {
+      script: readFileSync(join(folder, "page.js"), "utf8"),
+      style: readFileSync(join(folder, "page.css"), "utf8"),
+    };
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new Error(`The files of the page can't be read: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** For every answer of the server; `frame-ancestors` has no effect in a `<meta>`. */
+export const portalPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // Mermaid styles its drawings inline.
+  "style-src 'self' 'unsafe-inline'",
+  "connect-src 'self'",
+  "img-src data:",
+  "font-src 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+/** The HTML of the portal. It loads `page.js` and `page.css` from where it is. */
+export function portalHtml(facts: Omit<PortalBoot, "kind">): string {
+  return pageHtml({
+    title: "agent-jobs",
+    head: `<link rel="stylesheet" href="page.css">\n<script type="module" src="page.js"></script>`,
+    boot: { kind: "portal", ...facts },
+  });
+}
+
+/** A check mark on the color of the page. */
+const icon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4a3fd0"/><path d="M4.5 8.5l2.5 2.5 4.8-5.5" fill="none" stroke="#fff" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>',
+)}`;
+
+export interface PageParts {
+  readonly title: string;
+  /** HTML: where style and script come from. */
+  readonly head: string;
+  /** See web/data/boot.ts. */
+  readonly boot: object;
+  /** HTML in place of the page where scripts don't run. */
+  readonly plain?: string;
+  /** HTML in parts: further data. */
+  readonly data?: Iterable<string>;
+}
+
+/** The document around the page's script, in both uses. */
+export function pageHtml(page: PageParts): string {
+  return [...pageParts(page)].join("");
+}
+
+/** The same in parts, for data that would not fit into one text. */
+export function* pageParts({
+  title,
+  head,
+  boot,
+  plain = "This page needs JavaScript.",
+  data = [],
+}: PageParts): Iterable<string> {
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="${icon}">
+<title>${escapeHtml(title)}</title>
+${head}
+</head>
+<body>
+<div id="app"></div>
+<noscript>${plain}</noscript>
+<script type="application/json" id="boot">${jsonInHtml(boot)}</script>
+`;
+  yield* data;
+  yield `</body>
+</html>
+`;
+}
+
+/** JSON that can't end the element it is in, or start a comment; nor does it hold a workflow command. */
+export function jsonInHtml(value: unknown): string {
+  return JSON.stringify(value).replace(/[<>&#\u2028\u2029]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+    return `\\u${code}`;
+  });
+}
+
+/** Of the log that a report may be printed to, no line begins with foreign text, and none holds a workflow command. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"'#\r\n]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

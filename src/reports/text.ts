@@ -1,0 +1,109 @@
+/** Makes foreign text fit on one line of a terminal. */
+import stringWidth from "fast-string-width";
+import { withoutSequences } from "../platform/terminal-sequences.ts";
+import { cut } from "../events/cut.ts";
+
+/** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */
+export const unsafeCharacters =
+  /[\p{Cc}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\p{Surrogate}\u{E0000}-\u{E007F}]/gu;
+
+/** The result doesn't move the cursor, and doesn't color, hide or reorder anything. Keeps LF. */
+export function harmless(text: string): string {
+  return withoutSequences(text.replace(/\r\n?|\u0085|\u2028|\u2029/g, "\n"))
+    .replaceAll("\t", " ")
+    .replace(unsafeCharacters, (character) => (character === "\n" ? "\n" : "\uFFFD"));
+}
+
+/** Harmless and on one line of at most `length` UTF-16 units. */
+export function oneLine(text: string, length: number): string {
+  // Twice the length is enough to fill the line, and keeps megabytes out of the expressions below.
+  const line = harmless(text.slice(0, length * 2))
+    .trim()
+    .split(/\s*\n\s*/)
+    .join(" ⏎ ");
+  if (line.length <= length && text.length <= length * 2) return line;
+  return `${cut(line, Math.max(0, length - 1))}…`;
+}
+
+/** At most `lines` lines and `length` UTF-16 units. */
+export function paragraph(text: string, lines: number, length: number): string[] {
+  const all = harmless(text.slice(0, length)).trim().split("\n");
+  const kept = all.slice(0, lines);
+  if (kept.length < all.length || text.trim().length > length) kept.push("…");
+  return kept;
+}
+
+/** Exactly `width` columns: the middle is cut out, or it is padded. */
+export function fitName(text: string, width: number): string {
+  return fit(cutMiddle(text, width), width);
+}
+
+/** Exactly `width` columns: cut between whole characters, or padded. */
+export function fit(text: string, width: number, align: "left" | "right" = "left"): string {
+  const cut = cutTo(text, width);
+  const padding = " ".repeat(Math.max(0, width - stringWidth(cut)));
+  return align === "left" ? cut + padding : padding + cut;
+}
+
+/** At most `width` columns. */
+export function cutTo(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let result = "";
+  let used = 1;
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    used += stringWidth(segment);
+    if (used > width) break;
+    result += segment;
+  }
+  return width < 1 ? "" : `${result}…`;
+}
+
+/** At most `width` columns; what is cut is the middle, because names that belong together differ at their ends. */
+export function cutMiddle(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  if (width < 3) return cutTo(text, width);
+  const tail = Math.floor((width - 1) / 2);
+  const head = cutTo(text, width - tail);
+  const segments = Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+  let end = "";
+  for (const segment of segments.toReversed()) {
+    if (stringWidth(segment + end) > tail) break;
+    end = segment + end;
+  }
+  return head + end;
+}
+
+/** `mm:ss`, from an hour on `h:mm:ss`. */
+export function clockText(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const rest = `${twoDigits(Math.floor(seconds / 60) % 60)}:${twoDigits(seconds % 60)}`;
+  return seconds < 3600 ? rest : `${Math.floor(seconds / 3600)}:${rest}`;
+}
+
+/** `0.4 s`, from a minute on like `clockText`. */
+export function tookText(milliseconds: number): string {
+  const seconds = Math.max(0, milliseconds) / 1000;
+  return seconds < 59.95 ? `${seconds.toFixed(1)} s` : clockText(milliseconds);
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+/** `950`, `12.3k`, `4.5M`. */
+export function countText(count: number): string {
+  if (count < 1000) return String(Math.round(count));
+  for (const [size, unit] of [
+    [1e3, "k"],
+    [1e6, "M"],
+    [1e9, "G"],
+  ] as const) {
+    const scaled = count / size;
+    if (scaled < 999.5) return `${scaled.toFixed(scaled < 99.95 ? 1 : 0)}${unit}`;
+  }
+  return count.toExponential(1);
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

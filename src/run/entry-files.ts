@@ -1,0 +1,193 @@
+/** Entries and rehearsals from their files, checked; and the job and the models of an entry that a run is for. */
+import "../document/ajv-compiler.ts";
+import { readFile, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { documentLimits } from "../document/read-document.ts";
+import { didYouMean, suggest } from "../document/suggest.ts";
+import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
+import type { PreparedEntry } from "../entry/model.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
+import { loadScript } from "../rehearsal/format/load-script.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import {
+  entryOfWorkflow,
+  loadFlow,
+  loadFlows,
+  type FlowReading,
+  type ReadWorkflowEntry,
+} from "./flows.ts";
+import { unofferedModels, type OfferedModel } from "./offered-models.ts";
+import { UsageError } from "./options.ts";
+import { errorCode, errorMessage } from "../platform/system-error.ts";
+import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
+import { warningChecks } from "./warning-checks.ts";
+import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
+
+/** With the workflows that its jobs use. */
+export type ReadEntry = ReadWorkflowEntry;
+
+/** The text of an entry file, prepared and with its warnings, or every problem at its line and column. */
+export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry {
+  return loadFrom(text, file, { checks: warningChecks });
+}
+
+/**
+ * Reads and checks an entry file with the workflows of its jobs, or a workflow as an entry of one job. Throws
+ * `DiagnosticsError` with all problems.
+ */
+export async function readEntry(file: string, reading: FlowReading = {}): Promise<ReadEntry> {
+  const text = await readText(file);
+  if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
+  const loaded = loadEntry(text, file);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  const { flows, warnings } = loadFlows({ ...loaded, folder: dirname(file) }, reading);
+  return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
+}
+
+/** Reads and checks a workflow file. Throws `DiagnosticsError` with all of its problems. */
+export async function readWorkflow(
+  file: string,
+  options: WorkflowOptions = {},
+): Promise<Extract<LoadedWorkflow, { kind: "loaded" }>> {
+  const loaded = loadWorkflow(await readText(file), file, options);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  return loaded;
+}
+
+/** Reads and checks a rehearsal file. Throws `DiagnosticsError` with all of its problems. */
+export async function readRehearsal(file: string): Promise<Script> {
+  const loaded = loadScript(await readText(file), file);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  return loaded.script;
+}
+
+/** The models that an entry or a workflow names but that are not offered. None for a rehearsal. */
+export async function checkModels(
+  file: string,
+  offered: readonly OfferedModel[],
+): Promise<readonly Diagnostic[]> {
+  if (offered.length === 0 || isRehearsal(file)) return [];
+  const read = await readEntry(file);
+  return unofferedModels(read, offered, read);
+}
+
+function isRehearsal(file: string): boolean {
+  return /\.rehearsal\.[^./\\]+$/.test(file);
+}
+
+/**
+ * Checks a file of any kind: `NAME.wf.md` is a workflow, `NAME.rehearsal.EXT` a rehearsal, every other name an entry.
+ * Returns the warnings.
+ */
+export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
+  if (isWorkflowFile(file)) return (await readWorkflow(file)).warnings;
+  if (!isRehearsal(file)) return (await readEntry(file)).warnings;
+  const script = await readRehearsal(file);
+  try {
+    const loaded = await readEntry(script.entryFile);
+    return userInputWarnings(loaded, chooseJob(loaded.entry, script.job), script.userInput);
+  } catch (error) {
+    // What is wrong with the entry is said where the entry is checked.
+    if (error instanceof DiagnosticsError || error instanceof UsageError) return [];
+    throw error;
+  }
+}
+
+/** That the user input of a run is not used. */
+export function userInputWarnings(
+  { entry, file, locate }: ReadEntry,
+  jobName: string,
+  userInput: string | undefined,
+): Diagnostic[] {
+  const reason = unusedUserInput(entry, jobName, userInput);
+  if (reason === undefined) return [];
+  const codePath = `entry.jobs[${JSON.stringify(jobName)}]`;
+  return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
+}
+
+/** The bytes of a file that the user named. Problems are reported as diagnostics. */
+async function readText(file: string): Promise<Uint8Array> {
+  const refuse = (reason: string, hint?: string): DiagnosticsError => {
+    const diagnostic: Diagnostic = {
+      file,
+      codePath: "",
+      reason,
+      ...(hint === undefined ? {} : { hint }),
+    };
+    return new DiagnosticsError([diagnostic]);
+  };
+  try {
+    const found = await stat(file);
+    if (found.isDirectory()) throw refuse("This is a folder, not a file.");
+    if (!found.isFile()) throw refuse("This is not a regular file.");
+    if (found.size > documentLimits.bytes)
+      throw refuse(`The file has ${found.size} bytes. The maximum is ${documentLimits.bytes}.`);
+    return await readFile(file);
+  } catch (error) {
+    if (error instanceof DiagnosticsError) throw error;
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") {
+      throw refuse("The file doesn't exist.", `looked for ${resolve(file)}`);
+    }
+    if (code === "EACCES" || code === "EPERM")
+      throw refuse("Can't read the file: permission denied.");
+    throw refuse(`Can't read the file: ${errorMessage(error)}.`);
+  }
+}
+
+/** The job to run: the named one, or the only one. */
+export function chooseJob(entry: PreparedEntry, jobName: string | undefined): string {
+  const names = Object.keys(entry.jobs);
+  const quoted = names.map((name) => JSON.stringify(name));
+  const known =
+    names.length === 0
+      ? "The entry has no jobs."
+      : `The entry has the job${names.length === 1 ? "" : "s"} ${quoted.join(", ")}.`;
+  if (jobName !== undefined) {
+    if (Object.hasOwn(entry.jobs, jobName)) return jobName;
+    throw new UsageError(
+      `There is no job ${JSON.stringify(jobName)}${guess(jobName, names)}. ${known}`,
+    );
+  }
+  const [only, ...others] = names;
+  if (only !== undefined && others.length === 0) return only;
+  if (only === undefined) throw new UsageError(known);
+  const listed = `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
+  throw new UsageError(`The entry has several jobs, ${listed}. Name one.`);
+}
+
+function guess(name: string, known: readonly string[]): string {
+  const meant = suggest(name, known);
+  return meant === undefined ? "" : ` (${didYouMean(meant)})`;
+}
+
+/** The entry with other model ids for some of its categories. */
+export function overrideModels(
+  entry: PreparedEntry,
+  models: Readonly<Record<string, string>> | undefined,
+): PreparedEntry {
+  if (models === undefined) return entry;
+  for (const category of Object.keys(models)) {
+    if (!Object.hasOwn(entry.models, category)) {
+      const known = Object.keys(entry.models).join(", ");
+      throw new UsageError(
+        `There is no model category ${JSON.stringify(category)} in the entry${guess(category, Object.keys(entry.models))}. It has: ${known}.`,
+      );
+    }
+  }
+  const driving = models["driving"];
+  const retries = entry.drivingSessionRetries;
+  return {
+    ...entry,
+    models: { ...entry.models, ...models },
+    // The first of them stands for the driving model itself.
+    ...(driving === undefined || retries === undefined
+      ? {}
+      : {
+          drivingSessionRetries: retries.map((retry, index) =>
+            index === 0 ? { ...retry, modelId: driving } : retry,
+          ),
+        }),
+  };
+}

@@ -1,0 +1,400 @@
+/** The workflows of an entry: read from their files, and as the engine runs them. */
+import { allowedForPrograms } from "./allowed-variables.ts";
+import { basename, isAbsolute, join, resolve } from "node:path";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { DiagnosticsError } from "../document/diagnostic.ts";
+import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
+import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
+import type { ToolSource } from "../engine/ports.ts";
+import type {
+  DeclaredTools,
+  PermissionPreset,
+  Permissions,
+  PreparedEntry,
+} from "../entry/model.ts";
+import type { Locate } from "../document/problem.ts";
+import type { LoadedEntry } from "../entry/load-entry.ts";
+import type { FlowLeaf } from "../entry/work-paths.ts";
+import { leafWorks } from "../entry/work.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
+import type { Confinement } from "../sessions/confinement.ts";
+import { allowsCommands, effectivePermissions } from "../permissions/rules.ts";
+import { Breath } from "../platform/breath.ts";
+import type { Environment } from "../platform/environment.ts";
+import { realPathOf, removeDirectory } from "../platform/files.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
+import type { Answers, Asker } from "../workflow/run/ask.ts";
+import { executes, promptsModels } from "../workflow/describe.ts";
+import { flowChartOf } from "../workflow/flow-chart.ts";
+import type { Executor } from "../workflow/run/executor.ts";
+import type { WorkflowFiles } from "../workflow/files.ts";
+import type { Workflow } from "../workflow/model.ts";
+import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
+import type { Restored } from "../workflow/run/restore.ts";
+import { runFlow, type FlowResult } from "../workflow/run/run-flow.ts";
+import { ScriptRunner } from "../workflow/run/script-runner.ts";
+import { workflowFingerprint } from "./fingerprint.ts";
+import { filesAround, loadWorkflow, readValue } from "./workflow-files.ts";
+
+/** By the file as the entry names it. */
+export type Flows = Readonly<Record<string, LoadedFlow>>;
+
+export interface LoadedFlow {
+  readonly workflow: Workflow;
+  readonly files: WorkflowFiles;
+  readonly warnings: readonly Diagnostic[];
+}
+
+export interface FlowReading {
+  /** What the run may read of the environment, by name. */
+  readonly environment?: readonly string[] | undefined;
+  /** Default permissions, and an upper bound for all others. */
+  readonly permissions?: PermissionPreset | undefined;
+}
+
+/** The text of a workflow, checked with the permissions that its run will have. Throws `DiagnosticsError`. */
+export function loadFlow(
+  text: string | Uint8Array,
+  file: string,
+  entry: Pick<PreparedEntry, "permissions" | "models" | "tools" | "mcpServers"> | undefined,
+  { environment = [], permissions }: FlowReading,
+): LoadedFlow {
+  const { models = {}, ...declared } = entry ?? {};
+  const options = { environment, categories: Object.keys(models), declared };
+  const first = loadWorkflow(text, file, options);
+  if (first.kind === "rejected") throw new DiagnosticsError(first.diagnostics);
+  const effective = permissionsOfFlow(first.workflow, entry ?? {}, permissions);
+  const loaded = loadWorkflow(text, file, { ...options, permissions: effective });
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  const { workflow, warnings } = loaded;
+  return { workflow, warnings, files: filesAround(file).files };
+}
+
+/** What the agents of a workflow may call: its own declarations come before those of the entry. */
+export function declaredFor(
+  { settings }: Workflow,
+  { tools, mcpServers }: DeclaredTools,
+): DeclaredTools {
+  return {
+    tools: { ...tools, ...settings.tools },
+    mcpServers: { ...mcpServers, ...settings.mcpServers },
+  };
+}
+
+/** What a workflow may do, under the option that is a ceiling. */
+export function permissionsOfFlow(
+  workflow: Workflow,
+  entry: DeclaredTools & Pick<PreparedEntry, "permissions">,
+  option: PermissionPreset | undefined,
+): Permissions {
+  const declared = Object.keys(declaredFor(workflow, entry).tools ?? {});
+  return effectivePermissions(entry.permissions, workflow.settings.permissions, option, declared);
+}
+
+export interface EntryOfFlows {
+  readonly entry: PreparedEntry;
+  readonly leaves: readonly FlowLeaf[];
+  /** That their files are relative to. */
+  readonly folder: string;
+  /** Absent: the entry was made in code. */
+  readonly file?: string;
+  readonly locate?: Locate;
+}
+
+/** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
+export function loadFlows(
+  { entry, leaves, folder, file, locate }: EntryOfFlows,
+  reading: FlowReading,
+): { readonly flows: Flows; readonly warnings: readonly Diagnostic[] } {
+  const flows: Record<string, LoadedFlow> = Object.create(null);
+  const known = new Set<string>();
+  const found: Diagnostic[] = [];
+  for (const { path, codePath, work } of leaves) {
+    const name = work.file;
+    const place = {
+      ...(file === undefined ? {} : { file }),
+      ...locate?.([...path, "file"]),
+      codePath,
+    };
+    if (!known.has(name)) {
+      known.add(name);
+      const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
+      if (read.kind === "read") flows[name] = read.flow;
+      else found.push({ ...place, reason: read.reason });
+      const more = read.kind === "read" ? read.flow.warnings : read.diagnostics;
+      for (const diagnostic of more) found.push(diagnostic);
+    }
+    const flow = flows[name];
+    if (flow === undefined) continue;
+    // Which values they have is known when the job runs; the user input is always there.
+    const names = [...Object.keys(work.params ?? {}), USER_INPUT];
+    const given = Object.fromEntries(names.map((one) => [one, ""]));
+    const bound = bindParameters(flow.workflow, given);
+    if (bound.kind === "incomplete") {
+      for (const { reason } of bound.diagnostics)
+        found.push({ ...place, reason, hint: "add it to params" });
+    } else for (const warning of bound.warnings) found.push({ ...warning, ...place });
+  }
+  const errors = found.filter(({ severity }) => severity !== "warning");
+  if (errors.length > 0) throw new DiagnosticsError(errors);
+  return { flows, warnings: found };
+}
+
+type FlowFile =
+  | { readonly kind: "read"; readonly flow: LoadedFlow }
+  | {
+      readonly kind: "rejected";
+      readonly reason: string;
+      /** At their places in the file. */
+      readonly diagnostics: readonly Diagnostic[];
+    };
+
+function readFlow(file: string, entry: PreparedEntry, reading: FlowReading): FlowFile {
+  const { id, files } = filesAround(file);
+  const found = files.read(basename(file), id);
+  if (found.kind !== "found") {
+    return {
+      kind: "rejected",
+      reason: `Can't read the workflow: ${found.reason}`,
+      diagnostics: [],
+    };
+  }
+  try {
+    return { kind: "read", flow: loadFlow(found.content, file, entry, reading) };
+  } catch (error) {
+    if (!(error instanceof DiagnosticsError)) throw error;
+    const { diagnostics } = error;
+    const count = diagnostics.length === 1 ? "an error" : `${diagnostics.length} errors`;
+    return { kind: "rejected", reason: `The workflow has ${count}.`, diagnostics };
+  }
+}
+
+/** A workflow as an entry: one job, which is the workflow. */
+export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEntry {
+  const { workflow, warnings } = flow;
+  const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
+  const name = basename(file);
+  const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
+  const main = workflow.files[workflow.main];
+  const at = main?.activities[main.start]?.at ?? { line: 1, column: 1 };
+  return {
+    kind: "loaded",
+    entry: {
+      models: { ...models, driving },
+      tasks: {},
+      jobs: {
+        [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
+      },
+      ...(permissions === undefined ? {} : { permissions }),
+      ...(limits === undefined ? {} : { limits }),
+      ...(tools === undefined ? {} : { tools }),
+      ...(mcpServers === undefined ? {} : { mcpServers }),
+    },
+    file,
+    locate: () => at,
+    locateTask: () => at,
+    warnings,
+    leaves: [],
+    flows: { [name]: flow },
+    whole: name,
+  };
+}
+
+export type ReadWorkflowEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
+  /** Of all its jobs. */
+  readonly flows: Flows;
+  /** The file is this workflow, not an entry. */
+  readonly whole?: string;
+};
+
+/** How the workflows of a run are run. */
+export interface FlowOptions {
+  readonly entry: PreparedEntry;
+  /** Of the run. */
+  readonly limits: ResolvedLimits;
+  readonly permissions: PermissionPreset | undefined;
+  readonly toolSourceOf: (flow: LoadedFlow) => ToolSource | undefined;
+  /** The environment of this process. */
+  readonly environment: Environment;
+  /** The names of it that workflows and their scripts may read. */
+  readonly env?: readonly string[] | undefined;
+  /** They come before those of the front matter. */
+  readonly answers?: Answers | undefined;
+  readonly ask?: Asker | undefined;
+  readonly executors?: readonly Executor[] | undefined;
+  /** Of what EXECUTE runs. Default: no sandbox. */
+  readonly confinement?: Confinement | undefined;
+  readonly clock: Clock;
+  /** Of the processes of this run. */
+  readonly mark?: string | undefined;
+  readonly redact: () => TextStream;
+  /** The job is this workflow and nothing else. */
+  readonly whole?: WholeFlow | undefined;
+}
+
+export interface WholeFlow {
+  /** Those that are given, before any defaults. They are not prompts: a dollar is a dollar. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly restored?: Restored | undefined;
+  readonly onResult?: ((result: FlowResult) => void) | undefined;
+}
+
+export function flowSpecs(flows: Flows, options: FlowOptions): Readonly<Record<string, FlowSpec>> {
+  const specs: Record<string, FlowSpec> = Object.create(null);
+  const environment = allowedForPrograms(options.entry, options, flows);
+  for (const [name, flow] of Object.entries(flows))
+    specs[name] = flowSpec(flow, environment, options);
+  return specs;
+}
+
+function flowSpec(
+  flow: LoadedFlow,
+  environment: Readonly<Record<string, string>>,
+  options: FlowOptions,
+): FlowSpec {
+  const { entry, whole } = options;
+  const { workflow, files } = flow;
+  const { settings } = workflow;
+  const modelId = modelOfFlow(workflow, entry, whole?.params);
+  const permissions = permissionsOfFlow(workflow, entry, options.permissions);
+  const toolSource = options.toolSourceOf(flow);
+  // Those of a workflow that is the whole job are limits of the job.
+  const own = whole === undefined ? settings.limits : undefined;
+  const limits = partLimits(options.limits, own, workflow.file);
+  return {
+    modelId,
+    permissions,
+    toolSource,
+    chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
+    ...(whole === undefined ? {} : { params: whole.params }),
+    ...(whole?.restored === undefined ? {} : { restoredSteps: whole.restored.ended.length }),
+    run: async (context) => {
+      const { userInput } = context;
+      const bound = bindParameters(workflow, given(context.params, userInput));
+      if (bound.kind === "incomplete") {
+        const reason = bound.diagnostics.map((one) => one.reason).join(" ");
+        return { kind: "failed", reason, answer: false };
+      }
+      // Executors of the host run scripts by themselves.
+      if (executes(workflow) && allowsCommands(permissions) && options.executors === undefined) {
+        const refusal = await options.confinement?.refusal(permissions);
+        if (refusal !== undefined)
+          return { kind: "failed", reason: refusal.message, answer: false };
+      }
+      return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
+        runFlow(
+          {
+            workflow,
+            modelId,
+            permissions,
+            toolSource,
+            limits,
+            variables: bound.variables,
+            environment,
+            answers: { ...settings.answers, ...options.answers },
+            ask: options.ask,
+            scripts,
+            read: (path, from) =>
+              readValue(files.read(path, from), permissions, resolve(context.workingDirectory)),
+            restored: whole?.restored,
+            onResult: whole?.onResult,
+            breath: new Breath(),
+          },
+          context,
+        ),
+      );
+    },
+  };
+}
+
+/** The user input is a parameter, too. */
+export function given(
+  params: Readonly<Record<string, string>>,
+  userInput: string,
+): Readonly<Record<string, string>> {
+  return userInput === "" ? params : { [USER_INPUT]: userInput, ...params };
+}
+
+/** The model of its agents: its own, or the driving model, or what a parameter names. `params`: those that are given. */
+export function modelOfFlow(
+  workflow: Workflow,
+  entry: PreparedEntry,
+  params?: Readonly<Record<string, string>>,
+): string {
+  const { model, models = {} } = workflow.settings;
+  if (model === undefined) return entry.models.driving || modelOfParameters(workflow, params);
+  if ("id" in model) return model.id;
+  return entry.models[model.category] ?? models[model.category] ?? entry.models.driving;
+}
+
+/** `unnamed`: the file of a workflow that sends prompts, and has no model for them. */
+export type ModelNeed = "none" | "needed" | { readonly unnamed: string };
+
+/** Whether a job sends prompts. Only workflows without prompts run without a model. `params`: of a workflow. */
+export function modelNeed(
+  entry: PreparedEntry,
+  jobName: string,
+  flows: Flows,
+  params?: Readonly<Record<string, string>>,
+): ModelNeed {
+  const job = entry.jobs[jobName];
+  let need: ModelNeed = "none";
+  for (const leaf of job === undefined ? [] : leafWorks(job.work)) {
+    if (leaf.kind === "Flow") {
+      const flow = flows[leaf.file];
+      if (flow === undefined || !promptsModels(flow.workflow)) continue;
+      if (modelOfFlow(flow.workflow, entry, params) === "") return { unnamed: flow.workflow.file };
+    }
+    need = "needed";
+  }
+  return need;
+}
+
+export function noModelNamed(file: string): string {
+  return `${file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`;
+}
+
+interface ScriptsOf {
+  readonly permissions: Permissions;
+  readonly limits: ResolvedLimits;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly context: FlowContext;
+}
+
+async function withScripts(
+  options: FlowOptions,
+  { permissions, limits, environment, context }: ScriptsOf,
+  run: (scripts: ScriptRunner) => Promise<FlowEnd>,
+): Promise<FlowEnd> {
+  const { clock, executors, redact, mark, whole, confinement } = options;
+  const folder = await makeRunFolder("workflow-", mark);
+  try {
+    const { workingDirectory } = context;
+    const scripts = new ScriptRunner({
+      folder,
+      workingDirectory: realPathOf(resolve(workingDirectory)),
+      permissions,
+      files: realFiles,
+      environment: options.environment,
+      variables: environment,
+      limits,
+      clock,
+      redact,
+      state: whole?.restored?.shell,
+      confine:
+        confinement &&
+        ((readable) =>
+          confinement.ofProgram(permissions, { workingDirectory }, { readable: [readable] })),
+      ...(executors === undefined ? {} : { executors }),
+    });
+    try {
+      return await run(scripts);
+    } finally {
+      await scripts.close();
+    }
+  } finally {
+    await removeDirectory(folder.path).catch(() => undefined);
+  }
+}

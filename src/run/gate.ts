@@ -1,0 +1,30 @@
+import pLimit from "p-limit";
+import { onAbort } from "../platform/waiting.ts";
+import type { TurnGate } from "../engine/ports.ts";
+
+/** At most `parallel` turns at once; the others wait in the order in which they came. */
+export interface AdjustableGate extends TurnGate {
+  /** May change at any time; turns that have begun go on. */
+  parallel: number;
+}
+
+export function createGate(parallel: number): AdjustableGate {
+  const limit = pLimit(parallel);
+  return {
+    get parallel() {
+      return limit.concurrency;
+    },
+    set parallel(count) {
+      limit.concurrency = count;
+    },
+    run: <T>(turn: () => Promise<T>, signal: AbortSignal) =>
+      new Promise<T | undefined>((resolve, reject) => {
+        // A turn that waits for a slot leaves at once. A turn that has begun ends in its own way.
+        const release = onAbort(signal, () => resolve(undefined));
+        limit(async () => {
+          release();
+          return signal.aborted ? undefined : turn();
+        }).then(resolve, reject);
+      }),
+  };
+}

@@ -1,0 +1,396 @@
+/**
+ * What runs share: the runtime and its sessions, the slots for turns, the rate limit of the model server, the
+ * secrets to mask, and the reporters. The command line, the action, rehearsals, benches and `JobHost` all run
+ * on one of these; what is prepared for a run of a file is in `prepare-run.ts`.
+ *
+ * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens
+ * to the runtime is an event of every run under way, so each journal is whole; after `close()` nothing runs
+ * and nothing starts, and every reporter has been closed once.
+ */
+import { randomUUID } from "node:crypto";
+import { toolSourcesOf } from "../engine/plan.ts";
+import { RateLimit } from "../engine/rate-limit.ts";
+import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { MadeDecision } from "../events/decision.ts";
+import type { RunEventBody, WorkRef } from "../events/event.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import {
+  createSink,
+  newRunId,
+  ReporterSet,
+  type Reporter,
+  type ReporterFailure,
+} from "../events/sink.ts";
+import { nextRound } from "../platform/breath.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { killMarkedProcesses } from "../platform/processes.ts";
+import { RUN_MARK } from "../platform/run-folder.ts";
+import { onAbort, within } from "../platform/waiting.ts";
+import type { ICopilotSession } from "../sessions/callbacks.ts";
+import {
+  createSessions,
+  type RawSessionRequest,
+  type Sessions,
+  type SessionsOptions,
+  type Tool,
+} from "../sessions/sessions.ts";
+import type { OfferedModel } from "../sessions/offered-models.ts";
+import type { ModelTransport } from "../sessions/transport.ts";
+import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
+import { announced } from "./announced-sessions.ts";
+import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
+import { createGate } from "./gate.ts";
+import { modelServer, type ModelAccess } from "./options-provider.ts";
+import { version } from "../generated/version.ts";
+import type { HostRun, RunEnd, RunOnHostOptions } from "./host-run.ts";
+import { HostMasking } from "./host-masking.ts";
+
+export interface HostOptions extends ModelAccess {
+  /** Answers every model request instead of a model server. */
+  readonly transport?: ModelTransport | undefined;
+  /** Tools with handlers in this process, offered to every session. */
+  readonly tools?: readonly Tool[] | undefined;
+  /** Files that runs write about themselves: no file tool writes to them. */
+  readonly kept?: readonly string[] | undefined;
+  /** Stricter than what the permissions say. */
+  readonly sandbox?: ConfinementOptions["mode"];
+  /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
+  readonly mark?: string | undefined;
+  /** Receive the events of all runs, told apart by `runId`, until the host is closed. */
+  readonly reporters?: readonly Reporter[] | undefined;
+  /** Called with the first failure of each reporter. */
+  readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
+  readonly clock?: Clock;
+  /** What makes the sessions. Default: the Copilot runtime. */
+  readonly createSessions?: (options: SessionsOptions) => Sessions;
+}
+
+interface ActiveRun extends HostRun {
+  readonly parallel: number;
+  /** Emits a decision about the runtime, once the start of the run has been emitted. */
+  tell(decision: MadeDecision): void;
+}
+
+/** A run ends within five seconds of its cancel; then its own reporters have two. */
+const RUNS_END_MS = 8_000;
+const SESSIONS_END_MS = 5_000;
+
+/** Runs jobs, tasks and sessions on one runtime, within common bounds. Its owner must close it. */
+export class Host {
+  readonly #options: HostOptions;
+  /** What the tools and scripts of runs carry in their environment as `AGENT_JOBS_RUN`. */
+  readonly mark: string;
+  readonly #clock: Clock;
+  readonly #reporters: ReporterSet;
+  readonly #gate = createGate(1);
+  readonly #rateLimit: RateLimit;
+  readonly #runs = new Map<string, ActiveRun>();
+  readonly #lent = new Set<ICopilotSession>();
+  readonly #masking: HostMasking;
+  #mcp: McpServers | undefined;
+  #confinement: Confinement | undefined;
+  #sessionsOfNoRun = 0;
+  #sessions: Sessions | undefined;
+  /** Runs and sessions that need the runtime. */
+  #users = 0;
+  /** Former sessions that are still ending. */
+  readonly #ending = new Map<Sessions, Promise<void>>();
+  #unreachable: MadeDecision | undefined;
+  #closing: Promise<readonly ReporterFailure[]> | undefined;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.mark = options.mark ?? randomUUID();
+    this.#masking = new HostMasking(options);
+    this.#clock = options.clock ?? systemClock;
+    this.#rateLimit = new RateLimit(this.#clock);
+    this.#reporters = new ReporterSet({
+      clock: this.#clock,
+      redact: (text) => this.redactor.text(text),
+      reporters: options.reporters,
+      onFailure: options.onReporterFailure,
+    });
+  }
+
+  /** Masks what must not leave this process. While something runs it is the same one. */
+  get redactor(): Redactor {
+    return this.#masking.redactor;
+  }
+
+  /** Are masked from now on, until the host is closed. */
+  addSecrets(secrets: readonly string[]): void {
+    this.#masking.add(secrets);
+  }
+
+  /** The MCP servers of all runs. They are started when they are needed, and live as long as the host. */
+  get mcp(): McpServers {
+    const redactor: McpServersOptions["redactor"] = {
+      text: (text) => this.redactor.text(text),
+      stream: () => this.redactor.stream(),
+    };
+    this.#mcp ??= new McpServers({ ...this.#options, redactor, version });
+    return this.#mcp;
+  }
+
+  /** The sandboxes of all runs. They live as long as the host. */
+  get confinement(): Confinement {
+    this.#confinement ??= new Confinement({
+      ...this.#options,
+      mode: this.#options.sandbox,
+      scripted: this.#options.transport?.scripted === true,
+      onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
+    });
+    return this.#confinement;
+  }
+
+  /** In which the runtime and scripts run, and which has the secrets. */
+  get environment(): HostOptions["environment"] {
+    return this.#options.environment;
+  }
+
+  /** What runs, in the order of the starts. */
+  get runs(): readonly HostRun[] {
+    return [...this.#runs.values()];
+  }
+
+  /** Whether a run or a session needs the runtime. */
+  get busy(): boolean {
+    return this.#users > 0;
+  }
+
+  /** Throws if the host is closed. */
+  ensureOpen(): void {
+    if (this.#closing !== undefined) throw closed();
+  }
+
+  /**
+   * Passes the events of all runs to the reporter from now on, until the host is closed, or until the caller
+   * unsubscribes it and closes it.
+   */
+  subscribe(reporter: Reporter): () => void {
+    this.ensureOpen();
+    this.#reporters.add(reporter);
+    return () => this.#reporters.remove(reporter);
+  }
+
+  /**
+   * Starts a job, or a task alone; the first event comes after this has returned. Throws if the host is closed.
+   * With the turns of all runs at most `limits.parallel` are under way; of different values the smallest counts.
+   */
+  run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
+    this.ensureOpen();
+    const { signal, reporters = [], onSession, rewrite = (event) => event } = options;
+    const { runId = newRunId() } = options;
+    const abort = new AbortController();
+    const sink = createSink({
+      runId,
+      clock: this.#clock,
+      redactor: this.redactor,
+      reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
+    });
+    const name = "jobName" in spec ? spec.jobName : spec.taskName;
+    const { parallel } = spec.limits;
+    const sessions = this.#acquire();
+    let [told, saysOpen] = [false, false];
+    const stops = new Map<number, (reason: string) => void>();
+    const emit = (event: RunEventBody): void => {
+      if (event.type === "work.ended") stops.delete(event.work.workId);
+      // A listener of run.ended may start the next run, or install an entry.
+      if (event.type === "run.ended") this.#leave(run);
+      sink.emit(rewrite(event));
+      if (event.type !== "run.started") return;
+      told = true;
+      if (sessions.unreachable !== undefined && this.#unreachable !== undefined)
+        run.tell(this.#unreachable);
+    };
+    const ports = {
+      sessions: announced(sessions.factory, onSession),
+      clock: this.#clock,
+      gate: this.#gate,
+      rateLimit: this.#rateLimit,
+      random: Math.random,
+      awaited: () => sessions.unreachable,
+      onWork: ({ workId }: WorkRef, stop: (reason: string) => void) => void stops.set(workId, stop),
+      emit,
+    };
+    const start = async (): Promise<RunEnd> => {
+      const release = onAbort(signal, () => abort.abort(signal?.reason));
+      try {
+        // The caller gets the handle before the first event.
+        await nextRound();
+        for (const source of toolSourcesOf(spec)) await source.prepare?.();
+        const outcome =
+          "jobName" in spec
+            ? await runJob(spec, ports, abort.signal)
+            : await runSingleTask(spec, ports, abort.signal);
+        return { outcome, reporterFailures: await sink.close() };
+      } finally {
+        release();
+        this.#leave(run);
+        await sink.close();
+      }
+    };
+    const run: ActiveRun = {
+      runId,
+      name,
+      parallel,
+      tell(decision) {
+        const isOpen = decision.kind === "sandbox-missing";
+        if (told && !(isOpen && saysOpen)) emit({ type: "decision", work: null, decision });
+        saysOpen ||= isOpen;
+      },
+      cancel: (reason) => abort.abort(reason),
+      stopWork(workId, reason) {
+        const stop = stops.get(workId);
+        stop?.(reason);
+        return stop !== undefined;
+      },
+      // Called in the next step, when there is the run to leave.
+      ended: Promise.resolve().then(start),
+    };
+    this.#runs.set(runId, run);
+    this.#setParallel();
+    return run;
+  }
+
+  /** A session that belongs to no run. Rejects if it can't be had, or if the host is closed. */
+  async startSession(request: RawSessionRequest): Promise<ICopilotSession> {
+    this.ensureOpen();
+    const { redactor } = this;
+    const sessions = this.#acquire();
+    const key = `session of no run ${(this.#sessionsOfNoRun += 1)}`;
+    const start = async (): Promise<ICopilotSession> =>
+      sessions.startSession({
+        ...request,
+        shown: (activity) => redactor.activities(key, activity),
+        onEnded: () => {
+          this.#lent.delete(session);
+          this.#release();
+          request.onEnded?.();
+        },
+      });
+    const session: ICopilotSession = await start().catch((error: unknown) => {
+      this.#release();
+      throw error;
+    });
+    this.#lent.add(session);
+    if (this.#closing === undefined) return session;
+    await session.stop();
+    throw closed();
+  }
+
+  /** The models that the account or the model server offers. Throws if the host is closed. */
+  async listModels(): Promise<readonly OfferedModel[]> {
+    this.ensureOpen();
+    const sessions = this.#acquire();
+    try {
+      return await sessions.listModels();
+    } finally {
+      this.#release();
+    }
+  }
+
+  /** A session of a run, while it is open. To stop it is a crash of its turn. */
+  findSession(sessionId: string): ICopilotSession | undefined {
+    return this.#sessions?.find(sessionId);
+  }
+
+  /**
+   * Cancels what runs, ends the sessions and the runtime, and closes the reporters, each step within a few
+   * seconds. Idempotent, never rejects. Resolves with the failures of the reporters.
+   */
+  close(): Promise<readonly ReporterFailure[]> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Ends the runtime and all it started by force and at once, for a process that has no time left. */
+  kill(): void {
+    this.#sessions?.kill();
+    for (const sessions of this.#ending.keys()) sessions.kill();
+    this.#mcp?.kill();
+    killMarkedProcesses(RUN_MARK, this.mark);
+  }
+
+  async #close(): Promise<readonly ReporterFailure[]> {
+    const runs = [...this.#runs.values()];
+    for (const run of runs) run.cancel("the host was closed");
+    const lent = [...this.#lent].map((session) => session.stop());
+    await this.#bounded(
+      runs.map(({ ended }) => ended),
+      RUNS_END_MS,
+    );
+    await this.#bounded(lent, SESSIONS_END_MS);
+    this.#endSessions();
+    await Promise.all([...this.#ending.values(), this.#mcp?.close()]);
+    await this.#confinement?.close();
+    return this.#reporters.close();
+  }
+
+  async #bounded(ends: readonly Promise<unknown>[], milliseconds: number): Promise<void> {
+    await within(Promise.allSettled(ends), milliseconds, this.#clock);
+  }
+
+  /** Whoever calls this must not throw before it is certain that `#release()` follows. */
+  #acquire(): Sessions {
+    this.#sessions ??= (this.#options.createSessions ?? createSessions)(this.#sessionsOptions());
+    this.#users += 1;
+    return this.#sessions;
+  }
+
+  #sessionsOptions(): SessionsOptions {
+    const { environment, runtimePath, transport, tools, kept, mark } = this.#options;
+    return {
+      clock: this.#clock,
+      environment,
+      runtimePath,
+      tools,
+      kept,
+      confinement: this.confinement,
+      // Not `this.mark`: the runtime that ends takes along whatever carries its mark, and the next one may have started.
+      mark,
+      // A transport answers every request, so no model server is reached, whatever the options.
+      ...(transport === undefined ? modelServer(this.#options) : { transport }),
+      onRuntimeRestarted: (reason) => this.#tell({ kind: "runtime-restarted", reason }),
+      onUnreachable: (server, reason) => {
+        this.#unreachable = { kind: "model-unreachable", server, reason };
+        this.#tell(this.#unreachable);
+      },
+      onLeftovers: (runs) => this.#tell({ kind: "leftovers-ended", runs }),
+    };
+  }
+
+  #tell(decision: MadeDecision): void {
+    for (const run of this.#runs.values()) run.tell(decision);
+  }
+
+  #leave(run: ActiveRun): void {
+    if (!this.#runs.delete(run.runId)) return;
+    this.#setParallel();
+    this.#release();
+  }
+
+  #setParallel(): void {
+    const [first, ...others] = [...this.#runs.values()].map(({ parallel }) => parallel);
+    if (first !== undefined) this.#gate.parallel = others.reduce((a, b) => Math.min(a, b), first);
+  }
+
+  #release(): void {
+    this.#users -= 1;
+    if (this.#users === 0) this.#endSessions();
+  }
+
+  #endSessions(): void {
+    const sessions = this.#sessions;
+    if (sessions === undefined) return;
+    this.#sessions = undefined;
+    this.#masking.renew();
+    const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
+    this.#ending.set(sessions, ended);
+  }
+}
+
+function closed(): Error {
+  return new Error("The host is closed.");
+}

@@ -1,0 +1,99 @@
+/** The models that can be chosen: those that the account or the model server offers, and those that an entry names. */
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { toDiagnostics, type Path, type Place, type Problem } from "../document/problem.ts";
+import { suggestion } from "../document/suggest.ts";
+import { entryCheck } from "../entry/findings.ts";
+import type { Model, PreparedEntry } from "../entry/model.ts";
+import { taskWorks } from "../entry/work.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { OfferedModel } from "../sessions/offered-models.ts";
+import { modelOfFlow, type ReadWorkflowEntry } from "./flows.ts";
+
+export type { OfferedModel };
+
+/** To ask an account may take a start of the runtime. */
+const MODELS_KEPT_MS = 60_000;
+
+/** Asks for the models at most once a minute. */
+export class OfferedModels {
+  readonly #clock: Clock;
+  readonly #ask: () => Promise<readonly OfferedModel[]>;
+  #offered: { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
+
+  constructor(clock: Clock, ask: () => Promise<readonly OfferedModel[]>) {
+    this.#clock = clock;
+    this.#ask = ask;
+  }
+
+  /** None if nobody can be asked. */
+  async list(): Promise<readonly OfferedModel[]> {
+    const now = this.#clock.now();
+    if (this.#offered === undefined || now - this.#offered.at > MODELS_KEPT_MS)
+      this.#offered = { at: now, models: this.#ask() };
+    const asked = this.#offered;
+    const offered = await asked.models.catch(() => []);
+    if (offered.length === 0 && this.#offered === asked) this.#offered = undefined;
+    return offered;
+  }
+}
+
+interface NamedModel {
+  readonly path: Path;
+  readonly id: string;
+}
+
+/** The ids of the models that an entry names. */
+export function modelsNamedBy(entry: PreparedEntry): readonly string[] {
+  return [...new Set(namedModels(entry).map(({ id }) => id))];
+}
+
+/** The models that an entry names but that are not offered. None if nothing is listed: not every server does that. */
+export function unofferedModels(
+  { entry, flows }: Pick<ReadWorkflowEntry, "entry" | "flows">,
+  offered: readonly OfferedModel[],
+  place: Place = {},
+): Diagnostic[] {
+  const ids = new Set(offered.map(({ id }) => id));
+  if (ids.size === 0) return [];
+  const problem = ({ path, id }: NamedModel): Problem => ({
+    path,
+    codePath: entryCheck.codePath(path),
+    reason: `The model ${JSON.stringify(id)} is not offered.`,
+    ...suggestion(id, ids),
+  });
+  const isUnknown = ({ id }: NamedModel): boolean => !ids.has(id);
+  const found = toDiagnostics(namedModels(entry).filter(isUnknown).map(problem), place);
+  const ofEntry = new Set(modelsNamedBy(entry));
+  // Those of a workflow that is the entry are the entry's.
+  const ofFlows = Object.values(flows).flatMap(({ workflow }) => {
+    const id = modelOfFlow(workflow, entry);
+    const named = { path: ["model"], id };
+    if (id === "" || ofEntry.has(id) || !isUnknown(named)) return [];
+    return toDiagnostics([{ ...problem(named), codePath: "model" }], { file: workflow.file });
+  });
+  return [...found, ...ofFlows];
+}
+
+function namedModels(entry: PreparedEntry): readonly NamedModel[] {
+  const { models, tasks, jobs, drivingSessionRetries = [] } = entry;
+  const byId = (path: Path, model: Model | undefined): readonly NamedModel[] =>
+    model !== undefined && "id" in model ? [{ path: [...path, "id"], id: model.id }] : [];
+  const all = [
+    ...Object.entries(models).map(([category, id]) => ({ path: ["models", category], id })),
+    ...drivingSessionRetries.map(({ modelId: id }, index) => ({
+      path: ["drivingSessionRetries", index, "modelId"],
+      id,
+    })),
+    ...Object.entries(tasks).flatMap(([name, { model }]) => byId(["tasks", name, "model"], model)),
+    // A prepared entry doesn't tell where its works were written.
+    ...Object.entries(jobs).flatMap(([name, { work }]) =>
+      taskWorks<number>(work).flatMap(({ modelOverride: model }) =>
+        model !== undefined && "id" in model
+          ? [{ path: ["jobs", name, "work"], id: model.id }]
+          : [],
+      ),
+    ),
+  ];
+  // A workflow that names no model has an empty one.
+  return all.filter(({ id }) => id !== "");
+}

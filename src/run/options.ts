@@ -1,0 +1,203 @@
+/**
+ * The values that a user gives as options of the command line, as inputs of the action or as fields of a
+ * call: text in, a value or a problem out. Every edge writes the name of an option in its own
+ * way and puts it before the problem.
+ */
+import { didYouMean, suggest } from "../document/suggest.ts";
+import type { LimitSources } from "../engine/limits.ts";
+import type { Limits } from "../entry/model.ts";
+import type { Answers } from "../workflow/run/ask.ts";
+
+/** A mistake that the user can correct: shown without a stack trace, exit code 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UsageError";
+  }
+}
+
+/** How an edge writes the name of an option in a sentence: `--max-parallel`, or the input's name in backticks. */
+export type WriteName = (option: string) => string;
+
+/** As the command line writes them. */
+export const asFlag: WriteName = (option) => `--${option}`;
+
+export type Parsed<T> =
+  | { readonly kind: "value"; readonly value: T }
+  /** A phrase that follows the name, such as `must be a number greater than 0, not "soon"`. */
+  | { readonly kind: "wrong"; readonly problem: string };
+
+/** Decimal digits only: `1e3`, `0x10` and `Infinity` are probably mistakes. */
+export function parseNumber(text: string, kind: "a whole number" | "a number"): Parsed<number> {
+  const value = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  const fits = kind === "a number" ? Number.isFinite(value) : Number.isSafeInteger(value);
+  return fits && value > 0
+    ? { kind: "value", value }
+    : wrong(`must be ${kind} greater than 0, not ${JSON.stringify(text)}`);
+}
+
+/** The number of a port; 0 for any free one. */
+export function parsePort(text: string): Parsed<number> {
+  const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return port <= 65_535
+    ? { kind: "value", value: port }
+    : wrong(`must be a port from 0 to 65535, not ${JSON.stringify(text)}`);
+}
+
+/** One of the values, letter by letter. */
+export function parseChoice<T extends string>(text: string, values: readonly T[]): Parsed<T> {
+  const value = values.find((one) => one === text);
+  if (value !== undefined) return { kind: "value", value };
+  const guess = suggest(text, values);
+  const hint = guess === undefined ? "" : ` (${didYouMean(guess)})`;
+  return wrong(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}${hint}`);
+}
+
+/** Model ids by category of the entry. */
+export type Models = Readonly<Record<string, string>>;
+
+/** Adds a `category=id` to the models. */
+export function parseModel(text: string, models: Models = {}): Parsed<Models> {
+  const [, before = "", after = ""] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  const [category, id] = [before.trim(), after.trim()];
+  if (category === "" || id === "") {
+    return wrong("must have the form category=id, for example driving=gpt-5-mini");
+  }
+  if (Object.hasOwn(models, category)) {
+    return wrong(`names the category ${JSON.stringify(category)} twice`);
+  }
+  return { kind: "value", value: Object.fromEntries([...Object.entries(models), [category, id]]) };
+}
+
+/** Of a workflow, by name. */
+export type Params = Readonly<Record<string, string>>;
+export type { Answers };
+
+/** `NAME=value`; the value may be empty and may contain `=`. */
+export type Assignment = readonly [name: string, value: string];
+
+const nameForm = /^[A-Za-z_]\w{0,99}$/;
+/** What the run sets itself: a parameter of such a name could never be read. */
+const ownNames: Readonly<Record<string, string>> = {
+  STATUS: "is set by the run",
+  RESULT: "is set by the run",
+  CONTENT: "is another name of RESULT, which is set by the run",
+  USER_INPUT: "is the user input, which is an option of its own",
+};
+
+function parseAssignment(text: string, example: string): Parsed<Assignment> {
+  const at = text.indexOf("=");
+  const name = text.slice(0, Math.max(0, at)).trim();
+  return name === ""
+    ? wrong(`must have the form NAME=value, for example ${example}`)
+    : { kind: "value", value: [name, text.slice(at + 1)] };
+}
+
+/** Adds a `NAME=value` to the parameters of a workflow. */
+export function parseParam(text: string, params: Params = {}): Parsed<Params> {
+  const parsed = parseAssignment(text, "BRANCH=main");
+  return parsed.kind === "wrong" ? parsed : addParam(parsed.value, params);
+}
+
+export function addParam([name, value]: Assignment, params: Params): Parsed<Params> {
+  const quoted = JSON.stringify(name);
+  if (!nameForm.test(name)) {
+    return wrong(
+      `has the name ${quoted}. A name consists of letters, digits and _, and doesn't begin with a digit`,
+    );
+  }
+  if (Object.hasOwn(ownNames, name)) {
+    return wrong(`names ${name}, which ${ownNames[name] ?? ""} and can't be a parameter`);
+  }
+  if (Object.hasOwn(params, name)) return wrong(`names the parameter ${quoted} twice`);
+  return { kind: "value", value: Object.fromEntries([...Object.entries(params), [name, value]]) };
+}
+
+/** Adds an `ASK_ID=text` to the answers, behind those to the same question. */
+export function parseAnswer(text: string, answers: Answers = {}): Parsed<Answers> {
+  const parsed = parseAssignment(text, "ASK_NAME=yes");
+  return parsed.kind === "wrong" ? parsed : addAnswer(parsed.value, answers);
+}
+
+export function addAnswer([id, text]: Assignment, answers: Answers): Parsed<Answers> {
+  if (!/^ASK\w*$/.test(id)) {
+    return wrong(
+      `has the name ${JSON.stringify(id)}. An answer has the id of its ASK, for example ASK_NAME=yes`,
+    );
+  }
+  const earlier = Object.hasOwn(answers, id) ? (answers[id] ?? []) : [];
+  const entries = Object.entries(answers).filter(([other]) => other !== id);
+  return { kind: "value", value: Object.fromEntries([...entries, [id, [...earlier, text]]]) };
+}
+
+/** Adds the name of a variable of the environment. A name that is given twice counts once. */
+export function parseEnvName(
+  text: string,
+  names: readonly string[] = [],
+): Parsed<readonly string[]> {
+  const name = text.trim();
+  if (!nameForm.test(name)) {
+    const hint = name.includes("=") ? ". Its value is taken from the environment" : "";
+    return wrong(
+      `must be the name of an environment variable, for example CI, not ${JSON.stringify(text)}${hint}`,
+    );
+  }
+  return { kind: "value", value: [...names.filter((other) => other !== name), name] };
+}
+
+/** One of several assignments, or why it is none. */
+export type AssignmentLine =
+  | { readonly kind: "value"; readonly value: Assignment; readonly line: string }
+  | { readonly kind: "wrong"; readonly problem: string; readonly line: string };
+
+/**
+ * Lines `NAME=value`, of which the white space around name and value is dropped, and values of several lines, as
+ * they are, between `NAME<<END` and a line `END`, as GITHUB_OUTPUT has them.
+ */
+export function readAssignments(text: string, example: string): readonly AssignmentLine[] {
+  const found: AssignmentLine[] = [];
+  const lines = text.split(/\r?\n/);
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = (lines[at] ?? "").trim();
+    if (line === "") continue;
+    const [, name, delimiter] = /^([^=<]*)<<(.*)$/.exec(line) ?? [];
+    if (name === undefined || delimiter === undefined) {
+      const parsed = parseAssignment(line, example);
+      if (parsed.kind === "wrong") found.push({ ...parsed, line });
+      else found.push({ kind: "value", value: [parsed.value[0], parsed.value[1].trim()], line });
+      continue;
+    }
+    const end = lines.findIndex((one, index) => index > at && one.trim() === delimiter.trim());
+    if (delimiter.trim() === "" || end === -1) {
+      const problem = `begins a value of several lines, but no line ${JSON.stringify(delimiter.trim())} ends it`;
+      found.push({ kind: "wrong", problem, line });
+      return found;
+    }
+    const value = lines.slice(at + 1, end).join("\n");
+    found.push({ kind: "value", value: [name.trim(), value], line });
+    at = end;
+  }
+  return found;
+}
+
+/** The limits that an option can set, each with the option that set it. */
+export function limitsOf(
+  given: {
+    readonly maxParallel?: number | undefined;
+    readonly timeoutMinutes?: number | undefined;
+  },
+  write: WriteName,
+): { readonly limits: Limits; readonly limitNames: LimitSources } {
+  const { maxParallel, timeoutMinutes } = given;
+  return {
+    limits: {
+      ...(maxParallel === undefined ? {} : { parallel: maxParallel }),
+      ...(timeoutMinutes === undefined ? {} : { jobMinutes: timeoutMinutes }),
+    },
+    limitNames: { parallel: write("max-parallel"), jobMinutes: write("timeout-minutes") },
+  };
+}
+
+function wrong(problem: string): { readonly kind: "wrong"; readonly problem: string } {
+  return { kind: "wrong", problem };
+}

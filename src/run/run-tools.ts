@@ -1,0 +1,211 @@
+/**
+ * What the entry of a run offers to its tasks: made with the first session that asks for it, and ended with the run.
+ * Tasks that call tools with function calls get them from `source`.
+ *
+ * Owns the folder of the run for results that are too long for a model. Agents may read it, and so may tools, which
+ * find it in `AGENT_JOBS_RESULTS`.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { loadClient } from "../tools/mcp/connection.ts";
+import type { McpHost } from "../tools/mcp/host.ts";
+import { ModelCalls } from "../tools/model-calls.ts";
+import { RESULTS } from "../tools/programs.ts";
+import { createRelics } from "../tools/relics.ts";
+import type { Tool } from "../tools/tool.ts";
+import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
+import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
+import type { Permissions, PreparedEntry } from "../entry/model.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Crash } from "../events/crash.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
+import type { Environment } from "../platform/environment.ts";
+import { removeDirectory } from "../platform/files.ts";
+import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
+import { allowedForPrograms } from "./allowed-variables.ts";
+import type { Flows } from "./flows.ts";
+import { within } from "../platform/waiting.ts";
+import type { Confinement } from "../sessions/confinement.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
+
+/** What tools need of the host of a run. */
+export interface ToolSettings {
+  /** Of this process. */
+  readonly environment: Environment;
+  /** The names of it that tools may read, but for those that MCP servers of the entry name. */
+  readonly env?: readonly string[] | undefined;
+  /** Of the processes of the run. */
+  readonly mark?: string | undefined;
+  readonly redact: () => TextStream;
+  readonly clock: Clock;
+  readonly servers?: McpHost | undefined;
+  /** Of the programs of tools and servers. Default: no sandbox. */
+  readonly confinement?: Confinement | undefined;
+}
+
+export interface RunToolsOptions extends ToolSettings {
+  /** What it declares is offered. */
+  readonly entry: PreparedEntry;
+  readonly flows?: Flows | undefined;
+  /** Absolute. */
+  readonly workingDirectory: string;
+}
+
+const closeMs = 5_000;
+
+interface Opened {
+  readonly toolbox: Toolbox;
+  readonly folder: RunFolder;
+  readonly results: string;
+}
+
+class RunTools {
+  readonly source: ToolSource;
+  readonly #options: RunToolsOptions;
+  readonly #calls: ModelCalls;
+  #opening: Promise<Opened> | undefined;
+  #closing: Promise<void> | undefined;
+  #kept = 0;
+
+  constructor(options: RunToolsOptions) {
+    this.#options = options;
+    const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);
+    this.#calls = new ModelCalls({ clock: options.clock, keep });
+    this.source = {
+      prepare: () => this.#prepare(),
+      offer: (permissions, signal, only) => this.#offer(permissions, signal, only),
+      close: () => this.close(),
+    };
+  }
+
+  /** While sessions run, it would block them for too long. */
+  async #prepare(): Promise<void> {
+    if (Object.keys(this.#options.entry.mcpServers ?? {}).length === 0) return;
+    // Whoever needs it finds out why it can't be loaded.
+    await loadClient().catch(() => undefined);
+  }
+
+  /** Rejects if the folder of the run can't be made. */
+  async toolbox(): Promise<Toolbox> {
+    return (await this.#open()).toolbox;
+  }
+
+  async refusal(permissions: Permissions, tools: readonly Tool[]): Promise<Crash | undefined> {
+    if (!tools.some(({ startsPrograms }) => startsPrograms === true)) return undefined;
+    return this.#options.confinement?.refusal(permissions);
+  }
+
+  /** Where `keep` writes to. */
+  async results(): Promise<string> {
+    return (await this.#open()).results;
+  }
+
+  /** Keeps a text for agents and tools, and returns the path of its file. */
+  async keep(name: string, text: string): Promise<string> {
+    const { results } = await this.#open();
+    const plain = name.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 64);
+    const path = join(results, `${(this.#kept += 1)}-${plain}.txt`);
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
+    return path;
+  }
+
+  /** Idempotent, bounded in time, never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #offer(
+    permissions: Permissions,
+    signal: AbortSignal,
+    only: readonly string[] | undefined,
+  ): Promise<ToolOffer> {
+    if (this.#closing !== undefined) return { tools: [], failures: [] };
+    const { toolbox, results } = await this.#open();
+    const { tools, failures, changed } = await toolbox.toolsFor(permissions, signal, only);
+    const sessionTools = (all: readonly Tool[]): SessionTool[] =>
+      all.map((tool) => this.#sessionTool(tool));
+    return {
+      tools: sessionTools(tools),
+      readable: [results],
+      failures,
+      changed: async (now) => {
+        const next = await changed(now);
+        return next && { ...next, tools: sessionTools(next.tools) };
+      },
+    };
+  }
+
+  #sessionTool(tool: Tool): SessionTool {
+    const { name, description = "", parameters, startsPrograms = false } = tool;
+    return {
+      name,
+      startsPrograms,
+      description,
+      parameters: { ...parameters },
+      // Of its own, which begins when the call does.
+      timeoutSeconds: Infinity,
+      run: (given, { toolCallId: id, signal, onProgress }) =>
+        this.#calls.call(tool, { id, given, signal, onProgress }),
+    };
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#make();
+    return this.#opening;
+  }
+
+  async #make(): Promise<Opened> {
+    const { entry, flows, env, environment, mark, servers, confinement, ...options } =
+      this.#options;
+    const folder = await makeRunFolder("tools-", mark);
+    const results = await makeResults(folder).catch(async (error: unknown) => {
+      await removeDirectory(folder.path).catch(() => undefined);
+      throw error;
+    });
+    const toolbox = createToolbox({
+      ...options,
+      declarations: entry,
+      environment,
+      variables: {
+        ...allowedForPrograms(entry, { environment, env }, flows),
+        [RESULTS]: results,
+      },
+      folder,
+      confine:
+        confinement &&
+        ((permissions) =>
+          confinement.ofProgram(
+            permissions,
+            { workingDirectory: options.workingDirectory },
+            { readable: [folder.path] },
+          )),
+      ...(servers === undefined ? {} : { servers }),
+      relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
+    });
+    return { toolbox, folder, results };
+  }
+
+  async #close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined);
+    if (opened === undefined) return;
+    const { toolbox, folder } = opened;
+    await within(toolbox.close(), closeMs, this.#options.clock).catch(() => undefined);
+    await removeDirectory(folder.path).catch(() => undefined);
+  }
+}
+
+/** The folder of long results, for `AGENT_JOBS_RESULTS`. */
+export async function makeResults(folder: RunFolder): Promise<string> {
+  const results = join(folder.path, "results");
+  await mkdir(results, { mode: 0o700 });
+  return results;
+}
+
+/** Undefined if the entry has nothing to call. */
+export function runTools(options: RunToolsOptions): RunTools | undefined {
+  const { tools, mcpServers, tasks } = options.entry;
+  const declared = { ...tools, ...mcpServers };
+  const hasProtocol = Object.values(tasks).some(({ protocol }) => protocol !== undefined);
+  return Object.keys(declared).length === 0 && !hasProtocol ? undefined : new RunTools(options);
+}

@@ -1,0 +1,135 @@
+/** Workflows from their files: what they call and include stays within the repository of the first one. */
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { documentLimits } from "../document/read-document.ts";
+import type { Permissions } from "../entry/model.ts";
+import { isUnder } from "../permissions/paths.ts";
+import { decidePermission } from "../permissions/policy.ts";
+import { isPrivate } from "../permissions/private-files.ts";
+import { readJudged } from "../platform/reading.ts";
+import { errorCode, errorMessage } from "../platform/system-error.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
+import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
+import {
+  loadWorkflow as loadFrom,
+  type LoadedWorkflow,
+  type LoadOptions,
+} from "../workflow/read/load-workflow.ts";
+import type { FileRead } from "../workflow/run/run-flow.ts";
+import { warningChecks } from "./warning-checks.ts";
+
+export type WorkflowOptions = Pick<
+  LoadOptions,
+  "environment" | "permissions" | "categories" | "declared"
+>;
+
+/** Whether a file is a workflow, by its name. */
+export function isWorkflowFile(file: string): boolean {
+  return /\.wf\.md$/i.test(file);
+}
+
+/**
+ * The text of a workflow file, with all files that it calls and includes, checked and prepared, or every problem at
+ * its line and column. Other files are read relative to `file`, which need not exist.
+ */
+export function loadWorkflow(
+  text: string | Uint8Array,
+  file: string,
+  options: WorkflowOptions = {},
+): LoadedWorkflow {
+  const { id, files } = filesAround(file);
+  return loadFrom(text, file, { ...options, id, files, checks: warningChecks });
+}
+
+/**
+ * The files that a workflow may reach: those of its git repository, else of its folder, but none that may hold
+ * credentials. Links count by their target. `seen` gets the absolute path of each file that is looked for.
+ */
+export function filesAround(
+  file: string,
+  seen: (path: string, isThere: boolean) => void = () => {},
+): { readonly id: string; readonly files: WorkflowFiles } {
+  const first = real(resolve(file));
+  const root = gitRoot(dirname(first)) ?? dirname(first);
+  const idOf = (path: string): string => relative(root, path).split(sep).join("/");
+  const nameOf = (path: string): string => join(dirname(file), relative(dirname(first), path));
+  return { id: idOf(first), files: { read: (path, from) => read(path, from) } };
+
+  function read(path: string, from: string): FoundFile {
+    const wanted = resolve(root, dirname(from), path);
+    const quoted = JSON.stringify(path);
+    const target = real(wanted);
+    if (!isUnder(target, root)) {
+      const reason = `${quoted} is outside of the folder of the workflow.`;
+      return { kind: "outside", reason, hint: `files must be in ${root}` };
+    }
+    // The path may come from a parameter, and what is read may become a prompt.
+    if (isPrivate(relative(root, wanted)) || isPrivate(relative(root, target))) {
+      const reason = `${quoted} may hold credentials, so no workflow reads it.`;
+      return { kind: "outside", reason };
+    }
+    try {
+      const found = statSync(target, { throwIfNoEntry: false });
+      seen(target, found !== undefined);
+      if (found === undefined) return missing();
+      if (!found.isFile()) return { kind: "unreadable", reason: `${quoted} is no regular file.` };
+      if (found.size > documentLimits.bytes) {
+        const reason = `${quoted} has ${found.size} bytes. The maximum is ${documentLimits.bytes}.`;
+        return { kind: "unreadable", reason };
+      }
+      const content = readJudged(target, documentLimits.bytes);
+      if (content === undefined) {
+        return { kind: "unreadable", reason: `${quoted} was replaced while it was read.` };
+      }
+      return { kind: "found", id: idOf(target), file: nameOf(target), content };
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === "ENOENT" || code === "ENOTDIR") return missing();
+      return { kind: "unreadable", reason: `Can't read ${quoted}: ${errorMessage(error)}.` };
+    }
+
+    function missing(): FoundFile {
+      const reason = `There is no file ${quoted}.`;
+      return { kind: "missing", reason, hint: `looked for ${nameOf(wanted)}` };
+    }
+  }
+}
+
+/** Without links; of a file that doesn't exist, those of its folder are resolved. */
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const folder = dirname(path);
+    return folder === path ? path : join(real(folder), basename(path));
+  }
+}
+
+function gitRoot(folder: string): string | undefined {
+  if (existsSync(join(folder, ".git"))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : gitRoot(parent);
+}
+
+/** A file in the working directory is read as far as an agent may read it. */
+export function readValue(
+  found: FoundFile,
+  permissions: Permissions,
+  workingDirectory: string,
+): FileRead {
+  if (found.kind !== "found") return { kind: "failed", reason: found.reason };
+  const path = resolve(found.file);
+  if (path.startsWith(`${workingDirectory}${sep}`)) {
+    const request = { kind: "read", paths: [path], deep: false } as const;
+    const decision = decidePermission(permissions, request, { ...realFiles, workingDirectory });
+    if (decision.kind !== "allowed") {
+      const reason = `The permissions don't allow reading ${relative(workingDirectory, path)}: ${decision.reason}.`;
+      return { kind: "failed", reason };
+    }
+  }
+  const { content } = found;
+  return {
+    kind: "read",
+    text: typeof content === "string" ? content : new TextDecoder().decode(content),
+  };
+}

@@ -1,0 +1,164 @@
+/** One call of something outside: bounded in time, cancelable, and settled exactly once. */
+import { isRecord } from "../document/guards.ts";
+import type { Clock } from "../platform/clock.ts";
+import {
+  onAbort,
+  startTimer,
+  unlessStuck,
+  type Occasion,
+  type Release,
+} from "../platform/waiting.ts";
+import { saidOnce } from "./progress.ts";
+import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
+
+export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
+
+export interface CallBounds {
+  readonly clock: Clock;
+  readonly seconds: number;
+  /** How long a call may take to settle after it was aborted. */
+  readonly graceSeconds: number;
+  /** Cancels the call, also if it has aborted before. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: ToolProgress) => void;
+}
+
+/** Of a call whose tool has no time limit of its own. */
+export const toolSeconds = 600;
+/** How long a call that was aborted may take to settle. */
+export const graceSeconds = 10;
+
+export interface RunningCall {
+  readonly ended: Promise<CallEnd>;
+  /** Aborts the call. `ended` resolves when it has settled, or after the grace period. */
+  readonly cancel: (reason: string) => void;
+}
+
+export function startCall(
+  run: (context: CallContext) => Promise<ToolOutcome>,
+  { clock, seconds, graceSeconds, signal, onProgress }: CallBounds,
+): RunningCall {
+  const controller = new AbortController();
+  let stopped: CallEnd | undefined;
+  let settled = false;
+  const stop = (end: CallEnd): void => {
+    if (settled || stopped !== undefined) return;
+    stopped = end;
+    controller.abort(end.kind);
+  };
+  const cancel = (reason: string): void => stop({ kind: "cancelled", reason });
+  const limit = new PausableLimit(clock, seconds * 1000, () => stop({ kind: "timed_out" }));
+  const release = onAbort(signal, () => cancel("It was canceled."));
+  const context: CallContext = {
+    signal: controller.signal,
+    onProgress: (progress) => {
+      if (!settled && stopped === undefined) onProgress?.(saidOnce(progress));
+    },
+    pauseTimeLimit: () => limit.pause(),
+  };
+  const call = async (): Promise<CallEnd> => {
+    const outcome = await outcomeOf(() => run(context));
+    settled = true;
+    return outcome;
+  };
+  const isStopped: Occasion = (listener) => onAbort(controller.signal, listener);
+  const settle = async (): Promise<CallEnd> => {
+    // It begins when the caller can cancel it. If it is canceled before, it must not begin.
+    await Promise.resolve();
+    const ended =
+      stopped === undefined
+        ? await unlessStuck(call(), isStopped, graceSeconds * 1000, clock)
+        : undefined;
+    limit.end();
+    release();
+    return stopped ?? ended?.value ?? { kind: "timed_out" };
+  };
+  return { ended: settle(), cancel };
+}
+
+/** A time limit that can be paused. */
+class PausableLimit {
+  readonly #clock: Clock;
+  readonly #onOver: () => void;
+  /** The rest of the time, when it was last started. */
+  #left: number;
+  #since = 0;
+  #pauses = 0;
+  #isEnded = false;
+  #stop: Release = () => {};
+
+  constructor(clock: Clock, milliseconds: number, onOver: () => void) {
+    this.#clock = clock;
+    this.#left = milliseconds;
+    this.#onOver = onOver;
+    this.#start();
+  }
+
+  /** Returns a function that ends the pause. The time goes on when all pauses have ended. */
+  pause(): () => void {
+    this.#pauses += 1;
+    if (this.#pauses === 1) {
+      this.#stop();
+      this.#left = Math.max(0, this.#left - (this.#clock.now() - this.#since));
+    }
+    let isPaused = true;
+    return () => {
+      if (!isPaused) return;
+      isPaused = false;
+      this.#pauses -= 1;
+      if (this.#pauses === 0 && !this.#isEnded) this.#start();
+    };
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#stop();
+  }
+
+  #start(): void {
+    this.#since = this.#clock.now();
+    this.#stop = startTimer(this.#clock, this.#left, this.#onOver);
+  }
+}
+
+/** Never rejects. */
+async function outcomeOf(run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  try {
+    return checked(await run());
+  } catch (error) {
+    return { kind: "failed", reason: messageOf(error) };
+  }
+}
+
+/** What a host's tool returned, which may be written without types. */
+function checked(outcome: unknown): ToolOutcome {
+  const failed = (reason: string): ToolOutcome => ({ kind: "failed", reason });
+  try {
+    if (!isRecord(outcome)) return failed("The call returned no outcome.");
+    const { kind, value, reason, tail } = outcome;
+    switch (kind) {
+      case "succeeded":
+        return { kind, value };
+      case "failed":
+        return { ...failed(textOf(reason)), ...(typeof tail === "string" ? { tail } : {}) };
+      case "timed_out":
+        return { kind };
+      default:
+        return failed("The call returned no outcome.");
+    }
+  } catch (error) {
+    return failed(messageOf(error));
+  }
+}
+
+function messageOf(error: unknown): string {
+  try {
+    return textOf(error instanceof Error ? error.message : error);
+  } catch {
+    return "unknown error";
+  }
+}
+
+function textOf(reason: unknown): string {
+  return typeof reason === "string" && reason !== "" ? reason : `unknown error: ${String(reason)}`;
+}

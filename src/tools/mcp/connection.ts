@@ -1,0 +1,395 @@
+/**
+ * A connection to one MCP server. The client of the protocol is only loaded where an entry has one.
+ *
+ * Invariants: it is up from the moment that `connect` resolves until `ended` is set, and never again; every call
+ * settles at the latest when the connection ends; nothing of the server is left after `close`.
+ */
+import type * as Package from "@modelcontextprotocol/client";
+import type {
+  CallToolResult,
+  Client,
+  ProgressNotification,
+  Tool as ServerTool,
+} from "@modelcontextprotocol/client";
+import type { Redactor } from "../../redaction/redactor.ts";
+import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts";
+import { Breath } from "../../platform/breath.ts";
+import type { Sandbox } from "../../platform/sandbox.ts";
+import { systemClock } from "../../platform/system-clock.ts";
+import { boundedFetch, failBrokenStreams } from "./http.ts";
+import { ServerProgram } from "./program.ts";
+import { outcomeOf } from "./result.ts";
+import type { ServerAddress } from "./variables.ts";
+import { redactedBeginning } from "../redacted-data.ts";
+import type { CallContext, ToolOutcome } from "../tool.ts";
+import { cutStart } from "../../events/cut.ts";
+
+export interface ConnectOptions {
+  /** Of agent-jobs. */
+  readonly version: string;
+  /** Absolute. For a program. */
+  readonly cwd: string;
+  /** Of a program. Default: none. */
+  readonly sandbox?: Sandbox | undefined;
+  /** What a program is started with, besides its own `env`. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly graceMs: number;
+  /** For the start, and for reading the list of tools. */
+  readonly startMs: number;
+  readonly redactor: Pick<Redactor, "text" | "stream">;
+  /** Aborts the start, and ends what was started. */
+  readonly signal: AbortSignal;
+  /** Called before anything is started. */
+  readonly onOpen: (connection: Connection) => void;
+}
+
+type ClientPackage = typeof Package;
+
+/** Of all servers. */
+let changes = 0;
+
+/** Offered for a server with resources, unless it has tools of these names itself. */
+const listResources: ServerTool = {
+  name: "list_resources",
+  description: "Lists the resources of the server, and the templates of their addresses.",
+  inputSchema: { type: "object", properties: { cursor: { type: "string" } } },
+  annotations: { readOnlyHint: true },
+};
+const readResource: ServerTool = {
+  name: "read_resource",
+  description: "Reads a resource of the server.",
+  inputSchema: { type: "object", properties: { uri: { type: "string" } }, required: ["uri"] },
+  annotations: { readOnlyHint: true },
+};
+
+/** A call has a time limit of its own: this one is the longest that a timer can have. */
+const noTimeout = 2 ** 31 - 1;
+/** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
+const probeMs = 4_000;
+const mostPages = 100;
+/** Of stderr, in a reason. */
+const shownErrors = 2_000;
+const longestMessage = 1_000;
+
+/**
+ * The package, with all that it would otherwise build when the first message of a server comes. The first time, each
+ * step takes tens of milliseconds: the event loop runs in between.
+ */
+export async function loadClient(): Promise<ClientPackage> {
+  const breath = new Breath();
+  const loaded = await import("@modelcontextprotocol/client");
+  await breath.take();
+  loaded.preloadSchemas();
+  await breath.take();
+  loaded.parseJSONRPCMessage({ jsonrpc: "2.0", id: 1, result: {} });
+  await breath.take();
+  return loaded;
+}
+
+export class Connection {
+  /** 0, or that of the last change of its tools that it has announced. No two changes of any server have the same. */
+  version = 0;
+  readonly #options: ConnectOptions;
+  readonly #address: ServerAddress;
+  readonly #package: ClientPackage;
+  #client: Client;
+  #program: ServerProgram | undefined;
+  /** Ends the session at an address. */
+  #leave: () => Promise<unknown> = () => Promise.resolve();
+  #ended: string | undefined;
+  #closing: Promise<void> | undefined;
+  #tools: Promise<readonly ServerTool[]> | undefined;
+  /** The list was read at the start, and not been asked for since. */
+  #isFresh = false;
+
+  private constructor(address: ServerAddress, options: ConnectOptions, loaded: ClientPackage) {
+    this.#address = address;
+    this.#options = options;
+    this.#package = loaded;
+    this.#client = this.#newClient("auto");
+  }
+
+  /** Rejects with an Error for people, after ending what was started. */
+  static async open(address: ServerAddress, options: ConnectOptions): Promise<Connection> {
+    const loaded = await loadClient();
+    if (options.signal.aborted) throw new Error(String(options.signal.reason));
+    const connection = new Connection(address, options, loaded);
+    options.onOpen(connection);
+    const limit = startTimeLimit(systemClock, options.startMs, options.signal);
+    try {
+      const starting = connection.#start().then(() => connection.tools());
+      if ((await unlessAborted(starting, limit.signal)) === undefined)
+        throw new Error(String(limit.signal.reason));
+      return connection;
+    } catch (error) {
+      const reason = limit.isOver
+        ? connection.#withErrors(
+            `It did not start within ${options.startMs / 1000} s (startSeconds).`,
+          )
+        : connection.#described(error);
+      connection.#ended ??= reason;
+      await connection.close();
+      throw new Error(reason, { cause: error });
+    } finally {
+      limit.end();
+    }
+  }
+
+  /** Why it is of no use any more, as a sentence. */
+  get ended(): string | undefined {
+    return this.#ended;
+  }
+
+  /** All tools of the server. Rejects with an Error for people. */
+  async tools(): Promise<readonly ServerTool[]> {
+    // At an address nobody says when the list has changed.
+    const isKnown = this.#address.kind === "program" || this.#isFresh;
+    this.#isFresh = this.#tools === undefined;
+    const tools = (isKnown ? this.#tools : undefined) ?? this.#allTools();
+    this.#tools = tools;
+    try {
+      return await tools;
+    } catch (error) {
+      if (this.#tools === tools) this.#tools = undefined;
+      const reason = this.#described(error);
+      if (this.#isConnectionError(error)) this.#ended ??= reason;
+      throw new Error(reason, { cause: error });
+    }
+  }
+
+  /** Never rejects. */
+  async call(
+    tool: ServerTool,
+    params: Readonly<Record<string, unknown>>,
+    { signal, onProgress }: CallContext,
+  ): Promise<ToolOutcome> {
+    const { text: redact, stream } = this.#options.redactor;
+    try {
+      if (tool === listResources || tool === readResource) {
+        return await outcomeOf(await this.#resources(tool, params, signal), stream);
+      }
+      const result = await this.#client.callTool(
+        { name: tool.name, arguments: params },
+        {
+          signal,
+          timeout: noTimeout,
+          toolDefinition: tool,
+          onprogress: (progress) => onProgress(progressOf(progress, redact)),
+        },
+      );
+      return await outcomeOf(result, stream);
+    } catch (error) {
+      if (signal.aborted) return { kind: "timed_out" };
+      const isLost = this.#isConnectionError(error);
+      const reason = this.#described(error);
+      if (isLost) this.#ended ??= reason;
+      return { kind: "failed", reason };
+    }
+  }
+
+  /** Ends the server, within a few seconds. Idempotent, never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** At once, for a process that has no time left. */
+  kill(): void {
+    this.#program?.kill();
+  }
+
+  async #close(): Promise<void> {
+    this.#ended ??= "The server was ended.";
+    await this.#leave().catch(() => undefined);
+    await this.#program?.close();
+    await this.#client.close().catch(() => undefined);
+  }
+
+  async #start(): Promise<void> {
+    if (this.#address.kind === "url") return this.#connectTo(this.#address);
+    try {
+      await this.#startProgram(this.#address);
+    } catch (error) {
+      // Some servers exit when the first message is not the one that they expect.
+      const exited = this.#program?.ended?.startsWith("exit code") === true;
+      if (!exited || this.#closing !== undefined) throw error;
+      await this.#program?.close();
+      this.#client = this.#newClient("legacy");
+      await this.#startProgram(this.#address);
+    }
+  }
+
+  async #startProgram(address: Extract<ServerAddress, { kind: "program" }>): Promise<void> {
+    const { environment, cwd, graceMs, sandbox } = this.#options;
+    const { command, args, env } = address;
+    const program = new ServerProgram({
+      command,
+      args,
+      cwd,
+      sandbox,
+      env: { ...environment, ...env },
+      graceMs,
+      parse: this.#package.deserializeMessage,
+    });
+    this.#program = program;
+    await this.#client.connect(program, { timeout: noTimeout });
+  }
+
+  async #connectTo({ url, headers }: Extract<ServerAddress, { kind: "url" }>): Promise<void> {
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+      throw new Error("its url must be an http or https address");
+    }
+    const transport = new this.#package.StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers },
+      fetch: boundedFetch,
+      reconnectionOptions: {
+        initialReconnectionDelay: 500,
+        maxReconnectionDelay: 2_000,
+        reconnectionDelayGrowFactor: 2,
+        maxRetries: 2,
+      },
+    });
+    failBrokenStreams(transport);
+    this.#leave = async () => {
+      await within(transport.terminateSession(), this.#options.graceMs, systemClock);
+    };
+    await this.#client.connect(transport, { timeout: noTimeout });
+  }
+
+  #newClient(mode: "auto" | "legacy"): Client {
+    const { Client: ClientOfPackage } = this.#package;
+    const onChanged = (): void => {
+      this.#tools = undefined;
+      this.version = changes += 1;
+    };
+    const client = new ClientOfPackage(
+      { name: "agent-jobs", version: this.#options.version },
+      {
+        versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
+        ...(this.#address.kind === "program"
+          ? { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } }
+          : {}),
+      },
+    );
+    // At an address, `listChanged` might keep a stream open. This hears what comes with the answer of a call.
+    if (this.#address.kind === "url")
+      client.setNotificationHandler("notifications/tools/list_changed", onChanged);
+    return Object.assign(client, {
+      onclose: () => {
+        if (client === this.#client) this.#ended ??= this.#endOfServer();
+      },
+    });
+  }
+
+  /** What the server lists, and tools for its resources. */
+  async #allTools(): Promise<readonly ServerTool[]> {
+    const capabilities = this.#client.getServerCapabilities();
+    const listed = capabilities?.tools === undefined ? [] : await this.#listedTools();
+    if (capabilities?.resources === undefined) return listed;
+    const names = new Set(listed.map(({ name }) => name));
+    return [...listed, ...[listResources, readResource].filter(({ name }) => !names.has(name))];
+  }
+
+  async #resources(
+    tool: ServerTool,
+    { uri, cursor }: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> {
+    const options = { signal, timeout: noTimeout };
+    if (tool === readResource) {
+      const params = { uri: String(uri) };
+      const { contents } = await this.#client.request(
+        { method: "resources/read", params },
+        options,
+      );
+      return { content: contents.map((resource) => ({ type: "resource", resource })) };
+    }
+    const params = typeof cursor === "string" ? { cursor } : {};
+    const { resources, nextCursor } = await this.#client.request(
+      { method: "resources/list", params },
+      options,
+    );
+    const { resourceTemplates } = await this.#client
+      .request({ method: "resources/templates/list", params: {} }, options)
+      // Not every server has templates.
+      .catch(() => ({ resourceTemplates: [] }));
+    return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
+  }
+
+  async #listedTools(): Promise<readonly ServerTool[]> {
+    const tools: ServerTool[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < mostPages; page += 1) {
+      // Not `listTools`: it prints what a server sends to our stderr.
+      const params = cursor === undefined ? {} : { cursor };
+      const list = await this.#client.request(
+        { method: "tools/list", params },
+        { timeout: this.#options.startMs },
+      );
+      for (const tool of list.tools) tools.push(tool);
+      cursor = list.nextCursor;
+      if (cursor === undefined) return tools;
+    }
+    throw new Error(`its list of tools has more than ${mostPages} pages`);
+  }
+
+  #isConnectionError(error: unknown): boolean {
+    // What the server answered, even an error, shows that it is there. The rest is about how to reach it.
+    const { ProtocolError, SdkError, SdkErrorCode } = this.#package;
+    if (error instanceof ProtocolError) return false;
+    if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) return false;
+    return this.#address.kind === "url" || this.#ended !== undefined;
+  }
+
+  /** A sentence about the server that has ended by itself. */
+  #endOfServer(): string {
+    const how = this.#program?.ended;
+    const reason = how === undefined ? "The connection was closed." : `The server ended: ${how}.`;
+    return this.#withErrors(reason);
+  }
+
+  #described(error: unknown): string {
+    if (this.#program?.ended !== undefined && this.#closing === undefined)
+      return this.#endOfServer();
+    const { text: redact } = this.#options.redactor;
+    return this.#withErrors(redactedBeginning(messageOf(error), longestMessage, redact));
+  }
+
+  #withErrors(reason: string): string {
+    const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
+    return errors === "" ? reason : `${reason}\n${cutStart(errors, shownErrors)}`;
+  }
+}
+
+function progressOf(
+  {
+    progress,
+    total,
+    message,
+  }: Pick<ProgressNotification["params"], "progress" | "total" | "message">,
+  redact: (text: string) => string,
+): { readonly percent?: number; readonly message?: string } {
+  const percent =
+    total !== undefined && total > 0
+      ? Math.min(100, Math.max(0, (progress / total) * 100))
+      : undefined;
+  return {
+    ...(percent === undefined ? {} : { percent }),
+    ...(message === undefined
+      ? {}
+      : { message: redactedBeginning(message, longestMessage, redact) }),
+  };
+}
+
+/** With its causes, where the reason is: `fetch failed` alone says nothing. */
+function messageOf(error: unknown): string {
+  const texts: string[] = [];
+  let one = error;
+  for (let depth = 0; depth < 5 && one instanceof Error; depth += 1) {
+    const code = "code" in one && typeof one.code === "string" ? one.code : "";
+    const text = one.message === "" ? code : one.message;
+    if (!texts.some((known) => known.includes(text))) texts.push(text);
+    one = one.cause;
+  }
+  return texts.join(": ") || String(error);
+}

@@ -1,0 +1,191 @@
+/**
+ * An MCP server as a program: a transport of the client over its stdin and stdout.
+ *
+ * Owns the process and its process group, from the start until they are surely gone; the transport that comes with the
+ * client neither ends the children of a server nor limits the environment. Invariants: after `close` no process of the
+ * group is left, and none with the mark; how it ended is known before `onclose` is called.
+ */
+import { StringDecoder } from "node:string_decoder";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { isRecord, parsedJson } from "../../document/guards.ts";
+import { endOf } from "../../events/cut.ts";
+import { within } from "../../platform/waiting.ts";
+import { systemClock } from "../../platform/system-clock.ts";
+import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../../platform/processes.ts";
+import type { Sandbox } from "../../platform/sandbox.ts";
+import { startProgram, type ProgramEnd, type StartedProgram } from "../../platform/programs.ts";
+import { Lines } from "./lines.ts";
+
+export interface ProgramOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Complete. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly sandbox?: Sandbox | undefined;
+  /** How long it may take to end after its stdin is closed, and again after SIGTERM, in milliseconds. */
+  readonly graceMs: number;
+  /** Reads a line. Throws a SyntaxError for one that isn't JSON. */
+  readonly parse: (line: string) => JSONRPCMessage;
+}
+
+/** All processes of one server have it in their environment. */
+const SERVER_MARK = "AGENT_JOBS_SERVER";
+/** Bytes of a message: a result of the size that is allowed, with some room. To parse it takes up to 50 ms. */
+export const longestMessage = 12 * 1024 * 1024;
+/** Characters of stderr that are kept, from its end. */
+const keptErrors = 16_384;
+/** One of the JSON-RPC codes that are reserved for implementations. */
+const invalid = -32_000;
+export const invalidResponse =
+  "The server's response is invalid: it must have a result, or else an error.";
+/** How long the exit of a server is waited for that doesn't read any more. */
+const brokenMs = 1_000;
+
+export class ServerProgram implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  /** The client takes a transport with `pid` and `stderr` for a program, where silence is no outage. */
+  pid: number | null = null;
+  readonly stderr = null;
+  readonly #options: ProgramOptions;
+  readonly #mark = crypto.randomUUID();
+  readonly #lines = new Lines(longestMessage);
+  readonly #decoder = new StringDecoder("utf8");
+  #program: StartedProgram | undefined;
+  #errors = "";
+  #ended: string | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ProgramOptions) {
+    this.#options = options;
+  }
+
+  /** How it ended, as a phrase: `exit code 1`. */
+  get ended(): string | undefined {
+    return this.#ended;
+  }
+
+  /** The end of what it has written to stderr. */
+  get errors(): string {
+    return endOf(this.#errors, keptErrors);
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env, cwd, sandbox } = this.#options;
+    const program = startProgram(command, args, {
+      cwd,
+      sandbox,
+      env: { ...env, [SERVER_MARK]: this.#mark },
+      conversation: true,
+      // A server that nobody calls doesn't keep this process running. It sees the end of its stdin.
+      keepsRunning: false,
+      onOutput: (piece, stream) => {
+        if (stream === "stdout") this.#read(piece);
+        else this.#errors = (this.#errors + this.#decoder.write(piece)).slice(-2 * keptErrors);
+      },
+    });
+    this.#program = program;
+    this.pid = program.pid ?? null;
+    this.#exited = program.ended.then((end) => this.#end(textOf(end)));
+    if (program.pid !== undefined) return;
+    await this.#exited;
+    throw new Error(this.#ended);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#program?.stdin;
+    const error = await new Promise((resolve) => {
+      if (this.#ended !== undefined || !stdin?.writable)
+        resolve(new Error("The server has ended."));
+      else stdin.write(`${JSON.stringify(message)}\n`, resolve);
+    });
+    if (!(error instanceof Error)) return;
+    // The pipe breaks a moment before it is known how the server ended.
+    await within(this.#exited, brokenMs, systemClock);
+    throw error;
+  }
+
+  /** Closes its stdin, then ends it: politely, and after the grace period for certain. Idempotent, never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Ends it at once, for a process that has no time left. */
+  kill(): void {
+    if (this.pid === null) return;
+    this.#program?.signal("SIGKILL");
+    killMarkedProcesses(SERVER_MARK, this.#mark);
+  }
+
+  async #close(): Promise<void> {
+    const { pid } = this;
+    const { graceMs } = this.#options;
+    if (pid !== null) {
+      this.#program?.stdin?.end();
+      await within(this.#exited, graceMs / 2, systemClock);
+      if (process.platform === "win32") this.#program?.signal("SIGKILL");
+      else await endGroup(pid, graceMs);
+      // What has left the group.
+      await endMarkedProcesses(SERVER_MARK, this.#mark);
+      await within(this.#exited, graceMs, systemClock);
+    }
+    this.#end("it was ended");
+  }
+
+  #read(piece: Buffer): void {
+    if (this.#ended !== undefined) return;
+    const lines = this.#lines.push(piece);
+    if (lines === undefined) {
+      this.#end(`it sent a message of more than ${longestMessage / 1024 / 1024} MB`);
+      void this.close();
+      return;
+    }
+    for (const line of lines) {
+      try {
+        const message = this.#options.parse(line);
+        this.onmessage?.(message);
+      } catch (error) {
+        // Many programs print to stdout what isn't meant for us.
+        if (error instanceof SyntaxError) continue;
+        this.onerror?.(toError(error));
+        const refusal = refusalOf(line);
+        if (refusal !== undefined) this.onmessage?.(refusal);
+      }
+    }
+  }
+
+  #end(how: string): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = how;
+    this.onclose?.();
+  }
+}
+
+/** The client ignores a response that isn't valid, and would wait forever. */
+function refusalOf(line: string): JSONRPCMessage | undefined {
+  const message = parsedJson(line);
+  if (!isRecord(message) || "method" in message) return undefined;
+  const { id } = message;
+  if (typeof id !== "number" && typeof id !== "string") return undefined;
+  return { jsonrpc: "2.0", id, error: { code: invalid, message: invalidResponse } };
+}
+
+function textOf(end: ProgramEnd): string {
+  switch (end.kind) {
+    case "exited":
+      return `exit code ${end.code}`;
+    case "killed":
+      return end.signal ?? "a signal";
+    case "not-started":
+      return end.reason;
+  }
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

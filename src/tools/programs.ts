@@ -1,0 +1,210 @@
+/**
+ * Runs the programs of calls and builds, in process groups of their own.
+ *
+ * Owns every process that the tools of a run start. Invariants: a run of a program that is canceled, or prints too
+ * much, ends with all processes that it has started, those that ignore SIGTERM or have left the group included; what
+ * a program leaves running when it ends by itself lives until `close`; nothing that a program prints is passed on
+ * before it is redacted.
+ */
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../platform/clock.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
+import { onAbort } from "../platform/waiting.ts";
+import { isDirectory } from "../platform/files.ts";
+import { endGroup, endMarkedProcesses } from "../platform/processes.ts";
+import { startProgram, type ProgramEnd } from "../platform/programs.ts";
+import { RUN_MARK } from "../platform/run-folder.ts";
+import {
+  BoundedBytes,
+  joinTails,
+  lineProgress,
+  longestResult,
+  tailOf,
+  ToolLog,
+} from "./tool-output.ts";
+import type { CallContext, ToolOutcome } from "./tool.ts";
+
+export interface ProgramsOptions {
+  /** Absolute. */
+  readonly workingDirectory: string;
+  /** What each program is started with, but for marks. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** The part of `variables` that containers see, too. */
+  readonly container?: Readonly<Record<string, string>>;
+  readonly redact: () => TextStream;
+  readonly clock: Clock;
+  /** Of the run, for `RUN_MARK`. */
+  readonly mark: string;
+  /** How long processes may take to end after SIGTERM, in milliseconds. */
+  readonly graceMs: number;
+}
+
+export interface Program {
+  readonly command: readonly string[];
+  /** Absolute: the file of a program that was looked up before. Default: the command is looked up. */
+  readonly path?: string;
+  /** Where the command was written, for texts: `tools.build.command`. */
+  readonly field: string;
+  /** In addition to those of all programs. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  /** Which stream has the result; the others are its log. `none`: stdout belongs to the log, too. */
+  readonly result: "stdout" | "messages" | "none";
+  /** Docker's client needs its server, and a container is a sandbox of its own. */
+  readonly isDocker?: true;
+  /** Ends what no signal reaches, such as a container. Never throws. */
+  readonly cleanUp?: () => Promise<void>;
+}
+
+export type ProgramResult =
+  /** By itself, whatever the exit code. `result` is redacted. */
+  | {
+      readonly kind: "exited";
+      readonly code: number;
+      readonly result: string;
+      readonly tail: string;
+    }
+  | Extract<ToolOutcome, { kind: "failed" }>;
+
+/** The variable with the folder of long results, which tools may read. */
+export const RESULTS = "AGENT_JOBS_RESULTS";
+
+/** All processes of one call have it in their environment. */
+const CALL_MARK = "AGENT_JOBS_CALL";
+/** The same for all calls of a toolbox. */
+const TOOLBOX_MARK = "AGENT_JOBS_TOOLBOX";
+export const marks: readonly string[] = [RUN_MARK, TOOLBOX_MARK, CALL_MARK];
+
+export class Programs {
+  readonly #options: ProgramsOptions;
+  readonly #mark = randomUUID();
+  readonly #closed = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(options: ProgramsOptions) {
+    this.#options = options;
+  }
+
+  get options(): ProgramsOptions {
+    return this.#options;
+  }
+
+  /** Never rejects. */
+  async run(program: Program, context: CallContext): Promise<ProgramResult> {
+    const running = this.#run(program, context);
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  /** Ends all that was started. Idempotent, bounded, never throws. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.allSettled(this.#running);
+    await endMarkedProcesses(TOOLBOX_MARK, this.#mark).catch(() => undefined);
+  }
+
+  async #run(program: Program, context: CallContext): Promise<ProgramResult> {
+    const { workingDirectory, clock, redact, graceMs, mark } = this.#options;
+    const { command, input, result, cleanUp } = program;
+    if (context.signal.aborted || this.#closed.signal.aborted) return canceled;
+    const call = randomUUID();
+    const progress = lineProgress(clock, context.onProgress);
+    const logs = {
+      stdout: new ToolLog(redact, progress.line),
+      stderr: new ToolLog(redact, progress.line),
+    };
+    const bytes = new BoundedBytes();
+    let stopped: ProgramResult | undefined;
+    let ending: Promise<void> | undefined;
+    const started = startProgram(command[0] ?? "", command.slice(1), {
+      ...(program.path === undefined ? {} : { path: program.path }),
+      cwd: workingDirectory,
+      env: {
+        ...this.#options.variables,
+        ...program.variables,
+        [RUN_MARK]: mark,
+        [TOOLBOX_MARK]: this.#mark,
+        [CALL_MARK]: call,
+      },
+      input: input ?? "",
+      ...(program.isDocker === true ? {} : { sandbox: context.sandbox }),
+      messages: result === "messages",
+      onOutput: (piece, stream) => {
+        if (stopped?.kind === "failed") return;
+        if (stream === result) {
+          if (!bytes.push(piece)) stop(tooMuch);
+        } else if (stream !== "messages") logs[stream].push(piece);
+      },
+    });
+    const end = async (): Promise<void> => {
+      if (started.pid !== undefined) await endGroup(started.pid, graceMs);
+      await endMarkedProcesses(CALL_MARK, call).catch(() => undefined);
+      await cleanUp?.();
+    };
+    const stop = (why: ProgramResult): void => {
+      stopped ??= why;
+      ending ??= end();
+    };
+    const releases = [context.signal, this.#closed.signal].map((signal) =>
+      onAbort(signal, () => stop(canceled)),
+    );
+    const ended = await started.ended;
+    for (const release of releases) release();
+    await ending;
+    for (const log of Object.values(logs)) log.end();
+    progress.end();
+    // The result of a call that was stopped is not used.
+    const text = stopped === undefined ? await bytes.text(redact) : "";
+    const printed = result === "stdout" ? tailOf(text) : logs.stdout.tail;
+    const tail = joinTails(printed, logs.stderr.tail);
+    if (stopped !== undefined) return withTail(stopped, tail);
+    if (ended.kind === "exited") return { kind: "exited", code: ended.code, result: text, tail };
+    return withTail(await this.#failure(program, ended), tail);
+  }
+
+  async #failure(
+    { command: [name = ""], field }: Program,
+    ended: Exclude<ProgramEnd, { kind: "exited" }>,
+  ): Promise<ProgramResult> {
+    if (ended.kind === "killed") {
+      return failed(`${name} was ended by ${ended.signal ?? "a signal"}.`);
+    }
+    const { workingDirectory } = this.#options;
+    if (!(await isDirectory(workingDirectory))) {
+      return failed(`The working directory ${workingDirectory} does not exist.`);
+    }
+    if (ended.code === "ENOENT") {
+      return name.includes("/")
+        ? failed(
+            `${field}: ${name}, or the interpreter that its first line names, was not found. Paths are relative to the working directory.`,
+          )
+        : failed(`${field}: the program ${name} was not found. Is it installed and on the PATH?`);
+    }
+    if (ended.code === "EACCES") {
+      return failed(`${field}: ${name} can't be executed. Does the file have execute permission?`);
+    }
+    return failed(`${field}: ${name} can't be started: ${ended.reason}.`);
+  }
+}
+
+/** What a command that has exited means for the call. */
+export function failedExit(name: string, code: number, tail: string): ToolOutcome {
+  return withTail(failed(`${name} exited with code ${code}.`), tail);
+}
+
+export function failed(reason: string): Extract<ToolOutcome, { kind: "failed" }> {
+  return { kind: "failed", reason };
+}
+
+export const canceled = failed("The call was canceled.");
+const tooMuch = failed(
+  `The tool returned more than ${longestResult / 1e6} MB. Let it write to a file and return the path.`,
+);
+
+export function withTail<T extends ProgramResult | ToolOutcome>(outcome: T, tail: string): T {
+  return outcome.kind === "failed" && tail !== "" ? { ...outcome, tail } : outcome;
+}

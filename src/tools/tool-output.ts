@@ -1,0 +1,157 @@
+/** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
+import { StringDecoder } from "node:string_decoder";
+import { isRecord, parsedJson } from "../document/guards.ts";
+import type { Clock } from "../platform/clock.ts";
+import { withoutSequences } from "../platform/terminal-sequences.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
+import { progressOf } from "./progress.ts";
+import { redactedData, redactedText } from "./redacted-data.ts";
+import type { ToolProgress } from "./tool.ts";
+import { clip, cutStart } from "../events/cut.ts";
+
+/** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
+export const longestResult = 10_000_000;
+/** Characters of the end of a log that are kept. */
+const keptTail = 4_000;
+const longestLine = 1_000;
+const linesPerSecond = 100;
+
+/** Reads one stream of a program: redacts it, keeps its end, and passes on its lines. */
+export class ToolLog {
+  readonly #decoder = new StringDecoder("utf8");
+  readonly #onLine: (line: string) => void;
+  readonly #redacted: TextStream;
+  #tail = "";
+  #line = "";
+
+  constructor(redact: () => TextStream, onLine: (line: string) => void) {
+    this.#redacted = redact();
+    this.#onLine = onLine;
+  }
+
+  push(piece: Buffer): void {
+    this.#add(this.#redacted.push(this.#decoder.write(piece)));
+  }
+
+  end(): void {
+    this.#add(this.#redacted.push(this.#decoder.end()));
+    this.#add(this.#redacted.end());
+    this.#pass(this.#line);
+    this.#line = "";
+  }
+
+  get tail(): string {
+    return tailOf(this.#tail);
+  }
+
+  #add(text: string): void {
+    if (text === "") return;
+    this.#tail = cutStart(this.#tail + text, keptTail);
+    // A carriage return begins a line again, as progress bars do.
+    const lines = (this.#line + text).split(/\r\n|\n|\r/);
+    this.#line = (lines.pop() ?? "").slice(0, longestLine + 1);
+    for (const line of lines) this.#pass(line);
+  }
+
+  #pass(line: string): void {
+    const plain = withoutSequences(line).trimEnd();
+    if (plain.trim() === "") return;
+    this.#onLine(clip(plain, longestLine));
+  }
+}
+
+/** The end of a log, as plain text. */
+export function tailOf(text: string): string {
+  return withoutSequences(cutStart(text, keptTail)).trim();
+}
+
+/** The ends of two logs as one text of at most `keptTail` characters. Each may take what the other leaves. */
+export function joinTails(first: string, second: string): string {
+  const half = keptTail / 2;
+  const end = cutStart(second, Math.max(half, keptTail - first.length - 1));
+  const begin = cutStart(first, keptTail - end.length - 1);
+  return [begin, end].filter((text) => text !== "").join("\n");
+}
+
+/** Passes on the progress of lines; of more than a hundred in a second, the last one. */
+export function lineProgress(
+  clock: Clock,
+  onProgress: (progress: ToolProgress) => void,
+): { readonly line: (line: string) => void; readonly end: () => void } {
+  let second = -Infinity;
+  let count = 0;
+  let late: string | undefined;
+  const pass = (line: string): void => {
+    late = undefined;
+    onProgress(progressIn(line));
+  };
+  return {
+    line: (line) => {
+      const now = clock.now();
+      if (now - second >= 1000) {
+        second = now;
+        count = 0;
+      }
+      count += 1;
+      if (count > linesPerSecond) late = line;
+      else {
+        if (late !== undefined) pass(late);
+        pass(line);
+      }
+    },
+    end: () => {
+      if (late !== undefined) pass(late);
+    },
+  };
+}
+
+/** `{"percent": 40, "message": "…"}`, or a line as people write it. */
+function progressIn(line: string): ToolProgress {
+  const text = line.trim();
+  return (text.startsWith("{") ? jsonProgress(text) : undefined) ?? progressOf(line);
+}
+
+function jsonProgress(text: string): ToolProgress | undefined {
+  const value = parsedJson(text);
+  if (!isRecord(value)) return undefined;
+  const { percent, message } = value;
+  if (typeof percent !== "number" || !Number.isFinite(percent)) return undefined;
+  return {
+    percent: Math.min(100, Math.max(0, percent)),
+    ...(typeof message === "string" ? { message } : {}),
+  };
+}
+
+/** Bytes up to a limit. */
+export class BoundedBytes {
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  /** False as soon as there are too many: nothing is kept then. */
+  push(piece: Buffer): boolean {
+    this.#length += piece.length;
+    if (this.#length <= longestResult) this.#pieces.push(piece);
+    else this.#pieces = [];
+    return this.#length <= longestResult;
+  }
+
+  text(redact: () => TextStream): Promise<string> {
+    return redactedText(new TextDecoder().decode(Buffer.concat(this.#pieces)), redact);
+  }
+}
+
+/**
+ * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
+ * JavaScript can't hold, such as a long id, is a text.
+ */
+export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
+  const value = parsedJson(text);
+  if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
+  // What was escaped is seen now.
+  return redactedData(value, redact);
+}
+
+function isInexact(value: unknown): boolean {
+  if (typeof value !== "number") return false;
+  return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+}

@@ -1,0 +1,329 @@
+/** Nodes and edges of the flowcharts as activities: the beginning of an id says what it does. */
+import type { MarkdownFence } from "../../document/markdown.ts";
+import { parseCheck, patternFault } from "../check.ts";
+import type { Findings, Place } from "./problems.ts";
+import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
+import type { FlowLabel } from "./flowchart-text.ts";
+import type { Activity, ActivityPlace, Parameter } from "../model.ts";
+import { parseParameters } from "./parameter-list.ts";
+import { namePattern, roleOf, unquote } from "../value.ts";
+import { cut } from "../../events/cut.ts";
+
+export interface ReadActivities {
+  readonly activities: Map<string, Activity>;
+  readonly parameters: readonly Parameter[];
+  /** False if a part could not be read, which may hide anything. */
+  readonly isWhole: boolean;
+}
+
+/** What is known of an activity before its edges. `T` has no target before the files are read. */
+type Kind = DistributiveOmit<Activity, keyof ActivityPlace>;
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+type Locate = (offset: number) => Place;
+interface PlacedNode extends FlowNode {
+  readonly locate: Locate;
+}
+interface PlacedEdge extends FlowEdge {
+  readonly place: Place;
+}
+interface Merged {
+  readonly nodes: Map<string, PlacedNode>;
+  readonly edges: PlacedEdge[];
+  readonly attached: Set<string>;
+  readonly subgraphs: Set<string>;
+  isWhole: boolean;
+}
+
+const kinds = [
+  "START",
+  "SET",
+  "ASSIGN",
+  "CHECK",
+  "PROMPT",
+  "ASK",
+  "EXECUTE",
+  "CALL",
+  "SUCCESS",
+  "FAILED",
+  "PARAMS",
+  "ON",
+] as const;
+const captions = /^(prompt|set|assign|execute|check|call|ask)\s*:\s*/i;
+const yes: ReadonlySet<string> = new Set(["", "YES", "TRUE", "OK", "SUCCESS"]);
+const no: ReadonlySet<string> = new Set([
+  "NO",
+  "FALSE",
+  "ERROR",
+  "FAILED",
+  "ELSE",
+  "FAIL",
+  "OTHER",
+]);
+/** The shapes that Mermaid has for remarks. */
+const remarks: ReadonlySet<string> = new Set([
+  "comment",
+  "brace",
+  "brace-l",
+  "brace-r",
+  "braces",
+  "text",
+]);
+
+export function readActivities(
+  file: string,
+  fences: readonly MarkdownFence[],
+  findings: Findings,
+): ReadActivities {
+  const merged = merge(file, fences, findings);
+  const arrows = new Set(merged.edges.flatMap(({ from, to }) => [from, to]));
+  const activities = new Map<string, Activity>();
+  const parameters = new Map<string, Parameter>();
+  const ignored = new Set<string>();
+  for (const node of merged.nodes.values()) {
+    const place = node.locate(node.offset);
+    const prefix = prefixOf(node.id);
+    if (prefix === "PARAMS") {
+      readParameters(node, parameters, findings);
+      if (arrows.has(node.id)) findings.warn(place, "Edges of PARAMS have no meaning.");
+      ignored.add(node.id);
+      continue;
+    }
+    if (!arrows.has(node.id) && isRemark(node, prefix, merged)) continue;
+    const kind = prefix === undefined ? undefined : kindOf(prefix, node, findings);
+    if (prefix === undefined) reportUnknown(node, merged, findings);
+    if (kind === undefined) ignored.add(node.id);
+    else activities.set(node.id, { id: node.id, at: place.at, ...kind });
+  }
+  connect(activities, ignored, merged.edges, findings);
+  return { activities, parameters: [...parameters.values()], isWhole: merged.isWhole };
+}
+
+/** Several flowcharts are one graph. */
+function merge(file: string, fences: readonly MarkdownFence[], findings: Findings): Merged {
+  const merged: Merged = {
+    nodes: new Map(),
+    edges: [],
+    attached: new Set(),
+    subgraphs: new Set(),
+    isWhole: true,
+  };
+  for (const fence of fences) {
+    if (!/^mermaid(?![\w-])/i.test(fence.info)) continue;
+    if (!fence.isClosed) {
+      const reason = "This code fence is never closed.";
+      findings.error({ file, at: fence.at }, reason, "end the flowchart with ```");
+      merged.isWhole = false;
+      continue;
+    }
+    const chart = parseFlowchart(fence.content);
+    const locate = (offset: number): Place => ({ file, at: fence.locate(offset) });
+    if (!chart.isFlowchart) {
+      const hint = "it must begin with flowchart or graph";
+      findings.warn({ file, at: fence.at }, "This diagram is no flowchart. It is not read.", hint);
+      continue;
+    }
+    for (const { offset, reason, hint, severity } of chart.faults) {
+      if (severity === "warning") findings.warn(locate(offset), reason, hint);
+      else {
+        findings.error(locate(offset), reason, hint);
+        merged.isWhole = false;
+      }
+    }
+    for (const node of chart.nodes.values()) {
+      const known = merged.nodes.get(node.id);
+      const isNew = known === undefined || node.label !== undefined;
+      merged.nodes.set(node.id, isNew ? { ...known, ...node, locate } : known);
+    }
+    for (const edge of chart.edges) merged.edges.push({ ...edge, place: locate(edge.offset) });
+    for (const id of chart.attached) merged.attached.add(id);
+    for (const id of chart.subgraphs) merged.subgraphs.add(id);
+  }
+  return merged;
+}
+
+function prefixOf(id: string): (typeof kinds)[number] | undefined {
+  const [prefix = ""] = id.split("_", 1);
+  return kinds.find((kind) => kind === prefix);
+}
+
+/** Of a node without arrows. Remarks may be named after what they explain: `START_COMMENT`. */
+function isRemark(
+  { id, shape = "" }: PlacedNode,
+  prefix: string | undefined,
+  { attached, subgraphs }: Merged,
+): boolean {
+  if (remarks.has(shape)) return true;
+  if (prefix === undefined) return attached.has(id) || subgraphs.has(id);
+  return attached.has(id) && prefix === "START" && id !== prefix;
+}
+
+function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): void {
+  const place = node.locate(node.offset);
+  if (merged.subgraphs.has(node.id)) {
+    findings.error(place, `${node.id} is a subgraph. An edge must lead to an activity.`);
+    return;
+  }
+  const [prefix = ""] = node.id.split("_", 1);
+  const caption = captions.exec(node.label?.text ?? "")?.[1]?.toUpperCase();
+  const rest = node.id.slice(prefix.length);
+  const meant = findings.meant(prefix, () =>
+    kinds.map((kind) => (kind === "ON" ? "ON_SUCCESS" : kind)),
+  );
+  const hint =
+    caption === undefined
+      ? (meant?.replace(/"(\w+)"/, `"$1${rest}"`) ??
+        `ids begin with ${kinds.slice(0, -1).join(", ")} or ON`)
+      : `did you mean "${caption}_${node.id}"?`;
+  findings.error(place, `${node.id} is no kind of activity.`, hint);
+}
+
+/** What a node does; undefined after an error. */
+function kindOf(
+  prefix: Exclude<(typeof kinds)[number], "PARAMS">,
+  node: PlacedNode,
+  findings: Findings,
+): Kind | undefined {
+  const { label, text, at } = contentOf(node, prefix, findings);
+  const need = (what: string): undefined => {
+    findings.error(at(0), `${node.id} needs ${what}.`);
+  };
+  switch (prefix) {
+    case "START":
+      return { kind: "start" };
+    case "SUCCESS":
+      return { kind: "success" };
+    case "FAILED":
+      return { kind: "failed" };
+    case "ON":
+      return handler(node, findings);
+    case "SET": {
+      const equals = text.indexOf("=");
+      const name = text.slice(0, equals).trim();
+      if (label === undefined || equals === -1) return need("an assignment, such as NAME=value");
+      if (!namePattern.test(name)) {
+        findings.error(at(0), `${JSON.stringify(cut(name, 80))} is no name of a variable.`);
+        return undefined;
+      }
+      if (name === "STATUS") findings.warn(at(0), "STATUS is set by the run. This has no effect.");
+      return { kind: "set", name, value: text.slice(equals + 1).trim() };
+    }
+    case "ASSIGN":
+      return text === "" ? need("a value") : { kind: "assign", value: nameOf(text) };
+    case "CHECK": {
+      const read = parseCheck(text);
+      if (read.kind === "fault") {
+        findings.error(at(read.fault.offset), read.fault.reason, read.fault.hint);
+        return undefined;
+      }
+      const fault = patternFault(read.check);
+      if (fault !== undefined) findings.error(at(read.rightOffset), fault.reason, fault.hint);
+      return { kind: "check", check: read.check };
+    }
+    case "PROMPT":
+      return text === ""
+        ? need("the name of a prompt, such as User Ask")
+        : { kind: "prompt", prompt: nameOf(text) };
+    case "ASK":
+      return text === "" ? { kind: "ask" } : { kind: "ask", question: text };
+    case "EXECUTE":
+      return text === "" ? { kind: "execute" } : { kind: "execute", command: text };
+    case "CALL": {
+      const path = unquote(text).trim();
+      return path === "" ? need("the file of a workflow") : { kind: "call", path, target: "" };
+    }
+  }
+}
+
+/** A prompt is named by a heading, in which a line break of a label is a space. */
+function nameOf(text: string): string {
+  return roleOf(text) === undefined ? text : text.replace(/\s+/g, " ");
+}
+
+/** The label without its caption, which is for readers. */
+function contentOf(
+  node: PlacedNode,
+  prefix: string,
+  findings: Findings,
+): { readonly label: FlowLabel | undefined; readonly text: string; readonly at: Locate } {
+  const { label } = node;
+  if (label === undefined) return { label, text: "", at: () => node.locate(node.offset) };
+  const caption = captions.exec(label.text);
+  const start = caption?.[0].length ?? 0;
+  const text = label.text.slice(start);
+  const at: Locate = (offset) =>
+    node.locate(label.offset + (label.isVerbatim ? start + offset : 0));
+  const word = caption?.[1]?.toUpperCase();
+  const hasText = !["START", "SUCCESS", "FAILED", "ON"].includes(prefix);
+  if (word !== undefined && word !== prefix && hasText) {
+    const reason = `The caption ${caption?.[1]}: doesn't fit to ${node.id}. The id counts.`;
+    findings.warn(node.locate(label.offset), reason);
+  }
+  return { label, text, at };
+}
+
+function handler(node: PlacedNode, findings: Findings): Kind | undefined {
+  const place = node.locate(node.offset);
+  switch (node.id) {
+    case "ON_SUCCESS":
+      return { kind: "on", event: "success" };
+    case "ON_FAILED":
+      return { kind: "on", event: "failed" };
+    case "ON_SUCCES":
+      // The documentation of the format spells it like this.
+      findings.warn(place, "ON_SUCCES is read as ON_SUCCESS.");
+      return { kind: "on", event: "success" };
+    default:
+      findings.error(place, `${node.id} handles nothing.`, "there are ON_SUCCESS and ON_FAILED");
+      return undefined;
+  }
+}
+
+function readParameters(node: PlacedNode, into: Map<string, Parameter>, findings: Findings): void {
+  const { label } = node;
+  if (label === undefined) return;
+  const locate: Locate = (offset) => node.locate(label.offset + (label.isVerbatim ? offset : 0));
+  const read = parseParameters(label.text);
+  for (const { offset, reason, hint } of read.faults) findings.error(locate(offset), reason, hint);
+  for (const { name, default: value, offset } of read.parameters) {
+    const place = locate(offset);
+    if (into.has(name)) findings.error(place, `The parameter ${name} is declared twice.`);
+    else into.set(name, { name, at: place.at, ...(value === undefined ? {} : { default: value }) });
+  }
+}
+
+function connect(
+  activities: Map<string, Activity>,
+  ignored: ReadonlySet<string>,
+  edges: readonly PlacedEdge[],
+  findings: Findings,
+): void {
+  for (const { from, to, label, place } of edges) {
+    const name = unquote(label.trim()).trim().toUpperCase();
+    const branch = yes.has(name) ? "next" : no.has(name) ? "other" : undefined;
+    if (branch === undefined) {
+      const reason = `The label ${JSON.stringify(cut(label, 40))} is neither yes nor no.`;
+      const meant = findings.meant(name, () => [...yes, ...no]);
+      findings.error(place, reason, meant ?? "use TRUE and FALSE, or YES and NO");
+      continue;
+    }
+    if (ignored.has(from) || ignored.has(to)) continue;
+    const source = activities.get(from);
+    if (source === undefined || !activities.has(to)) continue;
+    if (source.kind === "success" || source.kind === "failed") {
+      findings.warn(place, `${from} ends the workflow. This edge is never taken.`);
+      continue;
+    }
+    const known = source[branch];
+    if (known === undefined) activities.set(from, { ...source, [branch]: to });
+    else if (known === to) findings.warn(place, `There is already an edge from ${from} to ${to}.`);
+    else {
+      const which = branch === "next" ? "a next activity" : "a no-edge";
+      findings.error(
+        place,
+        `${from} already has ${which}: ${known}.`,
+        "an activity has one of each",
+      );
+    }
+  }
+}

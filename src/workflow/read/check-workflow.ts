@@ -1,0 +1,263 @@
+/** The checks that compare places of a workflow: names, commands, edges, calls. They change nothing. */
+import type { Permissions } from "../../entry/model.ts";
+import { decideShell } from "../../permissions/commands.ts";
+import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
+import { checkPaths, reportCycles } from "./check-paths.ts";
+import { readCommand } from "../command-text.ts";
+import type { Findings, Place } from "./problems.ts";
+import type { WorkflowFiles } from "../files.ts";
+import type { Activity } from "../model.ts";
+import type { ReadFile } from "./sections.ts";
+import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
+import { USER_INPUT } from "../parameters.ts";
+import { clip } from "../../events/cut.ts";
+
+export interface CheckOptions {
+  readonly environment: readonly string[];
+  readonly permissions: Permissions | undefined;
+  /** Whether the run can't allow more than the permissions do. */
+  readonly isFinal: boolean;
+}
+
+/** Known in every run. */
+const builtIn: ReadonlySet<string> = new Set([
+  "STATUS",
+  "RESULT",
+  "CONTENT",
+  "EXIT_CODE",
+  USER_INPUT,
+  "MAX_ACTIVITY_HITS",
+]);
+
+export function checkWorkflow(
+  all: readonly ReadFile[],
+  files: WorkflowFiles,
+  findings: Findings,
+  options: CheckOptions,
+): void {
+  const names = variableNames(all, options.environment);
+  const sends = all.some(({ activities }) =>
+    [...activities.values()].some(({ kind }) => kind === "prompt"),
+  );
+  for (const file of all) {
+    const check = new FileCheck(file, names, files, findings, options);
+    check.starts();
+    checkPaths(file, all, findings);
+    for (const activity of file.activities.values()) check.activity(activity);
+    check.prompts();
+    if (!sends) check.unsent();
+  }
+  reportCycles(all, findings);
+}
+
+/** Variables go to called workflows and come back, so each may have those of all others. */
+function variableNames(all: readonly ReadFile[], environment: readonly string[]): Set<string> {
+  const names = new Set([...builtIn, ...environment]);
+  for (const { parameters, activities } of all) {
+    for (const { name } of parameters) names.add(name);
+    for (const one of activities.values()) if (one.kind === "set") names.add(one.name);
+  }
+  return names;
+}
+
+class FileCheck {
+  readonly #file: ReadFile;
+  readonly #names: ReadonlySet<string>;
+  readonly #files: WorkflowFiles;
+  readonly #findings: Findings;
+  readonly #options: CheckOptions;
+  readonly #said = new Set<string>();
+  /** Names that something looks up. */
+  readonly #used = new Set<string>();
+
+  constructor(
+    file: ReadFile,
+    names: ReadonlySet<string>,
+    files: WorkflowFiles,
+    findings: Findings,
+    options: CheckOptions,
+  ) {
+    this.#file = file;
+    this.#names = names;
+    this.#files = files;
+    this.#findings = findings;
+    this.#options = options;
+  }
+
+  starts(): void {
+    const starts = [...this.#file.activities.values()].filter(({ kind }) => kind === "start");
+    const [first, second] = starts;
+    if (second !== undefined) {
+      this.#findings.error(this.#place(second), `There is already a START: ${first?.id}.`);
+    }
+    const [some] = this.#file.activities.values();
+    const { flowAt } = this.#file;
+    if (first === undefined && flowAt !== undefined) {
+      const at = some?.at ?? flowAt;
+      const reason = "The flowchart has no START.";
+      const hint = some === undefined ? undefined : `such as START --> ${some.id}`;
+      this.#findings.error({ file: this.#file.file, at }, reason, hint);
+    }
+  }
+
+  activity(activity: Activity): void {
+    const place = this.#place(activity);
+    switch (activity.kind) {
+      case "start":
+      case "on":
+        if (activity.other !== undefined)
+          this.#findings.warn(place, `${activity.id} never fails. Its no-edge is never taken.`);
+        break;
+      case "set":
+        this.#template(activity.value, place);
+        this.#isFile(activity.value, place);
+        this.#similarPrompt(activity.value, place);
+        break;
+      case "assign":
+        if (activity.value.includes("{{")) this.#template(activity.value, place);
+        else this.#value(activity.value, place, "ASSIGN");
+        break;
+      case "check":
+        this.#check(activity.check.left, place, activity.other);
+        this.#isFile(activity.check.right, place);
+        break;
+      case "prompt":
+        this.#value(activity.prompt, place, "PROMPT");
+        break;
+      case "ask":
+        if (activity.question !== undefined) this.#template(activity.question, place);
+        break;
+      case "execute":
+        this.#execute(activity.id, place);
+        if (activity.command !== undefined) this.#command(activity.id, activity.command, place);
+        break;
+      case "call":
+      case "success":
+      case "failed":
+        break;
+    }
+  }
+
+  prompts(): void {
+    for (const { text, locate } of this.#file.prompts.values()) {
+      for (const { name, offset } of placeholders(text))
+        this.#placeholder(name, () => locate(offset));
+    }
+  }
+
+  /** In a workflow without a PROMPT: its prompts, if nothing else uses them either. */
+  unsent(): void {
+    const { file, prompts, activities } = this.#file;
+    for (const one of activities.values()) {
+      if (one.kind === "set") this.#used.add(one.value);
+      else if (one.kind === "check") this.#used.add(one.check.right);
+      else if (one.kind === "ask") this.#used.add(one.question ?? "");
+    }
+    const [[id, prompt] = []] = prompts;
+    if (id === undefined || prompt === undefined || prompt.place.file !== file) return;
+    if ([...prompts.keys()].some((name) => this.#used.has(name))) return;
+    const reason = `The prompt ${quoted(id)} is never sent: the flowchart has no PROMPT.`;
+    this.#findings.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${clip(id, 80)}]`);
+  }
+
+  #check(left: string, place: Place, other: string | undefined): void {
+    if (other === undefined) {
+      const reason =
+        "This CHECK has no edge for the case that it doesn't hold. The workflow then fails.";
+      this.#findings.warn(place, reason, "add an edge --> |FALSE| …");
+    }
+    if (this.#isFile(left, place) || this.#isKnown(left)) return;
+    const reason = `There is no variable or prompt ${quoted(left)}. Without it, the CHECK doesn't hold.`;
+    this.#findings.warn(place, reason, this.#meant(left));
+  }
+
+  /** What must exist when the activity runs. */
+  #value(value: string, place: Place, what: "PROMPT" | "ASSIGN"): void {
+    if (this.#isFile(value, place) || this.#isKnown(value)) return;
+    if (roleOf(value) === undefined && namePattern.test(value) && what === "ASSIGN") {
+      const reason = `There is no variable or prompt ${quoted(value)}. Without it, ${what} fails.`;
+      this.#findings.warn(place, reason, this.#meant(value));
+      return;
+    }
+    const constant = roleOf(value) === undefined ? "put a constant in quotes" : undefined;
+    this.#findings.error(
+      place,
+      `There is no prompt ${quoted(value)}.`,
+      this.#meant(value) ?? constant,
+    );
+  }
+
+  /** A value that is a file; whether it is one. */
+  #isFile(value: string, place: Place): boolean {
+    if (!value.startsWith("file:")) return false;
+    if (value.includes("{{")) return true;
+    // The run can still create a file that is missing.
+    const found = this.#files.read(value.slice("file:".length), this.#file.id);
+    if (found.kind === "outside") this.#findings.error(place, found.reason, found.hint);
+    else if (found.kind !== "found") this.#findings.warn(place, found.reason, found.hint);
+    return true;
+  }
+
+  #similarPrompt(value: string, place: Place): void {
+    if (roleOf(value) === undefined || this.#isKnown(value)) return;
+    const reason = `There is no prompt ${quoted(value)}. The variable gets this text itself.`;
+    this.#findings.warn(place, reason, this.#meant(value) ?? "put a constant in quotes");
+  }
+
+  #execute(id: string, place: Place): void {
+    const { permissions, isFinal } = this.#options;
+    if (allowsCommands(permissions ?? "read-only") || this.#said.has("EXECUTE")) return;
+    this.#said.add("EXECUTE");
+    const reason = `${id} can't run: the permissions allow no command.`;
+    if (isFinal) this.#findings.error(place, reason, "add permissions.shell to the front matter");
+    else
+      this.#findings.warn(
+        place,
+        reason,
+        "add permissions to the front matter, or run with --permissions workspace",
+      );
+  }
+
+  #command(id: string, command: string, place: Place): void {
+    this.#template(command, place);
+    const reading = readCommand(command);
+    if (reading.kind === "unclear")
+      this.#findings.warn(place, `${reading.reason} The EXECUTE fails.`);
+    const { permissions, isFinal } = this.#options;
+    if (!isFinal || permissions === undefined || command.includes("{{")) return;
+    if (!allowsCommands(permissions)) return;
+    const { allow, deny } = ruleSet(permissions).shell;
+    // There is no shell of EXECUTE on Windows.
+    const verdict = decideShell(command, allow, deny, "linux");
+    if (!verdict.allowed) this.#findings.error(place, `${id} can't run: ${verdict.reason}.`);
+  }
+
+  #template(text: string, place: Place): void {
+    for (const { name } of placeholders(text)) this.#placeholder(name, () => place);
+  }
+
+  #placeholder(name: string, place: () => Place): void {
+    const said = `{{${name}}}`;
+    if (this.#said.has(said) || this.#isKnown(name)) return;
+    this.#said.add(said);
+    const reason = `${said} has no value: there is no such variable, parameter or prompt. It stays as it is.`;
+    this.#findings.warn(place(), reason, this.#meant(name));
+  }
+
+  #isKnown(name: string): boolean {
+    this.#used.add(name);
+    return isQuoted(name) || this.#names.has(name) || this.#file.prompts.has(name);
+  }
+
+  #meant(word: string): string | undefined {
+    return this.#findings.meant(word, () => [...this.#file.prompts.keys(), ...this.#names]);
+  }
+
+  #place({ at }: Activity): Place {
+    return { file: this.#file.file, at };
+  }
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(clip(text, 80));
+}

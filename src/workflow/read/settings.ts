@@ -1,0 +1,175 @@
+/** The front matter of a workflow: its schema, and what it means. */
+import "../../document/ajv-compiler.ts";
+import type { Diagnostic } from "../../document/diagnostic.ts";
+import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
+import { compileSchema } from "../../document/schema-check.ts";
+import { entryCheck, warning } from "../../entry/findings.ts";
+import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
+import { preparePlain } from "../../entry/prepare.ts";
+import { toolPatternProblem } from "../../entry/tool-pattern.ts";
+import {
+  patternsOf,
+  quoted,
+  toolPatternCheck,
+  unknownPatterns,
+} from "../../entry/tool-warnings.ts";
+import type { WarningChecks } from "../../entry/warnings.ts";
+import { validate as isSettings } from "../../generated/settings-accepts.ts";
+import type { Findings } from "./problems.ts";
+import type { WorkflowSettings } from "../model.ts";
+import { settingsSchema } from "./settings-schema.ts";
+
+interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
+  readonly model?: string | Model;
+  readonly answers?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+const check = compileSchema<FrontMatter>(settingsSchema, "", isSettings);
+
+/** What the checks of the front matter know beside it. */
+export interface SettingsContext {
+  readonly checks?: WarningChecks;
+  /** The model categories of the entry that uses the workflow. */
+  readonly categories?: readonly string[];
+  /** What this entry declares. */
+  readonly declared?: DeclaredTools;
+  /** Those of the run. Default: those of the front matter, which the run may still change. */
+  readonly permissions?: Permissions;
+}
+
+export function readSettings(
+  value: unknown,
+  place: { readonly file: string; readonly locate: Locate },
+  findings: Findings,
+  context: SettingsContext,
+): WorkflowSettings {
+  if (!check.accepts(value)) {
+    findings.include(check.diagnose(value, place).map(withoutRoot));
+    return {};
+  }
+  const { model: written, models, answers, permissions: rules, limits: bounds, agentTools } = value;
+  const { categories = [], checks } = context;
+  const parts = preparedParts(value, place, checks);
+  findings.include(parts.diagnostics);
+  if (parts.isValid)
+    findings.include(toDiagnostics(agentToolProblems(value, context), place).map(withoutRoot));
+  const known = [...Object.keys(models ?? {}), ...categories];
+  const chosen = typeof written === "string" ? named(written, known) : written;
+  if (chosen !== undefined && "category" in chosen && !known.includes(chosen.category)) {
+    const { line, column } = place.locate(["model"]);
+    const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
+    const hint = findings.meant(chosen.category, () => known);
+    findings.error({ file: place.file, at: { line, column } }, reason, hint);
+  }
+  return {
+    ...(chosen === undefined ? {} : { model: chosen }),
+    ...(models === undefined ? {} : { models }),
+    ...(rules === undefined ? {} : { permissions: rules }),
+    ...(agentTools === undefined ? {} : { agentTools }),
+    ...parts.declared,
+    ...(bounds === undefined ? {} : { limits: bounds }),
+    ...(answers === undefined
+      ? {}
+      : {
+          answers: Object.fromEntries(
+            Object.entries(answers).map(([id, given]) => [id, [given].flat()]),
+          ),
+        }),
+  };
+}
+
+function named(text: string, categories: readonly string[]): Model {
+  return categories.includes(text) ? { category: text } : { id: text };
+}
+
+/** Permissions, tools and servers, as an entry has them. */
+function preparedParts(
+  { permissions, tools, mcpServers }: FrontMatter,
+  place: { readonly file: string; readonly locate: Locate },
+  { checkCommandPattern, hasCredential }: WarningChecks = {},
+): {
+  readonly isValid: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly declared?: DeclaredTools;
+} {
+  const given = Object.entries({ permissions, tools, mcpServers }).filter(([, part]) => part);
+  const entry = { models: { driving: "model" }, tasks: {}, jobs: {}, ...Object.fromEntries(given) };
+  const prepared = preparePlain(entry, {
+    ...place,
+    checks: {
+      ...(checkCommandPattern === undefined ? {} : { checkCommandPattern }),
+      ...(hasCredential === undefined ? {} : { hasCredential }),
+    },
+  });
+  if (prepared.kind === "rejected")
+    return { isValid: false, diagnostics: prepared.diagnostics.map(withoutRoot) };
+  const { tools: ownTools, mcpServers: ownServers } = prepared.entry;
+  return {
+    isValid: true,
+    diagnostics: prepared.warnings.map(withoutRoot),
+    declared: {
+      ...(ownTools === undefined ? {} : { tools: ownTools }),
+      ...(ownServers === undefined ? {} : { mcpServers: ownServers }),
+    },
+  };
+}
+
+/** Unknown names, and tools that no agent may call or is offered. Only for valid permissions. */
+function agentToolProblems(
+  { agentTools = [], permissions: rules, tools = {}, mcpServers = {} }: FrontMatter,
+  { checks = {}, declared = {}, permissions = rules ?? "read-only" }: SettingsContext,
+): readonly Problem[] {
+  const malformed = agentTools.flatMap((pattern, index): Problem[] => {
+    const reason = toolPatternProblem(pattern.replace(/^!/, ""));
+    const path = ["agentTools", index];
+    const codePath = entryCheck.codePath(path);
+    return reason === undefined
+      ? []
+      : [{ path, codePath, reason: `Is not a valid pattern: ${reason}.` }];
+  });
+  const { toolPermissions, otherTools } = checks;
+  if (malformed.length > 0) return malformed;
+  const known = {
+    tools: { ...declared.tools, ...tools },
+    mcpServers: { ...declared.mcpServers, ...mcpServers },
+  };
+  const check = toolPatternCheck(known, otherTools);
+  const unknown = [
+    ...unknownPatterns(["permissions", "tools"], patternsOf(rules), check),
+    ...unknownPatterns(["agentTools"], agentTools, check),
+  ];
+  if (toolPermissions === undefined) return unknown;
+  const allowed = toolPermissions(permissions);
+  const offered = toolPermissions({ tools: agentTools });
+  const mayCall = (name: string): boolean =>
+    name.endsWith("/*") ? allowed.allowsServer(name.slice(0, -2)) : allowed.allowsTool(name);
+  const isDeclared = (name: string): boolean =>
+    Object.hasOwn(known.tools, name) || (name.includes("/") && check(name) === undefined);
+  const denied = agentTools.flatMap((name, index) => {
+    if (!isDeclared(name) || mayCall(name)) return [];
+    const reason = `The agents may not call ${JSON.stringify(name)}: permissions.tools doesn't allow it.`;
+    const hint = `name it in permissions: { tools: [${quoted(name)}] }`;
+    return [warning(["agentTools", index], reason, hint)];
+  });
+  const unoffered = (field: string, name: string, what: string, pattern: string): Problem =>
+    warning(
+      [field, name],
+      `No agent is offered this ${what}.`,
+      `name it in agentTools: [${quoted(pattern)}]`,
+    );
+  return [
+    ...unknown,
+    ...denied,
+    ...Object.keys(tools)
+      .filter((name) => !offered.allowsTool(name))
+      .map((name) => unoffered("tools", name, "tool", name)),
+    ...Object.keys(mcpServers)
+      .filter((name) => !offered.allowsServer(name))
+      .map((name) => unoffered("mcpServers", name, "server", `${name}/*`)),
+  ];
+}
+
+/** `entry.permissions` and `.permissions` are the field `permissions`. */
+function withoutRoot(diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, codePath: diagnostic.codePath.replace(/^(?:entry)?\.?/, "") };
+}

@@ -1,0 +1,43 @@
+/** ASK: what is asked, and who answers. */
+import type { WorkRef } from "../../events/event.ts";
+
+/** What an ASK asks. */
+export interface Question {
+  /** The id of the ASK. */
+  readonly activity: string;
+  /** With its variables; empty if there is none. */
+  readonly question: string;
+  /** How often this ASK has been answered in this run. */
+  readonly times: number;
+  /** The work that is the workflow. */
+  readonly work: WorkRef;
+  /** The `step` of its `step.started`. */
+  readonly step: number;
+}
+
+/** What comes of asking. */
+export type Answer =
+  | { readonly kind: "answered"; readonly text: string }
+  /** There is none: the activity fails. */
+  | { readonly kind: "unanswered"; readonly reason: string };
+
+/** Asks a person. Ends soon after `signal` has aborted; what it says then doesn't matter. */
+export type Asker = (question: Question, signal: AbortSignal) => Promise<Answer>;
+
+/** By the id of the ASK; several are used in order. */
+export type Answers = Readonly<Record<string, readonly string[]>>;
+
+/** Why an ASK has no answer, and how to give one. */
+export function missingAnswer({ activity, times }: Question, answers: Answers): string {
+  const count = answers[activity]?.length ?? 0;
+  const given =
+    count === 0
+      ? `${activity} has no answer, and nobody is there to be asked.`
+      : `${activity} is asked for the ${ordinal(times + 1)} time, and has ${count === 1 ? "one answer" : `${count} answers`}.`;
+  return `${given} Give one with --answer ${activity}=…, with the input answers of the action, or with answers in the front matter.`;
+}
+
+function ordinal(count: number): string {
+  const words = ["first", "second", "third", "fourth", "fifth"];
+  return words[count - 1] ?? `${count}th`;
+}

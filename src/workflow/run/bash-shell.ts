@@ -1,0 +1,297 @@
+/**
+ * The shell of a run: one bash, which runs whole scripts in itself, so that directory, variables and functions last.
+ *
+ * Owns the process and the named pipes between it and this process. Invariants: all output of a script that is written
+ * before its end is passed on before `run` resolves, and no other; a script that ends the shell, or is ended, leaves a
+ * state from which the next script begins in a new one; after `close` no process that the shell has started is left,
+ * except for one that has cleared its environment and left its process group.
+ */
+import { unlessAborted } from "../../platform/waiting.ts";
+import { makeDirectory, writeNewFile } from "../../platform/files.ts";
+import { makeNamedPipes, PipeReader, PipeWriter } from "../../platform/named-pipes.ts";
+import type { Environment } from "../../platform/environment.ts";
+import { endGroup, endMarkedProcesses, exitCodeOf, signalGroup } from "../../platform/processes.ts";
+import { startProgram, type ProgramEnd, type StartedProgram } from "../../platform/programs.ts";
+import { RUN_MARK } from "../../platform/run-folder.ts";
+import type { Sandbox } from "../../platform/sandbox.ts";
+import { findProgram } from "../../platform/search-path.ts";
+import { errorMessage } from "../../platform/system-error.ts";
+import {
+  exitRequest,
+  lostDirectory,
+  readAnswer,
+  restoringScript,
+  scriptRequest,
+  stateOf,
+  type RequestFiles,
+  type ShellAnswer,
+} from "./bash-protocol.ts";
+import type { Executor, ScriptContext, ScriptEnd, ShellState } from "./executor.ts";
+
+export interface BashOptions {
+  /** An empty folder of the run, for scripts and pipes. Absolute. */
+  readonly folder: string;
+  readonly workingDirectory: string;
+  /** What the shell is started with, complete. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** The environment of this process, whose `PATH` is searched for bash. */
+  readonly environment: Environment;
+  /** Of a run that is resumed. */
+  readonly state?: ShellState | undefined;
+  /** `merged`: stderr comes with stdout, in the order in which it was written. Default: merged. */
+  readonly stderr?: "merged" | "separate" | undefined;
+  /** In which the shell is started. Rejects with an Error for people if it needs one and there is none. */
+  readonly sandbox?: (() => Promise<Sandbox | undefined>) | undefined;
+  /** How long a process may take to end after SIGTERM, in milliseconds. Default: 2,000. */
+  readonly graceMs?: number | undefined;
+}
+
+/** All processes of one shell have it in their environment. */
+const SHELL_MARK = "AGENT_JOBS_SHELL";
+const marks = [SHELL_MARK, RUN_MARK];
+
+/** A running bash. */
+interface Bash {
+  readonly folder: string;
+  readonly program: StartedProgram;
+  readonly input: PipeWriter;
+}
+
+type Outcome =
+  | { readonly kind: "answered"; readonly answer: ShellAnswer }
+  /** The shell is gone; the answer is what it wrote when it exited. */
+  | { readonly kind: "ended"; readonly end: ProgramEnd; readonly answer: ShellAnswer | undefined }
+  | { readonly kind: "aborted" };
+
+export const bashTags: readonly string[] = ["sh", "shell", "bash"];
+
+export class BashShell implements Executor {
+  readonly tags = bashTags;
+  readonly #options: BashOptions;
+  readonly #mark = crypto.randomUUID();
+  readonly #late = new Set<PipeReader>();
+  #state: ShellState;
+  #bash: Bash | undefined;
+  #shells = 0;
+  #requests = 0;
+  #closed = false;
+
+  constructor(options: BashOptions) {
+    this.#options = options;
+    const { workingDirectory } = options;
+    this.#state = options.state ?? { workingDirectory, variables: {}, removed: [], functions: "" };
+  }
+
+  readonly command = (code: string): string => code;
+
+  /** What a new shell would begin with. */
+  get state(): ShellState {
+    return this.#state;
+  }
+
+  /** What the shell exports. */
+  get environment(): Readonly<Record<string, string>> {
+    const { variables, removed } = this.#state;
+    const base = { ...this.#options.variables, [SHELL_MARK]: this.#mark };
+    const kept = Object.entries(base).filter(([name]) => !removed.includes(name));
+    return { ...Object.fromEntries(kept), ...variables };
+  }
+
+  readonly run = async (code: string, context: ScriptContext): Promise<ScriptEnd> => {
+    if (code.includes("\0")) return { kind: "failed", reason: "The script has a NUL character." };
+    const bash = await this.#start(context.signal);
+    if ("kind" in bash) return bash;
+    const outcome = await this.#request(bash, code, context);
+    switch (outcome.kind) {
+      case "answered":
+        if (!outcome.answer.hasRun) {
+          this.#leave(bash);
+          const reason =
+            "The shell can't open any more files. Raise the limit, for example with `ulimit -n 4096`. The next script starts in a new shell.";
+          return { kind: "failed", reason };
+        }
+        this.#take(outcome.answer);
+        return { kind: "exited", exitCode: outcome.answer.exitCode };
+      case "aborted":
+        return { kind: "failed", reason: "The script was ended." };
+      case "ended": {
+        if (outcome.answer !== undefined) this.#take(outcome.answer);
+        return endOfScript(outcome.end);
+      }
+    }
+  };
+
+  /** Ends all processes that the shell has started. Idempotent, bounded, never throws. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#bash !== undefined) {
+      if (this.#bash.program.pid !== undefined) signalGroup(this.#bash.program.pid, "SIGKILL");
+      this.#leave(this.#bash);
+    }
+    await endMarkedProcesses(SHELL_MARK, this.#mark).catch(() => undefined);
+    for (const pipe of this.#late) pipe.close();
+    this.#late.clear();
+  }
+
+  #take(answer: ShellAnswer): void {
+    this.#state = stateOf(answer, this.#options.variables, marks);
+  }
+
+  async #start(signal: AbortSignal): Promise<Bash | Extract<ScriptEnd, { kind: "failed" }>> {
+    if (this.#closed) return { kind: "failed", reason: "The shell is closed." };
+    if (this.#bash !== undefined) return this.#bash;
+    try {
+      const { environment, variables } = this.#options;
+      const path = findProgram("bash", environment);
+      if (path === undefined) throw new Error("There is no bash in PATH outside the checkout");
+      this.#shells += 1;
+      const folder = `${this.#options.folder}/shell-${this.#shells}`;
+      await makeDirectory(folder);
+      // bash reads its commands from there, and its messages begin with this name.
+      await makeNamedPipes([`${folder}/bash`], environment);
+      const input = new PipeWriter(`${folder}/bash`);
+      const program = startProgram(path, ["bash"], {
+        sandbox: await this.#options.sandbox?.(),
+        cwd: folder,
+        env: { ...variables, [SHELL_MARK]: this.#mark },
+      });
+      const bash = { folder, program, input };
+      this.#bash = bash;
+      // It may be ended between two scripts as well.
+      void program.ended.then(() => {
+        if (this.#bash === bash) this.#leave(bash);
+      });
+      return await this.#restore(bash, signal);
+    } catch (error) {
+      return { kind: "failed", reason: `The shell can't be started: ${errorMessage(error)}.` };
+    }
+  }
+
+  async #restore(
+    bash: Bash,
+    signal: AbortSignal,
+  ): Promise<Bash | Extract<ScriptEnd, { kind: "failed" }>> {
+    const { workingDirectory } = this.#state;
+    const context = { signal, workingDirectory, environment: {}, write: () => {} };
+    const outcome = await this.#request(bash, restoringScript(this.#state), context);
+    if (outcome.kind === "aborted") return { kind: "failed", reason: "The script was ended." };
+    if (outcome.kind === "answered" && outcome.answer.exitCode !== lostDirectory) return bash;
+    if (outcome.kind === "ended") {
+      const { end } = outcome;
+      const why = end.kind === "not-started" ? `: ${end.reason}` : "";
+      return { kind: "failed", reason: `The shell can't be started${why}.` };
+    }
+    // Elsewhere, the next script might change what it should not.
+    this.#leave(bash);
+    this.#state = { ...this.#state, workingDirectory: this.#options.workingDirectory };
+    const reason = `The directory of the shell, ${workingDirectory}, doesn't exist any more. The next script starts in ${this.#options.workingDirectory}.`;
+    return { kind: "failed", reason };
+  }
+
+  /** Runs a script in the shell. If the shell is gone afterwards, `#bash` is undefined. */
+  async #request(bash: Bash, code: string, context: ScriptContext): Promise<Outcome> {
+    this.#requests += 1;
+    const base = `${bash.folder}/${this.#requests}`;
+    const stdout = `${base}.stdout`;
+    const stderr = this.#options.stderr === "separate" ? `${base}.stderr` : stdout;
+    const files: RequestFiles = { script: `${base}.sh`, answer: `${base}.answer`, stdout, stderr };
+    await writeNewFile(files.script, `${code}\n`);
+    const outputs = [...new Set([stdout, stderr])];
+    await makeNamedPipes([...outputs, files.answer], this.#options.environment);
+    const readers = outputs.map((path) => {
+      const stream = path === stdout ? "stdout" : "stderr";
+      const reader = new PipeReader(
+        path,
+        (bytes) => context.write({ stream, bytes }),
+        (bytes) => context.write({ stream, bytes, late: true }),
+        () => this.#late.delete(reader),
+      );
+      this.#late.add(reader);
+      return reader;
+    });
+    const answering = new Answering(files);
+    try {
+      const outcome = await this.#perform(bash, files, answering, context.signal);
+      if (outcome.kind !== "answered") this.#leave(bash);
+      return outcome;
+    } finally {
+      answering.close();
+      await Promise.all(readers.map((reader) => reader.finish()));
+    }
+  }
+
+  async #perform(
+    bash: Bash,
+    files: RequestFiles,
+    answering: Answering,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { program, input } = bash;
+    const ended = program.ended.then((end) => ({ kind: "ended", end }) as const);
+    const orAborted = async <T>(first: Promise<T>): Promise<T | typeof aborted> =>
+      (await unlessAborted(first, signal))?.value ?? aborted;
+    input.write(scriptRequest(files));
+    const answered = answering.complete.then((answer) => ({ kind: "answered", answer }) as const);
+    let first = await orAborted(Promise.race([answered, ended]));
+    if (first.kind === "answered" && (first.answer.exits || first.answer.hasExitTrap)) {
+      const { exits, exitCode } = first.answer;
+      if (!exits) input.write(exitRequest(files, exitCode));
+      first = await orAborted(ended);
+    }
+    if (first.kind === "answered") return first;
+    if (first.kind === "ended") return { ...first, answer: await answering.finish() };
+    if (program.pid !== undefined) await endGroup(program.pid, this.#options.graceMs ?? 2_000);
+    return first;
+  }
+
+  /** It ends by itself when it finds no more requests. What it has started in the background goes on. */
+  #leave({ input }: Bash): void {
+    input.close();
+    this.#bash = undefined;
+  }
+}
+
+/** Reads the answer to a request. */
+class Answering {
+  readonly complete: Promise<ShellAnswer>;
+  readonly #pipe: PipeReader;
+  readonly #files: RequestFiles;
+  #bytes = Buffer.alloc(0);
+
+  constructor(files: RequestFiles) {
+    this.#files = files;
+    let resolve: (answer: ShellAnswer) => void = () => {};
+    this.complete = new Promise((done) => (resolve = done));
+    this.#pipe = new PipeReader(files.answer, (bytes) => {
+      this.#bytes = Buffer.concat([this.#bytes, bytes]);
+      const answer = readAnswer(this.#bytes, files);
+      if (answer !== undefined) resolve(answer);
+    });
+  }
+
+  /** When the shell is gone: all that it has written. */
+  async finish(): Promise<ShellAnswer | undefined> {
+    await this.#pipe.finish();
+    return readAnswer(this.#bytes, this.#files);
+  }
+
+  close(): void {
+    this.#pipe.close();
+  }
+}
+
+const aborted = { kind: "aborted" } as const;
+
+/** As a shell would report it. */
+export function endOfScript(end: ProgramEnd): ScriptEnd {
+  switch (end.kind) {
+    case "exited":
+      return { kind: "exited", exitCode: end.code };
+    case "killed": {
+      const signal = end.signal ?? "SIGKILL";
+      return { kind: "killed", signal, exitCode: exitCodeOf(signal) };
+    }
+    case "not-started":
+      return { kind: "failed", reason: `It can't be started: ${end.reason}.` };
+  }
+}

@@ -1,0 +1,383 @@
+/**
+ * A run of a workflow: asks the interpreter what to do, does it, and tells it what came of it. Prompts go through the
+ * engine's prompt loop, scripts through `Scripts`, questions through an `Asker`.
+ *
+ * Owns the effects and the events of the steps. Invariants: a step ends before the next one begins (a CALL contains
+ * the steps of the called file); nothing is asked of the outside before the start of its step was emitted.
+ */
+import { MANAGED_ATTEMPTS, sameModel } from "../../engine/attempts.ts";
+import { ANSWER_CUT } from "../../engine/criteria.ts";
+import type { FlowContext, FlowEnd } from "../../engine/flow.ts";
+import {
+  CallBudget,
+  deadlines,
+  exceeded,
+  type ResolvedLimits,
+  type UsageBudget,
+} from "../../engine/limits.ts";
+import {
+  STOP_GRACE_MS,
+  stopText,
+  unlessStopped,
+  type Scope,
+  type StopReason,
+} from "../../engine/scope.ts";
+import { stopOf } from "../../engine/task-context.ts";
+import type { StepActivity, ToolSource } from "../../engine/ports.ts";
+import { sendPrompt } from "../../engine/send-prompt.ts";
+import type { Permissions } from "../../entry/model.ts";
+import { crashAdvice, crashText } from "../../events/crash.ts";
+import type { MadeDecision } from "../../events/decision.ts";
+import { limitText, type LimitScope } from "../../events/exceeded-limit.ts";
+import { errorToDetailedString } from "../../events/error-detail.ts";
+import type { EffectResult, ShellState } from "../../events/step.ts";
+import type { Breath } from "../../platform/breath.ts";
+import { errorMessage } from "../../platform/system-error.ts";
+import { Agents } from "./agents.ts";
+import { missingAnswer, type Answers, type Asker } from "./ask.ts";
+import { hitsOf } from "./hits.ts";
+import { workflowMachine } from "./machine.ts";
+import type { Workflow } from "../model.ts";
+import { Restoring, type Restored } from "./restore.ts";
+import type { Scripts } from "./script-runner.ts";
+import type { Effect, Trace, WorkflowState } from "./state.ts";
+import { StepLog } from "./step-log.ts";
+
+export interface FlowRun {
+  readonly workflow: Workflow;
+  readonly modelId: string;
+  readonly permissions: Permissions;
+  readonly toolSource?: ToolSource | undefined;
+  /** `jobMinutes`, `tokens` and `cost` are those of the workflow alone; those of the job hold anyway. */
+  readonly limits: ResolvedLimits;
+  /** Parameters and their defaults. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** What the workflow may read of the environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly answers: Answers;
+  /** Absent: nobody is there. */
+  readonly ask?: Asker | undefined;
+  readonly scripts: Scripts;
+  /** Reads a file, relative to one of the workflow. */
+  readonly read: (path: string, from: string) => FileRead;
+  /** What an earlier run has done already. */
+  readonly restored?: Restored | undefined;
+  /** Called with the end of the workflow, unless it is interrupted. */
+  readonly onResult?: ((result: FlowResult) => void) | undefined;
+  /** For many activities that wait for nothing. */
+  readonly breath: Pick<Breath, "isDue" | "take">;
+}
+
+export interface FlowResult {
+  readonly status: "SUCCESS" | "FAILED";
+  /** RESULT. */
+  readonly result: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export type FileRead =
+  | { readonly kind: "read"; readonly text: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Never throws. */
+export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
+  const scope = context.scope.child();
+  const deadline = deadlines(context.ports.clock, run.limits, "jobMinutes");
+  deadline.add(scope);
+  const usage = context.usage.child(run.limits, scope);
+  const flow = new FlowRunner(run, context, scope, usage);
+  let end: FlowEnd;
+  try {
+    end = await flow.run();
+  } catch (error) {
+    // A bug in agent-jobs: converted once, here.
+    const message = error instanceof Error ? error.message : String(error);
+    const crash = { cause: "internal", message, detail: errorToDetailedString(error) } as const;
+    end = { kind: "crashed", crash };
+  }
+  await flow.close(end.kind === "succeeded");
+  deadline.dispose();
+  scope.dispose();
+  return end;
+}
+
+class FlowRunner {
+  readonly #run: FlowRun;
+  readonly #context: FlowContext;
+  readonly #scope: Scope;
+  readonly #usage: UsageBudget;
+  readonly #agents: Agents;
+  readonly #restoring: Restoring | undefined;
+  /** As JSON. */
+  #shell: string;
+
+  constructor(run: FlowRun, context: FlowContext, scope: Scope, usage: UsageBudget) {
+    this.#run = run;
+    this.#context = context;
+    this.#scope = scope;
+    this.#usage = usage;
+    this.#restoring = run.restored && new Restoring(run.restored);
+    this.#shell = JSON.stringify(run.scripts.checkpoint());
+    const { work, ports, workingDirectory } = context;
+    const { permissions, workflow, toolSource } = run;
+    const { agentTools: tools = [] } = workflow.settings;
+    this.#agents = new Agents(
+      { work, ports, scope },
+      { workingDirectory, permissions, tools, toolSource },
+    );
+  }
+
+  async run(): Promise<FlowEnd> {
+    const { workflow, environment, limits, scripts, variables, breath } = this.#run;
+    const { work, ports, userInput } = this.#context;
+    const machine = workflowMachine(workflow, { environment, limits, tags: scripts.tags });
+    let state = machine.start(variables, userInput);
+    let effect: Effect = { kind: "pass" };
+    const log = new StepLog(work, state, (event) => ports.emit(event));
+    for (;;) {
+      const known = this.#restoring?.result(effect);
+      const restored = known !== undefined;
+      if (breath.isDue) await breath.take();
+      log.asks(effect, restored);
+      const result = known ?? (await this.#perform(effect, state, log.step));
+      log.received(result);
+      const step = machine.step(state, result);
+      ({ state } = step);
+      if (restored) log.observe(step.trace, state, { restoring: this.#restoring });
+      else {
+        this.#decide(step.trace);
+        log.observe(step.trace, state, { shell: this.#shellAfter(effect) });
+      }
+      ({ effect } = step);
+      if (effect.kind === "done") {
+        const { status, result: last, variables: all } = effect;
+        this.#run.onResult?.({ status, result: last, variables: all });
+        return this.#end(effect);
+      }
+      await this.#agents.keep(state.agents);
+    }
+  }
+
+  async close(succeeded: boolean): Promise<void> {
+    await Promise.all([this.#agents.close(succeeded), this.#run.scripts.close()]);
+  }
+
+  async #perform(effect: Effect, state: WorkflowState, step: number): Promise<EffectResult> {
+    const done =
+      this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
+    const stopped = this.#stopOf(this.#scope);
+    if (done === undefined || stopped !== undefined) {
+      return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
+    }
+    return done;
+  }
+
+  #stopOf(scope: Scope): StopReason | undefined {
+    return stopOf(scope, this.#context.ports, this.#context.latestOfRun);
+  }
+
+  #do(effect: Effect, state: WorkflowState, step: number): EffectResult | Promise<EffectResult> {
+    switch (effect.kind) {
+      case "pass":
+      case "done":
+        return { kind: "passed" };
+      case "read": {
+        const read = this.#run.read(effect.path, effect.from);
+        return read.kind === "read" ? read : failed(read.reason);
+      }
+      case "prompt":
+        return this.#prompt(effect, state);
+      case "ask":
+        return this.#ask(effect, step);
+      case "execute":
+        return this.#execute(effect, state, step);
+    }
+  }
+
+  async #prompt(effect: EffectOf<"prompt">, state: WorkflowState): Promise<EffectResult> {
+    const { work, ports, nextTurnId, latestOfRun } = this.#context;
+    const { limits, modelId } = this.#run;
+    const conversation = state.agents[effect.agent] ?? { messages: [] };
+    const activity = this.#activity(effect.activity, state);
+    // Of its own: a budget that is spent ends this prompt, not the workflow.
+    const scope = this.#scope.child();
+    try {
+      const outcome = await sendPrompt(
+        {
+          ports,
+          scope,
+          limits,
+          budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
+          subject: `activity "${effect.activity}"`,
+          emit: (event) => ports.emit({ ...event, work }),
+          nextTurnId,
+          onAttempt: (attempt, attempts) => Object.assign(latestOfRun, { attempt, attempts }),
+          onError: (lastError) => (latestOfRun.lastError = lastError),
+        },
+        {
+          purpose: "prompt",
+          retry: 0,
+          text: effect.text,
+          attempts: sameModel(modelId, MANAGED_ATTEMPTS),
+          sessions: this.#agents.source(effect.agent, conversation),
+          activity,
+        },
+      );
+      if (outcome.kind === "completed") {
+        this.#agents.answered(effect.agent);
+        return { kind: "answered", text: outcome.text };
+      }
+      // Its session knows a prompt that is no part of the conversation.
+      await this.#agents.discard(effect.agent);
+      switch (outcome.kind) {
+        case "cut":
+          return failed(ANSWER_CUT);
+        case "crashed": {
+          const advice = crashAdvice(outcome.crash);
+          const text = crashText(outcome.crash);
+          return failed(advice === undefined ? text : `${text} ${advice}`);
+        }
+        case "canceled":
+          return this.#stopped(scope, activity);
+      }
+    } finally {
+      scope.dispose();
+    }
+  }
+
+  /** A prompt was stopped. The end of a workflow reports what has stopped all of it. */
+  #stopped(ended: Scope, activity: StepActivity): Failed {
+    const stopped = this.#stopOf(ended);
+    if (stopped?.kind !== "limit" || this.#scope.stopped !== undefined)
+      return failed(stopped === undefined ? "canceled" : stopText(stopped));
+    const scope = scopeOf(activity);
+    this.#tell({ ...stopped, kind: "limit-exceeded", scope });
+    return failed(`Exceeded ${limitText(stopped, scope)}.`);
+  }
+
+  async #ask({ activity, question, times }: EffectOf<"ask">, step: number): Promise<EffectResult> {
+    const { answers, ask } = this.#run;
+    const given = Object.hasOwn(answers, activity) ? answers[activity]?.[times] : undefined;
+    if (given !== undefined) return { kind: "answered", text: given };
+    const asked = { activity, question, times, step, work: this.#context.work };
+    if (ask === undefined) return failed(missingAnswer(asked, answers));
+    const { clock } = this.#context.ports;
+    // A host's own: it may throw, or never end.
+    const asking = (async () => ask(asked, this.#scope.signal))().catch((error: unknown) => ({
+      kind: "unanswered" as const,
+      reason: `${activity} can't be asked: ${errorMessage(error)}`,
+    }));
+    const answer = await unlessStopped(this.#scope, clock, STOP_GRACE_MS, asking);
+    if (answer === undefined) return failed("canceled");
+    return answer.kind === "answered" ? answer : failed(answer.reason);
+  }
+
+  async #execute(
+    effect: EffectOf<"execute">,
+    state: WorkflowState,
+    step: number,
+  ): Promise<EffectResult> {
+    const { work, ports } = this.#context;
+    // Who follows the run sees the beginning; all of it is in the file of the script.
+    let rest = this.#run.limits.outputCharacters;
+    const executed = await this.#run.scripts.execute(effect.scripts, {
+      signal: this.#scope.signal,
+      onOutput: ({ script, text }) => {
+        if (rest <= 0) return;
+        rest -= text.length;
+        ports.emit({ type: "step.output", work, step, script, text });
+      },
+    });
+    switch (executed.kind) {
+      case "executed":
+        return executed;
+      case "canceled":
+        return failed("canceled");
+      case "failed": {
+        const { limit, reason, runs, because } = executed;
+        const { activity } = effect;
+        if (limit !== undefined) {
+          const scope = scopeOf(this.#activity(activity, state));
+          const bound = exceeded(this.#run.limits, limit);
+          this.#tell({ ...bound, kind: "limit-exceeded", scope });
+        }
+        // A failure edge may hide it.
+        if (because === "denied") this.#tell({ kind: "script-skipped", activity, reason });
+        return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
+      }
+    }
+  }
+
+  #activity(id: string, state: WorkflowState): StepActivity {
+    const frame = state.frames.at(-1);
+    return { id, file: frame?.file ?? "", hit: frame === undefined ? 1 : hitsOf(frame.hits, id) };
+  }
+
+  /** What the interpreter reports beside the steps. */
+  #decide(trace: readonly Trace[]): void {
+    for (const one of trace) {
+      switch (one.kind) {
+        case "limit": {
+          const { file, activity } = one;
+          const scope = { kind: "activity", file, activity } as const;
+          this.#tell({ ...one.exceeded, kind: "limit-exceeded", scope });
+          break;
+        }
+        case "missing":
+          this.#tell({ kind: "name-missing", activity: one.activity, name: one.name });
+          break;
+        case "skipped":
+          this.#tell({ kind: "script-skipped", activity: one.activity, reason: one.reason });
+          break;
+        case "started":
+        case "ended":
+          break;
+      }
+    }
+  }
+
+  #tell(decision: MadeDecision): void {
+    const { ports, work } = this.#context;
+    ports.emit({ type: "decision", work, decision });
+  }
+
+  /** The shell, if an EXECUTE has changed it. */
+  #shellAfter(effect: Effect): ShellState | undefined {
+    if (effect.kind !== "execute") return undefined;
+    const shell = this.#run.scripts.checkpoint();
+    if (JSON.stringify(shell) === this.#shell) return undefined;
+    this.#shell = JSON.stringify(shell);
+    return shell;
+  }
+
+  #end({ result, failure }: EffectOf<"done">): FlowEnd {
+    if (failure === undefined) {
+      this.#tell({ kind: "task-succeeded", what: "workflow" });
+      return { kind: "succeeded", report: result };
+    }
+    const ofJob = this.#context.scope.stopped;
+    if (ofJob !== undefined && ofJob.kind !== "work-stopped")
+      return { kind: "stopped", reason: ofJob, report: result };
+    const own = this.#stopOf(this.#scope);
+    if (own?.kind === "limit") {
+      const { file } = this.#run.workflow;
+      this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });
+    }
+    const { reason } = failure;
+    this.#tell({ kind: "task-failed", reason });
+    const answer = failure.unanswered !== true;
+    return { kind: "failed", reason, answer, report: result };
+  }
+}
+
+type Failed = Extract<EffectResult, { kind: "failed" }>;
+
+function failed(reason: string): Failed {
+  return { kind: "failed", reason };
+}
+
+function scopeOf({ id, file }: StepActivity): Extract<LimitScope, { kind: "activity" }> {
+  return { kind: "activity", file, activity: id };
+}
+
+type EffectOf<Kind extends Effect["kind"]> = Extract<Effect, { kind: Kind }>;

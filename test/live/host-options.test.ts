@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { JobHost } from "../../src/live/job-host.ts";
+import type { JobHostOptions } from "../../src/live/host-options.ts";
+
+/** What a program in JavaScript may give. */
+function make(options: unknown): JobHost {
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion
+  return new JobHost(options as JobHostOptions);
+}
+
+describe("the options of a JobHost", () => {
+  const provider = { baseUrl: "http://127.0.0.1:1/v1" };
+  const wrong: readonly (readonly [unknown, RegExp])[] = [
+    [null, /must be an object/],
+    ["workspace", /must be an object/],
+    [
+      { permissions: "readonly" },
+      /permissions must be one of .*, not "readonly".*did you mean "read-only"\?/,
+    ],
+    [
+      { permissions: "everything" },
+      /permissions must be one of read-only, workspace, all, not "everything"/,
+    ],
+    [{ permissions: { preset: "all" } }, /permissions must be one of read-only, workspace, all/],
+    [{ permission: "all" }, /permission is not an option: did you mean "permissions"\?/],
+    [{ color: 1 }, /color is not an option: known are provider, gitHubToken/],
+    [
+      { provider: { baseURL: "http://x" } },
+      /provider\.baseURL is not an option: did you mean "baseUrl"\?/,
+    ],
+    [{ baseURL: "http://x" }, /baseURL is not an option: did you mean "provider\.baseUrl"\?/],
+    [{ gitHubToken: "" }, /gitHubToken must not be empty/],
+    [{ runtimePath: "" }, /runtimePath must not be empty/],
+    [{ provider: { baseURL: "http://x" } }, /provider\.baseUrl is missing/],
+    [{ provider: {} }, /provider\.baseUrl is missing/],
+    [{ provider: "http://x" }, /provider must be an object/],
+    [
+      { provider: { baseUrl: "localhost:1" } },
+      /provider\.baseUrl must be an http or https address/,
+    ],
+    [
+      { provider: { ...provider, type: "OpenAI" } },
+      /provider\.type must be one of openai, azure, anthropic, not "OpenAI" \(did you mean "openai"\?\)/,
+    ],
+    [
+      { provider: { baseUrl: "http://me:hunter2@127.0.0.1:1/v1" } },
+      /provider\.baseUrl contains a user name or a password: pass the key with provider\.apiKey instead\.$/,
+    ],
+    [
+      { provider: { ...provider, wireApi: "chat" } },
+      /wireApi must be one of completions, responses, not "chat"/,
+    ],
+    [{ provider: { ...provider, apiKey: 5 } }, /provider\.apiKey must be a text/],
+    [{ limits: { jobMinutes: -1 } }, /limits\.jobMinutes: /],
+    [{ limits: { tokens: 1.5 } }, /limits\.tokens: /],
+    [{ limits: { modelCals: 3 } }, /limits\.modelCals: .*did you mean "modelCalls"\?/],
+    [{ limits: 5 }, /limits: /],
+    [{ gitHubToken: 5 }, /gitHubToken must be a text/],
+    [{ environment: "x" }, /environment must be an object/],
+    [{ transport: {} }, /transport must have a function send/],
+    [{ tools: {} }, /tools must be a list/],
+    [{ reporters: [{}] }, /reporters must be a list of reporters/],
+    [{ gitHubToken: 5, limit: 1 }, /gitHubToken must be a text; limit is not an option/],
+  ];
+  for (const [options, reason] of wrong) {
+    it(`are refused as ${JSON.stringify(options)}`, () => {
+      assert.throws(
+        () => make(options),
+        (error: unknown) => error instanceof TypeError && reason.test(error.message),
+        String(reason),
+      );
+    });
+  }
+
+  it("may be left out, or be undefined", () => {
+    for (const options of [
+      undefined,
+      {},
+      { permissions: undefined, provider: undefined, limits: undefined },
+      { permissions: "workspace", provider: { ...provider, apiKey: undefined } },
+      { limits: { jobMinutes: 0.5, tokens: 10 }, tools: [], reporters: [] },
+      { transport: { send: () => Promise.reject(new Error("no")) }, environment: {} },
+    ]) {
+      make(options);
+    }
+  });
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
+import { JobHost } from "../../src/live/job-host.ts";
+import type { Entry } from "../../src/entry/model.ts";
+import type { RunEvent } from "../../src/events/event.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { jobLog, makeHost } from "../run/host-rig.ts";
+
+const root = new URL("../../../", import.meta.url);
+const entry: Entry = {
+  models: { driving: "driver" },
+  tasks: {
+    greet: { model: { category: "driving" }, prompt: "Greet $user-input", requireUserInput: true },
+  },
+  jobs: { greet: { work: { kind: "Ref", taskId: "greet" } } },
+  limits: { parallel: 4 },
+};
+
+/** The most turns that were under way, by the events of all runs. */
+function busiest(events: readonly RunEvent[]): number {
+  let [now, most] = [0, 0];
+  for (const { type } of events) {
+    if (type === "turn.started") most = Math.max(most, (now += 1));
+    if (type === "turn.ended") now -= 1;
+  }
+  return most;
+}
+
+describe("a JobHost with many jobs", () => {
+  it("has at most limits.parallel turns under way, however many jobs there are", async (t) => {
+    let [asked, most] = [0, 0];
+    const { host, folder, events } = await makeHost(t, entry, () => {
+      most = Math.max(most, (asked += 1));
+      setTimeout(() => (asked -= 1), 20);
+      return { text: "hello", delay: 20 };
+    });
+    const jobs = Array.from({ length: 50 }, (_, index) =>
+      host.runJob("greet", { userInput: String(index), workingDirectory: folder }),
+    );
+    const results = await Promise.all(jobs);
+    assert.deepEqual(new Set(results.map(({ outcome }) => outcome.kind)), new Set(["succeeded"]));
+    assert.equal(new Set(results.map(({ runId }) => runId)).size, 50);
+    assert.equal(busiest(events), 4);
+    assert.ok(most <= 4, `${most} requests at once`);
+  });
+
+  it("gives every job a view of its own, by the recipe in docs/library.md", async (t) => {
+    const page = await readFile(new URL("docs/library.md", root), "utf8");
+    const recipes = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = ""]) => code);
+    const recipe = recipes.find((code) => code.includes("createRunView()")) ?? "";
+    const server = await startModelServer(({ prompt }) => ({ text: `hello ${prompt}` }));
+    t.after(() => server.close());
+    // What the page says, played as it stands: only the model server is ours.
+    const lines = await play(
+      t,
+      `import { applyEvent, createRunView, JobHost as Library } from LIBRARY;
+      class JobHost extends Library {
+        constructor(options) { super({ ...options, provider: PROVIDER }); }
+      }
+      ${recipe}
+      await host.installJobsEntry(ENTRY);
+      const nothing = () => undefined;
+      await Promise.all(Array.from({ length: 10 }, (_, index) => new Promise((resolve) => {
+        const started = host.startJob("greet", "number " + index, ".", {
+          workStarted: nothing, workStopped: nothing, jobFailed: resolve, jobCanceled: resolve,
+          async jobSucceeded() {
+            const { status, works } = views.get((await started).runId);
+            console.log([index, status, ...[...works.values()].map((work) => work.lastMessage)].join());
+            resolve();
+          },
+        });
+      })));
+      await host.close();
+      console.log(views.size);`,
+      server.baseUrl,
+    );
+    const wanted = Array.from(
+      { length: 10 },
+      (_, index) => `${index},succeeded,hello Greet number ${index}`,
+    );
+    assert.equal(lines.pop(), "10");
+    assert.deepEqual(lines.toSorted(), wanted);
+  });
+});
+
+/** The lines that a program prints which uses the library as an application does. It must exit by itself. */
+async function play(t: TestContext, program: string, baseUrl: string): Promise<string[]> {
+  const { path } = await makeWorkspace(t);
+  const library = pathToFileURL(new URL("build/src/index.js", root).pathname).href;
+  const code = program
+    .replace("LIBRARY", () => JSON.stringify(library))
+    .replace("PROVIDER", () => JSON.stringify({ baseUrl }))
+    .replace("ENTRY", () => JSON.stringify(entry));
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+    cwd: path,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
+  assert.equal(child.exitCode, 0);
+  return output.trim().split("\n");
+}
+
+describe("JobHost.close", () => {
+  it("cancels jobs, ends sessions, closes reporters once, and nothing starts afterwards", async (t) => {
+    const server = await startModelServer(() => ({ hang: "before" }));
+    t.after(() => server.close());
+    const { path: folder } = await makeWorkspace(t);
+    const log: string[] = [];
+    const host = new JobHost({
+      provider: { baseUrl: server.baseUrl },
+      reporters: [
+        {
+          report: ({ type }) => void log.push(type),
+          close: async () => void log.push("closed"),
+        },
+      ],
+    });
+    await host.installJobsEntry(entry);
+    const [session, id] = await host.helperSessionStart("driver", folder);
+    const asked = session.sendRequest("hello?").then(
+      () => "answered",
+      (error: unknown) => String(error),
+    );
+    const job = jobLog();
+    const started = new Promise<void>((resolve) => {
+      void host.startJob("greet", "you", folder, {
+        ...job.callback,
+        workStarted: () => resolve(),
+      });
+    });
+    await started;
+    await Promise.all([host.close(), host[Symbol.asyncDispose]()]);
+    await host.close();
+    assert.deepEqual(job.log, ["workStopped 0 false", "jobCanceled"]);
+    assert.match(await asked, /stopped/);
+    assert.equal(host.helperGetSession(id), undefined);
+    assert.equal(host.hasRunningSessions(), false);
+    assert.deepEqual(log.slice(-2), ["run.ended", "closed"]);
+    assert.equal(log.filter((line) => line === "closed").length, 1);
+    const { callback } = jobLog();
+    const closed = /The host is closed/;
+    await assert.rejects(host.startJob("greet", "you", folder, callback), closed);
+    await assert.rejects(host.runJob("greet"), closed);
+    await assert.rejects(host.helperSessionStart("driver", folder), closed);
+    const nothing = (): void => undefined;
+    const task = {
+      taskSucceeded: nothing,
+      taskFailed: nothing,
+      taskDecision: nothing,
+      taskSessionStarted: nothing,
+      taskSessionStopped: nothing,
+    };
+    await assert.rejects(
+      host.startTask("greet", "", undefined, true, task, undefined, folder, nothing),
+      closed,
+    );
+  });
+
+  for (const end of ["await host.close()", "// not closed"]) {
+    it(`or its absence lets the process exit: ${end}`, async (t) => {
+      const server = await startModelServer(() => ({ text: "hello" }));
+      t.after(() => server.close());
+      const lines = await play(
+        t,
+        `import { JobHost } from LIBRARY;
+        const host = new JobHost({ provider: PROVIDER });
+        await host.installJobsEntry(ENTRY);
+        const { outcome } = await host.runJob("greet", { userInput: "you" });
+        ${end};
+        console.log(outcome.kind);`,
+        server.baseUrl,
+      );
+      assert.deepEqual(lines, ["succeeded"]);
+    });
+  }
+});

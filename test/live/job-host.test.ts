@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { JobHost } from "../../src/live/job-host.ts";
+import type { PermissionPreset } from "../../src/entry/model.ts";
+import type { Entry } from "../../src/entry/model.ts";
+import type { Script } from "../rig/model-server.ts";
+import { jobLog, makeHost as makeHostWith, taskLog, type HostRig } from "../run/host-rig.ts";
+
+const entry: Entry = {
+  models: { driving: "driver", work: "worker" },
+  tasks: {
+    greet: { model: { category: "work" }, prompt: "Greet $user-input", requireUserInput: true },
+    check: {
+      model: { category: "work" },
+      prompt: "Work",
+      availability: { previousTasks: ["greet"] },
+      criteria: {
+        condition: "job_boolean_true?",
+        runConditionInSameSession: false,
+        failureAction: { retryTimes: 0 },
+      },
+    },
+  },
+  jobs: {
+    both: {
+      work: {
+        kind: "Seq",
+        works: [
+          { kind: "Ref", taskId: "greet" },
+          { kind: "Ref", taskId: "check" },
+        ],
+      },
+    },
+  },
+};
+
+const agreeable: Script = ({ prompt, toolResults }) =>
+  prompt.includes("?") && toolResults.length === 0
+    ? { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] }
+    : { text: "fine" };
+
+const makeHost = (t: TestContext, script: Script): Promise<HostRig> =>
+  makeHostWith(t, entry, script);
+
+const noCrash = (error: unknown): void => assert.fail(String(error));
+
+describe("JobHost", () => {
+  it("is not made with permissions that do not exist", () => {
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion
+    const permissions = "readonly" as PermissionPreset;
+    assert.throws(() => new JobHost({ permissions }), /"readonly".*did you mean "read-only"/);
+  });
+
+  it("runs a job and tells its callbacks, in order and nothing after the end", async (t) => {
+    const { host, folder, prompts } = await makeHost(t, agreeable);
+    const { log, callback, ended } = jobLog();
+    const job = await host.startJob("both", "you", folder, callback);
+    assert.deepEqual([job.status, log], ["Executing", []], "the handle comes before the callbacks");
+    assert.deepEqual(job.warnings, []);
+    assert.ok(host.hasRunningSessions());
+    await ended;
+    assert.deepEqual(log, [
+      "workStarted 0 greet",
+      "workStopped 0 true",
+      "workStarted 1 check",
+      "workStopped 1 true",
+      "jobSucceeded",
+    ]);
+    assert.deepEqual([job.status, job.runningWorkIds], ["Succeeded", []]);
+    assert.ok(!host.hasRunningSessions());
+    await host.installJobsEntry(entry);
+    assert.deepEqual(prompts().slice(0, 3), ["Greet you", "Work", "job_boolean_true?"]);
+  });
+
+  it("cancels a job: each running work is stopped, then jobCanceled, then nothing", async (t) => {
+    const { host, folder } = await makeHost(t, () => ({ hang: "before" }));
+    const { log, callback, ended } = jobLog();
+    const job = await host.startJob("both", "you", folder, {
+      ...callback,
+      workStarted(workId, taskId) {
+        callback.workStarted(workId, taskId);
+        assert.deepEqual(job.runningWorkIds, [0]);
+        setTimeout(() => job.stop(), 300);
+      },
+    });
+    await ended;
+    assert.deepEqual(log, ["workStarted 0 greet", "workStopped 0 false", "jobCanceled"]);
+    assert.equal(job.status, "Canceled");
+  });
+
+  it("refuses what can't be started, and a new entry while something runs", async (t) => {
+    const { host, folder } = await makeHost(t, () => ({ text: "fine", delay: 300 }));
+    const { callback, ended } = jobLog();
+    await assert.rejects(
+      new JobHost().startJob("both", "", folder, callback),
+      /installJobsEntry first/,
+    );
+    assert.throws(() => new JobHost().ensureInstalledEntry(), /installJobsEntry first/);
+    await assert.rejects(
+      host.startJob("toString", "", folder, callback),
+      /There is no job "toString"/,
+    );
+    const warned = new JobHost();
+    assert.deepEqual(warned.entryWarnings, []);
+    await warned.installJobsEntry({
+      ...entry,
+      permissions: { shell: ["npm test && npm run lint"] },
+      promptVariables: { unused: ["nobody reads this"] },
+    });
+    const warnings = warned.entryWarnings.map(({ codePath }) => codePath).join("\n");
+    assert.match(warnings, /permissions/);
+    assert.match(warnings, /unused/);
+    await assert.rejects(
+      new JobHost().installJobsEntry({
+        ...entry,
+        jobs: { bad: { work: { kind: "Ref", taskId: "nope" } } },
+      }),
+      /^DiagnosticsError: entry\.jobs\["bad"\]/,
+    );
+    await host.startJob("both", "you", folder, callback);
+    await assert.rejects(host.installJobsEntry(entry), /session is running/);
+    await ended;
+  });
+
+  it("warns of a user input that no prompt of the job uses", async (t) => {
+    const { host, folder } = await makeHost(t, agreeable);
+    await host.installJobsEntry({
+      ...entry,
+      jobs: { alone: { work: { kind: "Ref", taskId: "check" } } },
+    });
+    const { callback, ended } = jobLog();
+    const job = await host.startJob("alone", "you", folder, callback);
+    assert.deepEqual(job.warnings, [
+      'The user input is not used: no prompt of the job "alone" contains $user-input.',
+    ]);
+    await ended;
+  });
+
+  it("runs a task with sessions of its own, one for each purpose, and tells every decision", async (t) => {
+    const { host, folder } = await makeHost(t, agreeable);
+    const { log, callback, ended } = taskLog();
+    const task = await host.startTask(
+      "check",
+      "",
+      undefined,
+      true,
+      callback,
+      "given",
+      folder,
+      noCrash,
+    );
+    assert.throws(() => task.drivingSession, /has not opened a driving session/);
+    await ended;
+    assert.equal(task.status, "Succeeded");
+    assert.deepEqual(log, [
+      "started s1 false",
+      "[OPERATION] Task session started: s1, model given",
+      "stopped s1 true",
+      "[OPERATION] Task session ended: s1",
+      "started s2 true",
+      "[OPERATION] Driving session started: s2, model driver",
+      "stopped s2 true",
+      "[OPERATION] Driving session ended: s2",
+      "[CRITERIA] criteria.condition holds: job_boolean_true was called: yes",
+      "[TASK SUCCEEDED] Task succeeded",
+      "taskSucceeded",
+    ]);
+  });
+
+  it("runs a task in a borrowed session, and leaves it open", async (t) => {
+    const { host, folder, prompts } = await makeHost(t, agreeable);
+    const [session, id] = await host.helperSessionStart("lent", folder);
+    assert.equal(host.helperGetSession(id), session);
+    const { log, callback, ended } = taskLog();
+    const task = await host.startTask(
+      "check",
+      "",
+      session,
+      true,
+      callback,
+      undefined,
+      folder,
+      noCrash,
+    );
+    assert.equal(task.drivingSession, session);
+    await ended;
+    assert.deepEqual(log, [
+      "[CRITERIA] criteria.condition holds: job_boolean_true was called: yes",
+      "[TASK SUCCEEDED] Task succeeded",
+      "taskSucceeded",
+    ]);
+    await session.sendRequest("And now?");
+    assert.deepEqual([...new Set(prompts())], ["Work", "job_boolean_true?", "And now?"]);
+    await session.stop();
+    assert.equal(host.helperGetSession(id), undefined);
+    assert.ok(!host.hasRunningSessions());
+  });
+
+  it("reports the crash of a task to the exception handler, and its failure", async (t) => {
+    const { host, folder } = await makeHost(t, () => ({
+      status: 400,
+      raw: '{"error":{"message":"no"}}',
+    }));
+    const errors: unknown[] = [];
+    const { log, callback, ended } = taskLog();
+    const task = await host.startTask(
+      "greet",
+      "you",
+      undefined,
+      false,
+      callback,
+      undefined,
+      folder,
+      (error) => errors.push(error),
+    );
+    await ended;
+    assert.deepEqual(
+      [task.status, log.at(-1), errors],
+      ["Failed", "taskFailed", [task.crashError]],
+    );
+    assert.match(String(errors[0]), /400/);
+  });
+
+  it("stops a task without any further callback", async (t) => {
+    const { host, folder } = await makeHost(t, () => ({ hang: "before" }));
+    const { log, callback } = taskLog();
+    const task = await host.startTask(
+      "greet",
+      "you",
+      undefined,
+      false,
+      {
+        ...callback,
+        taskSessionStarted: () => setTimeout(() => task.stop(), 200),
+      },
+      undefined,
+      folder,
+      noCrash,
+    );
+    const end = performance.now() + 60_000;
+    while (host.hasRunningSessions() && performance.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.ok(!host.hasRunningSessions(), "its sessions are gone");
+    assert.deepEqual(
+      [task.status, log],
+      ["Failed", ["[OPERATION] Session started: ID, model worker"]],
+    );
+  });
+
+  it("keeps the responses of a helper session in order, those of others between them", async (t) => {
+    const { host, folder } = await makeHost(t, agreeable);
+    const [session] = await host.helperSessionStart("m", folder);
+    host.helperPushSessionResponse(session, { callback: "onGeneratedUserPrompt", prompt: "Hello" });
+    await session.sendRequest("Hello");
+    const names: unknown[] = [];
+    for (;;) {
+      const response = await host.takeSessionResponse(session, 50);
+      if (response === undefined) break;
+      names.push(response["callback"]);
+    }
+    assert.deepEqual(
+      names.filter((name) => name !== "onMessage"),
+      [
+        "onGeneratedUserPrompt",
+        "onAgentStart",
+        "onStartMessage",
+        "onEndMessage",
+        "onAgentEnd",
+        "onIdle",
+      ],
+    );
+    await host.helperSessionStop(session);
+  });
+});

@@ -1,0 +1,113 @@
+/** What live feeds and reporters see of a text while it comes in: no secret, and in the end all of the rest. */
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { JobHost } from "../../src/live/job-host.ts";
+import type { LiveResponse } from "../../src/live/feed.ts";
+import type { RunEvent } from "../../src/events/event.ts";
+import { isDelta } from "../../src/events/session-activity.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { drain, taskLog } from "../run/host-rig.ts";
+
+const secret = "correct horse battery staple";
+const inLines = Buffer.from(`x`.repeat(45) + secret)
+  .toString("base64")
+  .replaceAll(/.{76}/g, "$&\n");
+// The model server streams word by word.
+const said = (word: string): string =>
+  `${word} one: the phrase is ${secret}.\nIn base64:\n${inLines}\nThat is all, correct horse`;
+const shown = (word: string): string =>
+  `${word} one: the phrase is ***.\nIn base64:\n${"eHh4".repeat(15)}***\nThat is all, correct horse`;
+
+async function hostWithSecret(
+  t: TestContext,
+): Promise<{ host: JobHost; folder: string; events: readonly RunEvent[] }> {
+  const server = await startModelServer(() => ({
+    reasoning: said("Thought"),
+    text: said("Answer"),
+  }));
+  t.after(() => server.close());
+  const events: RunEvent[] = [];
+  const host = new JobHost({
+    provider: { baseUrl: server.baseUrl },
+    environment: { ...process.env, PASSPHRASE: secret },
+    reporters: [{ report: (event) => void events.push(event) }],
+  });
+  await host.installJobsEntry({
+    models: { driving: "m" },
+    tasks: { t: { model: { category: "driving" }, prompt: ["Go"] } },
+    jobs: { job: { work: { kind: "Ref", taskId: "t" } } },
+  });
+  const { path: folder } = await makeWorkspace(t);
+  return { host, folder, events };
+}
+
+function assertFeed(responses: readonly LiveResponse[]): void {
+  assert.ok(!JSON.stringify(responses).includes(secret));
+  for (const [kind, word] of [
+    ["Reasoning", "Thought"],
+    ["Message", "Answer"],
+  ] as const) {
+    const pieces = responses.filter(({ callback }) => callback === `on${kind}`);
+    const end = responses.findIndex(({ callback }) => callback === `onEnd${kind}`);
+    assert.equal(
+      pieces.map(({ delta }) => (typeof delta === "string" ? delta : "")).join(""),
+      shown(word),
+    );
+    assert.equal(responses[end]?.["completeContent"], shown(word));
+    assert.ok(responses.lastIndexOf(pieces.at(-1) ?? {}) < end, "the rest comes before the end");
+    assert.ok(pieces.length > 1, "it does not wait for the end");
+  }
+}
+
+test("the feed of a session that a helper started", async (t) => {
+  const { host, folder } = await hostWithSecret(t);
+  const [session] = await host.helperSessionStart("m", folder);
+  await session.sendRequest("Go");
+  await session.sendRequest("Once more");
+  await session.stop();
+  const responses = await drain(host, session);
+  const second = responses.findIndex(({ callback }) => callback === "onIdle") + 1;
+  assertFeed(responses.slice(0, second));
+  assertFeed(responses.slice(second));
+});
+
+test("the feed of a lent session, and the events of the task that runs in it", async (t) => {
+  const { host, folder, events } = await hostWithSecret(t);
+  const [session] = await host.helperSessionStart("m", folder);
+  const { callback, ended } = taskLog();
+  await host.startTask("t", "", session, true, callback, undefined, folder, () => {});
+  await ended;
+  await session.stop();
+  assertFeed(await drain(host, session));
+  assertEvents(events);
+});
+
+test("the events of a run, in which a text ends with what its deltas were", async (t) => {
+  const { host, folder, events } = await hostWithSecret(t);
+  const { outcome } = await host.runJob("job", { workingDirectory: folder });
+  assert.equal(outcome.kind, "succeeded");
+  assertEvents(events);
+});
+
+function assertEvents(events: readonly RunEvent[]): void {
+  assert.ok(!JSON.stringify(events).includes(secret));
+  const acts = events.flatMap((event) => (event.type === "activity" ? [event.activity] : []));
+  for (const [kind, word] of [
+    ["reasoning", "Thought"],
+    ["message", "Answer"],
+  ] as const) {
+    const ends = acts.findIndex((act) => act.kind === `${kind}.ended`);
+    const pieces = acts.flatMap((act, index) =>
+      isDelta(act) && act.kind === `${kind}.delta` ? [{ text: act.text, index }] : [],
+    );
+    const end = acts[ends];
+    assert.equal(pieces.map(({ text }) => text).join(""), shown(word));
+    assert.equal(end !== undefined && "text" in end ? end.text : "", shown(word));
+    assert.ok((pieces.at(-1)?.index ?? 0) < ends);
+  }
+  assert.deepEqual(
+    events.map(({ at }) => at),
+    events.map(({ at }) => at).toSorted((a, b) => a - b),
+  );
+}

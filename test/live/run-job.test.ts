@@ -1,0 +1,133 @@
+/** A job as a promise, and the reason that a failed job tells. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { JobHost } from "../../src/live/job-host.ts";
+import type { Entry } from "../../src/entry/model.ts";
+import { startModelServer, type Reply } from "../rig/model-server.ts";
+
+const task = { model: { category: "driving" } } as const;
+const entry: Entry = {
+  models: { driving: "m" },
+  tasks: {
+    greet: { ...task, prompt: "Greet $user-input", requireUserInput: true },
+    prepare: {
+      ...task,
+      prompt: "Prepare",
+      criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 0 } },
+    },
+  },
+  jobs: {
+    greet: { work: { kind: "Ref", taskId: "greet" } },
+    both: {
+      work: {
+        kind: "Seq",
+        works: [
+          { kind: "Ref", taskId: "greet" },
+          { kind: "Ref", taskId: "prepare" },
+        ],
+      },
+    },
+  },
+};
+
+async function makeHost(t: TestContext, answer: (prompt: string) => Reply): Promise<JobHost> {
+  const server = await startModelServer(({ prompt }) => answer(prompt));
+  t.after(() => server.close());
+  const host = new JobHost({ provider: { baseUrl: server.baseUrl } });
+  await host.installJobsEntry(entry);
+  return host;
+}
+
+describe("runJob", () => {
+  it("gives the outcome and every work of a job that succeeds", async (t) => {
+    const prompts: string[] = [];
+    const host = await makeHost(t, (prompt) => {
+      prompts.push(prompt);
+      return { text: "Hello, you." };
+    });
+    const { outcome, works, view } = await host.runJob("greet", { userInput: "you" });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.deepEqual(
+      works.map(({ workId, taskId, status, lastMessage }) => [workId, taskId, status, lastMessage]),
+      [[0, "greet", "succeeded", "Hello, you."]],
+    );
+    assert.equal(view.totals.modelCalls, 1);
+    assert.deepEqual(prompts, ["Greet you"]);
+    assert.equal(host.hasRunningSessions(), false);
+    await host.installJobsEntry(entry);
+  });
+
+  it("is fulfilled for a job that fails, with the reason that jobFailed passes", async (t) => {
+    const host = await makeHost(t, () => ({ text: "no tool" }));
+    const { outcome, works } = await host.runJob("both");
+    assert.ok(outcome.kind === "failed");
+    assert.match(outcome.reason, /"prepare".*job_prepare_document/);
+    assert.deepEqual(
+      works.map(({ status }) => status),
+      ["succeeded", "failed"],
+    );
+    const told = await new Promise<string>((resolve, reject) => {
+      const no = (): void => reject(new Error("it has not failed"));
+      host
+        .startJob("both", "", ".", {
+          jobSucceeded: no,
+          jobFailed: resolve,
+          jobCanceled: no,
+          workStarted: () => undefined,
+          workStopped: () => undefined,
+        })
+        .catch(reject);
+    });
+    assert.equal(told, outcome.reason);
+  });
+
+  it("is fulfilled for a folder that is not there", async (t) => {
+    const host = await makeHost(t, () => ({ text: "fine" }));
+    const { outcome } = await host.runJob("greet", { workingDirectory: "/no/such/folder" });
+    assert.ok(outcome.kind === "failed");
+    assert.match(outcome.reason, /\/no\/such\/folder/);
+  });
+
+  it("is canceled by its signal, before it begins and while it runs", async (t) => {
+    const stop = new AbortController();
+    const host = await makeHost(t, () => {
+      setTimeout(() => stop.abort(), 50);
+      return { hang: "before" };
+    });
+    const running = await host.runJob("both", { signal: stop.signal });
+    assert.equal(running.outcome.kind, "canceled");
+    assert.deepEqual(
+      running.works.map(({ status }) => status),
+      ["canceled", "skipped"],
+    );
+    const before = await host.runJob("both", { signal: AbortSignal.abort() });
+    assert.equal(before.outcome.kind, "canceled");
+  });
+
+  it("tells that nobody answers where the models are, as every edge does", async () => {
+    const abort = new AbortController();
+    const server = await startModelServer(() => ({}));
+    await server.close();
+    const host = new JobHost({
+      provider: { baseUrl: server.baseUrl },
+      reporters: [
+        {
+          report: (event) => {
+            if (event.type === "decision" && event.decision.kind === "model-unreachable")
+              abort.abort(`unreachable: ${event.decision.server}`);
+          },
+        },
+      ],
+    });
+    await host.installJobsEntry(entry);
+    const { outcome } = await host.runJob("greet", { signal: abort.signal });
+    assert.deepEqual(outcome, { kind: "canceled", reason: "stopped by the caller" });
+    assert.match(String(abort.signal.reason), /^unreachable: .*127\.0\.0\.1/);
+  });
+
+  it("rejects for what startJob rejects", async (t) => {
+    await assert.rejects(new JobHost().runJob("greet"), /installJobsEntry first/);
+    const host = await makeHost(t, () => ({ text: "fine" }));
+    await assert.rejects(host.runJob("toString"), /There is no job "toString"/);
+  });
+});

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { applyEvent, createRunView } from "../../../src/events/view.ts";
+import {
+  chooseAnnotations,
+  diagnosticAnnotations,
+} from "../../../src/reports/github/github-reporter.ts";
+import * as arbitrary from "../../events/samples.ts";
+import { options } from "./rig.ts";
+import * as samples from "./samples.ts";
+
+const levels = ["error", "warning", "notice"] as const;
+
+test("a task that failed is an error, what went wrong on the way a warning; success is not news", () => {
+  const said = chooseAnnotations(samples.viewOf(samples.failure()), options).map(
+    ({ level, title, startLine, file }) => `${level} ${file}:${startLine} ${title}`,
+  );
+  assert.deepEqual(said, [
+    "error .github/agent-jobs/review.yml:18 TASK FAILED: review-correctness",
+    "error .github/agent-jobs/review.yml:11 TASK FAILED: review-docs",
+    "warning .github/agent-jobs/review.yml:6 SESSION CRASHED: gather",
+    "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
+    "warning .github/agent-jobs/review.yml:18 CRITERIA: review-correctness",
+    "warning .github/agent-jobs/review.yml:18 OPERATION: review-correctness",
+    "warning .github/agent-jobs/review.yml:12 OPERATION: review-tests",
+    "notice .github/agent-jobs/review.yml:undefined Job review failed",
+  ]);
+});
+
+test("the same said twice is said once, with how often", () => {
+  const messages = chooseAnnotations(samples.viewOf(samples.failure()), options).map(
+    ({ message }) => message,
+  );
+  assert.ok(
+    messages.includes(
+      "Denied shell npm publish --tag next: not allowed by `shell: [npm test]` (2 times)",
+    ),
+  );
+});
+
+test("the error of a crash says what to do", () => {
+  const telling = new samples.Telling("j", ["a"]).start(0);
+  const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 5 } as const;
+  telling.decide(0, { ...drained, advice: "Start the server." });
+  telling.end(0, { kind: "crashed", crash: { cause: "unreachable", message: "No connection." } });
+  telling.over({ kind: "failed", reason: "No connection." });
+  const [error] = chooseAnnotations(samples.viewOf(telling), options);
+  assert.match(error?.message ?? "", /No connection\.\nStart the server\.$/);
+});
+
+test("errors alone, or none, on demand", () => {
+  const view = samples.viewOf(samples.failure());
+  const errors = chooseAnnotations(view, { ...options, annotations: "errors" });
+  assert.deepEqual(
+    errors.map(({ level }) => level),
+    ["error", "error"],
+  );
+  assert.deepEqual(chooseAnnotations(view, { ...options, annotations: "off" }), []);
+});
+
+test("a job that failed although no task did is an error itself", () => {
+  const telling = new samples.Telling("nightly", ["a"])
+    .decide(null, { kind: "limit-exceeded", limit: "jobMinutes", value: 5, scope: { kind: "job" } })
+    .over({ kind: "failed", reason: "limit jobMinutes = 5 crossed" });
+  const said = chooseAnnotations(samples.viewOf(telling), options);
+  assert.deepEqual(
+    said.map(({ level, title }) => `${level} ${title}`),
+    ["error Job nightly failed"],
+  );
+});
+
+/** A job of which `count` tasks failed, the last one first. */
+function failures(count: number) {
+  const tasks = Array.from({ length: count }, (_, id) => `task-${id}`);
+  const telling = new samples.Telling("many", tasks);
+  for (const id of [...tasks.keys()].toReversed()) {
+    telling
+      .start(id)
+      .wait(1)
+      .end(id, { kind: "failed", reason: `${id} is broken` });
+  }
+  return samples.viewOf(telling);
+}
+
+test("what failed first is said first; of more than ten, the tenth says how many", () => {
+  const ten = chooseAnnotations(failures(10), { ...options, annotations: "errors" });
+  assert.equal(ten.length, 10);
+  assert.equal(ten.at(-1)?.title, "TASK FAILED: task-0");
+  const more = chooseAnnotations(failures(14), { ...options, annotations: "errors" });
+  assert.equal(more.length, 10);
+  assert.equal(more[0]?.title, "TASK FAILED: task-13");
+  assert.equal(more.at(-1)?.title, "And 5 more errors");
+});
+
+test("decisions that the view no longer holds are counted among those that are not shown", () => {
+  const telling = new samples.Telling("loop", ["a"]);
+  for (let run = 1; run <= 200; run += 1) {
+    telling.deny(0, "shell", `run ${run}`, "no");
+  }
+  const said = chooseAnnotations(samples.viewOf(telling), options);
+  assert.equal(said.length, 10);
+  assert.equal(said.at(-1)?.title, "And 191 more warnings");
+  assert.match(said.at(-1)?.message ?? "", /: the log has the others\.$/);
+  const kept = chooseAnnotations(samples.viewOf(telling), { ...options, journal: "j.jsonl" });
+  assert.match(kept.at(-1)?.message ?? "", /: the log and the journal have the others\.$/);
+});
+
+test("at most ten of each level, each within 4096 characters, with a file, whatever happened", () => {
+  fc.assert(
+    fc.property(arbitrary.events, fc.constantFrom(1, 1, 3000), (events, by) => {
+      const view = createRunView();
+      for (const event of events) applyEvent(view, event);
+      for (const work of view.works.values()) {
+        for (let copy = 0; copy < 12; copy += 1) {
+          const text = `${copy}${"\u{1F600}".repeat(by)}`;
+          const entry = { at: copy, iteration: 1, text, answer: false };
+          work.decisions.push(
+            { ...entry, kind: "task-failed", category: "TASK FAILED" },
+            { ...entry, kind: "session-crashed", category: "SESSION CRASHED" },
+          );
+        }
+      }
+      const said = chooseAnnotations(view, options);
+      for (const level of levels) {
+        assert.ok(said.filter((one) => one.level === level).length <= 10);
+      }
+      for (const { message, file } of said) {
+        assert.ok(message.length <= 4096);
+        assert.equal(file, options.entryFile);
+        assert.ok(!/\p{Surrogate}/u.test(message));
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("each problem of an entry is an error at its line, the tenth of more says how many", () => {
+  const one = { codePath: "entry.tasks.a", reason: "is missing", hint: "Add it." };
+  assert.deepEqual(
+    diagnosticAnnotations(
+      [
+        { ...one, line: 7 },
+        { ...one, file: "other.yml" },
+      ],
+      { entryFile: "e.yml", rehearsal: "other.yml" },
+    ),
+    [
+      {
+        level: "error",
+        title: "Invalid entry",
+        message: "entry.tasks.a: is missing\nAdd it.",
+        file: "e.yml",
+        startLine: 7,
+      },
+      {
+        level: "error",
+        title: "Invalid rehearsal",
+        message: "entry.tasks.a: is missing\nAdd it.",
+        file: "other.yml",
+      },
+    ],
+  );
+  const many = diagnosticAnnotations(
+    Array.from({ length: 12 }, (_, line) => ({ ...one, line: line + 1 })),
+    { entryFile: "e.yml" },
+  );
+  assert.equal(many.length, 10);
+  assert.equal(many.at(-1)?.title, "And 3 more errors");
+});

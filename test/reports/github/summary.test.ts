@@ -1,0 +1,400 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { renderSummary, type SummaryOptions } from "../../../src/reports/github/github-reporter.ts";
+import * as arbitrary from "../../events/samples.ts";
+import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
+import * as samples from "./samples.ts";
+import { hidden, outsideOfFences } from "./page.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+function render(sample: samples.Sample, changed: Partial<SummaryOptions> = {}): string {
+  return renderSummary(samples.viewOf(sample), {
+    summary: "full",
+    entryFile: ".github/agent-jobs/review.yml",
+    chart: sample.chart,
+    ...changed,
+  });
+}
+
+function headings(markdown: string): string[] {
+  return outsideOfFences(markdown)
+    .split("\n")
+    .filter((line) => line.startsWith("#"));
+}
+
+test("the summary tells the result and why, what failed, each work, denials, words and decisions", () => {
+  const page = render(samples.failure());
+  assert.deepEqual(headings(page), [
+    "## ✗ Job <code>review</code> failed",
+    "### Failures",
+    "### Works",
+    "### Denied permissions",
+    "### Last message of the agent",
+    "### Decisions",
+  ]);
+  assert.match(page, /^\*\*Why:\*\* task &#34;review-docs&#34; crashed: 503 Service Unavailable$/m);
+  assert.match(page, /^- <b>#1<\/b> <code>review-correctness<\/code> failed after 2 attempts: /m);
+  const cells = (line: string): string[] => line.split(" | ").map((cell) => cell.trim());
+  const row = page.split("\n").find((line) => line.startsWith("| 3 |"));
+  assert.deepEqual(cells(row?.replaceAll("\u00A0", " ") ?? ""), [
+    "| 3",
+    "<code>review-docs</code>",
+    "✗ crashed",
+    "<code>gpt-5.4-mini</code>",
+    "3",
+    "0",
+    "0 / 0",
+    "1 min 29 s |",
+  ]);
+  assert.match(page, /<code>npm publish --tag next<\/code> ×2/);
+  assert.match(
+    page,
+    /<summary><b>#3<\/b> <code>review-docs<\/code> ✗ crashed, 5 decisions<\/summary>/,
+  );
+  assert.match(page, /^## ✗/);
+});
+
+test("what the run went on without is listed, once, in the compact summary as well", () => {
+  const told = new samples.Telling("nightly", ["review", "fix"]).start(1);
+  for (let times = 0; times < 2; times += 1)
+    told.decide(1, { kind: "variable-missing", name: "reported-document" });
+  told.decide(1, { kind: "tool-server-failed", server: "tracker", reason: "no such program" });
+  const { events } = told.end(1, { kind: "succeeded" }).over({ kind: "succeeded" });
+  for (const summary of ["full", "compact"] as const) {
+    const page = render({ events, chart: () => "" }, { summary });
+    const [, list = ""] = /### Warnings\n\n([^]*?)\n\n/.exec(page) ?? [];
+    assert.equal(
+      list.replaceAll(/&#?\w+;/g, ""),
+      "- <b>#1</b> <code>fix</code>: reported-document has no value: the prompt has MISSING in its place\n- <b>#1</b> <code>fix</code>: MCP server tracker: no such program",
+    );
+  }
+});
+
+test("every node of the chart says in words how it ended, and the colors are explained", () => {
+  const page = render(samples.failure());
+  const chart = /```mermaid\n([^]*?)```\n\n(.*)/.exec(page);
+  const nodes = [...(chart?.[1] ?? "").matchAll(/\["([^"]*)<br\/>([^"]*)"\]/g)];
+  assert.deepEqual(
+    nodes.map(([, name, end]) => `${name}: ${end}`),
+    [
+      "gather #35;0: ↻ retried, 2 attempts",
+      "review-correctness #35;1: ✗ failed, 2 attempts",
+      "review-tests #35;2: ✓ succeeded",
+      "review-docs #35;3: ✗ crashed, 3 attempts",
+      "merge #35;4: – skipped",
+    ],
+  );
+  assert.equal(
+    chart?.[2],
+    "<sub>green: succeeded · yellow: retried · red: failed or crashed · light gray: skipped</sub>",
+  );
+});
+
+test("a chart that GitHub would refuse, or that can't be drawn, is omitted", () => {
+  const big = render(samples.success(), { chart: () => "a --> b\n".repeat(501) });
+  assert.doesNotMatch(big, /mermaid/);
+  assert.match(big, /\*\*Omitted or shortened:\*\* the chart\./);
+  const long = render(samples.success(), { chart: () => "x".repeat(50_001) });
+  assert.doesNotMatch(long, /mermaid/);
+  const broken = render(samples.success(), {
+    chart: () => {
+      throw new Error("no");
+    },
+  });
+  assert.doesNotMatch(broken, /mermaid/);
+  assert.match(broken, /### Works/);
+});
+
+test("the table stands before the chart, and the chart of a large job is folded", () => {
+  const page = render(samples.failure());
+  assert.ok(page.indexOf("### Works") < page.indexOf("```mermaid"));
+  const many = (count: number): string => {
+    const names = Array.from({ length: count }, (_, id) => `task-${id}`);
+    return renderSummary(samples.viewOf(new samples.Telling("many", names)), {
+      summary: "full",
+      entryFile: "e.yml",
+      chart: () => "flowchart TD",
+    });
+  };
+  assert.match(many(12), /\n\n```mermaid/);
+  assert.match(many(12), /^(?![^]*<summary>The chart)/);
+  assert.match(many(13), /<details>\n<summary>The chart of 13 works<\/summary>\n\n```mermaid/);
+});
+
+test("works that failed for the same reason are one line, above as well", () => {
+  const names = Array.from({ length: 30 }, (_, id) => `task-${id}`);
+  const telling = new samples.Telling("many", names);
+  for (const id of [7, 3, 9, 5]) {
+    telling.start(id).wait(1).end(id, { kind: "failed", reason: "503 from the server" });
+  }
+  telling.start(1).wait(1).end(1, { kind: "failed", reason: "no *tests*" });
+  telling.over({ kind: "failed", reason: 'task "task-7" failed: 503; task "task-3" failed: 503' });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.match(
+    page,
+    /^\*\*Why:\*\* 4 of 30 tasks failed: 503 from the server; task &#34;task-1&#34; failed: no /m,
+  );
+  assert.match(
+    page,
+    /^- 4 of 30 tasks failed: 503 from the server\n  - <b>#7<\/b> <code>task-7<\/code>, <b>#3/m,
+  );
+  assert.match(page, /^- <b>#1<\/b> <code>task-1<\/code> failed: no /m);
+  assert.equal(hidden(page), "");
+});
+
+test("among different failures, the crash and its advice come first", () => {
+  const advice = "Check the token.";
+  const names = Array.from({ length: 30 }, (_, id) => `task-${id}`);
+  const telling = new samples.Telling("many", names);
+  for (const id of [7, 3, 9, 5]) {
+    telling
+      .start(id)
+      .wait(1)
+      .end(id, { kind: "failed", reason: `the criteria of ${id % 2}` });
+  }
+  const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 1, advice } as const;
+  const crash = { cause: "auth", message: "401" } as const;
+  telling.start(1).decide(1, drained).wait(1).end(1, { kind: "crashed", crash });
+  telling.over({ kind: "failed", reason: `task "task-1" crashed: 401`, advice });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.match(
+    page,
+    /^\*\*Why:\*\* task &#34;task-1&#34; crashed: 401; 4 of 30 .*\n\n\*\*What to do:\*\* Check the token\.$/m,
+  );
+});
+
+test("the advice stands once, under the reason", () => {
+  const advice = "Check the *model* id.";
+  const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 5, advice } as const;
+  const crash = { cause: "session-error", message: "404" } as const;
+  const page = (outcome: { reason: string; advice?: string }): string => {
+    const telling = new samples.Telling("j", ["t"]).start(0).decide(0, drained);
+    telling.end(0, { kind: "crashed", crash }).over({ kind: "failed", ...outcome });
+    return render({ events: telling.events, chart: () => "" });
+  };
+  // The crash of a task says it too.
+  for (const outcome of [{ reason: "404" }, { reason: "404", advice }]) {
+    const text = page(outcome);
+    assert.match(
+      text,
+      /^\*\*Why:\*\* 404\n\n\*\*What to do:\*\* Check the &#42;model&#42; id\.\n/m,
+    );
+    assert.equal(text.split("What to do").length, 2);
+  }
+});
+
+test("what to do is not lost when tasks fail for different reasons, and the crash is named first", () => {
+  const advice = "Check the token.";
+  const telling = new samples.Telling("j", ["a", "b", "c"]);
+  for (const work of [0, 1, 2]) telling.start(work);
+  telling.end(0, { kind: "failed", reason: "no" }).end(1, { kind: "failed", reason: "no" });
+  telling.decide(2, { kind: "attempts-exhausted", purpose: "prompt", attempts: 1, advice });
+  telling.end(2, { kind: "crashed", crash: { cause: "auth", message: "401" } });
+  const page = render({
+    events: telling.over({ kind: "failed", reason: `401. ${advice}` }).events,
+    chart: () => "",
+  });
+  assert.match(page, /^\*\*Why:\*\* task &#34;c&#34; crashed: .*401.*; 2 of 3 tasks failed: no$/m);
+  assert.match(page, /^\*\*What to do:\*\* Check the token\.$/m);
+});
+
+test("which sessions there were, and what other runs have left, is not in the summary", () => {
+  const work = { workId: 0, taskId: "t", iteration: 1 };
+  const telling = new samples.Telling("j", ["t"])
+    .start(0)
+    .decide(0, { kind: "note", text: "kept" })
+    .decide(null, { kind: "leftovers-ended", runs: 1 })
+    .say({ type: "session.ended", work, sessionId: "s0", role: "both", succeeded: false })
+    .end(0, { kind: "failed", reason: "r" });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.doesNotMatch(page, /[Ss]ession (started|ended)|killed run/);
+  // What the helper decides of a failure is the second.
+  assert.match(page, /failed, 2 decisions/);
+  assert.match(page, /kept/);
+});
+
+test("compact is the headline, what failed and the table; off is nothing", () => {
+  assert.deepEqual(headings(render(samples.failure(), { summary: "compact" })), [
+    "## ✗ Job <code>review</code> failed",
+    "### Failures",
+    "### Works",
+  ]);
+  assert.deepEqual(headings(render(samples.success(), { summary: "compact" })).slice(1), [
+    "### Works",
+  ]);
+  assert.equal(render(samples.failure(), { summary: "off" }), "");
+});
+
+test("of many works that succeeded without a retry the decisions share one fold", () => {
+  const page = outsideOfFences(render(samples.huge()));
+  assert.match(page, /<summary>✓ 43 works that succeeded without a retry<\/summary>/);
+  const [before = ""] = page.split("✓ 43 works");
+  assert.equal(before.match(/✗ failed, 13 decisions/g)?.length, 7);
+});
+
+/** For pages of which nobody wants to read a megabyte in the report of a test. */
+function says(page: string, pattern: RegExp, expected = true): void {
+  assert.equal(pattern.test(page), expected, String(pattern));
+}
+
+test("a run that is too large is cut by importance: decisions of failed works are the last to go", () => {
+  const telling = new samples.Telling(
+    "big",
+    Array.from({ length: 300 }, (_, id) => `task-${id}`),
+  );
+  for (let id = 0; id < 300; id += 1) {
+    telling.start(id).turn(id, "w".repeat(3000));
+    for (let step = 0; step < 45; step += 1) {
+      telling.decide(id, { kind: "note", text: `${step}-${"&".repeat(400)}` });
+    }
+    const failed = { kind: "failed", reason: "broken" } as const;
+    telling.end(id, id < 3 ? failed : { kind: "succeeded" });
+  }
+  telling.over({ kind: "failed", reason: "three are broken" });
+  const page = render(
+    { events: telling.events, chart: () => "flowchart TD" },
+    { journal: "j.jsonl" },
+  );
+  assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
+  assert.ok(Buffer.byteLength(page) > 500_000);
+  for (const id of [0, 1, 2]) {
+    says(page, new RegExp(`<code>task-${id}</code> ✗ failed, 46 decisions`));
+    says(page, new RegExp(`shortened:.*task-${id}</code>,`), false);
+  }
+  says(page, /\*\*Omitted or shortened:\*\* .*297 works that succeeded/);
+  says(page, /The journal with every event: <code>j.jsonl<\/code>\./);
+  assert.equal(hidden(page), "");
+});
+
+test("even if there is room for little else, the latest decisions of the failed works stay", () => {
+  const telling = new samples.Telling(
+    "bad",
+    Array.from({ length: 40 }, (_, id) => `task-${id}`),
+  );
+  for (let id = 0; id < 40; id += 1) {
+    telling.start(id).turn(id, "short");
+    for (let step = 0; step < 48; step += 1) {
+      telling.decide(id, { kind: "note", text: `${step}-${"&".repeat(490)}` });
+    }
+    telling.end(id, { kind: "failed", reason: "broken" });
+  }
+  telling.over({ kind: "failed", reason: "all are broken" });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
+  says(page, /earlier decisions omitted/);
+  // Less important, so it goes first, even where there would be room for it.
+  says(page, /### Last message of the agent/, false);
+  says(page, /shortened:\*\* .*the last message of the agent/);
+  says(page, /Set the input <code>journal<\/code> to keep them\./);
+  assert.equal(hidden(page), "");
+});
+
+/** What someone might say to get out of where it is put. */
+const pieces = [
+  "`",
+  "```",
+  "~~~",
+  "|",
+  "\\",
+  "\n",
+  "\r\n\r\n",
+  "\n\n",
+  "<",
+  ">",
+  "&",
+  "&#64;",
+  "@a",
+  "#1",
+  "<img src=x>",
+  "</details>",
+  "</summary>",
+  "</code>",
+  "<!--",
+  "-->",
+  "]]>",
+  "<script>",
+  "![a](b)",
+  "[a](b)",
+  "[a]: b",
+  "https://x.example",
+  "www.x.example",
+  "fixes o/r#1",
+  "GH-1",
+  "*",
+  "_",
+  "$",
+  "a@b.example",
+  "mailto:",
+  "- ",
+  "# ",
+  "1. ",
+  "===",
+  "    ",
+  "\t",
+] as const;
+const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: "binary", maxLength: 4 }));
+const foreign = fc.array(piece, { maxLength: 25 }).map((parts) => parts.join(""));
+
+function foreignRun(text: string): samples.Sample {
+  const telling = new samples.Telling(text, [text, "b"], text)
+    .start(0)
+    .deny(0, text, text, text)
+    .turn(0, text)
+    .decide(0, { kind: "note", text })
+    .end(0, { kind: "failed", reason: text })
+    .start(1)
+    .turn(1, text)
+    .decide(null, { kind: "note", text })
+    .over({ kind: "failed", reason: text });
+  return { events: telling.events, chart: () => text };
+}
+
+test("no foreign text leaves its place: it makes no tag, link, image, mention, reference or cell", () => {
+  const calm = hidden(render(foreignRun("calm"), { journal: "calm" }), true);
+  fc.assert(
+    fc.property(foreign, (text) => {
+      const page = render(foreignRun(text), { journal: text });
+      assert.equal(hidden(page), "");
+      // The same tables, folds and fences as around a text that tries nothing, but for those left empty.
+      if (text.trim() !== "" && /[a-z]/.test(text)) assert.equal(hidden(page, true), calm);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("the hostile sample of the pictures is harmless", () => {
+  assert.equal(hidden(render(samples.hostile())), "");
+});
+
+test("it never exceeds 1 MiB and never throws, whatever the events, their order and their length", () => {
+  const longer = fc.constantFrom(1, 1, 50, 8000);
+  fc.assert(
+    fc.property(
+      arbitrary.events,
+      longer,
+      fc.constantFrom("full", "compact"),
+      (events, by, summary) => {
+        const view: RunView = createRunView();
+        for (const event of events) applyEvent(view, event);
+        for (const work of view.works.values()) {
+          work.lastMessage = "`é".repeat(by);
+          work.reason = "\u{1F600}".repeat(by);
+          for (let copy = 0; copy < Math.min(by, 100); copy += 1) {
+            view.works.set(1000 + copy * 10 + work.workId, { ...work, workId: 1000 + copy });
+          }
+        }
+        const page = renderSummary(view, {
+          summary: summary === "full" ? "full" : "compact",
+          entryFile: "e".repeat(by),
+          chart: () => "c".repeat(by),
+          journal: "j".repeat(by),
+        });
+        assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
+        assert.equal(hidden(page), "");
+      },
+    ),
+    { numRuns: 25 },
+  );
+});

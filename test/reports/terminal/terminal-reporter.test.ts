@@ -1,0 +1,352 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import stringWidth from "fast-string-width";
+import type { RunEvent, RunEventBody } from "../../../src/events/event.ts";
+import {
+  createTerminalReporter,
+  type TerminalOptions,
+} from "../../../src/reports/terminal/terminal-reporter.ts";
+import * as samples from "../../events/samples.ts";
+import { ManualClock, Screen } from "./screen.ts";
+import { plannedTasks } from "../../rig/plan.ts";
+
+function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}): string {
+  let text = "";
+  const reporter = createTerminalReporter({
+    stream: { write: (part) => void (text += part) },
+    verbosity: "normal",
+    colors: false,
+    live: true,
+    clock: new ManualClock(),
+    ...options,
+  });
+  for (const event of events) reporter.report(event);
+  return text;
+}
+
+const chart = (): string => "flowchart TD\n  a --> b\n";
+
+test("a run is told in lines with a clock and a work, then what was said, a chart, a table and the end", () => {
+  assert.deepEqual(run(samples.story(), { chart }).split("\n"), [
+    "00:00 job nightly started: 2 works in repo",
+    "00:01 #0 review  started, model m1",
+    "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
+    "00:07 #0 review  [DECISION] Retrying the prompt in a new session, attempt 2 of 5, model m1",
+    "00:15 #0 review  said: I am ⏎ done.",
+    "00:16 #0 review  [CRITERIA] criteria.toolExecuted does not hold: grep was not executed (toolExecuted = grep)",
+    "00:17 #0 review  [DECISION] Retry 1 of 2: grep was not executed",
+    "00:20 #0 review  said: I am ⏎ done.",
+    "00:22 #0 review  [TASK SUCCEEDED] Task succeeded",
+    "00:23 #0 review  succeeded after 00:22: 3 attempts, 2 model calls, tokens 2.0k in, 40 out",
+    "",
+    "#0 review said:",
+    "  I am",
+    "  done.",
+    "",
+    "flowchart TD",
+    "  a --> b",
+    "",
+    "#  task     status     attempts  calls  tokens in  out   time",
+    "0  review   succeeded         3      2       2.0k   40  00:22",
+    "1  publish  skipped           0      0          0    0  00:00",
+    "   total                      3      2       2.0k   40  00:24",
+    "",
+    "job nightly failed: publish is missing",
+    "",
+  ]);
+});
+
+test("quiet tells failures and the end only", () => {
+  assert.deepEqual(run(samples.story(), { verbosity: "quiet", chart }).split("\n"), [
+    "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
+    "job nightly failed: publish is missing",
+    "",
+  ]);
+});
+
+test("verbose tells prompts, tools, messages, model calls and the details of a crash too", () => {
+  const text = run(samples.story(), { verbosity: "verbose" });
+  assert.match(text, /#0 review {2}prompt turn, attempt 2: Review it\.\n/);
+  assert.match(text, /#0 review {2}tool job_prepare_document \{"argument"/);
+  assert.match(text, /#0 review {2}message: I am ⏎ done\.\n/);
+  assert.doesNotMatch(text, / {2}said: /);
+  assert.match(text, /#0 review {2}model call: m1, tokens 1\.0k in, 20 out, 0\.1 s\n/);
+  assert.match(text, /Bad gateway \{\}\n/);
+});
+
+test("the last line is the outcome, exactly, and nothing follows it", () => {
+  const [start] = samples.story();
+  assert.ok(start !== undefined);
+  for (const [outcome, line] of [
+    [{ kind: "succeeded" }, "job nightly succeeded"],
+    [{ kind: "failed", reason: "it broke" }, "job nightly failed: it broke"],
+    [{ kind: "canceled", reason: "SIGINT" }, "job nightly canceled: SIGINT"],
+  ] as const) {
+    const end: RunEvent = { at: 1, runId: "run", type: "run.ended", outcome };
+    const late: RunEvent = {
+      at: 2,
+      runId: "run",
+      type: "decision",
+      work: null,
+      decision: { kind: "note", text: "late" },
+    };
+    assert.ok(run([start, end, late]).endsWith(`\n${line}\n`), line);
+  }
+});
+
+test("in a loop the line names the run", () => {
+  const [start] = samples.story();
+  assert.ok(start !== undefined);
+  const again: RunEvent = {
+    at: 12_000,
+    runId: "run",
+    type: "work.started",
+    work: { ...samples.review, iteration: 2 },
+    modelId: "m1",
+  };
+  assert.match(run([start, again]), /00:02 #0 review iteration 2 started, model m1\n/);
+});
+
+test("the end of a work that ran several times says how many runs its numbers are of", () => {
+  const again: RunEvent[] = [1, 2].flatMap((run) => {
+    const work = { ...samples.review, run };
+    const stamp = { at: 12_000 * run, runId: "run" };
+    return [
+      { ...stamp, type: "work.started", work, modelId: "m1" },
+      { ...stamp, type: "work.ended", work, outcome: { kind: "succeeded" } },
+    ];
+  });
+  assert.match(
+    run([...samples.story().slice(0, 1), ...again]),
+    / after 00:\d\d in 2 iterations: \d/,
+  );
+});
+
+test("an event is at most a line, and one for what was decided, and no text of others controls the terminal", () => {
+  fc.assert(
+    fc.property(
+      samples.events,
+      fc.constantFrom("quiet" as const, "normal" as const, "verbose" as const),
+      (events, verbosity) => {
+        const told = events.filter(({ type }) => type !== "run.ended");
+        const text = run(told, { verbosity });
+        const decided = told.filter((event) => event.type === "activity").length;
+        // A document may have thoughts and a response, an action params and a result.
+        const more = told.filter((event) => event.type === "action").length * 3;
+        assert.ok(text.split("\n").length - 1 <= told.length + decided + more);
+        assert.doesNotMatch(
+          run(events, { verbosity }),
+          /[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u,
+        );
+      },
+    ),
+  );
+});
+
+test("colors and the live view are for terminals only, and can be turned off there", () => {
+  assert.ok(!run(samples.story()).includes("\u001B"));
+  const screen = (options: Partial<TerminalOptions>): string => {
+    const stream = new Screen(100, 24);
+    run(samples.story(), { stream, ...options });
+    return stream.writes.join("");
+  };
+  assert.ok(!screen({ colors: false, live: false }).includes("\u001B"));
+  assert.ok(screen({ colors: true, live: false }).includes("\u001B[31mjob nightly failed"));
+  assert.ok(screen({ colors: false, live: true }).includes("\u001B[?2026h"));
+  assert.ok(!screen({ colors: false, live: false, verbosity: "quiet" }).includes("\u001B"));
+});
+
+test("on a terminal the lines are those of a log file, and the live view is gone", async () => {
+  const stream = new Screen(200, 24);
+  const clock = new ManualClock();
+  const reporter = createTerminalReporter({
+    stream,
+    verbosity: "normal",
+    colors: true,
+    live: true,
+    clock,
+  });
+  for (const event of samples.story()) {
+    reporter.report(event);
+    await clock.pass(100);
+  }
+  await reporter.close?.();
+  assert.equal(stream.text(), run(samples.story()));
+});
+
+test("a terminal breaks lines between words, and indents what goes on", () => {
+  for (const columns of [60, 80, 120]) {
+    const stream = new Screen(columns, 24);
+    run(samples.story(), { stream, colors: true, verbosity: "verbose" });
+    const [log = ""] = stream.text().split("\n\n");
+    const words = (text: string): string[] => text.split(/\s+/);
+    const [whole = ""] = run(samples.story(), { verbosity: "verbose" }).split("\n\n");
+    assert.deepEqual(words(log), words(whole));
+    for (const line of log.split("\n")) {
+      assert.match(line, /^(\d\d:\d\d | {6}\S)/);
+      assert.ok(stringWidth(line) <= columns, line);
+    }
+  }
+});
+
+test("closing without an end takes the live view away", async () => {
+  const stream = new Screen(100, 24);
+  const clock = new ManualClock();
+  const reporter = createTerminalReporter({
+    stream,
+    verbosity: "normal",
+    colors: false,
+    live: true,
+    clock,
+  });
+  for (const event of samples.story().slice(0, 4)) reporter.report(event);
+  await clock.pass(100);
+  assert.match(stream.text(), /1 running/);
+  await reporter.close?.();
+  assert.doesNotMatch(stream.text(), /1 running/);
+  assert.equal(clock.sleeping, 0);
+});
+
+test("a chart that cannot be drawn costs a line, not the table", () => {
+  const text = run(samples.story(), {
+    chart() {
+      throw new Error("no\nchart");
+    },
+  });
+  assert.match(text, /\nCan't draw the chart: no ⏎ chart\n\n# {2}task/);
+});
+
+test("what the agent said last is bounded", () => {
+  const events = samples.story();
+  const long: RunEventBody = {
+    type: "activity",
+    work: samples.review,
+    sessionId: "uuid-2",
+    turnId: "turn-1",
+    activity: { kind: "message.ended", messageId: "n", text: "a line\n".repeat(1000) },
+  };
+  const text = run([
+    ...events.slice(0, 15),
+    { at: 24_500, runId: "run", ...long },
+    ...events.slice(15),
+  ]);
+  assert.ok(text.split("\n").length < 50);
+  assert.match(text, / {2}a line\n {2}…\n/);
+});
+
+test("the table keeps to the width of the terminal, also with wide names", () => {
+  const names = [
+    "審査する長い名前のタスク",
+    "🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀",
+    "x".repeat(300),
+    "a\nb",
+  ];
+  const events: RunEvent[] = [
+    {
+      at: 0,
+      runId: "run",
+      type: "run.started",
+      jobName: "j",
+      workingDirectory: "w",
+      ...plannedTasks(names.map((taskId) => [taskId, "m"])),
+    },
+    { at: 1, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } },
+  ];
+  for (const columns of [20, 30, 40, 50, 60, 80, 200]) {
+    const stream = new Screen(columns, 24);
+    run(events, { stream, colors: false, live: false });
+    const table = stream.writes.join("").split("\n\n")[1] ?? "";
+    const lines = table.split("\n");
+    assert.equal(lines.length, 6);
+    const widths = lines.map((line) => stringWidth(line));
+    assert.ok(Math.max(...widths) <= columns, `${Math.max(...widths)} in ${columns}`);
+    const ends = lines.slice(1, 5).map((line) => stringWidth(line));
+    assert.equal(new Set(ends).size, 1, table);
+  }
+});
+
+test("of very many works the table shows those that failed and counts the rest", () => {
+  const plan = plannedTasks(Array.from({ length: 500 }, () => ["t", "m"]));
+  const failed = { workId: 444, taskId: "t", iteration: 1 };
+  const text = run([
+    { at: 0, runId: "run", type: "run.started", jobName: "j", workingDirectory: "w", ...plan },
+    {
+      at: 1,
+      runId: "run",
+      type: "work.ended",
+      work: failed,
+      outcome: { kind: "failed", reason: "r" },
+    },
+    { at: 2, runId: "run", type: "run.ended", outcome: { kind: "failed", reason: "r" } },
+  ]);
+  assert.match(text, /\n444 {2}t {6}failed/);
+  assert.match(text, /\n… and 400 more\n/);
+});
+
+const review = { workId: 0, taskId: "review", iteration: 1 } as const;
+
+/** A run in which one work goes on, and time passes. */
+function going(options: Partial<TerminalOptions>): {
+  readonly clock: ManualClock;
+  readonly emit: (body: RunEventBody) => void;
+  readonly text: () => string;
+} {
+  let text = "";
+  const clock = new ManualClock();
+  const reporter = createTerminalReporter({
+    stream: { write: (part) => void (text += part) },
+    verbosity: "normal",
+    colors: false,
+    live: true,
+    clock,
+    ...options,
+  });
+  const emit = (body: RunEventBody): void =>
+    reporter.report({ at: clock.now(), runId: "run", ...body });
+  const plan = plannedTasks([["review", "m"]]);
+  emit({ type: "run.started", jobName: "j", workingDirectory: "w", ...plan });
+  emit({ type: "work.started", work: review, modelId: "m" });
+  return { clock, emit, text: () => text };
+}
+
+test("a log has a line at least every minute while something runs, with what, and none after it", async () => {
+  const { clock, emit, text } = going({});
+  await clock.pass(59_000);
+  assert.doesNotMatch(text(), /still running/);
+  await clock.pass(1_000);
+  assert.match(text(), /^01:00 still running: #0 review 01:00 starting$/m);
+  await clock.pass(30_000);
+  emit({ type: "decision", work: review, decision: { kind: "note", text: "here" } });
+  await clock.pass(59_000);
+  assert.equal(text().split("still running").length, 2);
+  await clock.pass(1_000);
+  assert.match(text(), /^02:30 still running: #0 review 02:30 starting$/m);
+  emit({ type: "work.ended", work: review, outcome: { kind: "succeeded" } });
+  emit({ type: "run.ended", outcome: { kind: "succeeded" } });
+  assert.equal(clock.sleeping, 0);
+  assert.ok(text().endsWith("\njob j succeeded\n"));
+});
+
+test("quiet stays silent in a log, and has one line that moves on a terminal", async () => {
+  const log = going({ verbosity: "quiet" });
+  await log.clock.pass(600_000);
+  assert.equal(log.text(), "");
+  const screen = new Screen(80, 24);
+  const { clock, emit } = going({ verbosity: "quiet", stream: screen });
+  await clock.pass(5_000);
+  assert.match(screen.text(), /^\S 1 running, 0 of 1 done, 00:05, 0 model calls, 0 tokens\n$/);
+  const before = screen.text();
+  await clock.pass(100);
+  assert.notEqual(screen.text(), before);
+  emit({ type: "run.ended", outcome: { kind: "succeeded" } });
+  assert.equal(screen.text(), "job j succeeded\n");
+});
+
+test("the start of a job of 200,000 works is reported", () => {
+  const [started] = samples.story();
+  assert.ok(started?.type === "run.started" && started.work.kind !== "Flow");
+  const works = Array.from({ length: 200_000 }, () => started.work);
+  const text = run([{ ...started, work: { kind: "Seq", works } }]);
+  assert.match(text, /^00:00 job nightly started: \d+ works in repo\n$/);
+});

@@ -1,0 +1,116 @@
+/** A host on a scripted model server, and callbacks that write down what they are told. */
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { ICopilotJobCallback, ICopilotTaskCallback } from "../../src/live/job-callbacks.ts";
+import { JobHost } from "../../src/live/job-host.ts";
+import type { LiveResponse } from "../../src/live/feed.ts";
+import type { Entry } from "../../src/entry/model.ts";
+import type { RunEvent } from "../../src/events/event.ts";
+import type { ICopilotSession } from "../../src/sessions/callbacks.ts";
+import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+export interface HostRig {
+  readonly host: JobHost;
+  readonly folder: string;
+  readonly requests: readonly RecordedRequest[];
+  readonly events: readonly RunEvent[];
+  readonly prompts: () => string[];
+}
+
+export async function makeHost(t: TestContext, entry: Entry, script: Script): Promise<HostRig> {
+  const server = await startModelServer(script);
+  t.after(() => server.close());
+  const workspace = await makeWorkspace(t);
+  const events: RunEvent[] = [];
+  const host = new JobHost({
+    provider: { baseUrl: server.baseUrl },
+    reporters: [{ report: (event) => void events.push(event) }],
+  });
+  await host.installJobsEntry(entry);
+  return {
+    host,
+    folder: workspace.path,
+    requests: server.requests,
+    events,
+    prompts: () => server.requests.map(({ prompt }) => prompt),
+  };
+}
+
+export interface Log<Callback> {
+  readonly log: string[];
+  readonly callback: Callback;
+  readonly ended: Promise<void>;
+}
+
+export function jobLog(): Log<ICopilotJobCallback> {
+  const { log, ended, last } = ending();
+  return {
+    log,
+    ended,
+    callback: {
+      jobSucceeded: last("jobSucceeded"),
+      jobFailed: last("jobFailed"),
+      jobCanceled: last("jobCanceled"),
+      workStarted: (workId, taskId) => void log.push(`workStarted ${workId} ${taskId}`),
+      workStopped: (workId, succeeded) => void log.push(`workStopped ${workId} ${succeeded}`),
+    },
+  };
+}
+
+/** Ids of sessions are written as `s1`, `s2`… in the order of their starts. */
+export function taskLog(): Log<ICopilotTaskCallback> & { readonly sessions: ICopilotSession[] } {
+  const { log, ended, last } = ending();
+  const sessions: ICopilotSession[] = [];
+  const name = (id: string): string =>
+    `s${sessions.findIndex(({ rawSection }) => rawSection.sessionId === id) + 1}`;
+  return {
+    log,
+    ended,
+    sessions,
+    callback: {
+      taskSucceeded: last("taskSucceeded"),
+      taskFailed: last("taskFailed"),
+      taskDecision: (reason) =>
+        void log.push(
+          reason.replace(/[0-9a-f-]{36}/g, (id) => (name(id) === "s0" ? "ID" : name(id))),
+        ),
+      taskSessionStarted(session, id, isDriving) {
+        sessions.push(session);
+        log.push(`started ${name(id)} ${isDriving}`);
+      },
+      taskSessionStopped(session, id, succeeded) {
+        assert.equal(session.rawSection.sessionId, id);
+        log.push(`stopped ${name(id)} ${succeeded}`);
+      },
+    },
+  };
+}
+
+function ending(): {
+  readonly log: string[];
+  readonly ended: Promise<void>;
+  readonly last: (line: string) => () => void;
+} {
+  const log: string[] = [];
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  return {
+    log,
+    ended,
+    last: (line) => () => {
+      log.push(line);
+      end();
+    },
+  };
+}
+
+/** Takes what a session has, until nothing comes for a moment. */
+export async function drain(host: JobHost, session: ICopilotSession): Promise<LiveResponse[]> {
+  const taken: LiveResponse[] = [];
+  for (;;) {
+    const response = await host.takeSessionResponse(session, 50);
+    if (response === undefined) return taken;
+    taken.push(response);
+  }
+}

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { describe, it, type TestContext } from "node:test";
+import { DiagnosticsError } from "../../src/document/diagnostic.ts";
+import { UsageError } from "../../src/run/options.ts";
+import { prepareRun, type RunOptions } from "../../src/run/prepare-run.ts";
+import { executeRun, type RunReport } from "../../src/run/run.ts";
+import { journalLine } from "../../src/journal/format.ts";
+import { parseJournal } from "../../src/journal/read.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+
+const flow = `---
+permissions: { preset: workspace, shell: true }
+---
+${workflowText(`PARAMS["NAME"]
+START --> SET_A[A={{PLACE}} {{NAME}}] --> EXECUTE_A[Execute: echo {{A}}; printenv LOUD] --> SET_B[B={{RESULT}}] --> ASK_A[Ask: who?] --> EXECUTE_B[Execute: echo {{RESULT}}] --> SUCCESS`)}`;
+
+interface Setup {
+  readonly workspace: Workspace;
+  readonly path: (name: string) => string;
+  readonly run: (more: Partial<RunOptions>) => Promise<RunReport>;
+  /** Why the run is not resumed; undefined: it can be. */
+  readonly refusal: (journal: string, more?: Partial<RunOptions>) => Promise<string | undefined>;
+  /** A journal that ends with the end of an activity; the whole one is `whole.jsonl`. */
+  readonly cutAfter: (activity: string) => Promise<readonly string[]>;
+}
+
+async function setup(t: TestContext, text = flow): Promise<Setup> {
+  const workspace = await makeWorkspace(t, { "flow.wf.md": text });
+  const path = (name: string): string => `${workspace.path}/${name}`;
+  const { PATH = "", HOME = "" } = process.env;
+  const optionsOf = (more: Partial<RunOptions>): RunOptions => ({
+    entryFile: path("flow.wf.md"),
+    workingDirectory: workspace.path,
+    environment: { PATH, HOME, PLACE: "here" },
+    env: ["PLACE"],
+    params: { NAME: "it" },
+    answers: { ASK_A: ["me"] },
+    ...more,
+  });
+  const run = async (more: Partial<RunOptions>): Promise<RunReport> => {
+    const options = optionsOf(more);
+    return executeRun(await prepareRun(options), options);
+  };
+  return {
+    workspace,
+    path,
+    run,
+    async refusal(journal, more = {}) {
+      try {
+        const { params: _params, ...options } = optionsOf({ resume: path(journal), ...more });
+        const prepared = await prepareRun(
+          more.params === undefined ? options : { ...options, ...more },
+        );
+        await prepared.cleanUp();
+        return undefined;
+      } catch (error) {
+        assert.ok(error instanceof UsageError || error instanceof DiagnosticsError);
+        return error.message.replaceAll(`${workspace.path}/`, "");
+      }
+    },
+    async cutAfter(activity) {
+      await run({ journal: path("whole.jsonl") });
+      const lines = (await workspace.read("whole.jsonl")).split(/(?<=\n)/);
+      const last = lines.findLastIndex(
+        (line) => line.includes('"step.ended"') && line.includes(`"activity":"${activity}"`),
+      );
+      await workspace.write("cut.jsonl", lines.slice(0, last + 1).join(""));
+      return lines.slice(0, last + 1);
+    },
+  };
+}
+
+describe("a run that is resumed", () => {
+  it("goes on with the parameters of the earlier run, also if the front matter has changed", async (t) => {
+    const { cutAfter, refusal, workspace, run, path } = await setup(t);
+    await cutAfter("EXECUTE_A");
+    assert.equal(await refusal("cut.jsonl"), undefined);
+    assert.equal(await refusal("cut.jsonl", { params: { NAME: "it" } }), undefined);
+    await workspace.write(
+      "flow.wf.md",
+      `\n${flow.replace("shell: true }", "shell: true }\nlimits: { activityHits: 7 }")}\nMore.\n`.trimStart(),
+    );
+    assert.equal(await refusal("cut.jsonl"), undefined);
+    const { outcome } = await run({ resume: path("cut.jsonl"), journal: path("2.jsonl") });
+    assert.equal(outcome.kind, "succeeded");
+    assert.equal(
+      await refusal("2.jsonl"),
+      "--resume: can't resume 2.jsonl: The run has ended: SUCCESS. There is nothing to resume.",
+    );
+  });
+
+  it("is refused if anything is not what it was", async (t) => {
+    const { cutAfter, refusal, workspace, path } = await setup(t);
+    await cutAfter("SET_B");
+    const { PATH = "" } = process.env;
+    const cases: readonly (readonly [Partial<RunOptions>, RegExp])[] = [
+      [
+        { environment: { PATH, PLACE: "there" } },
+        /Step 2 \(SET_A\) would now set RESULT or variables to other values\. .*environment has changed\.$/,
+      ],
+      [{ env: [] }, /Step 2 \(SET_A\)/],
+      [
+        { params: { NAME: "other" } },
+        /the parameter NAME had another value in that run\. Omit --param [^]* start anew without --resume\.$/,
+      ],
+      [{ params: { NAME: "it", X: "1" } }, /that run did not have the parameter X\. Omit --param /],
+      [{ userInput: "other" }, /the user input was another one in that run\. Omit --user-input /],
+      [
+        { journal: path("cut.jsonl") },
+        /The journal cut\.jsonl would overwrite cut\.jsonl\. Choose another file\.$/,
+      ],
+      [{ record: path("r.yml") }, /--record can't be combined with --resume/],
+      [{ resume: path("none.jsonl") }, /the journal none\.jsonl does not exist\.$/],
+    ];
+    for (const [more, reason] of cases)
+      assert.match((await refusal("cut.jsonl", more)) ?? "", reason);
+    const before = await workspace.read("cut.jsonl");
+    await workspace.write("flow.wf.md", flow.replace("Ask: who?", "Ask: whom?"));
+    assert.match(
+      (await refusal("cut.jsonl")) ?? "",
+      /can't resume cut\.jsonl: flow\.wf\.md, or a file that it uses, has changed since then\.$/,
+    );
+    await workspace.write("flow.wf.md", flow);
+    await workspace.write("g.wf.md", flow.replace("Ask: who?", "Ask: whom?"));
+    assert.match(
+      (await refusal("cut.jsonl", { entryFile: path("g.wf.md") })) ?? "",
+      /it is of flow\.wf\.md, not of g\.wf\.md\.$/,
+    );
+    assert.equal(await workspace.read("cut.jsonl"), before);
+  });
+
+  it("is refused if the journal is none, or is damaged", async (t) => {
+    const { cutAfter, refusal, workspace } = await setup(t);
+    const lines = await cutAfter("SET_B");
+    const newer = journalLine(0, {
+      type: "journal",
+      at: 0,
+      format: "agent-jobs journal",
+    });
+    const cases: Readonly<Record<string, readonly [string, RegExp]>> = {
+      empty: ["", /line 1: The journal is empty\.$/],
+      text: ["hello\nworld\n", /line 1: The file is not a journal\.$/],
+      header: [lines[0] ?? "", /it is not the journal of a run of a workflow\.$/],
+      changed: [lines.join("").replace('"here it"', "5"), /line \d+: Invalid event: /],
+      gap: [
+        lines.filter((_line, index) => index !== 6).join(""),
+        /line 7: .*missing, repeated or out of order\.$/,
+      ],
+      newer: [
+        newer.replace('"v":3', '"v":4'),
+        /line 1: This journal has version 4, of another agent-jobs/,
+      ],
+    };
+    for (const [name, [text, reason]] of Object.entries(cases)) {
+      await workspace.write(name, text);
+      assert.match((await refusal(name)) ?? "", reason, name);
+    }
+    await workspace.write("torn", `${lines.join("")}{"v":2,"seq":`);
+    assert.equal(await refusal("torn"), undefined);
+  });
+
+  it("is refused if the rest may need a text that the journal does not hold, because it was a secret", async (t) => {
+    const secret = "a-very-secret-text";
+    const { refusal, run, workspace, path } = await setup(
+      t,
+      flow
+        .replace("--> SET_B[B={{RESULT}}]", "--> SET_B[B=b]")
+        .replace("echo {{A}}; printenv LOUD", `echo ${secret.slice(0, 9)}${secret.slice(9)}`),
+    );
+    const { PATH = "" } = process.env;
+    const environment = { PATH, PLACE: "here", MY_TOKEN: secret };
+    await run({ environment, journal: path("whole.jsonl") });
+    const text = await workspace.read("whole.jsonl");
+    assert.ok(!text.includes(secret));
+    const lines = text.split(/(?<=\n)/);
+    const upTo = async (activity: string): Promise<string | undefined> => {
+      const last = lines.findIndex(
+        (line) => line.includes("step.ended") && line.includes(`"activity":"${activity}"`),
+      );
+      await workspace.write("cut.jsonl", lines.slice(0, last + 1).join(""));
+      return refusal("cut.jsonl", { environment });
+    };
+    assert.match(
+      (await upTo("SET_B")) ?? "",
+      /The journal does not hold all that came of step 3 \(EXECUTE_A\): it contained a secret, or was too long\. The rest of the run may need it\.$/,
+    );
+    // The answer has replaced RESULT.
+    assert.equal(await upTo("ASK_A"), undefined);
+  });
+
+  it("needs secret parameters again", async (t) => {
+    const { run, refusal, workspace, path } = await setup(t);
+    const params = { NAME: "a-very-secret-text" };
+    const { PATH = "" } = process.env;
+    const environment = { PATH, PLACE: "here", MY_TOKEN: params.NAME };
+    await run({ environment, params, journal: path("whole.jsonl") });
+    const lines = (await workspace.read("whole.jsonl")).split(/(?<=\n)/);
+    const last = lines.findIndex(
+      (line) => line.includes("step.ended") && line.includes('"activity":"SET_A"'),
+    );
+    await workspace.write("cut.jsonl", lines.slice(0, last + 1).join(""));
+    assert.match(
+      (await refusal("cut.jsonl", { environment })) ?? "",
+      /does not hold the whole value of the parameter NAME\. Give it again with --param NAME=….$/,
+    );
+    assert.equal(await refusal("cut.jsonl", { environment, params }), undefined);
+  });
+
+  it("goes on where an answer was missing, and shows the whole path", async (t) => {
+    const { run, workspace, path } = await setup(t);
+    const failed = await run({ answers: {}, journal: path("1.jsonl") });
+    assert.equal(failed.outcome.kind, "failed");
+    const { outcome, view } = await run({
+      resume: path("1.jsonl"),
+      journal: path("2.jsonl"),
+      history: path("steps"),
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.equal([...view.works.values()][0]?.flow?.stepCount, 7);
+    assert.deepEqual((await readdir(path("steps"))).sort(), [
+      "001-START.md",
+      "002-SET_A.md",
+      "003-EXECUTE_A.md",
+      "004-SET_B.md",
+      "005-ASK_A.md",
+      "006-EXECUTE_B.md",
+      "007-SUCCESS.md",
+    ]);
+    const { events } = parseJournal(await workspace.read("2.jsonl"));
+    const ended = events.filter((event) => event.type === "step.ended");
+    assert.deepEqual(
+      ended.map(({ activity, restored }) => `${activity}${restored === true ? " restored" : ""}`),
+      [
+        "START restored",
+        "SET_A restored",
+        "EXECUTE_A restored",
+        "SET_B restored",
+        "ASK_A",
+        "EXECUTE_B",
+        "SUCCESS",
+      ],
+    );
+  });
+});

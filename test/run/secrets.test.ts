@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { knownSecrets } from "../../src/run/secrets.ts";
+
+describe("what counts as a secret", () => {
+  const of = (name: string, value: string): readonly string[] =>
+    knownSecrets({ environment: { [name]: value } });
+
+  for (const name of [
+    "MY_SECRET",
+    "GITHUB_TOKEN",
+    "INPUT_GITHUB-TOKEN",
+    "INPUT_PROVIDER-API-KEY",
+    "npm_config__authtoken",
+    "AWS_ACCESS_KEY_ID",
+    "PGPASSWORD",
+    "GPG_PASSPHRASE",
+    "DB_PASS",
+    "GH_PAT",
+    "PAT_OF_BOT",
+    "SIGNING_KEY",
+    "NPM_CONFIG__AUTH",
+    "MYSQL_PWD",
+    "DB_PWD_OLD",
+    "MYSQLPASS",
+    "SLACK_WEBHOOK_URL",
+    "SENTRY_DSN",
+    "MY_JWT",
+    "SESSION_COOKIE",
+    "COOKIES",
+    "REGISTRY_AUTH",
+    "X_AUTHKEY",
+    "HTTP_AUTHORIZATION",
+    "AUTH_HEADER",
+    "OAUTH2_CLIENT",
+    "CERT_PRIVATE_PEM",
+    "WALLET_MNEMONIC",
+    "PASSWORD_SALT",
+    "STORAGE_SAS",
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "DB_CONN_STR",
+    "LOGIN_PIN",
+    "GCP_CREDS",
+  ]) {
+    it(`is the value of ${name}`, () => {
+      assert.deepEqual(of(name, "value-of-it"), ["value-of-it"]);
+    });
+  }
+
+  for (const name of [
+    "PATH",
+    "PATHEXT",
+    "COMPATIBLE",
+    "KEYBOARD",
+    "PASSED",
+    "AUTHOR",
+    "HOME",
+    "PWD",
+    "OLDPWD",
+    "GIT_AUTHOR_NAME",
+    "BYPASS",
+    "COMPASS_DIR",
+    "SPIN",
+    "GOPRIVATE",
+    "RANDOM_SEED",
+    "MONKEY",
+  ]) {
+    it(`is not the value of ${name}`, () => {
+      assert.deepEqual(of(name, "value-of-it"), []);
+    });
+  }
+
+  it("is a value of four characters or more, if its name says so", () => {
+    assert.deepEqual(of("MY_SECRET", "1234567"), ["1234567"]);
+    assert.deepEqual(of("DB_PASS", "s3cr"), ["s3cr"]);
+    assert.deepEqual(of("DB_PASS", "abc"), []);
+    assert.deepEqual(of("DB_PASS", " abc  "), []);
+    assert.deepEqual(of("REGION", "s3cr"), []);
+  });
+
+  it("is no short value that is a word of many texts, or a setting", () => {
+    for (const [name, value] of [
+      ["USE_TOKEN", "true"],
+      ["SECRET_BRANCH", "main"],
+      ["MAX_TOKENS", "4096"],
+      ["TOKEN_TTL", "3600"],
+      ["AUTH_TYPE", "oidc"],
+      ["DB_PASSWORD", "Password"],
+    ] as const) {
+      const expected = value.length >= 8 ? [value] : [];
+      assert.deepEqual(of(name, value), expected, name);
+    }
+  });
+
+  it("is the password or key in a connection string, whatever the name of the variable is", () => {
+    assert.deepEqual(of("DB", "Server=db;User Id=me;Password=hunter2;Encrypt=true"), [
+      "hunter2",
+      "hunter2",
+    ]);
+    assert.deepEqual(of("QUEUE", "Endpoint=sb://q/;SharedAccessKey=ab%2Bcd=="), [
+      "ab%2Bcd==",
+      "ab+cd==",
+    ]);
+  });
+
+  it("is the password in a URL, whatever the name of the variable is, as written and decoded", () => {
+    assert.deepEqual(of("DATABASE_URL", "postgres://shop:pass%2Fword-1@db:5432/shop"), [
+      "pass%2Fword-1",
+      "pass/word-1",
+    ]);
+    assert.deepEqual(of("HTTPS_PROXY", "http://user:a@b@c-d-e-f@proxy:1"), [
+      "a@b@c-d-e-f",
+      "a@b@c-d-e-f",
+    ]);
+    assert.deepEqual(of("https_proxy", "user:pass-word@proxy:1"), ["pass-word", "pass-word"]);
+    assert.deepEqual(of("HOMEPAGE", "https://example.com/a:b@c"), []);
+  });
+
+  it("is whatever the models are paid with", () => {
+    assert.deepEqual(
+      knownSecrets({
+        provider: { baseUrl: "http://me:of-the-url@host/v1", apiKey: "key" },
+        gitHubToken: "token",
+        environment: {},
+      }),
+      ["key", "token", "of-the-url", "of-the-url"],
+    );
+  });
+});

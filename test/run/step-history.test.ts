@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createStepHistory } from "../../src/run/step-history.ts";
+import { UsageError } from "../../src/run/options.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
+import { buildStory, flowTree, FlowTelling, work } from "../rig/flow-events.ts";
+import { ref } from "../rig/plan.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const redactor = createRedactor([]);
+
+async function written(told: FlowTelling, folder: string, by = redactor): Promise<void> {
+  const history = createStepHistory(folder, by);
+  for (const event of told.events) history.report(event);
+  await history.close?.();
+}
+
+test("every step is a file that says what it was, what went in and what came out", async (t) => {
+  const folder = join((await makeWorkspace(t)).path, "a", "history");
+  await written(buildStory().finish(), folder);
+  assert.deepEqual(readdirSync(folder), [
+    "001-START.md",
+    "002-PROMPT_PLAN.md",
+    "003-EXECUTE_BUILD.md",
+    "004-PROMPT_PLAN.md",
+    "005-EXECUTE_BUILD.md",
+    "006-CHECK_OK.md",
+    "007-CALL_PUBLISH.md",
+    "008-START.md",
+    "009-ASK_SURE.md",
+    "010-SUCCESS.md",
+    "011-SUCCESS.md",
+  ]);
+  const page = readFileSync(join(folder, "003-EXECUTE_BUILD.md"), "utf8");
+  for (const part of [
+    /^# 3 EXECUTE&#95;BUILD\n\n- docs\/flow.wf.md, line 12\n- Text: npm run build\n/,
+    /- Began 2026-03-01T06:30:04.000Z, took 2.0 s\n- Failed\n- Goes on with PROMPT&#95;PLAN\n/,
+    /## Reason\n\n```text\nEXECUTE_BUILD ended with exit code 1.\n```/,
+    /## Script\n\n```sh\nnpm run biuld\n```\n\n## Output, exit code 1\n\n```text\nno such script\n```/,
+    /## RESULT\n\n```text\n\$ npm run biuld\nno such script\n```\n\n## Variables\n\n```text\nEXIT_CODE=1\n```/,
+  ])
+    assert.match(page, part);
+  assert.match(
+    readFileSync(join(folder, "009-ASK_SURE.md"), "utf8"),
+    /docs\/publish.wf.md, line 6[\s\S]*## Question\n\n```text\nPublish it\?\n```\n\n## Answer\n\n```text\nyes\n```/,
+  );
+});
+
+test("the whole output of a script is beside its step, redacted", async (t) => {
+  const folder = (await makeWorkspace(t)).path;
+  const secret = "hunter2-hunter2-hunter2";
+  const whole = join(folder, "output");
+  writeFileSync(whole, `${"x".repeat(65_530)}${secret}${"y".repeat(70_000)}`);
+  const told = new FlowTelling().execute("EXECUTE_BUILD", "cat", {
+    output: "xxx\n[many characters left out]\nyyy",
+    outputCharacters: 135_553,
+    outputFile: whole,
+  });
+  await written(told, join(folder, "history"), createRedactor([secret]));
+  const copied = readFileSync(join(folder, "history", "001-EXECUTE_BUILD.output-1.txt"), "utf8");
+  assert.equal(copied, `${"x".repeat(65_530)}***${"y".repeat(70_000)}`);
+  const page = readFileSync(join(folder, "history", "001-EXECUTE_BUILD.md"), "utf8");
+  assert.match(page, /whole output of script 1: \[001-EXECUTE_BUILD.output-1.txt\]/);
+});
+
+test("a journal of an earlier run can't name a file to copy, nor a link", async (t) => {
+  const folder = (await makeWorkspace(t)).path;
+  writeFileSync(join(folder, "private"), "private");
+  symlinkSync(join(folder, "private"), join(folder, "link"));
+  const executed = (path: string) =>
+    new FlowTelling().execute("EXECUTE_BUILD", "cat", {
+      outputCharacters: 7,
+      outputFile: join(folder, path),
+    });
+  const restored = executed("private");
+  const events = restored.events.map((event) =>
+    event.type === "step.started" || event.type === "step.ended"
+      ? { ...event, restored: true as const }
+      : event,
+  );
+  restored.events.splice(0, events.length, ...events);
+  for (const [index, told] of [restored, executed("link"), executed("missing")].entries()) {
+    await written(told, join(folder, String(index)));
+    assert.deepEqual(readdirSync(join(folder, String(index))), ["001-EXECUTE_BUILD.md"]);
+  }
+});
+
+test("steps that did not end are written at the end", async (t) => {
+  const folder = (await makeWorkspace(t)).path;
+  const told = new FlowTelling().begin({
+    activity: "PROMPT_PLAN",
+    input: { kind: "prompt", agent: 0, text: "Do it." },
+  });
+  await written(told, join(folder, "killed"));
+  await written(told.finish({ kind: "canceled", reason: "x" }), join(folder, "canceled"));
+  for (const name of ["killed", "canceled"])
+    assert.match(
+      readFileSync(join(folder, name, "001-PROMPT_PLAN.md"), "utf8"),
+      /- It did not end\n\n## Prompt\n\n```text\nDo it.\n```/,
+    );
+});
+
+test("workflows among tasks have a folder for each iteration", async (t) => {
+  const folder = (await makeWorkspace(t)).path;
+  const told = new FlowTelling({ kind: "Seq", works: [flowTree(), ref(1, "review")] });
+  told.step({ activity: "START" });
+  const again = { ...work, iteration: 2 };
+  for (const event of told.events.slice(-2))
+    if (event.type === "step.started" || event.type === "step.ended")
+      told.events.push({ ...event, work: again });
+  await written(told, folder);
+  assert.deepEqual(readdirSync(folder), ["000-flow.wf.md", "000-flow.wf.md-iteration-2"]);
+});
+
+test("a folder that holds something, or is a file, is refused; nothing is overwritten", async (t) => {
+  const folder = (await makeWorkspace(t)).path;
+  writeFileSync(join(folder, "mine.txt"), "mine");
+  assert.throws(
+    () => createStepHistory(folder, redactor),
+    (error) => {
+      assert.ok(error instanceof UsageError);
+      assert.match(error.message, /the folder is not empty/);
+      return true;
+    },
+  );
+  assert.throws(() => createStepHistory(join(folder, "mine.txt"), redactor), UsageError);
+  const fresh = join(folder, "fresh");
+  mkdirSync(fresh);
+  const history = createStepHistory(fresh, redactor);
+  writeFileSync(join(fresh, "001-START.md"), "mine");
+  const [started, workStarted, begun, ended] = new FlowTelling().step({ activity: "START" }).events;
+  for (const event of [started, workStarted, begun]) if (event !== undefined) history.report(event);
+  assert.throws(() => ended !== undefined && history.report(ended), /EEXIST/);
+  assert.equal(readFileSync(join(fresh, "001-START.md"), "utf8"), "mine");
+  await history.close?.();
+});
+
+test("what a model writes can't leave its fence, and an id can't leave the folder", async (t) => {
+  const folder = (await makeWorkspace(t)).path;
+  const told = new FlowTelling().prompt(
+    "../../PROMPT",
+    "```\n# x\n",
+    "````\n\n<script>\n\u001B[31m",
+  );
+  await written(told, folder);
+  const [name = ""] = readdirSync(folder);
+  assert.equal(name, "001-.._.._PROMPT.md");
+  const page = readFileSync(join(folder, name), "utf8");
+  assert.match(page, /\n````text\n```\n# x\n````\n/);
+  assert.match(page, /\n`````text\n````\n\n<script>\n`````\n/);
+  assert.ok(!page.includes("\u001B"));
+});
+
+test("no page is written where a link took the place of the folder", async (t) => {
+  const { path } = await makeWorkspace(t, { "other/file": "" });
+  const folder = join(path, "history");
+  const history = createStepHistory(folder, redactor);
+  renameSync(folder, join(path, "moved"));
+  symlinkSync("other", folder);
+  const { events } = buildStory().finish();
+  assert.throws(() => {
+    for (const event of events) history.report(event);
+  }, /the folder was moved or replaced/);
+  assert.deepEqual(readdirSync(join(path, "other")), ["file"]);
+});
+
+test("nor where a link took the place of the folder of one workflow among tasks", async (t) => {
+  const { path } = await makeWorkspace(t, { "other/file": "" });
+  const folder = join(path, "history");
+  const history = createStepHistory(folder, redactor);
+  const told = new FlowTelling({ kind: "Seq", works: [flowTree(), ref(1, "review")] });
+  for (const event of told.step({ activity: "START" }).events) history.report(event);
+  renameSync(join(folder, "000-flow.wf.md"), join(path, "moved"));
+  symlinkSync("../other", join(folder, "000-flow.wf.md"));
+  const before = told.events.length;
+  const later = told.step({ activity: "CHECK" }).events.slice(before);
+  assert.throws(() => {
+    for (const event of later) history.report(event);
+  }, /the folder was moved or replaced/);
+  assert.deepEqual(readdirSync(join(path, "other")), ["file"]);
+});

@@ -1,0 +1,265 @@
+/** What `validate` warns about in tools, servers, relics and monuments, with the real permissions. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { diagnosticLine } from "../../src/document/diagnostic.ts";
+import { loadEntry } from "../../src/run/entry-files.ts";
+import { entryWith, entryWithTask } from "../entry/rig.ts";
+
+function warningsOf(text: string, file = "e.yml"): string[] {
+  const loaded = loadEntry(text, file);
+  if (loaded.kind === "rejected") assert.fail(loaded.diagnostics.map(diagnosticLine).join("\n"));
+  return loaded.warnings.map((one) => diagnosticLine(one).replace(/^\S* (?:warning: )?/, ""));
+}
+
+const of = (entry: object): string[] => warningsOf(JSON.stringify(entry, null, 1), "e.json");
+
+const build = { description: "Builds.", parameters: {}, command: ["make"] };
+const parts = {
+  tools: { build },
+  mcpServers: { docs: { command: "docs-server", tools: ["search"] } },
+};
+const all = { permissions: { tools: ["*"] } };
+const retry = { failureAction: { retryTimes: 1 } };
+
+/** The example of the documentation, without permissions. */
+const ship = `
+models: { driving: gpt-5-mini, planning: gpt-5 }
+tools:
+  build:
+    description: Builds the project.
+    parameters: { type: object, properties: { target: { type: string } } }
+    command: [npm, run, build]
+    timeoutSeconds: 600
+    parallelSafe: false
+relics:
+  docs: { description: Project documentation, files: ["docs/**/*.md"], maxTokens: 4000 }
+monuments:
+  release: { tools: [build], relics: [docs] }
+tasks:
+  ship:
+    protocol: actions
+    iterations: 20
+    model: { category: planning }
+    prompt: [Build the project and write the notes of the release.]
+jobs:
+  ship: { work: { kind: Ref, taskId: ship } }
+`;
+
+describe("a tool that no task may call", () => {
+  it("is a warning, and the only one of an entry that leaves its permissions out", () => {
+    assert.deepEqual(warningsOf(ship), [
+      'entry.tools["build"]: No task may call this tool: permissions.tools doesn\'t allow it. (name it in the permissions of a task: { tools: [build] })',
+    ]);
+    for (const permissions of ["{ tools: [build] }", '{ tools: ["*"] }', "all"]) {
+      assert.deepEqual(warningsOf(`${ship}permissions: ${permissions}\n`), []);
+    }
+    assert.equal(warningsOf(`${ship}permissions: { preset: all, tools: ["!build"] }\n`).length, 1);
+    assert.equal(warningsOf(`${ship}permissions: workspace\n`).length, 1);
+  });
+
+  it("is none if any task may call it", () => {
+    const task = { model: { category: "fast" }, prompt: "x" };
+    const tasks = { a: { ...task, permissions: { tools: ["build"] } }, b: task };
+    const work = { kind: "Seq", works: ["a", "b"].map((taskId) => ({ kind: "Ref", taskId })) };
+    assert.deepEqual(of(entryWith({ tools: { build }, tasks, jobs: { j: { work } } })), []);
+    // The permissions of a task replace those of the entry.
+    const own = { tasks: { a: { ...task, permissions: "workspace" } }, permissions: "all" };
+    assert.equal(of(entryWith({ tools: { build }, ...own })).length, 1);
+  });
+
+  it("may be a whole server", () => {
+    const { mcpServers } = parts;
+    const [line, ...more] = of(entryWith({ mcpServers }));
+    assert.match(
+      line ?? "",
+      /^entry\.mcpServers\["docs"\]: No task may use this server: .*"docs\/\*"/,
+    );
+    assert.deepEqual(more, []);
+    for (const pattern of ["docs/*", "docs/search", "*"]) {
+      assert.deepEqual(of(entryWith({ mcpServers, permissions: { tools: [pattern] } })), []);
+    }
+  });
+});
+
+describe("a task that can't do what it should", () => {
+  it("may call no tool, although it has the action protocol", () => {
+    const task = { model: { category: "fast" }, prompt: "x" };
+    const work = { kind: "Seq", works: ["a", "b"].map((taskId) => ({ kind: "Ref", taskId })) };
+    const tasks = { a: { ...task, ...all }, b: { ...task, protocol: "actions" } };
+    assert.match(
+      of(entryWith({ tools: { build }, tasks, jobs: { j: { work } } })).join("\n"),
+      /^entry\.tasks\["b"\]\.protocol: This task may call no tool, [^\n]*$/,
+    );
+    assert.match(
+      of(entryWithTask({ protocol: "actions" })).join("\n"),
+      /^entry\.tasks\["a"\]\.protocol: This task may call no tool, [^\n]*$/,
+    );
+  });
+
+  it("has criteria that name a tool which its permissions don't allow", () => {
+    const criteria = { toolExecuted: ["job_boolean_true", "build", "docs/search"], ...retry };
+    const task = { criteria, permissions: { tools: ["docs/*"] } };
+    const lines = of(entryWithTask(task, { ...parts, permissions: "all" }));
+    assert.equal(lines.length, 2);
+    assert.match(
+      lines.join("\n"),
+      /toolExecuted\[1\]: The criteria can't hold, because the task may not call "build"\./,
+    );
+    assert.deepEqual(of(entryWithTask({ criteria, ...all }, parts)), []);
+  });
+
+  it("has more iterations than model calls", () => {
+    const task = { protocol: "actions", ...all };
+    assert.deepEqual(of(entryWithTask({ ...task, iterations: 200 }, parts)), []);
+    assert.match(
+      of(entryWithTask({ ...task, iterations: 201 }, parts)).join("\n"),
+      /^entry\.tasks\["a"\]\.iterations: .* modelCalls is 200\.[^\n]*$/,
+    );
+    const limits = { modelCalls: 300 };
+    assert.deepEqual(of(entryWithTask({ ...task, iterations: 201 }, { ...parts, limits })), []);
+  });
+});
+
+describe("a pattern of permissions.tools", () => {
+  const lines = (...tools: string[]): string =>
+    of(entryWithTask({ permissions: { tools: ["*", ...tools] } }, parts)).join("\n");
+
+  it("names something", () => {
+    const known = ["build", "./build", "docs/*", "docs/search", "bash", "sql", "task"];
+    const others = [
+      "job_boolean_true",
+      "!view",
+      "delegate",
+      "delegate/*",
+      "delegate/a",
+      "task_manager",
+    ];
+    assert.equal(lines(...known, ...others), "");
+  });
+
+  it("or a similar name is suggested", () => {
+    const at = /^entry\.tasks\["a"\]\.permissions\.tools\[1\]: /;
+    for (const [pattern, expected] of [
+      ["biuld", 'There is no tool "biuld". (did you mean "build"?)'],
+      ["!bahs", 'There is no tool "bahs". (did you mean "bash"?)'],
+      ["docs", 'There is no tool "docs". (write "docs/*" for the tools of this server)'],
+      ["doc/*", 'There is no MCP server "doc". (did you mean "docs"?)'],
+      [
+        "docs/serach",
+        'The tools of the MCP server "docs" don\'t include "serach". (did you mean "search"?)',
+      ],
+      ["delegate/b", 'There is no task "b".'],
+      ["zzzzzz", 'There is no tool "zzzzzz".'],
+    ] as const) {
+      assert.match(lines(pattern), at);
+      assert.equal(lines(pattern).replace(at, ""), expected);
+    }
+  });
+});
+
+describe("knowledge that no task uses", () => {
+  const relics = { a: { description: "x", files: ["x"] }, b: { description: "x", files: ["x"] } };
+  const monuments = { m: { tools: ["build"] }, n: { relics: ["a"] } };
+  const more = { ...parts, ...all, relics, monuments };
+
+  it("is a warning", () => {
+    assert.deepEqual(of(entryWithTask({ protocol: "actions" }, more)), []);
+    const lines = of(entryWithTask({ protocol: "actions", relics: ["a"], monuments: ["m"] }, more));
+    assert.deepEqual(lines, [
+      'entry.relics["b"]: No task uses this relic.',
+      'entry.monuments["n"]: No task uses this monument.',
+    ]);
+    assert.equal(of(entryWithTask({}, more)).length, 4);
+  });
+
+  it("and so is a name that is listed twice", () => {
+    const task = { protocol: "actions", relics: ["a", "b", "a"] };
+    assert.match(
+      of(entryWithTask(task, more)).join("\n"),
+      /^entry\.tasks\["a"\]\.relics\[2\]: "a" is listed twice\.$/,
+    );
+  });
+});
+
+describe("a declaration with a likely mistake", () => {
+  const lines = (more: object): string => of(entryWith({ ...all, ...more })).join("\n");
+
+  it("is a credential in the file", () => {
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    for (const [server, place] of [
+      [{ command: "x", env: { TOKEN: token } }, 'env["TOKEN"]'],
+      [{ command: "x", args: ["--token", token] }, "args[1]"],
+      [
+        { url: "http://x", headers: { Authorization: `Bearer ${token}` } },
+        'headers["Authorization"]',
+      ],
+      [{ url: "http://x", headers: { Authorization: "Bearer abc" } }, 'headers["Authorization"]'],
+      [{ url: "https://me:pass@x" }, "url"],
+    ] as const) {
+      const found = lines({ mcpServers: { docs: server } });
+      assert.ok(
+        found.startsWith(`entry.mcpServers["docs"].${place}: This looks like a credential.`),
+        found,
+      );
+      assert.ok(!found.includes(token) && !found.includes("\n"), found);
+    }
+    assert.match(
+      lines({ tools: { build: { ...build, command: ["x", token] } } }),
+      /command\[1\]: This looks/,
+    );
+    const harmless = { url: "http://x", headers: { Authorization: "Bearer env:TOKEN" } };
+    assert.equal(lines({ mcpServers: { docs: harmless } }), "");
+  });
+
+  it("is a variable that isn't inserted", () => {
+    for (const value of ["$TOKEN", "${TOKEN}", "${{ secrets.TOKEN }}", "Bearer ${TOKEN}"]) {
+      assert.match(
+        lines({ mcpServers: { docs: { url: "http://x", headers: { "X-Key": value } } } }),
+        /^[^\n]*headers\["X-Key"\]: This text is passed as it is: [^\n]*\(write env:TOKEN\)$/,
+      );
+    }
+    assert.equal(lines({ mcpServers: { docs: { command: "x", env: { A: "costs 5 $" } } } }), "");
+  });
+
+  it("is a line for a shell", () => {
+    assert.match(
+      lines({ tools: { build: { ...build, command: ["npm run build"] } } }),
+      /command\[0\]: This is taken as the name of one program/,
+    );
+    assert.match(
+      lines({ mcpServers: { docs: { command: "npx -y docs" } } }),
+      /command: This is taken as the name of one program/,
+    );
+    assert.equal(lines({ mcpServers: { docs: { command: "C:\\Program Files\\docs.exe" } } }), "");
+  });
+});
+
+describe("a denial without effect", () => {
+  const denied = (task: object, ...tools: string[]): string[] =>
+    of(entryWithTask({ permissions: { tools }, ...task }, parts)).flatMap(
+      (line) => /permissions\.tools\[(\d)\]: (.*)/.exec(line)?.slice(1).join(" ") ?? [],
+    );
+  const vain = (index: number, why = "nothing allows it"): string =>
+    `${index} This denial has no effect: ${why}.`;
+
+  it("is a warning", () => {
+    const protocol = "no task that it concerns has protocol: actions";
+    assert.deepEqual(denied({}, "*", "!build", "!docs/search", "!trap_card", "!delegate/*"), [
+      vain(3, protocol),
+      vain(4, protocol),
+    ]);
+    assert.deepEqual(denied({}, "build", "!docs/*", "!docs/search", "!bash"), [
+      vain(1),
+      vain(2),
+      vain(3),
+    ]);
+    assert.deepEqual(denied({}, "!job_boolean_true"), [vain(0, "job tools can't be denied")]);
+  });
+
+  it("is none where it takes something away", () => {
+    const { tools } = { tools: ["!trap_card", "!task_manager", "!delegate", "!view"] };
+    assert.deepEqual(denied({ protocol: "actions" }, "*", ...tools), []);
+    const permissions = { preset: "workspace", tools: ["docs/*", "!docs/search", "!bash"] };
+    assert.deepEqual(denied({ permissions }), []);
+  });
+});

@@ -1,0 +1,24 @@
+/** What a rehearsal reports of a failure: the script plays the model server, so no advice about one helps. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { withoutAdvice } from "../../src/run/verdict.ts";
+import { crashAdvice, type Crash } from "../../src/events/crash.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
+
+const ended = (advice: string): RunEventBody => ({
+  type: "run.ended",
+  outcome: { kind: "failed", reason: "It crashed.", advice },
+});
+
+function kept(crash: Crash): boolean {
+  const advice = crashAdvice(crash) ?? assert.fail(`${crash.cause} has no advice`);
+  const event = withoutAdvice(ended(advice));
+  return event.type === "run.ended" && "advice" in event.outcome;
+}
+
+test("a rehearsal keeps advice about permissions and limits, and drops advice about model servers", () => {
+  assert.ok(kept({ cause: "deadline", limit: "turnMinutes", message: "Too long." }));
+  assert.ok(kept({ cause: "denied", message: "Denied." }));
+  assert.ok(!kept({ cause: "auth", status: 401, message: "Unauthorized." }));
+  assert.ok(!kept({ cause: "unreachable", message: "Nobody answers." }));
+});

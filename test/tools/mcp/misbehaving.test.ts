@@ -1,0 +1,281 @@
+/** Servers that break the protocol, end, hang or say too much: each is a failure of its own, and nothing else. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { waitUntilGone } from "../../../src/platform/processes.ts";
+import { outcomeOf } from "../../../src/tools/mcp/result.ts";
+import { longestResult } from "../../../src/tools/tool-output.ts";
+import { createRedactor } from "../../../src/redaction/redactor.ts";
+import { call, failure, makeMcpRig, never, ready, reasonOf, toolNamed, value } from "./rig.ts";
+
+const names = (found: { readonly tools: readonly { readonly name: string }[] }): string[] =>
+  found.tools.map(({ name }) => name);
+
+test("a server that doesn't answer fails its start in bounded time", async (t) => {
+  const rig = await makeMcpRig(t);
+  const run = rig.run();
+  for (const behavior of ["hangs", "hangs-in-list"]) {
+    const server = rig.misbehaving(behavior, { startSeconds: 0.4 });
+    const found = await run.toolsOf(behavior, server, never);
+    assert.equal(reasonOf(found), "It did not start within 0.4 s (startSeconds).");
+  }
+});
+
+test("a start can be canceled, and a canceled one leaves nothing", async (t) => {
+  const rig = await makeMcpRig(t);
+  const abort = new AbortController();
+  const run = rig.run();
+  const starting = run.toolsOf("docs", rig.misbehaving("stubborn-start"), abort.signal);
+  await rig.logged("child");
+  abort.abort();
+  assert.equal(reasonOf(await starting), "The start was canceled.");
+  assert.ok(await waitUntilGone(rig.pids(), 30_000));
+});
+
+test("a server that exits at its start is told with the end of its stderr, and may be tried again", async (t) => {
+  const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
+  const exits = rig.misbehaving("exits", { env: { GIVEN: "hunter2hunter2" } });
+  const run = rig.run();
+  const reason = reasonOf(await run.toolsOf("docs", exits, never));
+  assert.match(reason, /exit code 7/);
+  assert.match(reason, /Can't open \*+/);
+  assert.doesNotMatch(reason, /hunter2/);
+  for (let turn = 0; turn < 4; turn += 1) {
+    assert.match(reasonOf(await run.toolsOf("docs", exits, never)), /exit code 7/);
+  }
+  const last = reasonOf(await run.toolsOf("docs", exits, never));
+  assert.match(last, /exit code 7[^]*not started again in this run/);
+  // Each start is tried in both ways of the protocol.
+  assert.equal(rig.log().length, 6);
+  assert.match(reasonOf(await rig.run().toolsOf("docs", exits, never)), /exit code 7/);
+  assert.equal(rig.log().length, 8);
+});
+
+test("a program that isn't there is a failed start", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", { command: "no-such-program" }, never);
+  assert.match(reasonOf(found), /ENOENT/);
+});
+
+test("a server that exits at a question it doesn't know is started in the old way", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("strict"), never);
+  assert.equal(value(await call(toolNamed(found, "docs/call"))), "done");
+  assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 2);
+});
+
+test("a server that only knows the newest version is asked which ones it knows, and needs no handshake", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("modern"), never);
+  assert.equal(value(await call(toolNamed(found, "docs/call"))), "done");
+  assert.deepEqual(rig.log().slice(1), ["server/discover", "tools/list", "tools/call"]);
+});
+
+test("a start that was canceled doesn't stand in the way of the next", async (t) => {
+  const rig = await makeMcpRig(t);
+  const abort = new AbortController();
+  const run = rig.run();
+  const canceled = run.toolsOf("docs", rig.misbehaving("none"), abort.signal);
+  abort.abort();
+  assert.equal(reasonOf(await canceled), "The start was canceled.");
+  ready(await run.toolsOf("docs", rig.misbehaving("none"), never));
+});
+
+test("garbage on stdout is ignored", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("garbage"), never);
+  assert.equal(value(await call(toolNamed(found, "docs/call"))), "done");
+});
+
+test("a server that dies in a call fails the calls under way, and is started again twice", async (t) => {
+  const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
+  const run = rig.run();
+  const dies = rig.misbehaving("dies", { env: { GIVEN: "hunter2hunter2" } });
+  const tool = toolNamed(await run.toolsOf("docs", dies, never), "docs/call");
+  const [first, second] = await Promise.all([call(tool), call(tool)]);
+  for (const outcome of [first, second]) {
+    assert.match(failure(outcome), /^The server ended: exit code 3\.\nThe disk is on fire: \*+/);
+  }
+  const again = ready(await run.toolsOf("docs", dies, never));
+  assert.match(
+    again.problems?.join("\n") ?? "",
+    /It was started again\. The server ended: exit code 3/,
+  );
+  assert.match(failure(await call(tool)), /exit code 3/);
+  // A call starts it, too.
+  assert.match(failure(await call(tool)), /exit code 3/);
+  assert.match(failure(await call(tool)), /not available[^]*exit code 3[^]*not started again/);
+  assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 3);
+  assert.match(reasonOf(await run.toolsOf("docs", dies, never)), /not started again/);
+  // A later run starts afresh.
+  ready(await rig.run().toolsOf("docs", dies, never));
+});
+
+test("a server that is killed in a call is told by its signal", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("killed"), never);
+  assert.equal(failure(await call(toolNamed(found, "docs/call"))), "The server ended: SIGKILL.");
+});
+
+test("a call that is never answered ends with its signal, and the server hears of it", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("silent"), never);
+  const abort = new AbortController();
+  const calling = call(toolNamed(found, "docs/call"), {}, abort.signal);
+  await rig.logged("call");
+  abort.abort("timed_out");
+  assert.equal((await calling).kind, "timed_out");
+  await rig.logged("cancelled");
+});
+
+test("a message of more than 12 MB ends its server, which is started again", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("big"), never);
+  const tool = toolNamed(found, "docs/call");
+  for (const _ of [1, 2])
+    assert.match(failure(await call(tool)), /ended: it sent a message of more than 12 MB\./);
+  assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 2);
+});
+
+test("a reason of more than 10 MB is not shown: a secret would be cut before it is masked", async () => {
+  const secret = randomBytes(50_000).toString("hex");
+  const text = secret.repeat(Math.ceil(longestResult / secret.length));
+  const redactor = createRedactor([secret]);
+  const result = { isError: true, content: [{ type: "text" as const, text }] };
+  const outcome = await outcomeOf(result, redactor.stream);
+  assert.equal(outcome.kind, "failed");
+  assert.ok(!JSON.stringify(outcome).includes(secret.slice(0, 100)));
+  const shorter = { ...result, content: [{ type: "text" as const, text: `No: ${secret}` }] };
+  assert.deepEqual(await outcomeOf(shorter, redactor.stream), {
+    kind: "failed",
+    reason: "No: ***",
+  });
+});
+
+test("a result that is nested 5,000 deep settles its call", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("nested"), never);
+  const outcome = await call(toolNamed(found, "docs/call"));
+  assert.ok(outcome.kind === "succeeded" || outcome.kind === "failed");
+});
+
+test("secrets are masked in results, names of fields included", async (t) => {
+  const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
+  const env = { GIVEN: "env:KEY" };
+  const run = rig.run({ KEY: "hunter2hunter2" });
+  const found = await run.toolsOf("docs", rig.misbehaving("secret", { env }), never);
+  const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
+  assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
+});
+
+test("secrets are masked in results also where they are colored", async (t) => {
+  const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
+  const env = { GIVEN: "env:KEY" };
+  const run = rig.run({ KEY: "hunter2\u001b[0mhunter2" });
+  const found = await run.toolsOf("docs", rig.misbehaving("secret", { env }), never);
+  const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
+  assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
+});
+
+test("a tool that says it failed is a failure with its text", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("fails"), never);
+  assert.equal(failure(await call(toolNamed(found, "docs/call"))), "It is closed on Sundays.");
+});
+
+test("texts of resources are passed on; images and other data are described, also in structured results", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("media"), never);
+  assert.equal(
+    value(await call(toolNamed(found, "docs/call"))),
+    "Look:\n[image: image/png, 300 bytes]\n[resource: file:///a.txt]\n12345\n[resource: file:///a.bin, 5 bytes]\n[resource: file:///b.txt]",
+  );
+  const structured = await rig.run().toolsOf("s", rig.misbehaving("structured-media"), never);
+  assert.deepEqual(value(await call(toolNamed(structured, "s/call"))), {
+    shots: ["[image: image/png, 5 bytes]"],
+    file: "[resource: file:///a.bin, 5 bytes]",
+    count: 1,
+  });
+});
+
+test("a response that is neither a result nor an error fails its call at once, and no other", async (t) => {
+  const rig = await makeMcpRig(t);
+  for (const behavior of ["null", "both"]) {
+    const found = await rig.run().toolsOf("docs", rig.misbehaving(behavior), never);
+    for (let again = 0; again < 2; again += 1) {
+      const reason = failure(await call(toolNamed(found, "docs/call")));
+      assert.match(reason, /The server's response is invalid: it must have a result/);
+    }
+  }
+});
+
+test("a tool that requires the protocol's tasks is not offered", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = ready(await rig.run().toolsOf("docs", rig.misbehaving("tasks"), never));
+  assert.deepEqual(names(found), ["docs/call", "docs/look"]);
+  assert.match(found.problems?.join() ?? "", /"long": it requires the protocol's tasks/);
+});
+
+test("a list of 1,000 tools on ten pages is read, and an endless one is a failure", async (t) => {
+  const rig = await makeMcpRig(t);
+  const run = rig.run();
+  const { tools } = ready(await run.toolsOf("docs", rig.misbehaving("thousand"), never));
+  assert.equal(tools.length, 1_000);
+  assert.equal(tools.at(-1)?.name, "docs/tool_999");
+  const reason = reasonOf(await run.toolsOf("endless", rig.misbehaving("endless"), never));
+  assert.match(reason, /more than 100 pages/);
+});
+
+test("a tool that can't be offered is left out and told, and what is offered is bounded", async (t) => {
+  const rig = await makeMcpRig(t);
+  const { tools, problems } = ready(await rig.run().toolsOf("docs", rig.misbehaving("odd"), never));
+  assert.deepEqual(names({ tools }), [
+    "docs/fine",
+    // The arguments are checked by the server, so is what their schemas mean.
+    "docs/uncompilable",
+    "docs/elsewhere",
+    "docs/huge",
+  ]);
+  assert.ok((tools[0]?.description ?? "").length < 5_000);
+  const told = problems?.join("\n") ?? "";
+  assert.match(told, /"fine": there is another one of the same name/);
+  assert.match(told, /"a\/b", "x{80}…", "", "::error::\\n": its name must consist/);
+  assert.equal(told.split("\n").length, 2);
+});
+
+test("a server that says it only reads is taken at its word, and a changed list is read again", async (t) => {
+  const rig = await makeMcpRig(t);
+  const run = rig.run();
+  const changes = rig.misbehaving("changes");
+  const before = await run.toolsOf("docs", changes, never);
+  assert.deepEqual(names(ready(before)), ["docs/call", "docs/look"]);
+  assert.equal(toolNamed(before, "docs/look").readOnly, true);
+  assert.equal(toolNamed(before, "docs/call").readOnly, false);
+  await call(toolNamed(before, "docs/call"));
+  assert.deepEqual(names(ready(await run.toolsOf("docs", changes, never))), [
+    "docs/call",
+    "docs/look",
+    "docs/late",
+  ]);
+});
+
+test("a server that ignores the end of its stdin and SIGTERM is ended with its children", async (t) => {
+  // Long enough for a busy machine to tell it of the signal.
+  const rig = await makeMcpRig(t, { graceMs: 2_000 });
+  ready(await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never));
+  const pids = rig.pids();
+  assert.equal(pids.length, 2);
+  await rig.servers.close();
+  // What has lost its parent is only gone when the system has noticed.
+  assert.ok(await waitUntilGone(pids, 30_000));
+  assert.ok(rig.log().includes("SIGTERM"));
+  const late = await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never);
+  assert.equal(reasonOf(late), "The host is closed.");
+});
+
+test("a process without time ends its servers at once", async (t) => {
+  const rig = await makeMcpRig(t);
+  ready(await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never));
+  rig.servers.kill();
+  assert.ok(await waitUntilGone(rig.pids(), 30_000));
+});

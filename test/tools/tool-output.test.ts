@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import {
+  BoundedBytes,
+  joinTails,
+  longestResult,
+  resultOf,
+  ToolLog,
+} from "../../src/tools/tool-output.ts";
+import { redactedData, redactedText } from "../../src/tools/redacted-data.ts";
+import { redactedValue } from "../../src/redaction/redacted-value.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
+import { holds } from "../rig/fuzz.ts";
+import { secret } from "./rig.ts";
+
+const redactor = createRedactor([secret]);
+
+const part = fc.oneof(
+  fc.constant(secret),
+  fc.constantFrom("\n", "\r\n", "\r", " ", "é€😀", "x".repeat(1500), "40%", secret.slice(0, 8)),
+  fc.string({ maxLength: 20 }),
+);
+const printed = fc.array(part, { maxLength: 40 }).map((parts) => Buffer.from(parts.join("")));
+const cuts = fc.array(fc.nat(2000), { maxLength: 30 });
+
+/** Also inside of characters. */
+function pieces(bytes: Buffer, at: readonly number[]): Buffer[] {
+  const bounds = [0, ...at.filter((cut) => cut < bytes.length).toSorted((a, b) => a - b)];
+  return bounds.map((from, index) => bytes.subarray(from, bounds[index + 1] ?? bytes.length));
+}
+
+function logged(bytes: readonly Buffer[]): { readonly lines: string[]; readonly tail: string } {
+  const lines: string[] = [];
+  const log = new ToolLog(redactor.stream, (line) => lines.push(line));
+  for (const piece of bytes) log.push(piece);
+  log.end();
+  return { lines, tail: log.tail };
+}
+
+test("wherever a log is cut, its lines and its end are the same, bounded and without secrets", async (t) => {
+  const property = fc.property(printed, cuts, (bytes, at) => {
+    const cut = logged(pieces(bytes, at));
+    assert.deepEqual(cut, logged([bytes]));
+    assert.ok(![...cut.lines, cut.tail].some((text) => text.includes(secret)));
+    assert.ok(cut.tail.length <= 4000);
+    assert.ok(cut.lines.every((line) => line.length <= 1001));
+  });
+  await holds(t, property, 200);
+});
+
+test("a line that may be the beginning of a secret of several lines waits for the rest of it", () => {
+  const several = createRedactor(["first line of it\nsecond line"]);
+  const key = "-----BEGIN RSA PRIVATE KEY-----";
+  for (const [first, rest] of [
+    ["first line of it", "second line"],
+    [key, `MIIEpAIBAAKCAQEA0123456789\n${key.replace("BEGIN", "END")}`],
+  ] as const) {
+    const lines: string[] = [];
+    const log = new ToolLog(several.stream, (line) => lines.push(line));
+    log.push(Buffer.from(`40% of it\nauthorization\n${first}\n`));
+    assert.deepEqual(lines, ["40% of it", "authorization"]);
+    log.push(Buffer.from(`${rest}\nmore\n`));
+    assert.deepEqual(lines, ["40% of it", "authorization", "***", "more"]);
+    log.end();
+  }
+});
+
+test("wherever a result is cut, it is the same, and without secrets", async (t) => {
+  const property = fc.asyncProperty(printed, cuts, async (bytes, at) => {
+    const result = new BoundedBytes();
+    for (const piece of pieces(bytes, at)) assert.ok(result.push(piece));
+    assert.equal(await result.text(redactor.stream), redactor.text(bytes.toString()));
+  });
+  await holds(t, property, 200);
+});
+
+test("wherever a result is cut, it is refused at the same length", async (t) => {
+  const half = Buffer.alloc(longestResult / 2, "x");
+  const property = fc.property(fc.integer({ min: -3, max: 3 }), cuts, (more, at) => {
+    const bytes = Buffer.alloc(longestResult / 2 + more, "x");
+    const result = new BoundedBytes();
+    const accepted = [half, ...pieces(bytes, at)].map((piece) => result.push(piece));
+    assert.equal(accepted.at(-1), more <= 0);
+  });
+  await holds(t, property, 10);
+});
+
+test("two ends share the room, and what one leaves is the other's", async (t) => {
+  const texts = fc.nat(5000).map((length) => "x".repeat(length));
+  const property = fc.property(texts, texts, (first, second) => {
+    const joined = joinTails(first, second.replaceAll("x", "y"));
+    assert.ok(joined.length <= 4000);
+    const whole = first.length + second.length + 1 <= 4000;
+    assert.equal(joined.replaceAll("\n", "").length >= 3999 || whole, true);
+    assert.ok((joined.match(/y/g)?.length ?? 0) >= Math.min(second.length, 2000));
+  });
+  await holds(t, property, 100);
+});
+
+test("what was escaped in JSON is masked", async () => {
+  const escaped = secret.replaceAll(
+    /./g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const text = `{"${escaped}": ["${escaped}"]}`;
+  assert.deepEqual(await resultOf(text, redactor.stream), { "***": ["***"] });
+});
+
+test("data that is masked in parts is the same as at once", async (t) => {
+  const texts = fc.array(part, { maxLength: 4 }).map((parts) => parts.join(""));
+  const data = fc.letrec((tie) => ({
+    data: fc.oneof(
+      { maxDepth: 3 },
+      texts,
+      fc.integer(),
+      fc.constant(null),
+      fc.array(tie("data"), { maxLength: 4 }),
+      fc.dictionary(texts, tie("data"), { maxKeys: 4 }),
+    ),
+  })).data;
+  const property = fc.asyncProperty(data, async (value) => {
+    assert.deepEqual(
+      await redactedData(value, redactor.stream),
+      redactedValue(value, redactor.text),
+    );
+  });
+  await holds(t, property, 200);
+});
+
+test("while ten megabytes are masked, everything else goes on", async () => {
+  let rounds = 0;
+  const count = (): void => {
+    rounds += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const text = `${"some words ".repeat(longestResult / 11)}${secret}`;
+  const masked = await redactedText(text, redactor.stream);
+  clearImmediate(next);
+  assert.equal(masked, `${"some words ".repeat(longestResult / 11)}***`);
+  assert.ok(rounds > 5, `${rounds} rounds`);
+});

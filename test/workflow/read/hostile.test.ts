@@ -1,0 +1,131 @@
+/** Files that are made to do harm: an answer at a place, soon, and no throw. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { playWorkflow } from "../run/machine-rig.ts";
+import { filesOf, load, loaded, said, workflowText } from "../rig.ts";
+
+describe("bad input", () => {
+  const many = (one: string, count = 30_000): string => one.repeat(count);
+
+  it("is refused at a place", () => {
+    const cases: readonly (readonly [name: string, text: string | Uint8Array, expected: RegExp])[] =
+      [
+        ["nothing", "", /The file is empty/],
+        ["too large", many("x\n", 5_500_000), /has 11\.0 MB/],
+        ["NUL", "# A\n\n# Work\0flow", /^a\.wf\.md:3:7: The file is binary: byte 12 is 0x00/],
+        ["no UTF-8", new Uint8Array([0x23, 0x20, 0xff]), /not UTF-8 text: byte 3 is 0xff/],
+        [
+          "open brackets",
+          workflowText(`A${many("[")}`),
+          /^a\.wf\.md:5:2: The bracket "\[" is never closed/,
+        ],
+        [
+          "nested brackets",
+          workflowText(`A${many("[")}${many("]")}`),
+          /^a\.wf\.md:3:1: The flowchart has no START/,
+        ],
+        ["braces", workflowText(`START --> SET_A[A=${many("{{")}]`, ""), /^$/],
+        ["open quotes", workflowText(many('A["\n')), /^a\.wf\.md:5:2: The bracket/],
+        ["open properties", workflowText(many("A@{\n")), /^a\.wf\.md:6:1: Expected a property/],
+        [
+          "open fence",
+          "# Workflow\n```mermaid\ngraph TD\nSTART",
+          /^a\.wf\.md:2:1: This code fence/,
+        ],
+        ["fences", many("```mermaid\n"), /no section/],
+        ["edges", workflowText(many("SET_A[A=1] --> ")), /^a\.wf\.md:5:\d+: Expected the id/],
+        ["groups", workflowText(`START --> ${many("A & ")}A`), /^a\.wf\.md:5:11: A is no kind/],
+        ["quotes in quotes", many(">"), /no section/],
+        ["lists in lists", many("- "), /no section/],
+        ["YAML", `---\n${many("[")}\n---\n`, /^a\.wf\.md:2:\d+: Nested deeper/],
+        [
+          "a long expression",
+          workflowText(`START --> CHECK_A{${many("a ")}}`),
+          /^a\.wf\.md:5:21: "a" is no op/,
+        ],
+        [
+          "aliases that grow",
+          `---\nanswers:\n  A0: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from(
+            { length: 9 },
+            (_, index) => `  A${index + 1}: &a${index + 1} [${`*a${index}, `.repeat(10)}]`,
+          ).join("\n")}\n---\n`,
+          /^a\.wf\.md:\d+:\d+: With all aliases expanded/,
+        ],
+        ["an alias of itself", "---\nanswers: &a { A: *a }\n---\n", /^a\.wf\.md:2:\d+: The anchor/],
+        [
+          "__proto__ in the front matter",
+          `---\n__proto__: { model: x }\n---\n${workflowText("START")}`,
+          /^a\.wf\.md:2:12: __proto__: Unknown field/,
+        ],
+        [
+          "an expression that backtracks for ever",
+          workflowText(`START --> CHECK_A{'${many("a", 1_000)}!' MATCHES '(a+)+$'} -->|no| FAILED`),
+          /^$/,
+        ],
+        [
+          "an expression without end",
+          workflowText("START --> CHECK_A{RESULT MATCHES '(a'}"),
+          /^a\.wf\.md:5:/,
+        ],
+        ["deep subgraphs", workflowText(`${many("subgraph x\n")}START${many("\nend")}`), /^$/],
+        [
+          "subgraphs without end",
+          workflowText(many("subgraph x\n")),
+          /^a\.wf\.md:5:1: This subgraph/,
+        ],
+        ["remarks", workflowText(`START\n${many("START_X --- START_Y\n")}`), /^$/],
+        ["ids of edges", workflowText(`START${many(" e@--> START")}`), /already an edge/],
+        ["bars", workflowText(`START -->${many("\n")}|`), /^a\.wf\.md:\d+:1: The label "\|"/],
+        [
+          "open comments",
+          `<!--\n${many("## User A\n")}`,
+          /"## User A" belongs to the HTML|no section/,
+        ],
+        [
+          "tags",
+          workflowText("START", many("<a>\n## User A\n")),
+          /^a\.wf\.md:11:1: warning: "## User A" belongs/,
+        ],
+        [
+          "headings",
+          many("# Workflow\n# Prompts\n## User a\n"),
+          /^a\.wf\.md:6:1: There is already a prompt/,
+        ],
+      ];
+    for (const [name, text, expected] of cases) {
+      assert.match(said(text)[0] ?? "", expected, name);
+    }
+  });
+
+  it("names nothing that objects have anyway", () => {
+    const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
+    for (const name of names) {
+      const flow = `START --> SET_${name}[${name}='v'] --> CHECK_${name}{${name} == 'v'} --> ASK_${name} --> PROMPT_${name}[Prompt: User ${name}]\nPARAMS["${name}=p"]`;
+      const text = workflowText(flow, `## User ${name}\n\n{{${name}}} {{toLocaleString}}\n`);
+      const { done, asked, trace } = playWorkflow(loaded(text), ["a", "b"], {
+        environment: { ENV: "e" },
+      });
+      assert.deepEqual([done.status, asked[1]], ["SUCCESS", "0: v {{toLocaleString}}"], name);
+      assert.deepEqual(
+        [Object.hasOwn(done.variables, name), Object.getPrototypeOf(done.variables)],
+        [true, Object.prototype],
+      );
+      assert.equal(trace.filter(({ kind }) => kind === "missing").length, 1);
+      const calls = workflowText(`START --> CALL_A[[${name}]]`);
+      assert.match(said(calls, { files: filesOf({}) }).join(), /There is no file/);
+    }
+    assert.equal("model" in {}, false);
+  });
+
+  it("may be a graph of a hundred thousand nodes", () => {
+    const chain = Array.from(
+      { length: 100_000 },
+      (_, index) => `SET_${index}[A=${index}] --> SET_${index + 1}`,
+    );
+    const result = load(workflowText(`START --> SET_0\n${chain.join("\n")}\nSET_100000[A=1]`));
+    assert.ok(result.kind === "loaded");
+    const main = result.workflow.files[result.workflow.main];
+    assert.equal(Object.keys(main?.activities ?? {}).length, 100_002);
+    assert.deepEqual(result.warnings, []);
+  });
+});

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { play, prompts, type Answer, type Played, type PlayOptions } from "./machine-rig.ts";
+import { filesOf, workflowText } from "../rig.ts";
+
+const outcome = ({ done, path }: Played): readonly unknown[] => [done.status, path];
+
+describe("the ends of a workflow", () => {
+  it("are SUCCESS where nothing follows, and FAILED where nothing handles a failure", () => {
+    assert.deepEqual(outcome(play("START")), ["SUCCESS", "START"]);
+    assert.deepEqual(outcome(play("START --> SUCCESS")), ["SUCCESS", "START SUCCESS"]);
+    assert.deepEqual(outcome(play("START --> FAILED")), ["FAILED", "START FAILED"]);
+    assert.equal(play("START --> FAILED_X").done.failure?.reason, "The workflow reached FAILED_X.");
+    assert.deepEqual(outcome(play("START --> CHECK_A{STATUS == x}")), ["FAILED", "START CHECK_A"]);
+  });
+
+  it("are followed by ON_SUCCESS once, whichever way they are reached", () => {
+    for (const start of ["START", "START --> SUCCESS"]) {
+      const { done, path } = play(`${start}\nON_SUCCESS --> SET_A[A={{STATUS}}] --> SUCCESS`);
+      assert.deepEqual([done.status, done.variables["A"]], ["SUCCESS", "SUCCESS"]);
+      assert.equal(path, `${start.replace(" -->", "")} ON_SUCCESS SET_A SUCCESS`);
+    }
+  });
+
+  it("are followed by ON_FAILED once, and stay FAILED", () => {
+    const flow = "ON_FAILED --> SET_A[A={{STATUS}}]";
+    const { done, path } = play(`START --> CHECK_A{STATUS == x}\n${flow}`);
+    assert.deepEqual([done.status, path], ["FAILED", "START CHECK_A ON_FAILED SET_A"]);
+    assert.deepEqual(
+      [done.variables["A"], done.failure?.reason],
+      ["FAILED", "The check CHECK_A doesn't hold."],
+    );
+    const again = play(`START --> FAILED\n${flow} --> FAILED`);
+    assert.deepEqual(outcome(again), ["FAILED", "START FAILED ON_FAILED SET_A FAILED"]);
+    const within = play("START --> FAILED\nON_FAILED --> CHECK_A{STATUS == x}");
+    assert.deepEqual(outcome(within), ["FAILED", "START FAILED ON_FAILED CHECK_A"]);
+  });
+
+  it("recover from a failure with an explicit SUCCESS", () => {
+    const recovered = play("START --> FAILED\nON_FAILED --> SET_A[A=1] --> SUCCESS");
+    assert.deepEqual(outcome(recovered), ["SUCCESS", "START FAILED ON_FAILED SET_A SUCCESS"]);
+    assert.equal(recovered.done.failure?.reason, undefined);
+    const both = play("START --> FAILED\nON_FAILED --> SUCCESS\nON_SUCCESS --> SET_B[B=1]");
+    assert.deepEqual(outcome(both), ["SUCCESS", "START FAILED ON_FAILED SUCCESS ON_SUCCESS SET_B"]);
+    const back = play(
+      "START --> ASK_A --> CHECK_A{RESULT == y}\nCHECK_A --> SET_A[A=1]\nON_FAILED --> ASK_A",
+      ["n", "y"],
+    );
+    assert.deepEqual(outcome(back), [
+      "FAILED",
+      "START ASK_A CHECK_A ON_FAILED ASK_A CHECK_A SET_A",
+    ]);
+  });
+
+  it("may fail while they are handled", () => {
+    const { done, path } = play("START\nON_SUCCESS --> FAILED\nON_FAILED --> SET_A[A=1]");
+    assert.deepEqual([done.status, path], ["FAILED", "START ON_SUCCESS FAILED ON_FAILED SET_A"]);
+  });
+});
+
+describe("hits", () => {
+  const loop = "START --> SET_A[A=1] --> SET_A";
+
+  it("are three for each activity, unless a limit, a parameter or a variable says otherwise", () => {
+    const count = (options: PlayOptions, flow = loop): number =>
+      play(flow, [], options)
+        .path.split(" ")
+        .filter((id) => id === "SET_A").length;
+    assert.equal(count({}), 3);
+    assert.equal(count({ limits: { activityHits: 5 } }), 5);
+    assert.equal(count({ params: { MAX_ACTIVITY_HITS: "7" } }), 7);
+    assert.equal(count({ limits: { activityHits: 5 }, params: { MAX_ACTIVITY_HITS: "x" } }), 5);
+    assert.equal(count({}, `PARAMS["MAX_ACTIVITY_HITS=4"]\n${loop}`), 4);
+    assert.equal(count({}, "START --> SET_M[MAX_ACTIVITY_HITS=2] --> SET_A[A=1] --> SET_A"), 2);
+  });
+
+  it("are a decision and a failure, which ON_FAILED handles", () => {
+    const { done, trace, path } = play(`${loop}\nON_FAILED --> SET_B[B=1]`);
+    assert.deepEqual([done.status, path], ["FAILED", "START SET_A SET_A SET_A ON_FAILED SET_B"]);
+    assert.match(
+      done.failure?.reason ?? "",
+      /^Exceeded limits\.activityHits of activity "SET_A" of \S+ \(3 /,
+    );
+    assert.deepEqual(
+      trace.filter(({ kind }) => kind === "limit"),
+      [
+        {
+          kind: "limit",
+          exceeded: { limit: "activityHits", value: 3 },
+          file: "a.wf.md",
+          activity: "SET_A",
+        },
+      ],
+    );
+    assert.deepEqual(
+      trace.flatMap((one) => (one.kind === "started" ? [one.hit] : [])),
+      [1, 1, 2, 3, 1, 1],
+    );
+  });
+
+  it("are bounded for the whole run, without a handler", () => {
+    const { done, path } = play(`${loop}\nON_FAILED --> SET_B[B=1]`, [], {
+      limits: { activities: 5, activityHits: 100 },
+    });
+    assert.deepEqual([done.status, path], ["FAILED", "START SET_A SET_A SET_A SET_A"]);
+    assert.match(
+      done.failure?.reason ?? "",
+      /^Exceeded limits\.activities of activity "SET_A" of \S+ \(5 /,
+    );
+  });
+});
+
+describe("CALL", () => {
+  const called = (
+    flow: string,
+    children: Readonly<Record<string, string>>,
+    answers: readonly Answer[] = [],
+    options: PlayOptions = {},
+  ): Played => {
+    const files = filesOf(
+      Object.fromEntries(
+        Object.entries(children).map(([name, child]) => [name, workflowText(child, prompts)]),
+      ),
+    );
+    return play(flow, answers, { ...options, load: { files } });
+  };
+
+  it("gives RESULT and variables, and takes them back", () => {
+    const { done, path } = called(
+      "START --> SET_A[A=1] --> ASSIGN_A[Assign: 'r'] --> CALL_B[[b.wf.md]] --> SET_C[C={{A}} {{B}} {{RESULT}} {{STATUS}}]",
+      {
+        "b.wf.md":
+          "PARAMS[\"A=x, B=y\"]\nSTART --> SET_D[A={{A}}{{B}}{{RESULT}}] --> ASSIGN_E[Assign: 'e']",
+      },
+    );
+    assert.equal(path, "START SET_A ASSIGN_A CALL_B START SET_D ASSIGN_E SET_C");
+    assert.equal(done.variables["C"], "1yr y e SUCCESS");
+  });
+
+  it("lets the caller's edges decide about a failure", () => {
+    const child = { "b.wf.md": "START --> FAILED" };
+    const failed = called("START --> CALL_B[[b.wf.md]] --> SUCCESS", child);
+    assert.deepEqual(
+      [failed.done.status, failed.done.failure?.reason],
+      ["FAILED", "The workflow reached FAILED."],
+    );
+    const handled = called(
+      "START --> CALL_B[[b.wf.md]] --> SUCCESS\nCALL_B -->|FAILED| CHECK_A{STATUS == FAILED}",
+      child,
+    );
+    assert.deepEqual(outcome(handled), ["SUCCESS", "START CALL_B START FAILED CHECK_A"]);
+    const recovered = called("START --> CALL_B[[b.wf.md]] --> SET_A[A=1]", {
+      "b.wf.md": "START --> FAILED\nON_FAILED --> SUCCESS",
+    });
+    assert.equal(recovered.done.status, "SUCCESS");
+    const above = called("START --> CALL_B[[b.wf.md]]\nON_FAILED --> SET_A[A=1]", child);
+    assert.deepEqual(outcome(above), ["FAILED", "START CALL_B START FAILED ON_FAILED SET_A"]);
+  });
+
+  it("inherits the agent, and restores it", () => {
+    const flow =
+      "START --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User B] --> CALL_B[[b.wf.md]] --> PROMPT_C[Prompt: User B]";
+    const own = called(
+      flow,
+      {
+        "b.wf.md":
+          "START --> PROMPT_A[Prompt: User B] --> PROMPT_S[Prompt: System] --> PROMPT_C[Prompt: User B]",
+      },
+      ["1", "2", "3", "4"],
+    );
+    assert.deepEqual(own.asked, ["0: b", "0: b", "1: b", "0: b"]);
+    assert.deepEqual(Object.keys(own.state.agents), ["0", "1"]);
+    const none = called(
+      "START --> CALL_B[[b.wf.md]] --> PROMPT_C[Prompt: User B]",
+      { "b.wf.md": "START --> PROMPT_A[Prompt: User B]" },
+      ["1", "2"],
+    );
+    assert.deepEqual(none.asked, ["0: b", "1: b"]);
+  });
+
+  it("counts the hits of each run of a file alone", () => {
+    const { done, path } = called(
+      "START --> CALL_B[[b.wf.md]] --> CALL_C[[b.wf.md]] --> SET_A[M={{MAX_ACTIVITY_HITS}}] --> SET_L[L=1] --> SET_L",
+      {
+        "b.wf.md":
+          'PARAMS["MAX_ACTIVITY_HITS=5"]\nSTART --> ASK_A --> CHECK_A{RESULT == stop}\nCHECK_A -->|no| ASK_A',
+      },
+      ["1", "2", "3", "4", "stop", "1", "2", "3", "4", "stop"],
+    );
+    assert.equal(path.split(" ").filter((id) => id === "ASK_A").length, 10);
+    // The setting of the called file is its own.
+    assert.equal(done.variables["M"], "{{MAX_ACTIVITY_HITS}}");
+    assert.equal(path.split(" ").filter((id) => id === "SET_L").length, 3);
+  });
+
+  it("fails without a parameter that the file needs", () => {
+    const child = { "b.wf.md": 'PARAMS["NEEDED"]\nSTART' };
+    const { done } = called("START --> CALL_B[[b.wf.md]]", child);
+    assert.deepEqual(
+      [done.status, done.failure?.reason],
+      ["FAILED", "b.wf.md needs the parameter NEEDED."],
+    );
+    assert.equal(
+      called("START --> SET_A[NEEDED=1] --> CALL_B[[b.wf.md]]", child).done.status,
+      "SUCCESS",
+    );
+  });
+
+  it("reads defaults that are files relative to the called file", () => {
+    const { asked, done } = called(
+      "START --> SET_A[A=file:own] --> CALL_B[[sub/b.wf.md]]",
+      {
+        own: "",
+        "sub/b.wf.md": 'PARAMS["A=x, B=file:b.txt"]\nSTART --> SET_C[C={{A}}{{B}}]',
+        "sub/b.txt": "",
+      },
+      ["own", "text"],
+    );
+    assert.deepEqual(asked, ["own from a.wf.md", "b.txt from sub/b.wf.md"]);
+    assert.equal(done.variables["C"], "owntext");
+  });
+
+  it("is bounded in depth", () => {
+    const { done } = called(
+      "START --> CALL_B[[b.wf.md]]",
+      { "b.wf.md": "START --> CALL_C[[c.wf.md]]", "c.wf.md": "START" },
+      [],
+      { limits: { callDepth: 1 } },
+    );
+    assert.match(
+      done.failure?.reason ?? "",
+      /^Exceeded limits\.callDepth of activity "CALL_C" of \S+ \(1 /,
+    );
+  });
+});
