@@ -14,17 +14,17 @@ export const rooms = {
     holds: "what the build makes: the compiled check of an entry, action.yml, the runtime's hashes",
     imports: [],
   },
-  platform: {
-    holds: "clock, waiting, files, processes, environment, programs in a sandbox",
-    imports: [],
-    node: true,
-  },
   document: {
     holds:
       "text to a value with positions (JSON, YAML, Markdown), schemas, expressions, diagnostics",
     imports: [],
     packages: ["ajv", "yaml", "#jsonc-parser", "markdown-it", "re2js"],
     node: ["module"],
+  },
+  platform: {
+    holds: "clock, waiting, files, processes, environment, programs in a sandbox",
+    imports: ["document/guards.ts"],
+    node: true,
   },
   entry: {
     holds: "the model of an entry, its schema, prompts, validation, work trees, charts",
@@ -38,11 +38,12 @@ export const rooms = {
   },
   redaction: {
     holds: "secrets in texts, in streams and in events",
-    imports: ["entry/model.ts", "events", "platform/terminal-sequences.ts"],
+    imports: ["document/guards.ts", "entry/model.ts", "events", "platform/terminal-sequences.ts"],
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",
     imports: [
+      "document/guards.ts",
       "entry/model.ts",
       "entry/glob.ts",
       "entry/reserved-names.ts",
@@ -55,13 +56,13 @@ export const rooms = {
   },
   runtime: {
     holds: "the Copilot runtime: find, install, start, pool and end it",
-    imports: ["platform", "events", "generated"],
+    imports: ["document/guards.ts", "platform", "events", "generated"],
     packages: ["@github/copilot-sdk"],
     node: true,
   },
   engine: {
     holds: "ports; a job, a work, a task; the prompt loop; criteria; limits; scopes",
-    imports: ["entry", "events", ...time],
+    imports: ["document/guards.ts", "entry", "events", ...time],
   },
   tools: {
     holds:

@@ -2,6 +2,7 @@
  * The step from its start to its end. Owns the order (inputs, paths, key, trust, entry, runtime, run) and that
  * every end, whichever it is, has outputs, a summary and a reason.
  */
+import { defined } from "../document/guards.ts";
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -185,8 +186,7 @@ class Step {
         entryFile: paths.entry,
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
-        ...(paths.journal === undefined ? {} : { journal: paths.journal }),
-        ...(paths.rehearse === undefined ? {} : { rehearsal: paths.rehearse }),
+        ...defined({ journal: paths.journal, rehearsal: paths.rehearse }),
       });
       const stepFiles = watchStepFiles(
         this.#environment,

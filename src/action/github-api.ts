@@ -3,7 +3,7 @@
  * nothing: it is loaded with the first question. It finds proxies by itself. A request that
  * fails is sent again, a few times, and after the wait that GitHub asks for: one bad moment refuses no run.
  */
-import { isRecord } from "../document/guards.ts";
+import { defined, isRecord } from "../document/guards.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 
@@ -159,7 +159,7 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
     message: `GitHub answered ${status} (${text})`,
     attempts: attemptsFor(status, limited),
     status,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...defined({ retryAfter }),
   };
 }
 

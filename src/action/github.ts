@@ -1,4 +1,5 @@
 /** What the action reports on GitHub: the run, or why no run was started. */
+import { defined } from "../document/guards.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView } from "../events/view.ts";
@@ -47,8 +48,7 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
     outputs: () =>
       outputsOf(view, {
-        ...(journal === undefined ? {} : { journal }),
-        ...(rehearsal === undefined ? {} : { rehearsal }),
+        ...defined({ journal, rehearsal }),
       }),
     finish: () => reporter.finish(),
   };

@@ -1,4 +1,5 @@
 /** From typed inputs to the options of a run: trust, paths, the entry's true text, the user input. */
+import { defined } from "../document/guards.ts";
 import { mkdir, mkdtemp, readFile, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -382,19 +383,13 @@ export function runOptions(
     ...workflowTexts(setting),
     env: inputs.env,
     rerun: inputs.rerun,
-    ...(paths.history === undefined ? {} : { history: paths.history }),
-    ...(paths.resume === undefined ? {} : { resume: paths.resume }),
-    ...(job === undefined ? {} : { jobName: job }),
-    ...(userInput === undefined ? {} : { userInput }),
-    ...(workingDirectory === undefined ? {} : { workingDirectory }),
+    ...defined({ jobName: job, userInput, workingDirectory, permissions }),
+    ...defined({ history: paths.history, resume: paths.resume }),
     serversApart: sources.workTree.kind === "elsewhere",
-    ...(permissions === undefined ? {} : { permissions }),
     ...(rehearse === undefined
       ? {}
       : { rehearse, inPlace: inputs.inPlace, honorExpectations: true }),
-    ...(paths.record === undefined ? {} : { record: paths.record }),
-    ...(paths.journal === undefined ? {} : { journal: paths.journal }),
-    ...(paths.htmlReport === undefined ? {} : { htmlReport: paths.htmlReport }),
+    ...defined({ record: paths.record, journal: paths.journal, htmlReport: paths.htmlReport }),
     ...(provider === undefined ? (gitHubToken === undefined ? {} : { gitHubToken }) : { provider }),
   };
 }

@@ -1,4 +1,5 @@
 /** The options that `run` and `serve` share: as commander declares them, and what they mean for a host. */
+import { defined } from "../document/guards.ts";
 import type { Command } from "commander";
 import { InvalidArgumentError, Option } from "commander";
 import {
@@ -105,11 +106,9 @@ export function addEnvironmentOption(command: Command): Command {
 export function readWorkflowFlags(flags: WorkflowFlags): WorkflowRunOptions {
   const { param: params, history, resume, rerun } = flags;
   return {
-    ...(params === undefined ? {} : { params }),
+    ...defined({ params }),
     ...readServedFlags(flags),
-    ...(history === undefined ? {} : { history }),
-    ...(resume === undefined ? {} : { resume }),
-    ...(rerun === undefined ? {} : { rerun }),
+    ...defined({ history, resume, rerun }),
   };
 }
 
@@ -118,8 +117,7 @@ export function readServedFlags({
   env,
 }: ServedFlags): Pick<WorkflowRunOptions, "answers" | "env"> {
   return {
-    ...(answers === undefined ? {} : { answers }),
-    ...(env === undefined ? {} : { env }),
+    ...defined({ answers, env }),
   };
 }
 
@@ -203,14 +201,16 @@ export function readSharedFlags(flags: SharedFlags): ModelAccess &
   return {
     environment,
     ...limitsOf(flags, asFlag),
-    ...(provider === undefined ? {} : { provider }),
-    ...(gitHubToken === undefined ? {} : { gitHubToken }),
-    ...(rehearse === undefined ? {} : { rehearse }),
-    ...(inPlace === undefined ? {} : { inPlace }),
-    ...(models === undefined ? {} : { models }),
-    ...(permissions === undefined ? {} : { permissions }),
-    ...(sandbox === undefined ? {} : { sandbox }),
-    ...(runtimePath === undefined ? {} : { runtimePath }),
+    ...defined({
+      provider,
+      gitHubToken,
+      rehearse,
+      inPlace,
+      models,
+      permissions,
+      sandbox,
+      runtimePath,
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Rehearsal files as tests: each is run and compared with what it expects. */
+import { defined } from "../document/guards.ts";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import pLimit from "p-limit";
 import { systemClock } from "../platform/system-clock.ts";
@@ -82,8 +83,7 @@ async function rehearseFile(
       ...(script.workingDirectory === undefined && script.workspace === undefined
         ? { workingDirectory }
         : {}),
-      ...(runtimePath === undefined ? {} : { runtimePath }),
-      ...(env === undefined ? {} : { env }),
+      ...defined({ runtimePath, env }),
       sandbox,
       ...(verbose === undefined
         ? {}

@@ -1,3 +1,4 @@
+import { defined } from "../document/guards.ts";
 import { rehearseFiles, type RehearsalReport } from "./rehearse-files.ts";
 import type { SandboxMode } from "../entry/model.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
@@ -30,9 +31,9 @@ export async function rehearse(
         flags.verbose === true
           ? { stream: output.terminal, colors: output.looks.colors }
           : undefined,
-      ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
+      ...defined({ runtimePath: flags.runtimePath }),
       sandbox: flags.sandbox,
-      ...(flags.env === undefined ? {} : { env: flags.env }),
+      ...defined({ env: flags.env }),
     };
     for await (const report of rehearseFiles(files, options, signals)) {
       counts[report.kind] += 1;

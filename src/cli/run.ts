@@ -1,3 +1,4 @@
+import { defined } from "../document/guards.ts";
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
 import { asFlag } from "../run/options.ts";
@@ -82,15 +83,17 @@ async function runOptions(
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
       ...output.looks,
       chart: flags.chart === true,
-      ...(pause === undefined ? {} : { pause }),
+      ...defined({ pause }),
     },
-    ...(asker === undefined ? {} : { asker }),
-    ...(jobName === undefined ? {} : { jobName }),
-    ...(userInput === undefined ? {} : { userInput }),
-    ...(flags.workingDirectory === undefined ? {} : { workingDirectory: flags.workingDirectory }),
-    ...(flags.record === undefined ? {} : { record: flags.record }),
-    ...(flags.journal === undefined ? {} : { journal: flags.journal }),
-    ...(flags.htmlReport === undefined ? {} : { htmlReport: flags.htmlReport }),
+    ...defined({
+      asker,
+      jobName,
+      userInput,
+      workingDirectory: flags.workingDirectory,
+      record: flags.record,
+      journal: flags.journal,
+      htmlReport: flags.htmlReport,
+    }),
   };
 }
 

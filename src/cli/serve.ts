@@ -1,4 +1,5 @@
 /** `agent-jobs serve`: checks what it was given, listens, says where, and ends when it is told to. */
+import { defined } from "../document/guards.ts";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -113,8 +114,7 @@ async function start(flags: ServeFlags, { output }: Io): Promise<Served> {
     // The token is masked like every secret of the environment.
     environment: { ...environment, AGENT_JOBS_TOKEN: flags.token },
     feedsFolder: feedsFolder.path,
-    ...(rehearsal === undefined ? {} : { rehearsal }),
-    ...(journals === undefined ? {} : { journals }),
+    ...defined({ rehearsal, journals }),
   });
   const cleanUp = async (): Promise<void> => {
     await host.close();
@@ -152,8 +152,7 @@ async function start(flags: ServeFlags, { output }: Io): Promise<Served> {
 function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
   return {
     file,
-    ...(job === undefined ? {} : { job }),
-    ...(userInput === undefined ? {} : { userInput }),
+    ...defined({ job, userInput }),
   };
 }
 

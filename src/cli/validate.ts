@@ -1,3 +1,4 @@
+import { defined } from "../document/guards.ts";
 import { checkFile, checkModels } from "../run/entry-files.ts";
 import type { OfferedModel } from "../run/offered-models.ts";
 import { asFlag, UsageError } from "../run/options.ts";
@@ -61,9 +62,7 @@ async function modelsOffered(flags: SharedFlags, { output }: Io): Promise<readon
   const { environment, provider, gitHubToken, runtimePath } = access;
   await using host = new JobHost({
     environment,
-    ...(provider === undefined ? {} : { provider }),
-    ...(gitHubToken === undefined ? {} : { gitHubToken }),
-    ...(runtimePath === undefined ? {} : { runtimePath }),
+    ...defined({ provider, gitHubToken, runtimePath }),
   });
   const offered = await host.live.listModels();
   if (offered.length === 0)

@@ -3,6 +3,7 @@
  * the text, whatever the expression: they run on an automaton (RE2), not on the backtracking of `RegExp`, which no
  * limit of a run can interrupt.
  */
+import { defined } from "./guards.ts";
 import { RE2JS } from "re2js";
 
 export interface Expression {
@@ -84,5 +85,5 @@ function compile(source: string, flags: string): RE2JS | undefined {
 }
 
 function refused(reason: string, hint?: string): CompiledExpression {
-  return { kind: "refused", reason, ...(hint === undefined ? {} : { hint }) };
+  return { kind: "refused", reason, ...defined({ hint }) };
 }

@@ -20,3 +20,13 @@ export function parsedJson(text: string): unknown {
 export function isText(value: unknown): value is string {
   return typeof value === "string";
 }
+
+/** The fields that have a value, for a type whose optional fields must not be there with `undefined`. */
+export function defined<T extends object>(fields: T): { [K in keyof T]?: T[K] & ({} | null) } {
+  const result: { [K in keyof T]?: T[K] & ({} | null) } = {};
+  for (const key in fields) {
+    const value = fields[key];
+    if (value !== undefined) result[key] = value;
+  }
+  return result;
+}

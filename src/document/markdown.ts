@@ -5,6 +5,7 @@
  * Only the block parser of `markdown-it` runs. It takes linear time and bounds its own recursion; the parser of inline
  * texts, which nobody needs here, doesn't run.
  */
+import { defined } from "./guards.ts";
 import MarkdownIt from "markdown-it";
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Locate, Position } from "./problem.ts";
@@ -58,9 +59,7 @@ export function readMarkdown(source: string | Uint8Array, file?: string): ReadMa
   // Its place in the file is kept by the empty line that stands for the first fence.
   const yaml = `\n${all.slice(1, Math.max(1, length - 1)).join("\n")}`;
   const blank = yaml.split("\n").every((line) => /^\s*(?:#|$)/.test(line));
-  const front = blank
-    ? undefined
-    : readDocument(yaml, { ...(file === undefined ? {} : { file }), format: "yaml" });
+  const front = blank ? undefined : readDocument(yaml, { ...defined({ file }), format: "yaml" });
   if (front?.kind === "rejected") return front;
 
   const document = { lines, ...structure(lines) };

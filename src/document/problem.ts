@@ -1,3 +1,4 @@
+import { defined } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
 /** The way from the root of a document to one of its values: keys and indexes. */
@@ -34,12 +35,11 @@ export interface Problem {
 export function toDiagnostics(problems: readonly Problem[], place: Place = {}): Diagnostic[] {
   const { file, locate } = place;
   const diagnostics = problems.map(({ path, codePath, reason, hint, severity }): Diagnostic => ({
-    ...(severity === undefined ? {} : { severity }),
-    ...(file === undefined ? {} : { file }),
+    ...defined({ severity, file }),
     ...locate?.(path),
     codePath,
     reason,
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   }));
   return locate === undefined ? diagnostics : diagnostics.sort(byPosition);
 }

@@ -7,6 +7,7 @@
  * finds nothing. The value may share parts (YAML aliases), but is never cyclic, and written out in
  * full it is no larger than the size limit.
  */
+import { defined } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { readJson } from "./json.ts";
 import { readYaml } from "./yaml.ts";
@@ -47,11 +48,11 @@ export function readSource(source: string | Uint8Array, file?: string): SourceTe
     kind: "rejected",
     diagnostics: [
       {
-        ...(file === undefined ? {} : { file }),
+        ...defined({ file }),
         ...position,
         codePath: "",
         reason,
-        ...(hint === undefined ? {} : { hint }),
+        ...defined({ hint }),
       },
     ],
   });
@@ -97,11 +98,11 @@ export function readDocument(
       return {
         kind: "rejected",
         diagnostics: read.faults.map(({ offset, reason, hint }) => ({
-          ...(file === undefined ? {} : { file }),
+          ...defined({ file }),
           ...positionOf(Math.min(offset, text.length)),
           codePath: "",
           reason,
-          ...(hint === undefined ? {} : { hint }),
+          ...defined({ hint }),
         })),
       };
   }

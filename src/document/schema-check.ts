@@ -10,7 +10,7 @@ import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import { ajvModule } from "./ajv.ts";
 import { codePathOf, resolve } from "./code-path.ts";
-import { isList, isRecord, isText } from "./guards.ts";
+import { defined, isList, isRecord, isText } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
 import { alternativeFields, type Explained, explain } from "./schema-reason.ts";
@@ -99,7 +99,7 @@ export function compileSchema<T = unknown>(
       path,
       codePath: codePath(path),
       reason,
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ hint }),
       ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
     }));
   };

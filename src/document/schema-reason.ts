@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
 import { resolve } from "./code-path.ts";
-import { isList, isRecord, isText } from "./guards.ts";
+import { defined, isList, isRecord, isText } from "./guards.ts";
 import type { Path } from "./problem.ts";
 import { didYouMean, suggest, suggestion } from "./suggest.ts";
 
@@ -57,7 +57,7 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
       if (types.length === 0) return { path, reason: "Has none of the allowed forms." };
       const reason = `Must be ${either(types)}, not ${describe(error.data)}.`;
       const hint = meantValue(types, error.data);
-      return { path, reason, ...(hint === undefined ? {} : { hint }) };
+      return { path, reason, ...defined({ hint }) };
     }
     case "enum": {
       const allowed = [schema].flat().map((one) => JSON.stringify(one));

@@ -5,6 +5,7 @@
  * lexer and its parser of concrete syntax keep explicit stacks, so the text goes through those
  * first, under watch; the composer sees only what has passed.
  */
+import { defined } from "./guards.ts";
 import {
   Composer,
   type CST,
@@ -67,7 +68,7 @@ export function readYaml(text: string, limits: Limits): ReadText {
 function rejected(offset: number, reason: string, hint?: string): ReadText {
   return {
     kind: "rejected",
-    faults: [{ offset, reason, ...(hint === undefined ? {} : { hint }) }],
+    faults: [{ offset, reason, ...defined({ hint }) }],
   };
 }
 

@@ -1,4 +1,5 @@
 /** The bounds of a run, resolved, and the counters that are held against them. */
+import { defined } from "../document/guards.ts";
 import { defaultLimits, type Limits } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
@@ -62,7 +63,7 @@ export function exceeded<Name extends keyof Limits>(
   limit: Name,
 ): { readonly limit: Name; readonly value: number; readonly setBy?: string } {
   const source = limits.setBy?.[limit];
-  return { limit, value: limits[limit], ...(source === undefined ? {} : { setBy: source }) };
+  return { limit, value: limits[limit], ...defined({ setBy: source }) };
 }
 
 export const minutes = (count: number): number => count * 60_000;

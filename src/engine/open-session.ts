@@ -1,4 +1,5 @@
 /** The start and the end of a session of a work, with their events: the same for tasks and for workflows. */
+import { defined } from "../document/guards.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
@@ -62,7 +63,7 @@ export async function offeredTools(
   const { tools, readable } = offer;
   return {
     tools,
-    ...(readable === undefined ? {} : { readable }),
+    ...defined({ readable }),
     changedTools: async () => {
       const next = await offer.changed?.(scope.signal);
       next?.failures.forEach(report);

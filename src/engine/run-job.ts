@@ -5,6 +5,7 @@
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
  * with the number of works done.
  */
+import { defined } from "../document/guards.ts";
 import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
@@ -93,7 +94,7 @@ export async function runSingleTask(
       taskId,
       modelId,
       availability: { previousTask: undefined, skip: spec.ignorePrerequisiteCheck },
-      ...(borrowed === undefined ? {} : { borrowed }),
+      ...defined({ borrowed }),
     });
   return run.whole(taskId, plan, task, { lent: borrowed !== undefined });
 }
@@ -181,7 +182,7 @@ class Run {
     const advice =
       stopped.kind === "task-crashed" ? crashAdvice(stopped.crash, { lent }) : undefined;
     const reason = stopText(stopped);
-    return { kind: "failed", reason, ...(advice === undefined ? {} : { advice }) };
+    return { kind: "failed", reason, ...defined({ advice }) };
   }
 
   #stopped(): StopReason | undefined {
@@ -309,7 +310,7 @@ class Run {
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: this.#latest,
         nextTurnId: () => this.#nextTurnId(),
-        ...(startDialogue === undefined ? {} : { startDialogue }),
+        ...defined({ startDialogue }),
         ports: this.#ports,
       },
       run.availability,

@@ -3,6 +3,7 @@
  * the remedy of the crash allow. Every front-end sends through it, so limits and budgets hold for each turn
  * of a model. It knows sessions and turns, but not tasks.
  */
+import { defined } from "../document/guards.ts";
 import { crashRemedy, withAdvice, type Crash, type Remedy } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
@@ -111,7 +112,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
       attempt: attempt + 1,
       attempts,
       modelId,
-      ...(awaited === undefined ? {} : { waitingFor: awaited }),
+      ...defined({ waitingFor: awaited }),
     });
   }
 }
@@ -162,7 +163,7 @@ async function waitBeforeRetry(
     kind: "waiting",
     milliseconds,
     cause,
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   });
   await ports.clock.sleep(milliseconds, scope.signal);
 }
@@ -231,8 +232,7 @@ async function runTurn(
     signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
     idleMs: minutes(limits.idleMinutes),
-    ...(activity === undefined ? {} : { activity }),
-    ...(answerFormat === undefined ? {} : { answerFormat }),
+    ...defined({ activity, answerFormat }),
     onActivity: (observed) => watch.observe(observed),
   });
   const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);

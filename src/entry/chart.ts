@@ -5,6 +5,7 @@
  * Every construct but a Seq has a node for its end, so each part has one node that leads into it and one that
  * leads out of it, and the graph has one end: the only node without arrows.
  */
+import { defined } from "../document/guards.ts";
 import type { Model, Work } from "./model.ts";
 
 export type ChartHint =
@@ -59,11 +60,11 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
 
   const add = (hint: ChartHint, label?: string): number => {
     const id = nodes.length;
-    nodes.push({ id, hint, ...(label === undefined ? {} : { label }) });
+    nodes.push({ id, hint, ...defined({ label }) });
     return id;
   };
   const connect = (from: number, to: number, label?: string): void => {
-    const arrow = { to, loopBack: to <= from, ...(label === undefined ? {} : { label }) };
+    const arrow = { to, loopBack: to <= from, ...defined({ label }) };
     const node = nodes[from];
     if (node !== undefined) node.arrows = [...(node.arrows ?? []), arrow];
   };

@@ -1,4 +1,5 @@
 /** What the checks of an entry have found so far, and which parts of it are broken. */
+import { defined } from "../document/guards.ts";
 import { compileSchema } from "../document/schema-check.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";
@@ -48,7 +49,7 @@ export class Findings {
 /** What is valid, but probably not intended. */
 export function warning(path: Path, reason: string, hint?: string): Problem {
   const codePath = entryCheck.codePath(path);
-  return { path, codePath, reason, severity: "warning", ...(hint === undefined ? {} : { hint }) };
+  return { path, codePath, reason, severity: "warning", ...defined({ hint }) };
 }
 
 /** Some names, short enough for a sentence. */

@@ -15,7 +15,7 @@ import type {
   Task,
   ToolDeclaration,
 } from "./model.ts";
-import { isList, isRecord, isText } from "../document/guards.ts";
+import { defined, isList, isRecord, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "../document/problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
@@ -98,8 +98,7 @@ function diagnosticsOf(problems: readonly Problem[], options: PrepareOptions): D
   const { codePath: prefix = "", file, locate } = options;
   const named = problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath }));
   return toDiagnostics(named, {
-    ...(file === undefined ? {} : { file }),
-    ...(locate === undefined ? {} : { locate }),
+    ...defined({ file, locate }),
   });
 }
 
@@ -148,7 +147,7 @@ function build(entry: Entry): PreparedEntry {
     ...entry,
     tasks,
     jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks, expander)),
-    ...(tools === undefined ? {} : { tools }),
+    ...defined({ tools }),
   };
 }
 

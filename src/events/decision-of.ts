@@ -1,4 +1,5 @@
 /** The decision of an event: one that it carries, or one that is derived from it. */
+import { defined } from "../document/guards.ts";
 import { beginningOf } from "./cut.ts";
 import type { Decision } from "./decision.ts";
 import type { RunEventBody, WorkRef } from "./event.ts";
@@ -55,7 +56,7 @@ function ofActivity(activity: SessionActivity): Decision | undefined {
       const { statusCode, message } = activity;
       return {
         kind: "model-call-failed",
-        ...(statusCode === undefined ? {} : { statusCode }),
+        ...defined({ statusCode }),
         ...(message === undefined ? {} : { reason: beginningOf(message, REASON_CHARACTERS) }),
       };
     }

@@ -1,5 +1,5 @@
 /** What happens inside the sessions of a work, as a part of the fold in `view.ts`. */
-import { isRecord } from "../document/guards.ts";
+import { defined, isRecord } from "../document/guards.ts";
 import { clip, cutStart } from "./cut.ts";
 import type { WorkRef } from "./plan.ts";
 import type { SessionActed } from "./event.ts";
@@ -43,7 +43,7 @@ export function applyActivity(
       session?.tools.set(activity.toolCallId, {
         name: activity.toolName,
         startedAt: at,
-        ...(command === undefined ? {} : { command }),
+        ...defined({ command }),
       });
       if (activity.toolName === "job_prepare_document") {
         view.reportedDocument = reportedDocument(activity.arguments) ?? view.reportedDocument;

@@ -5,6 +5,7 @@
  *   and its first visits, and the work its latest steps, with bounded texts.
  * - Steps are accepted in any order: an end without a beginning is a step too.
  */
+import { defined } from "../document/guards.ts";
 import { bothEnds } from "./cut.ts";
 import type { FlowChart, FlowNode } from "./plan.ts";
 import type {
@@ -248,7 +249,7 @@ function clipRun(run: ScriptRun): ScriptRun {
     output: clipped(output),
     outputCharacters: outputCharacters ?? output.length,
     exitCode,
-    ...(timedOut === undefined ? {} : { timedOut }),
+    ...defined({ timedOut }),
   };
 }
 

@@ -8,6 +8,7 @@
  *   totals, its open sessions, its last decisions, and the path of a workflow (`view-flow.ts`).
  * - Times are the events' own `at`, in milliseconds.
  */
+import { defined } from "../document/guards.ts";
 import {
   decisionCategory,
   decisionMessage,
@@ -247,8 +248,7 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     category: decisionCategory(decision),
     answer,
     text: delegate === undefined ? text : `${clip(delegate, MAX_DELEGATE)}: ${text}`,
-    ...(delegate === undefined ? {} : { delegate }),
-    ...(place === undefined ? {} : { place }),
+    ...defined({ delegate, place }),
   };
   if (!answer) view.decided.set(decision.kind, (view.decided.get(decision.kind) ?? 0) + 1);
   const owner = work ?? view;

@@ -1,4 +1,5 @@
 /** An entry that is installed on a host, with its workflows: what a run of it begins with. */
+import { defined } from "../document/guards.ts";
 import { resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
@@ -120,8 +121,7 @@ export class HostedEntry {
         ...start,
         environment: host.environment,
         write: (option) => option,
-        ...(env === undefined ? {} : { env }),
-        ...(executors === undefined ? {} : { executors }),
+        ...defined({ env, executors }),
       },
       script,
       entry: this.entry,

@@ -4,6 +4,7 @@
  *
  * Invariant: the entry changes only while nothing runs.
  */
+import { defined } from "../document/guards.ts";
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
@@ -95,8 +96,7 @@ export class HostedRuns {
       ...options,
       clock,
       environment,
-      ...(gitHubToken === undefined ? {} : { gitHubToken }),
-      ...(transport === undefined ? {} : { transport }),
+      ...defined({ gitHubToken, transport }),
       kept: [...kept, journals, feedsFolder, ...stepFiles(environment)].filter(
         (path) => path !== undefined,
       ),
@@ -242,7 +242,7 @@ export class HostedRuns {
       ...this.#ensureInstalled().spec({ userInput, workingDirectory: path }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
-      ...(modelOverride === undefined ? {} : { modelOverride }),
+      ...defined({ modelOverride }),
       ...(session === undefined ? {} : { borrowed: adoptSession(session, { modelId, clock }) }),
     };
     const play =

@@ -1,4 +1,5 @@
 /** `runWorkflow`: a workflow as a promise, on a host of its own. */
+import { defined } from "../document/guards.ts";
 import { basename } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { RunOutcome } from "../events/event.ts";
@@ -87,9 +88,7 @@ export async function runWorkflow(
           jobName,
           userInput,
           workingDirectory,
-          ...(params === undefined ? {} : { params }),
-          ...(resume === undefined ? {} : { resume }),
-          ...(rerun === undefined ? {} : { rerun }),
+          ...defined({ params, resume, rerun }),
           onResult: (result) => (end = result),
         },
         { folds: [fold, ...steps, ...events], openFeed },
@@ -110,7 +109,7 @@ export async function runWorkflow(
       : { reason: undefined, ...outcome };
     return {
       status,
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ reason }),
       result,
       variables,
       runId,

@@ -1,4 +1,5 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
+import { defined } from "../document/guards.ts";
 import { isAbsolute } from "node:path";
 import { readGlob } from "../entry/glob.ts";
 import {
@@ -167,7 +168,7 @@ export function ceilPermissions(
     preset,
     ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
     ...(shell === undefined || (shell !== true && shell.length === 0) ? {} : { shell }),
-    ...(rules.sandbox === undefined ? {} : { sandbox: rules.sandbox }),
+    ...defined({ sandbox: rules.sandbox }),
   };
 }
 

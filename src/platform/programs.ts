@@ -1,4 +1,5 @@
 /** Starts programs in process groups of their own, with or without a time limit. */
+import { defined } from "../document/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
@@ -200,7 +201,7 @@ function failedStart(error: unknown): ProgramEnd {
   return {
     kind: "not-started",
     reason: errorMessage(error),
-    ...(code === undefined ? {} : { code }),
+    ...defined({ code }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The events that report the transitions of an action. */
+import { defined } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { beginningOf } from "../events/cut.ts";
 import { displayOf } from "./display.ts";
@@ -20,7 +21,7 @@ export function waitingEvent({ id, iteration, planned, group }: Task): ActionEve
     ...(group === undefined ? {} : { group: group.id }),
     ...(inThought ? { inThought } : {}),
     ...(requires.length === 0 ? {} : { requires }),
-    ...(display === undefined ? {} : { display }),
+    ...defined({ display }),
   };
 }
 

@@ -2,6 +2,7 @@
  * What the next prompt tells about actions: results, each exactly once, and handles of what goes on in the
  * background. Results are cut to a bound; the whole can be read from a file, or with `get_result`.
  */
+import { defined } from "../document/guards.ts";
 import type { EndedStatus } from "../events/action.ts";
 import { cut } from "../events/cut.ts";
 import type { ExecutorLimits } from "./limits.ts";
@@ -130,7 +131,7 @@ export class Outbox {
       replayed,
       text,
       characters: content.length,
-      ...(path === undefined ? {} : { path }),
+      ...defined({ path }),
     };
   }
 

@@ -2,6 +2,7 @@
  * The action protocol as the dialogue of a task: the prompts of a round, the execution of each answer, and how the
  * round ends. It owns the executor of one run of the task; the sessions and the attempts are the engine's.
  */
+import { defined } from "../document/guards.ts";
 import type { Relic, Tool } from "../tools/tool.ts";
 import type {
   Dialogue,
@@ -97,7 +98,7 @@ class ActionDialogue implements Dialogue {
       monuments,
       without,
       limits,
-      ...(delegation === undefined ? {} : { delegation }),
+      ...defined({ delegation }),
     };
     this.#executor = createActionExecutor({
       ...offered,
@@ -107,7 +108,7 @@ class ActionDialogue implements Dialogue {
         context.emit(event);
       },
       signal: this.#stop.signal,
-      ...(store === undefined ? {} : { store }),
+      ...defined({ store }),
     });
     this.#tools = tools;
     this.#teach = (now) => {
@@ -188,7 +189,7 @@ class ActionDialogue implements Dialogue {
     return this.#executor.execute(text, {
       signal,
       mode,
-      ...(problem === undefined ? {} : { problem }),
+      ...defined({ problem }),
     });
   }
 

@@ -1,4 +1,5 @@
 /** What people see of an action while it runs. Nothing of it reaches the model. */
+import { defined } from "../document/guards.ts";
 import type { ActionDisplay } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import { beginningOf } from "../events/cut.ts";
@@ -93,7 +94,7 @@ class ProgressFilter {
     if (label !== undefined) this.#message = label;
     return {
       ...(this.#percent >= 0 ? { percent: this.#percent } : {}),
-      ...(label === undefined ? {} : { message: label }),
+      ...defined({ message: label }),
     };
   }
 

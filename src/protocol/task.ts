@@ -1,4 +1,5 @@
 /** An action that was accepted, with its state. Only the graph changes it. */
+import { defined } from "../document/guards.ts";
 import type { ActionStatus } from "../events/action.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import { plainCopy } from "../document/plain.ts";
@@ -109,7 +110,7 @@ export function endOf(outcome: ToolOutcome, seconds: number): Ended {
     }
     case "failed": {
       const { reason, tail } = outcome;
-      return { status: "failed", reason, ...(tail === undefined ? {} : { tail }) };
+      return { status: "failed", reason, ...defined({ tail }) };
     }
     case "timed_out":
       return { status: "timed_out", seconds };
@@ -214,6 +215,6 @@ export function viewOf(task: Task, now: number): TaskView {
     ...(startedAt === undefined
       ? {}
       : { seconds: Math.round(((endedAt ?? now) - startedAt) / 100) / 10 }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
 }

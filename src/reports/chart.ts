@@ -1,3 +1,4 @@
+import { defined } from "../document/guards.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
 import { wasRetried, type RunView, type WorkView } from "../events/view.ts";
@@ -18,7 +19,7 @@ export function chartOf(view: RunView, detailOf?: (workId: number) => string | u
       const known = view.works.get(workId);
       return known === undefined ? undefined : nodeStatus(known);
     },
-    ...(detailOf === undefined ? {} : { detailOf }),
+    ...defined({ detailOf }),
   });
 }
 

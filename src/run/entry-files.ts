@@ -1,4 +1,5 @@
 /** Entries and rehearsals from their files, checked; and the job and the models of an entry that a run is for. */
+import { defined } from "../document/guards.ts";
 import "../document/ajv-compiler.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -113,7 +114,7 @@ async function readText(file: string): Promise<Uint8Array> {
       file,
       codePath: "",
       reason,
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ hint }),
     };
     return new DiagnosticsError([diagnostic]);
   };

@@ -1,4 +1,5 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
+import { defined } from "../document/guards.ts";
 import { allowedForPrograms } from "./allowed-variables.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
@@ -114,7 +115,7 @@ export function loadFlows(
   for (const { path, codePath, work } of leaves) {
     const name = work.file;
     const place = {
-      ...(file === undefined ? {} : { file }),
+      ...defined({ file }),
       ...locate?.([...path, "file"]),
       codePath,
     };
@@ -187,10 +188,7 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEnt
       jobs: {
         [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
       },
-      ...(permissions === undefined ? {} : { permissions }),
-      ...(limits === undefined ? {} : { limits }),
-      ...(tools === undefined ? {} : { tools }),
-      ...(mcpServers === undefined ? {} : { mcpServers }),
+      ...defined({ permissions, limits, tools, mcpServers }),
     },
     file,
     locate: () => at,
@@ -387,7 +385,7 @@ async function withScripts(
         confinement &&
         ((readable) =>
           confinement.ofProgram(permissions, { workingDirectory }, { readable: [readable] })),
-      ...(executors === undefined ? {} : { executors }),
+      ...defined({ executors }),
     });
     try {
       return await run(scripts);

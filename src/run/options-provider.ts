@@ -1,4 +1,5 @@
 /** How the models are reached: the user's own model server, or GitHub Copilot with a token. */
+import { defined } from "../document/guards.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
 
@@ -55,7 +56,7 @@ export function readProvider(
   const problem = addressProblem(baseUrl, write(optionOf.apiKey));
   const { apiKey, type = providerTypes[0], wireApi = wireApis[0] } = others;
   return {
-    provider: { baseUrl, type, wireApi, ...(apiKey === undefined ? {} : { apiKey }) },
+    provider: { baseUrl, type, wireApi, ...defined({ apiKey }) },
     problems: problem === undefined ? [] : [`${address} ${problem}.`],
   };
 }

@@ -3,6 +3,7 @@
  * call: text in, a value or a problem out. Every edge writes the name of an option in its own
  * way and puts it before the problem.
  */
+import { defined } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits } from "../entry/model.ts";
@@ -191,8 +192,7 @@ export function limitsOf(
   const { maxParallel, timeoutMinutes } = given;
   return {
     limits: {
-      ...(maxParallel === undefined ? {} : { parallel: maxParallel }),
-      ...(timeoutMinutes === undefined ? {} : { jobMinutes: timeoutMinutes }),
+      ...defined({ parallel: maxParallel, jobMinutes: timeoutMinutes }),
     },
     limitNames: { parallel: write("max-parallel"), jobMinutes: write("timeout-minutes") },
   };

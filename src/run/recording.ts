@@ -1,3 +1,4 @@
+import { defined } from "../document/guards.ts";
 import { dirname, relative, resolve } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
@@ -42,7 +43,7 @@ export function createRecording(
     ...(workspace === undefined ? { workingDirectory: fromFolder(folder, namedDirectory) } : {}),
     ...(usesUserInput(entry, jobName, userInput) ? { userInput: redactor.text(userInput) } : {}),
     ...(Object.keys(models).length === 0 ? {} : { models }),
-    ...(permissions === undefined ? {} : { permissions }),
+    ...defined({ permissions }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   });
   let file: OwnFile;
@@ -62,7 +63,7 @@ export function createRecording(
       const format = path.endsWith(".json") ? "json" : "yaml";
       const rehearsal = {
         ...recorder.toRehearsal(),
-        ...(kept === undefined ? {} : { workspace: kept }),
+        ...defined({ workspace: kept }),
       };
       file.writeAll([renderRehearsal(rehearsal, format)]);
       await file.close();

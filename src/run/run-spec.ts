@@ -1,4 +1,5 @@
 /** What a run is, in the engine's terms: the same for every edge. */
+import { defined } from "../document/guards.ts";
 import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
@@ -152,7 +153,7 @@ export function runSpec(spec: SpecOptions): RunSpec {
       ? {}
       : { flows: specsOf({ entry, limits, permissions, toolSourceOf }) }),
     ...(tools === undefined ? {} : { toolSource: tools.source }),
-    ...(dialogues === undefined ? {} : { dialogues }),
+    ...defined({ dialogues }),
     permissionsOf,
   };
 }

@@ -5,6 +5,7 @@
  * Owns the folder of the run for results that are too long for a model. Agents may read it, and so may tools, which
  * find it in `AGENT_JOBS_RESULTS`.
  */
+import { defined } from "../document/guards.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadClient } from "../tools/mcp/connection.ts";
@@ -180,7 +181,7 @@ class RunTools {
             { workingDirectory: options.workingDirectory },
             { readable: [folder.path] },
           )),
-      ...(servers === undefined ? {} : { servers }),
+      ...defined({ servers }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });
     return { toolbox, folder, results };

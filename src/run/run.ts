@@ -2,6 +2,7 @@
  * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
  * as the `RunReport`. What is checked beforehand is in `prepare-run.ts`.
  */
+import { defined } from "../document/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
@@ -95,9 +96,7 @@ function openHost(options: RunOptions, transport: ScriptedModel | undefined): Ho
   const { provider, gitHubToken, runtimePath, environment, mark } = options;
   return new Host({
     environment,
-    ...(provider === undefined ? {} : { provider }),
-    ...(gitHubToken === undefined ? {} : { gitHubToken }),
-    ...(runtimePath === undefined ? {} : { runtimePath }),
+    ...defined({ provider, gitHubToken, runtimePath }),
     mark,
     transport,
     sandbox: options.sandbox,

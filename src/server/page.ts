@@ -1,4 +1,5 @@
 /** The portal and its two files, the addresses that lead to it, and the folder of journals. */
+import { defined } from "../document/guards.ts";
 import type { Hono } from "hono";
 import { Readable } from "node:stream";
 import { findPageFiles, portalHtml } from "../reports/html/page.ts";
@@ -13,7 +14,7 @@ export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
   const html = portalHtml({
     version,
     journals: journals !== undefined,
-    ...(rehearsal === undefined ? {} : { rehearsal }),
+    ...defined({ rehearsal }),
   });
   const pages = [
     ["/", "text/html", files && html],

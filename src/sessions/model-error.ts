@@ -2,7 +2,7 @@
  * Failures of the model server: the cause, and a sentence with the model, the address and the server's own message.
  * Parses error messages of the runtime and of model servers.
  */
-import { parsedJson } from "../document/guards.ts";
+import { defined, parsedJson } from "../document/guards.ts";
 import { refusalOf, type Crash } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
 import { clipWords } from "../events/cut.ts";
@@ -44,7 +44,7 @@ export function modelCrash(
     return {
       cause: "no-tools",
       message: sentence,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
       detail,
     };
   }

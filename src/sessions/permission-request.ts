@@ -3,6 +3,7 @@
  * `intention` of a read, a sentence, and the diff of a write, a text. What is not recognized in them is judged as
  * the more dangerous request, or refused, so that another wording never allows more.
  */
+import { defined } from "../document/guards.ts";
 import type { PermissionRequest as RuntimeRequest } from "@github/copilot-sdk";
 import type { PermissionRequest } from "../permissions/request.ts";
 
@@ -76,7 +77,7 @@ function other(request: RuntimeRequest, refusal?: string): PermissionRequest {
     kind: "other",
     operation: request.kind,
     target: describe(request),
-    ...(refusal === undefined ? {} : { refusal }),
+    ...defined({ refusal }),
   };
 }
 

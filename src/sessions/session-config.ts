@@ -3,7 +3,7 @@ import type { SessionConfig, SessionHooks } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import type { JobTool, Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { isRecord, isText } from "../document/guards.ts";
+import { defined, isRecord, isText } from "../document/guards.ts";
 import { jobTools } from "./job-tools.ts";
 import {
   folderMaker,
@@ -88,7 +88,7 @@ export function sessionConfig(
     enableSessionStore: false,
     enableSessionTelemetry: false,
     ...(provider === undefined ? {} : { provider: sdkProvider(provider) }),
-    ...(gitHubToken === undefined ? {} : { gitHubToken }),
+    ...defined({ gitHubToken }),
     // A handler gets whole requests over HTTP; over a WebSocket they are parts.
     ...(options.requests === "handled" ? { capi: { enableWebSocketResponses: false } } : {}),
   };
@@ -136,7 +136,6 @@ function sdkProvider(provider: Provider): NonNullable<SessionConfig["provider"]>
   return {
     type,
     baseUrl,
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(wireApi === undefined ? {} : { wireApi }),
+    ...defined({ apiKey, wireApi }),
   };
 }

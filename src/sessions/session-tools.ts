@@ -9,7 +9,7 @@ import type {
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
 import type { OwnCalls } from "./own-calls.ts";
 import { hasText, type OwnTool } from "./tool-guard.ts";
-import { isRecord } from "../document/guards.ts";
+import { defined, isRecord } from "../document/guards.ts";
 import { wholeCharacters } from "../events/cut.ts";
 
 /** `calls`: those of their session. */
@@ -24,7 +24,7 @@ export function sdkTools(
     parameters: wholeValue(parameters),
     skipPermission: allowed === "always",
     defer: "never",
-    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    ...defined({ timeoutSeconds }),
     handler: async (given, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
       const { succeeded, text } = await run(given, {
         toolCallId,

@@ -5,6 +5,7 @@
  * (an abort leaves tools open, a retry in mid-stream leaves messages open). Only the root conversation is
  * translated; of sub-agents we keep what a bill and a recording need.
  */
+import { defined } from "../document/guards.ts";
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
 import type { SessionActivity, ToolError } from "../events/session-activity.ts";
@@ -166,7 +167,7 @@ export class Translator {
       {
         kind: "tool.started",
         toolCallId,
-        ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
+        ...defined({ parentToolCallId }),
         toolName,
         arguments: event.data.arguments ?? {},
       },
@@ -203,9 +204,7 @@ export class Translator {
           : {
               result: {
                 content: result.content,
-                ...(result.detailedContent === undefined
-                  ? {}
-                  : { detailedContent: result.detailedContent }),
+                ...defined({ detailedContent: result.detailedContent }),
               },
             }),
         ...(exitCode > 0 ? { exitCode } : {}),
@@ -266,7 +265,7 @@ function subAgentTool(
 }
 
 function toolError({ message, code }: { message: string; code?: string }): ToolError {
-  return { message, ...(code === undefined ? {} : { code }) };
+  return { message, ...defined({ code }) };
 }
 
 function modelReplied(
@@ -277,7 +276,7 @@ function modelReplied(
   return {
     kind: "model.replied",
     text: content,
-    ...(reasoningText === undefined ? {} : { reasoning: reasoningText }),
+    ...defined({ reasoning: reasoningText }),
     toolCalls: (toolRequests ?? []).map((call) => ({
       id: call.toolCallId,
       name: call.name,
@@ -296,9 +295,7 @@ function modelFailed(
   const statusCode = statusOf(event.data.statusCode);
   return {
     kind: "model.failed",
-    ...(model === undefined ? {} : { modelId: model }),
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(message === undefined ? {} : { message }),
+    ...defined({ modelId: model, statusCode, message }),
     subAgent,
   };
 }
@@ -318,7 +315,7 @@ function modelUsed(
     reasoningTokens: tokens(data.reasoningTokens),
     cost: counted(data.cost),
     durationMs: counted(data.duration),
-    ...(finish === undefined ? {} : { finish }),
+    ...defined({ finish }),
     subAgent,
   };
 }

@@ -7,6 +7,7 @@
  * session, by a deadline, by the death of the runtime, or by a cancel, which always wins over a crash that
  * it caused.
  */
+import { defined } from "../document/guards.ts";
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
@@ -387,7 +388,7 @@ function idleDeadline(idleMs: number, asked: ModelAddress, refusal: Refusal | un
     cause: "deadline",
     limit: "idleMinutes",
     message,
-    ...(refusal === undefined ? {} : { refusal }),
+    ...defined({ refusal }),
   };
   return { kind: "crashed", crash };
 }

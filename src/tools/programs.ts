@@ -6,6 +6,7 @@
  * a program leaves running when it ends by itself lives until `close`; nothing that a program prints is passed on
  * before it is redacted.
  */
+import { defined } from "../document/guards.ts";
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -121,7 +122,7 @@ export class Programs {
     let stopped: ProgramResult | undefined;
     let ending: Promise<void> | undefined;
     const started = startProgram(command[0] ?? "", command.slice(1), {
-      ...(program.path === undefined ? {} : { path: program.path }),
+      ...defined({ path: program.path }),
       cwd: workingDirectory,
       env: {
         ...this.#options.variables,

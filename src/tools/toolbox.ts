@@ -1,4 +1,5 @@
 /** What the entry of a run offers to its tasks, as far as the permissions of each allow it. */
+import { defined } from "../document/guards.ts";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -201,9 +202,7 @@ class EntryToolbox implements EntryTools {
       name,
       description,
       parameters,
-      ...(readOnly === undefined ? {} : { readOnly }),
-      ...(parallelSafe === undefined ? {} : { parallelSafe }),
-      ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+      ...defined({ readOnly, parallelSafe, timeoutSeconds }),
       run: (call, context) => this.#run(name, declaration, call, context),
     };
   }

@@ -1,3 +1,4 @@
+import { defined } from "../document/guards.ts";
 import type { Workflow } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
 import { roleOf } from "./value.ts";
@@ -31,14 +32,14 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
         ? model.id
         : models[model.category];
   return {
-    ...(title === undefined ? {} : { title }),
+    ...defined({ title }),
     parameters: (files[main]?.parameters ?? []).map(({ name, default: value }) =>
       value === undefined ? { name } : { name, default: value },
     ),
     activities: activities.length,
     asks: [...new Set(activities.flatMap(({ kind, id }) => (kind === "ask" ? [id] : [])))],
     models: own === undefined || own === "" ? [] : [own],
-    ...(agentTools === undefined ? {} : { agentTools }),
+    ...defined({ agentTools }),
     files: Object.keys(files).filter((id) => id !== main),
   };
 }

@@ -1,4 +1,5 @@
 /** The flowcharts of a workflow, for its plan and for whoever draws them. */
+import { defined } from "../document/guards.ts";
 import type { FlowChart, FlowFile, FlowNode } from "../events/plan.ts";
 import type { Check, Comparison } from "./check.ts";
 import type { Activity, Workflow, WorkflowFile } from "./model.ts";
@@ -19,7 +20,7 @@ export function flowFileOf({
 }: Pick<WorkflowFile, "file" | "title" | "parameters" | "activities">): FlowFile {
   return {
     file,
-    ...(title === undefined ? {} : { title }),
+    ...defined({ title }),
     parameters: parameters.map(({ name, default: value }) =>
       value === undefined ? { name } : { name, default: value },
     ),
@@ -34,8 +35,7 @@ function flowNodeOf(activity: Activity): FlowNode {
     kind,
     label: labelOf(activity),
     line: at.line,
-    ...(next === undefined ? {} : { next }),
-    ...(other === undefined ? {} : { other }),
+    ...defined({ next, other }),
     ...(activity.kind === "call" ? { calls: activity.target } : {}),
   };
 }

@@ -1,4 +1,4 @@
-/** What the HTML says about the use of this page. Made by src/report. */
+/** What the HTML says about the use of this page. Made by src/reports/html. */
 import type { PortalBoot, ReportBoot } from "../../src/reports/html/boot.ts";
 
 export type { PortalBoot, ReportBoot };

@@ -1,4 +1,5 @@
 /** The expectations of a rehearsal: the shorthands of the file are resolved, contradictions are problems. */
+import { defined } from "../../document/guards.ts";
 import type { Path } from "../../document/problem.ts";
 import type { ActivityName } from "./activity-name.ts";
 import { expectedFields, fieldProblems } from "./decision-fields.ts";
@@ -135,10 +136,7 @@ function expectedDecision(
   const { kind, task, workId, iteration, contains, excludes, equals, matches } = field;
   if (kind === undefined) {
     const text = {
-      ...(contains === undefined ? {} : { contains }),
-      ...(excludes === undefined ? {} : { excludes }),
-      ...(equals === undefined ? {} : { equals }),
-      ...(matches === undefined ? {} : { matches }),
+      ...defined({ contains, excludes, equals, matches }),
     };
     return { by: "text", condition: condition(text, path) };
   }
@@ -150,9 +148,7 @@ function expectedDecision(
   return {
     by: "fields",
     kind,
-    ...(task === undefined ? {} : { task }),
-    ...(workId === undefined ? {} : { workId }),
-    ...(iteration === undefined ? {} : { iteration }),
+    ...defined({ task, workId, iteration }),
     fields,
   };
 }

@@ -1,7 +1,7 @@
 /** Loads a script from text: the document loader, the schema, then the checks that a schema can't express. */
 import { dirname, isAbsolute, join } from "node:path";
 import type { Diagnostic } from "../../document/diagnostic.ts";
-import { isRecord } from "../../document/guards.ts";
+import { defined, isRecord } from "../../document/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
@@ -78,10 +78,9 @@ class Builder {
     const { description, job, userInput, workingDirectory, workspace, permissions } = value;
     return {
       file: this.#file,
-      ...(description === undefined ? {} : { description }),
+      ...defined({ description }),
       entryFile: this.#beside(value.entry),
-      ...(job === undefined ? {} : { job }),
-      ...(userInput === undefined ? {} : { userInput }),
+      ...defined({ job, userInput }),
       params: this.#params(value),
       answers: this.#answers(value),
       ...(workingDirectory === undefined
@@ -89,7 +88,7 @@ class Builder {
         : { workingDirectory: this.#beside(workingDirectory) }),
       ...this.#folder(workspace, workingDirectory !== undefined),
       models: value.models ?? {},
-      ...(permissions === undefined ? {} : { permissions }),
+      ...defined({ permissions }),
       limits: value.limits ?? {},
       rules: value.sessions.map((rule, index) => this.#rule(rule, ["sessions", index])),
       expect: toExpectation(value.expect ?? {}, {

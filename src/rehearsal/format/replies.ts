@@ -1,4 +1,5 @@
 /** The replies of a turn: what their fields mean together, and what can't be together. */
+import { defined } from "../../document/guards.ts";
 import { completeDocument } from "./document-fields.ts";
 import type { ConditionField, ReplyFields, ToolField } from "./rehearsal-file.ts";
 import type { Play, Reply, ToolEnding } from "./script.ts";
@@ -146,7 +147,7 @@ function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
       : { text: JSON.stringify(completeDocument(document)), isDocument: true }),
     reasoning,
     tools,
-    ...(finish === undefined ? {} : { finish }),
+    ...defined({ finish }),
     usage: { input, output },
   };
 }

@@ -1,4 +1,5 @@
 /** Conditions on a text: of a prompt, of tool results, of a decision. */
+import { defined } from "../../document/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./rehearsal-file.ts";
 import { cut, cutStart } from "../../events/cut.ts";
@@ -19,12 +20,12 @@ export function toCondition(
   const compiled = matches === undefined ? undefined : compileExpression(matches);
   if (compiled?.kind === "refused") {
     const { reason, hint } = compiled;
-    return { problem: reason, ...(hint === undefined ? {} : { hint }) };
+    return { problem: reason, ...defined({ hint }) };
   }
   return {
     contains: [contains].flat(),
     excludes: [excludes].flat(),
-    ...(equals === undefined ? {} : { equals }),
+    ...defined({ equals }),
     ...(compiled === undefined ? {} : { matches: compiled.expression }),
   };
 }

@@ -3,7 +3,7 @@ import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
 import type { ConditionField, ReplyFields } from "../format/rehearsal-file.ts";
 import { takeOut } from "../format/text-condition.ts";
-import { isRecord } from "../../document/guards.ts";
+import { defined, isRecord } from "../../document/guards.ts";
 import { MASK } from "../../redaction/text-stream.ts";
 
 const LONGEST_LINE = 200;
@@ -60,7 +60,7 @@ export function recordedReply(
     ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, workingDirectory) }),
     ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, workingDirectory) }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...(finish === undefined ? {} : { finish }),
+    ...defined({ finish }),
     ...(usage.input === 0 && usage.output === 0 ? {} : { usage }),
   };
   return {

@@ -9,6 +9,7 @@
  * A replay is faster than the run was. So nothing in it may depend on what happens at the same time
  * elsewhere: see `ReplayContext`.
  */
+import { defined } from "../../document/guards.ts";
 import type { Decision } from "../../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
 import type { StepEnded } from "../../events/step.ts";
@@ -156,20 +157,20 @@ class Recording implements Recorder {
     };
     return {
       entry,
-      ...(job === undefined ? {} : { job }),
-      ...(userInput === undefined ? {} : { userInput }),
-      ...(params === undefined ? {} : { params }),
-      ...(answers === undefined ? {} : { answers }),
-      ...(workingDirectory === undefined ? {} : { workingDirectory }),
-      ...(models === undefined ? {} : { models }),
-      ...(permissions === undefined ? {} : { permissions }),
-      ...(limits === undefined ? {} : { limits }),
+      ...defined({
+        job,
+        userInput,
+        params,
+        answers,
+        workingDirectory,
+        models,
+        permissions,
+        limits,
+      }),
       sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
       expect: {
         result: outcome.kind,
-        ...(works === undefined ? {} : { works }),
-        ...(path === undefined ? {} : { path }),
-        ...(actions === undefined ? {} : { actions }),
+        ...defined({ works, path, actions }),
       },
     };
   }
@@ -223,7 +224,7 @@ class Recording implements Recorder {
         session.usage = {
           input: input + activity.inputTokens,
           output: output + activity.outputTokens,
-          ...(activity.finish === undefined ? {} : { finish: activity.finish }),
+          ...defined({ finish: activity.finish }),
         };
         break;
       }

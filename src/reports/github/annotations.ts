@@ -2,6 +2,7 @@
  * Chooses the annotations of a step: failed tasks first, then other problems. GitHub shows ten per level and
  * step. If there are more, the tenth gives their number.
  */
+import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { diagnosticMessage } from "../../document/diagnostic.ts";
 import { decisionTraits } from "../../events/decision.ts";
@@ -101,7 +102,7 @@ export function diagnosticAnnotations(
       title: severity === "error" ? `Invalid ${what}` : "Entry",
       message: bounded(message),
       file,
-      ...(line === undefined ? {} : { startLine: line }),
+      ...defined({ startLine: line }),
       rank: 0,
       at: index,
       count: 1,
@@ -138,7 +139,7 @@ function limited(
   const where = journal === undefined ? "the log has" : "the log and the journal have";
   const message = `GitHub shows only ${PER_LEVEL} annotations of each kind: ${where} the others.`;
   const title = `And ${plural(more, `more ${level}`)}`;
-  return [...annotations, { level, title, message, ...(file === undefined ? {} : { file }) }];
+  return [...annotations, { level, title, message, ...defined({ file }) }];
 }
 
 function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] {
@@ -255,7 +256,7 @@ function about(
     title: logLine(title, MAX_TITLE),
     message: bounded(text),
     file: file ?? entryFile,
-    ...(line === undefined ? {} : { startLine: line }),
+    ...defined({ startLine: line }),
     count: 1,
   };
 }

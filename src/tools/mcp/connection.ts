@@ -4,6 +4,7 @@
  * Invariants: it is up from the moment that `connect` resolves until `ended` is set, and never again; every call
  * settles at the latest when the connection ends; nothing of the server is left after `close`.
  */
+import { defined } from "../../document/guards.ts";
 import type * as Package from "@modelcontextprotocol/client";
 import type {
   CallToolResult,
@@ -374,7 +375,7 @@ function progressOf(
       ? Math.min(100, Math.max(0, (progress / total) * 100))
       : undefined;
   return {
-    ...(percent === undefined ? {} : { percent }),
+    ...defined({ percent }),
     ...(message === undefined
       ? {}
       : { message: redactedBeginning(message, longestMessage, redact) }),

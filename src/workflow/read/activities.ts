@@ -1,4 +1,5 @@
 /** Nodes and edges of the flowcharts as activities: the beginning of an id says what it does. */
+import { defined } from "../../document/guards.ts";
 import type { MarkdownFence } from "../../document/markdown.ts";
 import { parseCheck, patternFault } from "../check.ts";
 import type { Findings, Place } from "./problems.ts";
@@ -288,7 +289,7 @@ function readParameters(node: PlacedNode, into: Map<string, Parameter>, findings
   for (const { name, default: value, offset } of read.parameters) {
     const place = locate(offset);
     if (into.has(name)) findings.error(place, `The parameter ${name} is declared twice.`);
-    else into.set(name, { name, at: place.at, ...(value === undefined ? {} : { default: value }) });
+    else into.set(name, { name, at: place.at, ...defined({ default: value }) });
   }
 }
 

@@ -2,6 +2,7 @@
  * The text of a `.wf.md` file, with everything that it calls and includes, checked and prepared, or all that is wrong
  * with it. Each file is read once, whoever calls it.
  */
+import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { readMarkdown } from "../../document/markdown.ts";
 import { readActivities } from "./activities.ts";
@@ -154,7 +155,6 @@ function prepared(read: ReadFile): WorkflowFile {
     ),
     activities: Object.fromEntries(activities),
     start: all.find(({ kind }) => kind === "start")?.id ?? "",
-    ...(onSuccess === undefined ? {} : { onSuccess }),
-    ...(onFailed === undefined ? {} : { onFailed }),
+    ...defined({ onSuccess, onFailed }),
   };
 }

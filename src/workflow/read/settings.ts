@@ -1,4 +1,5 @@
 /** The front matter of a workflow: its schema, and what it means. */
+import { defined } from "../../document/guards.ts";
 import "../../document/ajv-compiler.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
@@ -62,12 +63,9 @@ export function readSettings(
     findings.error({ file: place.file, at: { line, column } }, reason, hint);
   }
   return {
-    ...(chosen === undefined ? {} : { model: chosen }),
-    ...(models === undefined ? {} : { models }),
-    ...(rules === undefined ? {} : { permissions: rules }),
-    ...(agentTools === undefined ? {} : { agentTools }),
+    ...defined({ model: chosen, models, permissions: rules, agentTools }),
     ...parts.declared,
-    ...(bounds === undefined ? {} : { limits: bounds }),
+    ...defined({ limits: bounds }),
     ...(answers === undefined
       ? {}
       : {
@@ -97,8 +95,7 @@ function preparedParts(
   const prepared = preparePlain(entry, {
     ...place,
     checks: {
-      ...(checkCommandPattern === undefined ? {} : { checkCommandPattern }),
-      ...(hasCredential === undefined ? {} : { hasCredential }),
+      ...defined({ checkCommandPattern, hasCredential }),
     },
   });
   if (prepared.kind === "rejected")
@@ -108,8 +105,7 @@ function preparedParts(
     isValid: true,
     diagnostics: prepared.warnings.map(withoutRoot),
     declared: {
-      ...(ownTools === undefined ? {} : { tools: ownTools }),
-      ...(ownServers === undefined ? {} : { mcpServers: ownServers }),
+      ...defined({ tools: ownTools, mcpServers: ownServers }),
     },
   };
 }

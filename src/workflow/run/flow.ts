@@ -2,6 +2,7 @@
  * The control flow of a run: which activity follows, what the ends of a file mean, calls and returns, agents. Every
  * change makes a new state; the one that was given stays as it is.
  */
+import { defined } from "../../document/guards.ts";
 import { limitText, type ExceededLimit } from "../../events/exceeded-limit.ts";
 import type { Activity, Workflow, WorkflowFile } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
@@ -55,8 +56,7 @@ export class Flow {
       file: this.frame.file,
       activity: activity.id,
       succeeded,
-      ...(reason === undefined ? {} : { reason }),
-      ...(to === undefined ? {} : { to }),
+      ...defined({ reason, to }),
     });
   }
 

@@ -1,4 +1,5 @@
 /** The limits that the interpreter itself enforces. */
+import { defined } from "../../document/guards.ts";
 import { defaultLimits, type Limits } from "../../entry/model.ts";
 import type { ExceededLimit } from "../../events/exceeded-limit.ts";
 
@@ -20,7 +21,7 @@ export class Bounds {
   of(limit: MachineLimit): ExceededLimit {
     const { setBy = {}, [limit]: value = defaultLimits[limit] } = this.#limits;
     const source = setBy[limit];
-    return { limit, value, ...(source === undefined ? {} : { setBy: source }) };
+    return { limit, value, ...defined({ setBy: source }) };
   }
 
   /** A file may ask for more, or fewer, with a parameter or a variable. */

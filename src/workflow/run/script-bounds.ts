@@ -1,4 +1,5 @@
 /** The time and the output that the scripts of an activity may take. */
+import { defined } from "../../document/guards.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { onAbort, startTimer, type Release } from "../../platform/waiting.ts";
@@ -85,7 +86,7 @@ export class Bounds {
   #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
     const { setBy = {}, [limit]: value } = this.#limits;
     const source = setBy[limit];
-    const bound = { limit, value, ...(source === undefined ? {} : { setBy: source }) };
+    const bound = { limit, value, ...defined({ setBy: source }) };
     const reason = `Exceeded ${limitText(bound)}`;
     this.#stop({ because: "limit", limit, reason });
   }

@@ -1,4 +1,5 @@
 /** From what the interpreter did to the events of steps. */
+import { defined } from "../../document/guards.ts";
 import type { WorkRef } from "../../events/event.ts";
 import {
   stepCharacters,
@@ -97,7 +98,7 @@ export class StepLog {
     const open = this.#open.at(-1);
     if (open === undefined || open.announced) return;
     open.announced = true;
-    this.#emit({ ...open.event, ...(input === undefined ? {} : { input }), ...mark });
+    this.#emit({ ...open.event, ...defined({ input }), ...mark });
   }
 
   #end(
@@ -114,7 +115,7 @@ export class StepLog {
     const shell = before === undefined ? changedShell : before.shell;
     const received = {
       ...(open.effects.length === 0 ? {} : { effects: open.effects }),
-      ...(shell === undefined ? {} : { shell }),
+      ...defined({ shell }),
     };
     const characters = before === undefined ? stepCharacters(received) : before.characters;
     this.#emit({
@@ -124,11 +125,10 @@ export class StepLog {
       file,
       activity,
       succeeded,
-      ...(reason === undefined ? {} : { reason }),
-      ...(to === undefined ? {} : { to }),
+      ...defined({ reason, to }),
       ...received,
       ...(result === this.#result ? {} : { result }),
-      ...(changed === undefined ? {} : { variables: changed }),
+      ...defined({ variables: changed }),
       ...(characters === undefined || characters === 0 ? {} : { characters }),
       ...(before === undefined ? {} : { restored: true }),
     });

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{c as o}from"./chunk-6CGJIB7E.js";import"./chunk-FPVZD5O2.js";import{c}from"./chunk-BBMDMQAI.js";import{e as t}from"./chunk-AXA7PCCY.js";import"./chunk-UIHEAHZH.js";import{P as s}from"./chunk-RPXN5OLX.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};
