@@ -67,27 +67,37 @@ describe("the pages about the action", () => {
 
   it("show workflows that are right", async () => {
     const inputs = Object.keys(object(object(parseDocument(read("action.yml")).toJS())["inputs"]));
+    const pages = ["README.md", "docs/getting-started.md", "docs/action.md"];
+    const blocks = pages
+      .flatMap((page) => [...read(page).matchAll(/^```yaml\n(.*?)^```/gms)])
+      .map(([, text = ""]) => text);
+    const files = readdirSync(new URL("examples/github", root));
+    const texts = [...blocks, ...files.map((name) => read(`examples/github/${name}`))];
     let workflows = 0;
-    for (const page of ["README.md", "docs/getting-started.md", "docs/action.md"]) {
-      for (const [, text = ""] of read(page).matchAll(/^```yaml\n(.*?)^```/gms)) {
-        assert.deepEqual(parseDocument(text).errors, [], text);
-        if (!text.includes("\njobs:\n") || !text.includes("steps:")) continue;
-        workflows += 1;
-        // A linter that has read several texts breaks down at times, inside of its own memory.
-        const lint = await createLinter();
-        const problems = lint(text, ".github/workflows/example.yml").filter(
-          ({ message }) => !message.includes('unknown permission scope "copilot-requests"'),
-        );
-        assert.deepEqual(problems, [], text);
-        assert.match(text, /permissions:/);
-        assert.match(text, /timeout-minutes: \d/);
-        for (const step of stepsOf(parseDocument(text).toJS()))
-          if (JSON.stringify(step["uses"] ?? "").startsWith(`"org/agent-jobs@`))
-            for (const name of Object.keys(object(step["with"])))
-              assert.ok(inputs.includes(name), `${page}: there is no input ${name}`);
-      }
+    for (const text of texts) {
+      assert.deepEqual(parseDocument(text).errors, [], text);
+      if (!text.includes("\njobs:\n") || !text.includes("steps:")) continue;
+      workflows += 1;
+      // A linter that has read several texts breaks down at times, inside of its own memory.
+      const lint = await createLinter();
+      const problems = lint(text, ".github/workflows/example.yml").filter(
+        ({ message }) => !message.includes('unknown permission scope "copilot-requests"'),
+      );
+      assert.deepEqual(problems, [], text);
+      assert.match(text, /permissions:/);
+      assert.match(text, /timeout-minutes: \d/);
+      for (const step of stepsOf(parseDocument(text).toJS()))
+        if (JSON.stringify(step["uses"] ?? "").startsWith(`"org/agent-jobs@`))
+          for (const name of Object.keys(object(step["with"])))
+            assert.ok(inputs.includes(name), `there is no input ${name}:\n${text}`);
     }
-    assert.ok(workflows >= 6, `${workflows} workflows found`);
+    assert.equal(workflows, files.length + 2);
+  });
+
+  it("list every workflow to copy", () => {
+    const page = read("docs/action.md");
+    for (const name of readdirSync(new URL("examples/github", root)))
+      assert.ok(page.includes(`(../examples/github/${name})`), name);
   });
 });
 
