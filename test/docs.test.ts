@@ -40,9 +40,7 @@ describe("docs/workflows.md", () => {
     assert.notEqual(description, "");
     assert.equal(shown, example.replace(description, ""));
     const chart = /^```mermaid\n.*?^```$/ms;
-    const shownChart = chart.exec(page.replace(/^````.*?^````$/ms, ""))?.[0];
-    assert.equal(shownChart, chart.exec(example)?.[0]);
-    assert.ok(read("README.md").includes(shownChart ?? "no chart"));
+    assert.ok(read("README.md").includes(chart.exec(example)?.[0] ?? "no chart"));
   });
 });
 
