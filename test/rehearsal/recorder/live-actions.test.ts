@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { prepareRun } from "../../../src/run/prepare-run.ts";
-import { rehearseFiles } from "../../../src/cli/rehearse-files.ts";
+import { rehearseFiles } from "../../../src/cli/rehearse.ts";
 import { executeRun } from "../../../src/run/run.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 
@@ -89,7 +89,7 @@ async function rehearsed(t: TestContext, sessions: string) {
     const reports: unknown[] = [];
     for await (const { kind, ...report } of rehearseFiles(
       [file],
-      { ...options, verbose: undefined },
+      options,
       {},
     )) {
       reports.push(kind, "failures" in report ? report.failures : []);
