@@ -98,6 +98,9 @@ describe("a refusal says what helps", () => {
     for (const why of ["GitHub answered 502 (x), 3 times", "GitHub is unreachable (x)"]) {
       assert.match(await asked(why), /Re-run the job when GitHub is reachable/);
     }
+    const gone = await asked("GitHub answered 404 (maintainer is not a user)");
+    assert.match(gone, /may have been deleted or renamed/);
+    assert.doesNotMatch(gone, /env: \{ GITHUB_TOKEN/);
     const wait = "GitHub answered 429 (x), and asked to wait 9999 s";
     assert.match(await asked(wait), /9999 s\. Re-run the job after that time\.$/);
   });
