@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { startGithubServer } from "../rig/github-server.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { onlyNightly, share } from "../rig/nightly.ts";
@@ -30,6 +30,8 @@ import {
 } from "./pull-request.ts";
 
 const all = recipes();
+/** No recipe changes the repository on the server. */
+const pullRequest = await makePullRequest({ after });
 const onPullRequest = all.filter((recipe) => triggersOf(recipe).includes("pull_request"));
 
 interface Result {
@@ -55,7 +57,6 @@ async function played(
   test.after(() => server.close());
   const permissions = { maintainer: "write" };
   const commented = await startCommentServer(test, comments);
-  const pullRequest = await makePullRequest(test);
   const entry = `${pullRequest.base}:.github/agent-jobs/review.yml`;
   const files = { [entry]: read("examples/review.yml") };
   const api = await startGithubServer(test, { permissions, files });
