@@ -37,18 +37,11 @@ interface Described<T> {
 /** Its value is never missing. */
 type Defaulted<T> = Described<T> & { readonly default: T };
 
-type More = Pick<Described<unknown>, "env" | "conflicts" | "implies">;
-
-const flag = (flag: string, help: string, more: More = {}): Described<true> => ({
-  flag,
-  help,
-  ...more,
-});
-const text = (flag: string, help: string, more: More = {}): Described<string> => ({
-  flag,
-  help,
-  ...more,
-});
+const option = <T = string>(
+  flag: string,
+  help: string,
+  more: Pick<Described<T>, "env" | "conflicts" | "implies"> = {},
+): Described<T> => ({ flag, help, ...more });
 const parsed = <T>(flag: string, help: string, parse: Described<T>["parse"]): Described<T> => ({
   flag,
   help,
@@ -70,11 +63,11 @@ const server = {
     "type of the model server (default: openai)",
     providerTypes,
   ),
-  providerBaseUrl: text(
+  providerBaseUrl: option(
     "--provider-base-url <url>",
     "address of your own model server; requires no GitHub token",
   ),
-  providerApiKey: text("--provider-api-key <key>", "key of the model server", {
+  providerApiKey: option("--provider-api-key <key>", "key of the model server", {
     env: "AGENT_JOBS_PROVIDER_API_KEY",
   }),
   providerWireApi: choice(
@@ -82,7 +75,7 @@ const server = {
     "API of the model server (default: completions)",
     wireApis,
   ),
-  runtimePath: text("--runtime-path <path>", "path of the Copilot runtime"),
+  runtimePath: option("--runtime-path <path>", "path of the Copilot runtime"),
 };
 
 const sandbox = choice(
@@ -117,8 +110,11 @@ const models = {
 };
 
 const rehearsal = {
-  rehearse: text("--rehearse <file>", "let the script of a rehearsal play the model"),
-  inPlace: flag("--in-place", "with --rehearse: work in the folder itself instead of a copy"),
+  rehearse: option("--rehearse <file>", "let the script of a rehearsal play the model"),
+  inPlace: option<true>(
+    "--in-place",
+    "with --rehearse: work in the folder itself instead of a copy",
+  ),
 };
 
 const env = parsed(
@@ -135,8 +131,11 @@ const answers = parsed(
 
 const tool = {
   env,
-  entryFile: text("--entry <file>", "entry file (default: the only one in the current directory)"),
-  workingDirectory: text(
+  entryFile: option(
+    "--entry <file>",
+    "entry file (default: the only one in the current directory)",
+  ),
+  workingDirectory: option(
     "--working-directory <dir>",
     "folder in which the tool works (default: the current directory)",
   ),
@@ -145,76 +144,80 @@ const tool = {
 /** By command. Fields that a run or a host has, too, are called the same. */
 export const options = {
   run: {
-    userInput: text("--user-input <text>", "the text of $user-input", {
+    userInput: option("--user-input <text>", "the text of $user-input", {
       conflicts: "userInputFile",
     }),
-    userInputFile: text(
+    userInputFile: option(
       "--user-input-file <path>",
       "read the user input from a file (- for stdin)",
     ),
-    workingDirectory: text(
+    workingDirectory: option(
       "--working-directory <dir>",
       "folder in which the agent works (default: the current directory)",
     ),
     params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
     answers,
     env,
-    history: text(
+    history: option(
       "--history <dir>",
       "write each step of a workflow to a Markdown file in this folder",
     ),
-    resume: text("--resume <journal>", "continue the workflow run of this journal"),
-    rerun: flag("--rerun", "with --resume: rerun the interrupted command"),
+    resume: option("--resume <journal>", "continue the workflow run of this journal"),
+    rerun: option<true>("--rerun", "with --resume: rerun the interrupted command"),
     ...rehearsal,
     ...models,
-    record: text("--record <file>", "record this run as a rehearsal"),
-    journal: text("--journal <file>", "write every event to a file, as JSON lines"),
-    htmlReport: text("--html-report <file>", "write a report of the run as one HTML file"),
-    chart: flag("--chart", "print a Mermaid chart of what ran"),
-    quiet: flag("--quiet", "print only failures, what the run goes on without, and the end", {
-      conflicts: "verbose",
-    }),
-    verbose: flag("--verbose", "also print sessions, tool calls and messages"),
+    record: option("--record <file>", "record this run as a rehearsal"),
+    journal: option("--journal <file>", "write every event to a file, as JSON lines"),
+    htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
+    chart: option<true>("--chart", "print a Mermaid chart of what ran"),
+    quiet: option<true>(
+      "--quiet",
+      "print only failures, what the run goes on without, and the end",
+      {
+        conflicts: "verbose",
+      },
+    ),
+    verbose: option<true>("--verbose", "also print sessions, tool calls and messages"),
   },
   validate: {
     ...server,
     format: or(choice("--format <format>", "output format", ["text", "json", "github"]), "text"),
-    strict: flag("--strict", "treat warnings as errors"),
-    checkModels: flag(
+    strict: option<true>("--strict", "treat warnings as errors"),
+    checkModels: option<true>(
       "--check-models",
       "ask the model server, or GitHub, whether it offers the models",
     ),
   },
-  list: { json: flag("--json", "print JSON") },
+  list: { json: option<true>("--json", "print JSON") },
   chart: {
-    journal: text(
+    journal: option(
       "--journal <file>",
       "draw a recorded run from its journal, with the outcome of each task",
     ),
-    run: text("--run <id>", "run of the journal to draw (default: the last)"),
+    run: option("--run <id>", "run of the journal to draw (default: the last)"),
   },
   report: {
-    output: or(text("-o, --output <file>", "file to write (- for stdout)"), "report.html"),
+    output: or(option("-o, --output <file>", "file to write (- for stdout)"), "report.html"),
   },
   rehearse: {
     env,
     workingDirectory: or(
-      text("--working-directory <dir>", "folder for rehearsals that don't name one"),
+      option("--working-directory <dir>", "folder for rehearsals that don't name one"),
       ".",
     ),
-    inPlace: flag("--in-place", "work in the folder itself instead of a copy"),
+    inPlace: option<true>("--in-place", "work in the folder itself instead of a copy"),
     sandbox,
     runtimePath: server.runtimePath,
-    verbose: flag("--verbose", "print the log of each run"),
+    verbose: option<true>("--verbose", "print the log of each run"),
   },
   serve: {
-    entry: text(
+    entry: option(
       "--entry <file>",
       "the same as the argument (default: the entry of the rehearsal, or an example)",
     ),
     port: or(parsed("--port <port>", "port to listen on; 0 selects a free one", parsePort), 8888),
     host: or(
-      text("--host <host>", "address to listen on; --token is required unless it is loopback"),
+      option("--host <host>", "address to listen on; --token is required unless it is loopback"),
       "127.0.0.1",
     ),
     allowedHost: parsed<readonly string[]>(
@@ -222,15 +225,15 @@ export const options = {
       "another host name of this server, such as that of a proxy (repeatable)",
       (one, earlier = []) => ({ kind: "value", value: [...earlier, one] }),
     ),
-    token: text("--token <token>", "token that every request must carry", {
+    token: option("--token <token>", "token that every request must carry", {
       env: "AGENT_JOBS_TOKEN",
     }),
-    journals: text(
+    journals: option(
       "--journals <dir>",
       "write the journal of every run to this folder, and show its journals",
     ),
-    test: flag("--test", "start without an entry, and let clients install entries"),
-    entriesDir: text(
+    test: option<true>("--test", "start without an entry, and let clients install entries"),
+    entriesDir: option(
       "--entries-dir <dir>",
       "with --test: the folder of the entries that clients may install (default: test)",
     ),
@@ -239,11 +242,14 @@ export const options = {
     ...rehearsal,
     ...models,
   },
-  doctor: { ...server, json: flag("--json", "print JSON") },
+  doctor: { ...server, json: option<true>("--json", "print JSON") },
   build: {
     ...tool,
-    print: flag("--print", "print the Dockerfile of its recipe, or its command, and build nothing"),
-    plain: flag("--plain", "with --print: commands for a machine without Docker", {
+    print: option<true>(
+      "--print",
+      "print the Dockerfile of its recipe, or its command, and build nothing",
+    ),
+    plain: option<true>("--plain", "with --print: commands for a machine without Docker", {
       implies: { print: true },
     }),
   },

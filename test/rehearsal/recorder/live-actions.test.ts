@@ -87,11 +87,7 @@ async function rehearsed(t: TestContext, sessions: string) {
   const replay = async (file: string): Promise<unknown[]> => {
     const options = { environment, workingDirectory: workspace.path, inPlace: false };
     const reports: unknown[] = [];
-    for await (const { kind, ...report } of rehearseFiles(
-      [file],
-      options,
-      {},
-    )) {
+    for await (const { kind, ...report } of rehearseFiles([file], options, {})) {
       reports.push(kind, "failures" in report ? report.failures : []);
     }
     return reports;
