@@ -73,18 +73,27 @@ async function measure(name: string): Promise<number> {
   return first;
 }
 
-const times = new Map<string, number[]>(Object.keys(variants).map((name) => [name, []]));
-for (let round = 0; round < ROUNDS; round += 1) {
-  for (const [name, list] of times) list.push(await measure(name));
+/** Milliseconds of each round, by variant. */
+export async function firstPrompts(): Promise<ReadonlyMap<string, readonly number[]>> {
+  const times = new Map<string, number[]>(Object.keys(variants).map((name) => [name, []]));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [name, list] of times) list.push(await measure(name));
+  }
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+  return times;
 }
-const at = (list: readonly number[], share: number): number =>
-  [...list].sort((a, b) => a - b)[Math.round((list.length - 1) * share)] ?? Number.NaN;
-const base = at(times.get("bare SDK") ?? [], 0.5);
-for (const [name, list] of times) {
-  const [low, median, high] = [0.1, 0.5, 0.9].map((share) => at(list, share));
-  console.log(
-    `${name.padEnd(16)} median ${median?.toFixed(0)} ms (${low?.toFixed(0)}–${high?.toFixed(0)}), ${((median ?? 0) / base).toFixed(2)} × bare`,
-  );
+
+export const at = (list: readonly number[], share: number): number =>
+  list.toSorted((a, b) => a - b)[Math.round((list.length - 1) * share)] ?? Number.NaN;
+
+if (process.argv[1] === import.meta.filename) {
+  const times = await firstPrompts();
+  const base = at(times.get("bare SDK") ?? [], 0.5);
+  for (const [name, list] of times) {
+    const [low, median, high] = [0.1, 0.5, 0.9].map((share) => at(list, share));
+    console.log(
+      `${name.padEnd(16)} median ${median?.toFixed(0)} ms (${low?.toFixed(0)}–${high?.toFixed(0)}), ${((median ?? 0) / base).toFixed(2)} × bare`,
+    );
+  }
 }
-await server.close();
-await rm(folder, { recursive: true, force: true });

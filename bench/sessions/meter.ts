@@ -19,6 +19,14 @@ export async function measure(work: () => Promise<void>): Promise<void> {
   });
 }
 
+/** The largest peak of memory of a child of this process while `work` lasts; bytes. */
+export async function peakMemory(work: () => Promise<unknown>): Promise<number> {
+  const peaks = new Map<string, number>();
+  const timer = setInterval(() => watch(peaks), 20);
+  await work().finally(() => clearInterval(timer));
+  return Math.max(...peaks.values());
+}
+
 /** CPU time of all children that have ended, and of theirs; milliseconds. */
 export function cpuOfEndedChildren(): number {
   const fields = read("/proc/self/stat")

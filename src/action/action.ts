@@ -20,7 +20,6 @@ import {
   type Outputs,
 } from "./github.ts";
 import { namedByServers } from "../run/allowed-variables.ts";
-import { callersOf } from "./declared-programs.ts";
 import { prepareRun } from "../run/prepare-run.ts";
 import { executeRun, type RunReport } from "../run/run.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -45,7 +44,7 @@ import {
   userInputOf,
   type Setting,
 } from "./preparation.ts";
-import { checkPrograms } from "./programs.ts";
+import { callersOf, checkPrograms } from "./programs.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
@@ -157,7 +156,6 @@ class Step {
     const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
     const options = {
       ...runOptions(setting, paths, sources, userInput),
-      sandbox: inputs.sandbox,
       mark,
       checkFolder,
     };

@@ -17,9 +17,14 @@ import {
   type Parsed,
   type WriteName,
 } from "../run/options.ts";
-import { readProvider, type ProviderOptions } from "../run/options-provider.ts";
-import type { PermissionPreset, SandboxMode } from "../entry/model.ts";
-import { inputDefaults, inputValues, inputVariable, type InputName } from "./input-table.ts";
+import {
+  providerTypes,
+  readProvider,
+  wireApis,
+  type ProviderOptions,
+} from "../run/options-provider.ts";
+import { permissionPresets, sandboxModes } from "../entry/model.ts";
+import { inputDefaults } from "../generated/action-manifest.ts";
 import { clip } from "../events/cut.ts";
 
 /** How a workflow writes the name of an input. */
@@ -31,44 +36,78 @@ export function readEnvironment(): Environment {
   return process.env;
 }
 
-type ValueOf<Name extends keyof typeof inputValues> = (typeof inputValues)[Name][number];
+/** Names and defaults come from `action.yml`: the action can be started without a runner, and an empty input means its default. */
+export { inputDefaults };
+export type InputName = keyof typeof inputDefaults;
 
-/** Paths are as they were given. */
-export interface Inputs {
-  readonly entry: string;
-  readonly job: string | undefined;
-  readonly userInput: string | undefined;
-  readonly userInputFile: string | undefined;
-  /** As they were given, to be cleaned. */
-  readonly params: Params;
-  readonly answers: Answers;
-  readonly env: readonly string[];
-  readonly history: string | undefined;
-  readonly resume: string | undefined;
-  readonly rerun: boolean;
-  readonly workingDirectory: string | undefined;
-  readonly models: Models;
-  readonly permissions: PermissionPreset | undefined;
-  readonly sandbox: SandboxMode | undefined;
-  readonly maxParallel: number | undefined;
-  readonly gitHubToken: string | undefined;
-  readonly provider: ProviderOptions | undefined;
-  readonly runtimePath: string | undefined;
-  readonly rehearse: string | undefined;
-  readonly inPlace: boolean;
-  readonly record: string | undefined;
-  readonly journal: string | undefined;
-  readonly htmlReport: string | undefined;
-  readonly summary: ValueOf<"summary">;
-  readonly annotations: ValueOf<"annotations">;
-  readonly failOn: ValueOf<"fail-on">;
-  readonly allowedBots: readonly string[];
-  readonly allowedUsers: readonly string[];
-  /** Undefined: by what was refused. */
-  readonly onRefused: ValueOf<"on-refused"> | undefined;
-  readonly allowUntrusted: boolean;
-  readonly timeoutMinutes: number | undefined;
+/** Inputs that allow just these values; where the default isn't empty, it is the first one. */
+export const inputValues = {
+  permissions: permissionPresets,
+  sandbox: sandboxModes,
+  "provider-type": providerTypes,
+  "provider-wire-api": wireApis,
+  rerun: ["false", "true"],
+  "in-place": ["false", "true"],
+  summary: ["full", "compact", "off"],
+  annotations: ["all", "errors", "off"],
+  "fail-on": ["failure", "never"],
+  "on-refused": ["fail", "skip"],
+  "allow-untrusted": ["false", "true"],
+} as const satisfies {
+  readonly [Name in InputName]?: (typeof inputDefaults)[Name] extends ""
+    ? readonly string[]
+    : readonly [(typeof inputDefaults)[Name], ...string[]];
+};
+
+/** The name of the environment variable in which the runner hands an input over: hyphens stay. */
+export function inputVariable(name: InputName): string {
+  return `INPUT_${name.replaceAll(" ", "_").toUpperCase()}`;
 }
+
+/** Each input once: its name, how it is read, and the field that it becomes. Paths are as they were given. */
+function inputsFrom(read: Reader, environment: Environment) {
+  return {
+    entry: read.text("entry") ?? "",
+    job: read.text("job"),
+    userInput: read.text("user-input"),
+    userInputFile: read.text("user-input-file"),
+    // As they were given, to be cleaned.
+    params: read.assignments<Params>("params", "BRANCH=main", {}, addParam),
+    answers: read.assignments<Answers>("answers", "ASK_NAME=yes", {}, addAnswer),
+    env: read.each<readonly string[]>("env", [], parseEnvName),
+    history: read.text("history"),
+    resume: read.text("resume"),
+    rerun: read.choice("rerun", inputValues.rerun) === "true",
+    workingDirectory: read.text("working-directory"),
+    models: read.each<Models>("models", {}, parseModel),
+    permissions: read.optional("permissions", inputValues.permissions),
+    sandbox: read.optional("sandbox", inputValues.sandbox),
+    maxParallel: read.number("max-parallel", "a whole number"),
+    gitHubToken: gitHubToken(environment),
+    provider: read.provider(),
+    runtimePath: read.text("runtime-path"),
+    rehearse: read.text("rehearse"),
+    inPlace: read.choice("in-place", inputValues["in-place"]) === "true",
+    record: read.text("record"),
+    journal: read.text("journal"),
+    htmlReport: read.text("html-report"),
+    summary: read.choice("summary", inputValues.summary),
+    annotations: read.choice("annotations", inputValues.annotations),
+    failOn: read.choice("fail-on", inputValues["fail-on"]),
+    allowedBots: read.logins(
+      "allowed-bots",
+      /^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/,
+      "dependabot[bot]",
+    ),
+    allowedUsers: read.logins("allowed-users", /^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
+    // Undefined: by what was refused.
+    onRefused: read.optional("on-refused", inputValues["on-refused"]),
+    allowUntrusted: read.choice("allow-untrusted", inputValues["allow-untrusted"]) === "true",
+    timeoutMinutes: read.number("timeout-minutes", "a number"),
+  } as const;
+}
+
+export type Inputs = Readonly<ReturnType<typeof inputsFrom>>;
 
 export interface ReadInputs {
   /** With problems: the defaults in place of what is wrong, so that what is right about reports is heeded. */
@@ -78,52 +117,12 @@ export interface ReadInputs {
 
 export function readInputs(environment: Environment): ReadInputs {
   const problems: string[] = [];
-  const reader = new Reader(environment, problems);
-  const entry = reader.text("entry");
-  if (entry === undefined) problems.push("The input `entry` is required.");
-  const userInput = reader.text("user-input");
-  const userInputFile = reader.text("user-input-file");
-  if (userInput !== undefined && userInputFile !== undefined) {
+  const read = new Reader(environment, problems);
+  if (read.text("entry") === undefined) problems.push("The input `entry` is required.");
+  if (read.text("user-input") !== undefined && read.text("user-input-file") !== undefined) {
     problems.push("`user-input` and `user-input-file` can't be used together.");
   }
-  const inputs: Inputs = {
-    entry: entry ?? "",
-    job: reader.text("job"),
-    userInput,
-    userInputFile,
-    params: reader.assignments<Params>("params", "BRANCH=main", {}, addParam),
-    answers: reader.assignments<Answers>("answers", "ASK_NAME=yes", {}, addAnswer),
-    env: reader.each<readonly string[]>("env", [], parseEnvName),
-    history: reader.text("history"),
-    resume: reader.text("resume"),
-    rerun: reader.choice("rerun", inputValues.rerun) === "true",
-    workingDirectory: reader.text("working-directory"),
-    models: reader.each<Models>("models", {}, parseModel),
-    permissions: reader.optional("permissions", inputValues.permissions),
-    sandbox: reader.optional("sandbox", inputValues.sandbox),
-    maxParallel: reader.number("max-parallel", "a whole number"),
-    gitHubToken: gitHubToken(environment),
-    provider: reader.provider(),
-    runtimePath: reader.text("runtime-path"),
-    rehearse: reader.text("rehearse"),
-    inPlace: reader.choice("in-place", inputValues["in-place"]) === "true",
-    record: reader.text("record"),
-    journal: reader.text("journal"),
-    htmlReport: reader.text("html-report"),
-    summary: reader.choice("summary", inputValues.summary),
-    annotations: reader.choice("annotations", inputValues.annotations),
-    failOn: reader.choice("fail-on", inputValues["fail-on"]),
-    allowedBots: reader.logins(
-      "allowed-bots",
-      /^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/,
-      "dependabot[bot]",
-    ),
-    allowedUsers: reader.logins("allowed-users", /^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
-    onRefused: reader.optional("on-refused", inputValues["on-refused"]),
-    allowUntrusted: reader.choice("allow-untrusted", inputValues["allow-untrusted"]) === "true",
-    timeoutMinutes: reader.number("timeout-minutes", "a number"),
-  };
-  return { inputs, problems };
+  return { inputs: inputsFrom(read, environment), problems };
 }
 
 /** The input, else the environment variable that steps set by themselves: our default without the runner's. */

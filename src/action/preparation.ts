@@ -29,19 +29,26 @@ export interface Setting {
   readonly signal: AbortSignal;
 }
 
-/** All paths of the inputs, relative to the workspace and checked. Throws a `Stop` with every problem. */
-export interface Paths {
-  readonly entry: string;
-  readonly userInputFile: string | undefined;
-  readonly workingDirectory: string | undefined;
-  readonly history: string | undefined;
-  readonly resume: string | undefined;
-  readonly rehearse: string | undefined;
-  readonly record: string | undefined;
-  readonly journal: string | undefined;
-  readonly htmlReport: string | undefined;
-}
+/** The inputs that are paths, besides `entry`. */
+const pathInputs = [
+  ["userInputFile", "user-input-file"],
+  ["workingDirectory", "working-directory"],
+  ["history", "history"],
+  ["resume", "resume"],
+  ["rehearse", "rehearse"],
+  ["record", "record"],
+  ["journal", "journal"],
+  ["htmlReport", "html-report"],
+] as const;
 
+type PathField = (typeof pathInputs)[number][0];
+
+/** Relative to the workspace, and in it. */
+export type Paths = { readonly entry: string } & {
+  readonly [Field in PathField]?: string;
+};
+
+/** Throws a `Stop` with every problem. */
 export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths> {
   const problems: string[] = [];
   const check = async (name: string, value: string): Promise<string> => {
@@ -50,21 +57,14 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
     problems.push(checked.problem);
     return "";
   };
-  const optional = async (name: string, value: string | undefined): Promise<string | undefined> =>
-    value === undefined ? undefined : check(name, value);
-  const paths: Paths = {
-    entry: await check("entry", inputs.entry),
-    userInputFile: await optional("user-input-file", inputs.userInputFile),
-    workingDirectory: await optional("working-directory", inputs.workingDirectory),
-    history: await optional("history", inputs.history),
-    resume: await optional("resume", inputs.resume),
-    rehearse: await optional("rehearse", inputs.rehearse),
-    record: await optional("record", inputs.record),
-    journal: await optional("journal", inputs.journal),
-    htmlReport: await optional("html-report", inputs.htmlReport),
-  };
+  const entry = await check("entry", inputs.entry);
+  const paths: { [Field in PathField]?: string } = {};
+  for (const [field, name] of pathInputs) {
+    const value = inputs[field];
+    if (value !== undefined) paths[field] = await check(name, value);
+  }
   if (problems.length > 0) throw new Stop("failure", problems);
-  return paths;
+  return { entry, ...paths };
 }
 
 /** What the agent works in. */
@@ -368,28 +368,25 @@ export function runOptions(
   userInput: string | undefined,
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
-  const { job, permissions, provider, gitHubToken } = inputs;
-  const { rehearse } = sources;
+  const { job, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
+  const { userInputFile: _, entry: _entry, ...files } = paths;
+  const { entryFile, rehearse, baseFolder, workTree } = sources;
   // A rehearsal may name its own folder, which for a copy of the base would be next to the copy.
-  const workingDirectory =
-    paths.workingDirectory ??
-    (rehearse === undefined || sources.baseFolder !== undefined ? workspace : undefined);
+  const fallback = rehearse === undefined || baseFolder !== undefined ? workspace : undefined;
+  const workingDirectory = paths.workingDirectory ?? fallback;
   return {
-    entryFile: sources.entryFile,
+    ...files,
+    entryFile,
     environment,
-    models: inputs.models,
-    ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
+    models,
+    env,
+    rerun,
     write,
+    ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...workflowTexts(setting),
-    env: inputs.env,
-    rerun: inputs.rerun,
-    ...defined({ jobName: job, userInput, workingDirectory, permissions }),
-    ...defined({ history: paths.history, resume: paths.resume }),
-    serversApart: sources.workTree.kind === "elsewhere",
-    ...(rehearse === undefined
-      ? {}
-      : { rehearse, inPlace: inputs.inPlace, honorExpectations: true }),
-    ...defined({ record: paths.record, journal: paths.journal, htmlReport: paths.htmlReport }),
-    ...(provider === undefined ? (gitHubToken === undefined ? {} : { gitHubToken }) : { provider }),
+    ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),
+    serversApart: workTree.kind === "elsewhere",
+    ...(rehearse !== undefined && { inPlace: inputs.inPlace, honorExpectations: true }),
+    ...defined({ provider, gitHubToken: provider === undefined ? gitHubToken : undefined }),
   };
 }

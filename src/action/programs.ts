@@ -6,12 +6,9 @@
  */
 import { statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
-import {
-  declaredPrograms,
-  mayRunCommands,
-  type DeclaredProgram,
-  type PreparedJob,
-} from "./declared-programs.ts";
+import { allowsCommands } from "../permissions/rules.ts";
+import type { PreparedRun } from "../run/prepare-run.ts";
+import { callersOfJob, type Caller } from "../run/run-spec.ts";
 import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
 import type { WorkTree } from "./preparation.ts";
@@ -68,4 +65,36 @@ function isFile(path: string): boolean {
 
 function howToRun(commit: string): string {
   return `Check out ${commit} and let the agent work there (on most events, that is actions/checkout without \`ref\` and \`repository\`, in an image that has git). Files of another commit can be in a subfolder, as data.`;
+}
+
+/** `field`: such as `tools.build`, `mcpServers.docs`. */
+export type DeclaredProgram =
+  | { readonly kind: "tool"; readonly field: string }
+  | { readonly kind: "server"; readonly field: string; readonly command: readonly string[] };
+
+/** What decides about the programs of a prepared run. */
+export type PreparedJob = Pick<PreparedRun, "entry" | "jobName" | "permissions" | "loaded">;
+
+export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
+  // By declaration: several may call the same.
+  const programs = new Map<object, DeclaredProgram>();
+  for (const { declared, mayCall, mayUse } of callersOf(job)) {
+    for (const [name, declaration] of Object.entries(declared.tools ?? {}))
+      if (mayCall(name)) programs.set(declaration, { kind: "tool", field: `tools.${name}` });
+    for (const [name, declaration] of Object.entries(declared.mcpServers ?? {})) {
+      if (!("command" in declaration) || !mayUse(name)) continue;
+      const command = [declaration.command, ...(declaration.args ?? [])];
+      programs.set(declaration, { kind: "server", field: `mcpServers.${name}`, command });
+    }
+  }
+  return [...programs.values()];
+}
+
+/** Whether agents or workflows of the job may run commands. */
+export function mayRunCommands(job: PreparedJob): boolean {
+  return callersOf(job).some(({ permissions }) => allowsCommands(permissions));
+}
+
+export function callersOf({ entry, jobName, permissions, loaded }: PreparedJob): readonly Caller[] {
+  return callersOfJob(entry, jobName, permissions, loaded.flows);
 }

@@ -9,17 +9,13 @@ import { errorMessage } from "../platform/system-error.ts";
 import { chartOf } from "../reports/chart.ts";
 import { printFlow } from "../reports/flow-chart.ts";
 import { flowFileOf } from "../workflow/flow-chart.ts";
+import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
-
-export interface ChartFlags {
-  readonly journal?: string;
-  readonly run?: string;
-}
 
 export async function chart(
   entryFile: string | undefined,
   job: string | undefined,
-  flags: ChartFlags,
+  flags: OptionsOf<"chart">,
   io: Io,
 ): Promise<ExitCode> {
   if (flags.journal !== undefined) {

@@ -1,17 +1,134 @@
-import { checkMachine } from "./doctor-checks.ts";
-import { readSharedFlags, type SharedFlags } from "./flags.ts";
+/** `agent-jobs doctor`: whether this machine has what runs need, and how to fix what is missing. */
+import { startTimeLimit } from "../platform/waiting.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { childEnvironment } from "../platform/environment.ts";
+import { removeDirectory } from "../platform/files.ts";
+import { runToEnd } from "../platform/programs.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
+import { programSandbox } from "../platform/sandbox.ts";
+import { sandboxSupport } from "../platform/sandbox-support.ts";
+import { findProgram } from "../platform/search-path.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { findRuntime } from "../runtime/find-runtime.ts";
+import { JobHost } from "../live/job-host.ts";
+import { asFlag } from "../run/options.ts";
+import type { ModelAccess } from "../run/options-provider.ts";
+import { missingModel } from "../run/run.ts";
+import { readAccess, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
-export interface DoctorFlags extends SharedFlags {
-  readonly json?: true;
-}
-
-export async function doctor({ json, ...flags }: DoctorFlags, { output }: Io): Promise<ExitCode> {
-  const checks = await checkMachine(readSharedFlags(flags));
+export async function doctor(
+  { json, ...server }: OptionsOf<"doctor">,
+  { output }: Io,
+): Promise<ExitCode> {
+  const checks = await checkMachine(readAccess(server));
   if (json === true) output.printJson({ checks });
   else {
     const lines = checks.map(({ name, ok, text }) => `${ok ? "ok    " : "FAIL  "}${name}: ${text}`);
     output.print(lines.join("\n"));
   }
   return checks.every(({ ok }) => ok) ? exitCode.success : exitCode.failed;
+}
+
+interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What was found; or what is wrong, and how to fix it. */
+  readonly text: string;
+}
+
+type Found = Omit<Check, "name">;
+
+const patienceMs = 10_000;
+
+/** In the order in which they are shown. Never rejects. */
+function checkMachine(access: ModelAccess): Promise<readonly Check[]> {
+  const { environment } = access;
+  const checks = {
+    // `scripts/launcher.js` has already refused older versions.
+    Node: async () => there(process.versions.node),
+    "Copilot runtime": () => runtime(access),
+    Sandbox: () => sandbox(environment),
+    Models: () => models(access),
+    Git: async () => {
+      const path = findProgram("git", environment);
+      return path === undefined ? missing("It is not in PATH. Install it.") : there(path);
+    },
+  };
+  return Promise.all(
+    Object.entries(checks).map(async ([name, check]) => ({
+      name,
+      ...(await check().catch((error: unknown) => missing(errorMessage(error)))),
+    })),
+  );
+}
+
+const there = (text: string): Found => ({ ok: true, text });
+const missing = (text: string): Found => ({ ok: false, text });
+
+async function runtime({ environment, runtimePath }: ModelAccess): Promise<Found> {
+  const path = findRuntime({ environment, runtimePath, pathOption: asFlag("runtime-path") });
+  // The runtime has no argument without an effect. It rejects this one and exits.
+  const problem = await problemOf(path, ["--version"], environment);
+  if (problem === undefined) return there(path);
+  return missing(`${path} can't be started: ${problem}. Install it again with \`npm ci\`.`);
+}
+
+async function sandbox(environment: ModelAccess["environment"]): Promise<Found> {
+  const support = await sandboxSupport(environment);
+  if (support.kind === "none") {
+    const { reason, advice } = support;
+    return missing(
+      `${reason}. ${advice}, or accept that commands can do whatever this user can: \`sandbox: off\` in the permissions.`,
+    );
+  }
+  const { path: bubblewrap } = support;
+  const folder = await makeRunFolder("doctor-", undefined);
+  try {
+    const network = { allowed: ["localhost"], denied: [] };
+    const masks = { fixed: [], hidden: [], repositories: [] };
+    const lists = { readable: [], writable: [], creatable: [], ...masks };
+    const profile = { files: "granted", ...lists, network } as const;
+    const made = await programSandbox({ bubblewrap, profile, environment, folder: folder.path });
+    const problem = await problemOf(made.enter, ["/bin/sh", "-c", ":"], environment);
+    made.close();
+    if (problem === undefined) return there(bubblewrap);
+    return missing(`Programs can't reach the hosts of \`permissions.hosts\`: ${problem}`);
+  } finally {
+    await removeDirectory(folder.path).catch(() => undefined);
+  }
+}
+
+async function models(access: ModelAccess): Promise<Found> {
+  const none = missingModel(access, false, asFlag);
+  if (none !== undefined) return missing(none);
+  const { provider } = access;
+  const source = provider === undefined ? "GitHub Copilot" : new URL(provider.baseUrl).host;
+  await using host = new JobHost(access);
+  const offered = await host.live.listModels();
+  if (offered.length > 0) return there(`${source} lists ${offered.length} models`);
+  const what = provider === undefined ? "the token and its permissions" : "the address and the key";
+  return missing(`${source} lists no models. Check ${what}, and the network.`);
+}
+
+/** Why a program can't be started. */
+async function problemOf(
+  path: string,
+  args: readonly string[],
+  environment: ModelAccess["environment"],
+): Promise<string | undefined> {
+  const env = childEnvironment(environment);
+  const { signal, end } = startTimeLimit(systemClock, patienceMs);
+  const ended = await runToEnd(path, args, { cwd: "/", env, signal });
+  end();
+  switch (ended.kind) {
+    case "exited":
+      // Shells and the dynamic linker report with these codes that a program was not started.
+      return ended.code < 125 ? undefined : ended.stderr.trim();
+    case "not-started":
+      return ended.reason;
+    case "killed":
+    case "aborted":
+      return `it did not exit within ${patienceMs / 1000} s`;
+  }
 }

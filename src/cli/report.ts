@@ -1,15 +1,12 @@
 import { makeReport, writeReport } from "../run/journals-report.ts";
 import { UsageError } from "../run/options.ts";
+import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
-
-export interface ReportFlags {
-  readonly output: string;
-}
 
 /** Shows the readable part of damaged journals. The exit code is then 1. */
 export async function report(
   paths: readonly string[],
-  { output: target }: ReportFlags,
+  { output: target }: OptionsOf<"report">,
   { output }: Io,
 ): Promise<ExitCode> {
   if (target === "") throw new UsageError("-o needs a file name.");

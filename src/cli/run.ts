@@ -7,39 +7,23 @@ import { prepareRun, type RunOptions } from "../run/prepare-run.ts";
 import { executeRun } from "../run/run.ts";
 import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import {
-  readSharedFlags,
-  readWorkflowFlags,
-  type SharedFlags,
-  type WorkflowFlags,
-} from "./flags.ts";
+import { readAccess, type OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
-/** The options of `agent-jobs run`, as commander hands them over. */
-export interface RunFlags extends SharedFlags, WorkflowFlags {
-  readonly userInput?: string;
-  readonly userInputFile?: string;
-  readonly workingDirectory?: string;
-  readonly record?: string;
-  readonly journal?: string;
-  readonly htmlReport?: string;
-  readonly chart?: true;
-  readonly quiet?: true;
-  readonly verbose?: true;
-}
+type Given = OptionsOf<"run">;
 
 export async function run(
   entryFile: string,
   jobName: string | undefined,
-  flags: RunFlags,
+  given: Given,
   io: Io,
 ): Promise<ExitCode> {
   const signals = cancelFromTerminal();
   try {
-    const options = await runOptions(entryFile, jobName, flags, io);
+    const options = await runOptions(entryFile, jobName, given, io);
     const prepared = await prepareRun(options);
     const { output } = io;
-    for (const warning of flags.quiet === true ? [] : prepared.warnings) {
+    for (const warning of given.quiet === true ? [] : prepared.warnings) {
       output.printError(diagnosticLine(warning));
     }
     const { outcome, reporterFailures, complete } = await executeRun(prepared, options, {
@@ -67,39 +51,30 @@ export async function run(
 async function runOptions(
   entryFile: string,
   jobName: string | undefined,
-  flags: RunFlags,
+  given: Given,
   io: Io,
 ): Promise<RunOptions> {
-  const shared = readSharedFlags(flags);
-  const userInput = await userInputOf(flags, io);
+  const { quiet, verbose, chart, userInputFile: _, ...options } = readAccess(given);
+  const userInput = await userInputOf(given, io);
   const { output } = io;
-  const { asker, pause } = askerOf(flags, io) ?? {};
+  const { asker, pause } = askerOf(given, io) ?? {};
   return {
     entryFile,
-    ...shared,
-    ...readWorkflowFlags(flags),
+    ...options,
     terminal: {
       stream: output.terminal,
-      verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
+      verbosity: quiet === true ? "quiet" : verbose === true ? "verbose" : "normal",
       ...output.looks,
-      chart: flags.chart === true,
+      chart: chart === true,
       ...defined({ pause }),
     },
-    ...defined({
-      asker,
-      jobName,
-      userInput,
-      workingDirectory: flags.workingDirectory,
-      record: flags.record,
-      journal: flags.journal,
-      htmlReport: flags.htmlReport,
-    }),
+    ...defined({ asker, jobName, userInput }),
   };
 }
 
 /** Nobody is asked by a rehearsal, whose answers are in its file, or in CI. */
 function askerOf(
-  { rehearse, userInputFile }: RunFlags,
+  { rehearse, userInputFile }: Given,
   { stdin: input, stderr: output }: Io,
 ): TerminalAsker | undefined {
   const environment = process.env;
@@ -116,7 +91,7 @@ function askerOf(
 }
 
 async function userInputOf(
-  { userInput, userInputFile }: RunFlags,
+  { userInput, userInputFile }: Given,
   io: Io,
 ): Promise<string | undefined> {
   if (userInputFile === undefined) return userInput;

@@ -6,7 +6,6 @@ import { dirname, join, resolve } from "node:path";
 import { cancelOnSignals } from "../run/cancellation.ts";
 import { loadEntry, readEntry, readRehearsal } from "../run/entry-files.ts";
 import { checkNames } from "../run/rehearsal-names.ts";
-import { makeFeedsFolder } from "./feeds-folder.ts";
 import type { Rehearsal } from "../live/host-options.ts";
 import { JobHost } from "../live/job-host.ts";
 import { asFlag, UsageError } from "../run/options.ts";
@@ -18,31 +17,22 @@ import { onAbort } from "../platform/waiting.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
 import type { PortalRehearsal } from "../reports/html/boot.ts";
 import { JournalFolder } from "../reports/journals.ts";
-import { isDirectory } from "../platform/files.ts";
+import { isDirectory, removeDirectory } from "../platform/files.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../server/security.ts";
 import { startServer, type HttpServer } from "../server/server.ts";
-import { readSharedFlags, readServedFlags, type ServedFlags, type SharedFlags } from "./flags.ts";
+import { readAccess, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
-/** The options of `agent-jobs serve`, as commander hands them over. */
-export interface ServeFlags extends SharedFlags, ServedFlags {
-  readonly entry?: string;
-  readonly port: number;
-  readonly host: string;
-  readonly allowedHost?: readonly string[];
-  readonly token?: string;
-  readonly journals?: string;
-  readonly test?: true;
-  readonly entriesDir?: string;
-}
+type Given = OptionsOf<"serve">;
 
 /** Jobs, sessions and the runtime end within fifteen seconds. */
 const PATIENCE_MS = 20_000;
 
-export async function serve(flags: ServeFlags, io: Io): Promise<ExitCode> {
-  checkAccess(flags);
+export async function serve(given: Given, io: Io): Promise<ExitCode> {
+  checkAccess(given);
   const signals = cancelOnSignals({
     signals: ["SIGINT", "SIGTERM", "SIGHUP"],
     exitCode: exitCode.canceled,
@@ -50,11 +40,11 @@ export async function serve(flags: ServeFlags, io: Io): Promise<ExitCode> {
     secondExits: true,
   });
   try {
-    const server = await start(flags, io);
+    const server = await start(given, io);
     const { signal } = signals;
     onAbort(signal, () => void server.stop());
     onAbort(signals.lastCall, server.kill);
-    announce(server, flags, io);
+    announce(server, given, io);
     await server.ended;
     return exitCode.success;
   } finally {
@@ -62,7 +52,7 @@ export async function serve(flags: ServeFlags, io: Io): Promise<ExitCode> {
   }
 }
 
-function checkAccess({ token, host, test, entry, entriesDir }: ServeFlags): void {
+function checkAccess({ token, host, test, entry, entriesDir }: Given): void {
   if (token !== undefined && !isToken(token)) {
     throw new UsageError(
       "--token or AGENT_JOBS_TOKEN must not be empty, and must consist of visible ASCII characters without spaces.",
@@ -85,20 +75,17 @@ interface Served extends HttpServer {
   readonly serving: string;
 }
 
-async function start(flags: ServeFlags, { output }: Io): Promise<Served> {
-  const shared = readSharedFlags(flags);
-  checkRuntime(shared, asFlag);
-  const { rehearse, environment, ...options } = shared;
+async function start(given: Given, { output }: Io): Promise<Served> {
+  const { entry, port, host: hostname, allowedHost, token, test, entriesDir, ...forRuns } = given;
+  const access = readAccess(forRuns);
+  checkRuntime(access, asFlag);
+  const { rehearse, environment, env, ...options } = access;
   const rehearsal = rehearse === undefined ? undefined : await readRehearsal(rehearse);
   // Without the option a folder that may come later.
   const entriesFolder =
-    flags.test === true
-      ? ((await folder(flags.entriesDir, "--entries-dir")) ?? resolve("test"))
-      : undefined;
-  const workflows = readServedFlags(flags);
-  const { env } = workflows;
-  const file = flags.entry ?? rehearsal?.entryFile;
-  if (flags.test !== true && file !== undefined) {
+    test === true ? ((await folder(entriesDir, "--entries-dir")) ?? resolve("test")) : undefined;
+  const file = entry ?? rehearsal?.entryFile;
+  if (test !== true && file !== undefined) {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });
     const unread = namedByServers(read.entry, read.flows);
@@ -106,35 +93,34 @@ async function start(flags: ServeFlags, { output }: Io): Promise<Served> {
       output.printError(diagnosticLine(warning));
     if (rehearsal !== undefined) checkNames(rehearsal, read);
   }
-  const journals = await journalsFolder(flags.journals);
-  const feedsFolder = await makeFeedsFolder();
+  const journals = await journalsFolder(options.journals);
+  const feedsFolder = await makeRunFolder("feeds-");
   const host = new JobHost({
     ...options,
-    ...workflows,
     // The token is masked like every secret of the environment.
-    environment: { ...environment, AGENT_JOBS_TOKEN: flags.token },
+    environment: { ...environment, AGENT_JOBS_TOKEN: token },
     feedsFolder: feedsFolder.path,
-    ...defined({ rehearsal, journals }),
+    ...defined({ env, rehearsal, journals }),
   });
   const cleanUp = async (): Promise<void> => {
     await host.close();
-    await feedsFolder.remove();
+    await removeDirectory(feedsFolder.path);
   };
   try {
-    if (flags.test !== true) await install(host, file);
+    if (test !== true) await install(host, file);
     const server = await startServer({
       host,
       clock: systemClock,
-      hostname: flags.host,
-      port: flags.port,
-      token: flags.token,
-      allowedHosts: flags.allowedHost,
+      hostname,
+      port,
+      token,
+      allowedHosts: allowedHost,
       repoRoot: repositoryRoot(process.cwd()),
       entriesFolder,
       journals: journals === undefined ? undefined : new JournalFolder(journals),
       rehearsal: rehearsal && factsOf(rehearsal),
     });
-    const missing = missingModel(shared, rehearsal !== undefined, asFlag);
+    const missing = missingModel(access, rehearsal !== undefined, asFlag);
     if (missing !== undefined) output.printError(`agent-jobs: warning: ${missing}`);
     const serving =
       entriesFolder !== undefined
@@ -145,15 +131,12 @@ async function start(flags: ServeFlags, { output }: Io): Promise<Served> {
     return { ...server, serving, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
   } catch (error) {
     await cleanUp();
-    throw asUsageError(error, flags);
+    throw asUsageError(error, given);
   }
 }
 
 function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
-  return {
-    file,
-    ...defined({ job, userInput }),
-  };
+  return { file, ...defined({ job, userInput }) };
 }
 
 /** The file, or the example. */
@@ -192,7 +175,7 @@ function repositoryRoot(from: string): string {
   }
 }
 
-function asUsageError(error: unknown, { host, port }: ServeFlags): unknown {
+function asUsageError(error: unknown, { host, port }: Given): unknown {
   if (!(error instanceof Error && "code" in error)) return error;
   switch (error.code) {
     case "EADDRINUSE":
@@ -208,7 +191,7 @@ function asUsageError(error: unknown, { host, port }: ServeFlags): unknown {
   }
 }
 
-function announce({ url, serving }: Served, { token }: ServeFlags, { output }: Io): void {
+function announce({ url, serving }: Served, { token }: Given, { output }: Io): void {
   const lines = [
     serving,
     `The portal is at ${url}`,

@@ -1,26 +1,53 @@
-import { buildTool, printedBuild, tryTool, type TryOptions } from "./try-tool.ts";
+/** `agent-jobs tool`: one tool of an entry, built or called without a task. */
+import { resolve } from "node:path";
+import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../tools/call.ts";
+import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/dockerfile.ts";
+import { McpServers } from "../tools/mcp/servers.ts";
+import { problemText } from "../tools/model-calls.ts";
+import { recipeOf } from "../tools/preparation.ts";
+import { RESULTS } from "../tools/programs.ts";
+import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
+import { createToolbox, type EntryTools } from "../tools/toolbox.ts";
+import { isRecord } from "../document/guards.ts";
+import { didYouMean, suggest } from "../document/suggest.ts";
+import { compileValueCheck } from "../document/value-check.ts";
+import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { onAbort } from "../platform/waiting.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import type { Environment } from "../platform/environment.ts";
+import { removeDirectory } from "../platform/files.ts";
+import { killMarkedProcesses } from "../platform/processes.ts";
+import { makeRunFolder, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
+import { readEntry } from "../run/entry-files.ts";
+import { findEntries } from "../run/find-entries.ts";
+import { UsageError } from "../run/options.ts";
+import { checkWorkingDirectory } from "../run/options-paths.ts";
+import { makeResults } from "../run/run-tools.ts";
+import { version } from "../generated/version.ts";
+import { knownSecrets } from "../run/secrets.ts";
+import { allowedForPrograms, allowedOf } from "../run/allowed-variables.ts";
+import { serverSecrets } from "../run/server-variables.ts";
+import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
-export interface ToolFlags {
-  readonly entry?: string;
-  readonly workingDirectory?: string;
-  readonly env?: readonly string[];
-}
-
-export interface ToolBuildFlags extends ToolFlags {
-  readonly print?: true;
-  readonly plain?: true;
+interface TryOptions extends OptionsOf<"call"> {
+  readonly environment: Environment;
+  readonly signal: AbortSignal;
+  /** Aborts when the process is about to exit. */
+  readonly lastCall: AbortSignal;
+  readonly onProgress: (progress: ToolProgress) => void;
 }
 
 /** Prints the result: a text as it is, anything else as JSON. */
 export function callTool(
   name: string,
   params: string | undefined,
-  flags: ToolFlags,
+  given: OptionsOf<"call">,
   io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
-  return withOptions(flags, io, async (options) => {
+  return withSignals(given, io, async (options) => {
     const end = await tryTool(name, params, options);
     switch (end.kind) {
       case "succeeded":
@@ -37,16 +64,18 @@ export function callTool(
   });
 }
 
-export async function buildToolOf(name: string, flags: ToolBuildFlags, io: Io): Promise<ExitCode> {
+export async function buildTool(
+  name: string,
+  { print, plain, ...given }: OptionsOf<"build">,
+  io: Io,
+): Promise<ExitCode> {
   const { output } = io;
-  const { print, plain, entry, workingDirectory } = flags;
   if (print === true) {
-    const options = { entryFile: entry, workingDirectory };
-    output.printData(await printedBuild(name, plain === true, options));
+    output.printData(await printedBuild(name, plain === true, given));
     return exitCode.success;
   }
-  return withOptions(flags, io, async (options) => {
-    const end = await buildTool(name, options);
+  return withSignals(given, io, async (options) => {
+    const end = await runBuild(name, options);
     switch (end.kind) {
       case "nothing":
         output.print(`${name} needs no build.`);
@@ -65,8 +94,8 @@ export async function buildToolOf(name: string, flags: ToolBuildFlags, io: Io): 
 /** Exit code, or why it failed with the end of the log. */
 type Ending = ExitCode | { readonly reason: string; readonly tail?: string | undefined };
 
-async function withOptions(
-  { entry: entryFile, workingDirectory, env }: ToolFlags,
+async function withSignals(
+  given: OptionsOf<"call">,
   { output }: Io,
   run: (options: TryOptions) => Promise<Ending>,
 ): Promise<ExitCode> {
@@ -82,8 +111,7 @@ async function withOptions(
   };
   const environment = process.env;
   try {
-    const common = { entryFile, workingDirectory, env, environment };
-    const end = await run({ ...common, signal, lastCall, onProgress });
+    const end = await run({ ...given, environment, signal, lastCall, onProgress });
     if (signal.aborted) return exitCode.canceled;
     if (typeof end === "number") return end;
     const rest = (end.tail ?? "").split("\n").filter((line) => !shown.has(line.trimEnd()));
@@ -91,5 +119,193 @@ async function withOptions(
     return exitCode.failed;
   } finally {
     signals.dispose();
+  }
+}
+
+/** Throws `UsageError` for a tool that doesn't exist, and for params that don't fit. */
+async function tryTool(
+  name: string,
+  params: string | undefined,
+  options: TryOptions,
+): Promise<CallEnd> {
+  const { entry, workingDirectory } = await read(options);
+  const given = parsedParams(params);
+  const [server] = name.includes("/") ? name.split("/") : [];
+  if (server === undefined) declared(entry, name);
+  else if (entry.mcpServers?.[server] === undefined) {
+    throw new UsageError(`The entry has no MCP server ${JSON.stringify(server)}.`);
+  }
+  return withTools(entry, workingDirectory, options, async (tools, redact) => {
+    const { signal, onProgress } = options;
+    const pattern = server === undefined ? name : `${server}/*`;
+    const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
+    const tool = allowed.tools.find((one) => one.name === name);
+    if (tool === undefined) {
+      const [failure] = allowed.failures;
+      if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+      const plain = (one: string): string => redact(one.slice(one.indexOf("/") + 1));
+      const names = allowed.tools.map((one) => plain(one.name));
+      throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
+    }
+    if (tool.checksParams !== true) checkParams(tool, given);
+    const call = startCall(
+      (context) => tool.run({ id: name, tool: name, params: given }, context),
+      {
+        clock: systemClock,
+        seconds: tool.timeoutSeconds ?? toolSeconds,
+        graceSeconds,
+        onProgress,
+      },
+    );
+    return call.ended.finally(onAbort(signal, () => call.cancel("canceled")));
+  });
+}
+
+function checkParams({ name, parameters }: Tool, params: Record<string, unknown>): void {
+  const compiled = compileValueCheck(parameters);
+  if (compiled.kind === "invalid") {
+    throw new UsageError(
+      `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,
+    );
+  }
+  const problems = compiled.check(params);
+  if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
+}
+
+/** `nothing`: the tool needs no build. */
+async function runBuild(
+  name: string,
+  options: TryOptions,
+): Promise<Awaited<ReturnType<EntryTools["build"]>>> {
+  const { entry, workingDirectory } = await read(options);
+  declared(entry, name);
+  const { signal, onProgress } = options;
+  const context: CallContext = { signal, onProgress };
+  return withTools(entry, workingDirectory, options, (tools) => tools.build(name, context));
+}
+
+/** What a build does, as text: the Dockerfile of the recipe, or commands for a shell. */
+async function printedBuild(
+  name: string,
+  plain: boolean,
+  options: OptionsOf<"call">,
+): Promise<string> {
+  const { entry, workingDirectory } = await read(options);
+  const declaration = declared(entry, name);
+  const found = recipeOf(name, declaration, workingDirectory);
+  if (found.kind === "failed") throw new UsageError(found.reason);
+  if (found.kind === "none") {
+    if (declaration.build === undefined) {
+      throw new UsageError(`${name} needs no build: it has no build and no build.tool.yml.`);
+    }
+    return wordsOf(declaration.build.command);
+  }
+  if (!plain) return dockerfileOf(found.recipe).trimEnd();
+  const commands = plainCommandsOf(found.recipe);
+  if (commands.kind === "commands") return scriptOf(commands).trimEnd();
+  throw new UsageError(`${found.file} needs ${commands.what}, which only Docker provides.`);
+}
+
+async function read({ entryFile, workingDirectory = "." }: OptionsOf<"call">): Promise<{
+  readonly entry: PreparedEntry;
+  readonly workingDirectory: string;
+}> {
+  await checkWorkingDirectory(workingDirectory);
+  const { entry } = await readEntry(entryFile ?? (await onlyEntry()));
+  return { entry, workingDirectory: resolve(workingDirectory) };
+}
+
+async function onlyEntry(): Promise<string> {
+  const entries = await findEntries(".", 0);
+  const [only] = entries;
+  if (only !== undefined && entries.length === 1) return only;
+  throw new UsageError(
+    only === undefined
+      ? "The current directory has no entry. Name one with --entry FILE."
+      : `The current directory has several entries: ${entries.join(", ")}. Name one with --entry FILE.`,
+  );
+}
+
+function declared(entry: PreparedEntry, name: string): ToolDeclaration {
+  const tools = new Map(Object.entries(entry.tools ?? {}));
+  const declaration = tools.get(name);
+  if (declaration !== undefined) return declaration;
+  if (entry.mcpServers?.[name] !== undefined) {
+    throw new UsageError(`${name} is an MCP server. Name one of its tools: ${name}/TOOL.`);
+  }
+  throw unknownTool("The entry", name, [...tools.keys()]);
+}
+
+function unknownTool(owner: string, name: string, names: readonly string[]): UsageError {
+  if (names.length === 0) return new UsageError(`${owner} has no tools.`);
+  const meant = suggest(name, names);
+  const hint = meant === undefined ? "" : ` (${didYouMean(meant)})`;
+  return new UsageError(
+    `${owner} has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
+  );
+}
+
+function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The arguments are not JSON: ${reason}`);
+  }
+  if (!isRecord(value)) throw new UsageError("The arguments must be a JSON object.");
+  return value;
+}
+
+async function withTools<T>(
+  entry: PreparedEntry,
+  workingDirectory: string,
+  options: TryOptions,
+  use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
+): Promise<T> {
+  const folder = await makeRunFolder("tools-");
+  const release = onAbort(options.lastCall, () => killMarkedProcesses(RUN_MARK, folder.mark));
+  try {
+    return await withToolsIn(folder, entry, workingDirectory, options, use);
+  } finally {
+    await removeDirectory(folder.path).catch(() => undefined);
+    release();
+  }
+}
+
+async function withToolsIn<T>(
+  folder: RunFolder,
+  entry: PreparedEntry,
+  workingDirectory: string,
+  { env, environment }: TryOptions,
+  use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
+): Promise<T> {
+  const redactor = createRedactor([
+    ...knownSecrets({ environment }),
+    ...serverSecrets({ entry, environment, env }),
+  ]);
+  const { mark } = folder;
+  const servers = new McpServers({ environment, redactor, version, mark });
+  const tools = createToolbox({
+    declarations: entry,
+    workingDirectory,
+    environment,
+    variables: {
+      ...allowedForPrograms(entry, { environment, env }),
+      [RESULTS]: await makeResults(folder),
+    },
+    redact: redactor.stream,
+    clock: systemClock,
+    folder,
+    servers: servers.forRun({
+      workingDirectory,
+      variables: allowedOf({ environment, env }),
+    }),
+  });
+  try {
+    return await use(tools, redactor.text);
+  } finally {
+    await tools.close();
+    await servers.close();
   }
 }

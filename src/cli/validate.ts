@@ -8,14 +8,8 @@ import {
   diagnosticMessage,
   type Diagnostic,
 } from "../document/diagnostic.ts";
-import { readSharedFlags, type SharedFlags, type validateFormats } from "./flags.ts";
+import { readAccess, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
-
-export interface ValidateFlags extends SharedFlags {
-  readonly format: (typeof validateFormats)[number];
-  readonly strict?: true;
-  readonly checkModels?: true;
-}
 
 /**
  * Prints all problems of all files; valid files are named in the text format. Warnings leave a file valid,
@@ -23,11 +17,11 @@ export interface ValidateFlags extends SharedFlags {
  */
 export async function validate(
   files: readonly string[],
-  { format, strict, checkModels: asks, ...flags }: ValidateFlags,
+  { format, strict, checkModels: asks, ...server }: OptionsOf<"validate">,
   io: Io,
 ): Promise<ExitCode> {
   const offered =
-    asks === true || flags.providerBaseUrl !== undefined ? await modelsOffered(flags, io) : [];
+    asks === true || server.providerBaseUrl !== undefined ? await modelsOffered(server, io) : [];
   const { output } = io;
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
@@ -51,12 +45,15 @@ export async function validate(
   return valid ? exitCode.success : exitCode.usage;
 }
 
-async function modelsOffered(flags: SharedFlags, { output }: Io): Promise<readonly OfferedModel[]> {
+async function modelsOffered(
+  server: Parameters<typeof readAccess>[0],
+  { output }: Io,
+): Promise<readonly OfferedModel[]> {
   const [{ JobHost }, { missingModel }] = await Promise.all([
     import("../live/job-host.ts"),
     import("../run/run.ts"),
   ]);
-  const access = readSharedFlags(flags);
+  const access = readAccess(server);
   const missing = missingModel(access, false, asFlag);
   if (missing !== undefined) throw new UsageError(missing);
   const { environment, provider, gitHubToken, runtimePath } = access;

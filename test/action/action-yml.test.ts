@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { outputsWithoutRun } from "../../src/action/github.ts";
-import { inputDefaults, inputValues } from "../../src/action/input-table.ts";
+import { inputDefaults, inputValues } from "../../src/action/inputs.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 

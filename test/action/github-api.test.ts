@@ -26,8 +26,9 @@ async function ask(t: TestContext, broken: readonly BrokenAnswer[], url?: string
     clock: {
       now: () => now,
       sleep(milliseconds, signal) {
-        // The limit of a request has a signal, and is never exceeded here.
-        if (signal !== undefined) return new Promise(() => {});
+        // The limit of a request has a signal. It is exceeded where the server hangs.
+        if (signal !== undefined)
+          return broken.includes("hang") ? Promise.resolve() : new Promise(() => {});
         waits.push(milliseconds);
         return Promise.resolve();
       },
@@ -106,5 +107,31 @@ describe("a question to GitHub", { concurrency: 1 }, () => {
       assert.doesNotMatch(answer, /500/);
       assert.deepEqual(waits, [1000, 3000]);
     }
+  });
+
+  it("that is not answered is asked once more", async (t) => {
+    const { answer } = await ask(t, ["hang", "hang"]);
+    assert.equal(answer, "GitHub did not answer within 10 s, 2 times");
+  });
+
+  it("takes no other answer for a permission", async (t) => {
+    for (const body of ['{"permissions":"admin"}', "admin"]) {
+      const { answer } = await ask(t, [{ status: 200, body }]);
+      assert.equal(answer, "GitHub's response has no permission");
+    }
+  });
+
+  it("for a file takes no link, no folder and nothing that is too large", async (t) => {
+    const files = {
+      "main:link": { type: "symlink", target: "/etc" },
+      "main:folder": [],
+      "main:large": { type: "file", encoding: "none", content: "" },
+    };
+    const server = await startGithubServer(t, { files });
+    const options = { token: "ghs_0123456789", repository: "octo/shop", apiUrl: server.url };
+    const api = createGithubApi(options);
+    for (const name of ["link", "folder"])
+      await assert.rejects(api.readFile(name, "main"), /not a regular file/);
+    await assert.rejects(api.readFile("large", "main"), /larger than/);
   });
 });

@@ -28,14 +28,6 @@ describe("the input html-report", () => {
     assert.ok(script.length > 100_000, "The page is in the file.");
   });
 
-  it("writes one of a run that fails", async (t) => {
-    const { result, workspace } = await run(t, { rehearse: "entries/failing.rehearsal.yml" });
-    assert.equal(result.code, 1, result.raw);
-    const [only] = readReport(await workspace.read("out/report.html")).boot.runs;
-    assert.equal(only?.status, "failed");
-    assert.match(only.reason ?? "", /greet/);
-  });
-
   it("is refused where a path of another input is, and outside the workspace", async (t) => {
     for (const [more, reason] of [
       [{ "html-report": "../report.html" }, /leads out of the workspace/],

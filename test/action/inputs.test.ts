@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { inputDefaults, inputVariable } from "../../src/action/input-table.ts";
+import { inputDefaults, inputVariable } from "../../src/action/inputs.ts";
 import { readInputs, secretInputs, type Inputs } from "../../src/action/inputs.ts";
 
 function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {

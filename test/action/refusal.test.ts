@@ -1,55 +1,34 @@
 /** What a refusal says, whether it fails the step, and who can lift it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readEvent } from "../../src/action/webhook-event.ts";
-import { decideTrust, type TrustDecision } from "../../src/action/trust.ts";
+import type { TrustDecision } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 import { makeRepository } from "../rig/workspace.ts";
 import { files, inputs, tryEvent } from "./rig.ts";
+import { decide as decideAbout, type Situation } from "./trust-rig.ts";
 
-interface Situation {
-  readonly name?: string;
-  readonly actor?: string;
-  readonly triggeringActor?: string;
-  readonly attempt?: string;
+interface Given extends Pick<
+  Situation,
+  "name" | "actor" | "triggeringActor" | "attempt" | "allowedBots" | "allowedUsers"
+> {
   readonly change?: (payload: string) => string;
   readonly permissions?: Readonly<Record<string, string>>;
   readonly down?: string;
-  readonly allowedBots?: readonly string[];
-  readonly allowedUsers?: readonly string[];
   readonly checkedOut?: string;
   readonly fork?: boolean;
 }
 
-async function decide(fixture: string, situation: Situation = {}): Promise<TrustDecision> {
-  const { event, actor, payload } = await readFixture(fixture);
-  const { change = (text: string) => text, permissions = {}, down } = situation;
-  const work = [situation.checkedOut ?? eventSha];
-  return decideTrust(
-    readEvent({
-      name: situation.name ?? event,
-      payload: JSON.parse(change(JSON.stringify(payload))),
-      actor: situation.actor ?? actor,
-      triggeringActor: situation.triggeringActor ?? situation.actor ?? actor,
-      attempt: situation.attempt ?? "1",
-    }),
-    {
-      allowUntrusted: false,
-      builtInToken: false,
-      allowedBots: situation.allowedBots ?? [],
-      allowedUsers: situation.allowedUsers ?? [],
-      eventSha,
-      onRunner: true,
-    },
-    {
-      permissionOf: (login) =>
-        down === undefined
-          ? Promise.resolve(permissions[login] ?? "none")
-          : Promise.reject(new Error(down)),
-      isForkPullRequest: () => Promise.resolve(situation.fork ?? false),
-      checkedOut: () => Promise.resolve({ work, files: work }),
-    },
-  );
+async function decide(fixture: string, given: Given = {}): Promise<TrustDecision> {
+  const { change, permissions = {}, down, checkedOut = eventSha, fork = false, ...more } = given;
+  const { payload } = await readFixture(fixture);
+  const { decision } = await decideAbout(fixture, {
+    ...more,
+    permission: down === undefined ? permissions : new Error(down),
+    checkedOut: [checkedOut],
+    commented: fork,
+    payload: change === undefined ? payload : JSON.parse(change(JSON.stringify(payload))),
+  });
+  return decision;
 }
 
 /** The reason, and whether the step is skipped unless `on-refused` says otherwise. */
@@ -98,6 +77,9 @@ describe("a refusal says what helps", () => {
     for (const why of ["GitHub answered 502 (x), 3 times", "GitHub is unreachable (x)"]) {
       assert.match(await asked(why), /Re-run the job when GitHub is reachable/);
     }
+    const gone = await asked("GitHub answered 404 (maintainer is not a user)");
+    assert.match(gone, /may have been deleted or renamed/);
+    assert.doesNotMatch(gone, /env: \{ GITHUB_TOKEN/);
     const wait = "GitHub answered 429 (x), and asked to wait 9999 s";
     assert.match(await asked(wait), /9999 s\. Re-run the job after that time\.$/);
   });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -287,20 +286,6 @@ describe("a step that can't run a job", () => {
     }
   });
 
-  it("does not wait for the reader of a pipe that journal or record names", async (t) => {
-    const workspace = await makeWorkspace(t, files);
-    execFileSync("mkfifo", [join(workspace.path, "pipe")]);
-    for (const name of ["journal", "record"]) {
-      const given = { ...inputs, [name]: "pipe" };
-      const result = await runStep(t, { workspace: workspace.path, inputs: given });
-      assert.equal(result.code, 1, result.raw);
-      assert.match(
-        result.outputs["reason"] ?? "",
-        /Can't write the \w+ \S*pipe: it is not a regular file/,
-      );
-    }
-  });
-
   it("tells of all paths that leave the workspace", async (t) => {
     const result = await refused(t, {
       ...inputs,
@@ -390,14 +375,6 @@ describe("a step that can't run a job", () => {
     );
     assert.match(outputs["reason"] ?? "", / and \d+ more\.$/);
     assert.equal((outputs["reason"] ?? "").match(/\.yml/g)?.length, 11);
-  });
-
-  it("never shows more than ten of an entry's problems as annotations; the log has all", async (t) => {
-    const tasks = Array.from({ length: 15 }, (_, index) => `  t${index}: { promt: x }`).join("\n");
-    const broken = `models: { driving: m }\ntasks:\n${tasks}\njobs: {}\n`;
-    const result = await refused(t, inputs, { "entries/hello.yml": broken });
-    assert.equal(named(result, "error").length, 10);
-    assert.ok(result.log.split("\n").filter((line) => line.startsWith("Invalid: ")).length >= 15);
   });
 
   it("can't be made to issue a command by an entry", async (t) => {

@@ -1,9 +1,8 @@
 /** Whether the work tree may say what is run: every event, whatever is checked out. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readEvent } from "../../src/action/webhook-event.ts";
-import { decideTrust } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
+import { decide, type Situation } from "./trust-rig.ts";
 
 const other = "c".repeat(40);
 /** Event → the fixture with its payload; a "fork" is what the fixture, or the pull request of its comment, is about. */
@@ -39,37 +38,16 @@ const events: readonly (readonly [string, string, "fork" | "same" | "none"])[] =
 /** What decides about the run: the work tree, a commit, or nothing runs. */
 async function sourceOf(
   [name, fixture, head]: (typeof events)[number],
-  {
-    work,
-    files = work,
-    sha = eventSha,
-    allowUntrusted = false,
-    onRunner = true,
-  }: {
-    readonly work: readonly (string | undefined)[];
-    readonly files?: readonly (string | undefined)[];
-    readonly sha?: string | undefined;
-    readonly allowUntrusted?: boolean;
-    readonly onRunner?: boolean;
-  },
+  { sha, ...situation }: Situation & { readonly sha?: string },
 ): Promise<string> {
-  const { actor, payload } = await readFixture(fixture);
-  const decision = await decideTrust(
-    readEvent({ name, payload, actor }),
-    {
-      allowUntrusted,
-      builtInToken: false,
-      allowedBots: [],
-      allowedUsers: [],
-      eventSha: sha === "" ? undefined : sha,
-      onRunner,
-    },
-    {
-      permissionOf: () => Promise.resolve("write"),
-      isForkPullRequest: () => Promise.resolve(head === "fork"),
-      checkedOut: () => Promise.resolve({ work, files }),
-    },
-  );
+  const { actor } = await readFixture(fixture);
+  const { decision } = await decide(fixture, {
+    ...situation,
+    name,
+    actor,
+    commented: head === "fork",
+    ...(sha === undefined ? {} : { eventSha: sha === "" ? undefined : sha }),
+  });
   switch (decision.kind) {
     case "skipped":
     case "refused":
@@ -96,30 +74,31 @@ describe("what decides about a run", () => {
     };
 
     describe(`${name}, ${head === "none" ? "about no pull request" : `about ${head === "fork" ? "a fork's" : "our own"} branch`}`, () => {
-      it("with GITHUB_SHA checked out", () => is({ work: [eventSha] }, "work tree", eventSha));
+      it("with GITHUB_SHA checked out", () =>
+        is({ checkedOut: [eventSha] }, "work tree", eventSha));
 
       it("with another commit checked out, or one of two", async () => {
         for (const work of [[other], [eventSha, other]]) {
-          await is({ work }, eventSha, "refused");
+          await is({ checkedOut: work }, eventSha, "refused");
         }
       });
 
       it("with the entry or the rehearsal in another checkout", async () => {
         for (const files of [[other], [eventSha, other], [eventSha, undefined]]) {
-          await is({ work: [eventSha], files }, eventSha, eventSha);
+          await is({ checkedOut: [eventSha], files }, eventSha, eventSha);
         }
       });
 
       it("with nothing checked out, or what nobody can tell", async () => {
         for (const work of [[undefined], [eventSha, undefined], []]) {
-          await is({ work }, eventSha, "refused");
+          await is({ checkedOut: work }, eventSha, "refused");
         }
       });
 
       it("with no commit in GITHUB_SHA", async () => {
         for (const sha of ["", "main", `${eventSha}?x=1`, "HEAD", "0".repeat(39)]) {
           for (const work of [[eventSha], [undefined], [sha]]) {
-            await is({ work, sha }, "refused", "refused");
+            await is({ checkedOut: work, sha }, "refused", "refused");
           }
         }
       });
@@ -127,7 +106,7 @@ describe("what decides about a run", () => {
       it("where untrusted events are allowed", async () => {
         const base = "b".repeat(40);
         for (const work of [[eventSha], [other], [undefined]]) {
-          const given = { work, allowUntrusted: true };
+          const given = { checkedOut: work, allowUntrusted: true };
           const source = await sourceOf(event, given);
           if (head !== "fork" && work[0] === eventSha) assert.equal(source, "work tree");
           else if (head === "fork" && withoutSecrets.test(name)) assert.equal(source, base);
@@ -139,7 +118,7 @@ describe("what decides about a run", () => {
 
   it("is the user's own work tree where no runner started us and no commit is named", async () => {
     const event = ["workflow_dispatch", "workflow-dispatch", "none"] as const;
-    const local = { work: [other], onRunner: false };
+    const local = { checkedOut: [other], onRunner: false };
     assert.equal(await sourceOf(event, { ...local, sha: "" }), "work tree");
     assert.equal(await sourceOf(event, local), eventSha);
     assert.equal(await sourceOf(event, { ...local, sha: "main" }), "refused");

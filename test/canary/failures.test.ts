@@ -64,29 +64,6 @@ describe("a run that fails", { timeout: 300_000 }, () => {
     );
   }
 
-  for (const [name, access] of Object.entries({
-    "a name and a password in the address": (url: string, secret: string) =>
-      `--provider-base-url=${url.replace("://", `://user:${secret}@`)}`,
-    "an address of another kind": (_url: string, secret: string) =>
-      `--provider-base-url=ftp://user:${secret}@host.invalid/`,
-    "an address that is none": (_url: string, secret: string) =>
-      `--provider-base-url=user:${secret}`,
-  })) {
-    it(`is refused, and the reason holds nothing of it: ${name}`, onlyNightly, async (t) => {
-      const secret = "of-the-command-line-1234";
-      const run = await runCliWithCanaries(t, {
-        permissions: "workspace",
-        env: { OLD_TOKEN: secret },
-        access: (url) => [access(url, secret)],
-        script: () => ({ text: "Nobody should have asked." }),
-      });
-      assert.equal(run.code, 2, run.stdout + run.stderr);
-      assert.equal(run.requests.length, 0);
-      assert.doesNotMatch(run.stdout + run.stderr, new RegExp(secret));
-      assert.match(run.stderr, /--provider-base-url/);
-    });
-  }
-
   it("keeps silent when the runtime crashes with a secret in the last words of its agent", async (t) => {
     const modes: number[] = [];
     const run = await runCliWithCanaries(t, {

@@ -85,14 +85,6 @@ describe("without room for temporary files", { skip: process.platform !== "linux
   it("a folder that doesn't exist is named", (t) =>
     refused(t, "export TMPDIR=/nowhere", /Can't (?:create|copy|make).*ENOENT.*\/nowhere/));
 
-  it("a run says what to do about a folder that doesn't exist", (t) =>
-    refused(
-      t,
-      "export TMPDIR=/nowhere",
-      /folder for temporary files: ENOENT.*Set TMPDIR to/,
-      commands.slice(0, 1),
-    ));
-
   it("a limit of the size of files is named, with what to do", (t) =>
     refused(t, "ulimit -f 0", /EFBIG.*ulimit -f/, commands.slice(0, 1)));
 });

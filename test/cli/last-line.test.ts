@@ -1,7 +1,10 @@
-/** The last line of a run that failed says the cause, where it was, and what to do. */
+/**
+ * The last line of a run that failed says the cause, where it was, and what to do. Most of these runs wait, for a further
+ * attempt or a limit, so they are processes that wait beside each other.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { runCli, startCli, type CliResult } from "../rig/cli.ts";
+import { startCli, type CliChild, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type Reply, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -18,20 +21,27 @@ interface Failed extends CliResult {
   readonly baseUrl: string;
 }
 
+async function start(t: TestContext, baseUrl: string, limits: object, args: readonly string[]) {
+  const { path: cwd } = await makeWorkspace(t, { "e.json": entry(limits) });
+  const child = startCli(["run", "e.json", `--provider-base-url=${baseUrl}`, ...args], { cwd });
+  t.after(() => child.kill());
+  return child;
+}
+
+async function lastOf({ ended }: CliChild, baseUrl: string): Promise<Failed> {
+  const result = await ended;
+  assert.equal(result.code, 1, result.stdout + result.stderr);
+  return { ...result, baseUrl, last: result.stdout.trimEnd().split("\n").at(-1) ?? "" };
+}
+
 async function fail(
   t: TestContext,
   script: Script,
-  { limits, args = [] }: { limits?: object; args?: readonly string[] } = {},
+  { limits = {}, args = [] }: { limits?: object; args?: readonly string[] } = {},
 ): Promise<Failed> {
-  const { path } = await makeWorkspace(t, { "e.json": entry(limits) });
   const server = await startModelServer(script);
   t.after(() => server.close());
-  const { baseUrl } = server;
-  const result = await runCli(["run", "e.json", `--provider-base-url=${baseUrl}`, ...args], {
-    cwd: path,
-  });
-  assert.equal(result.code, 1, result.stdout + result.stderr);
-  return { ...result, baseUrl, last: result.stdout.trimEnd().split("\n").at(-1) ?? "" };
+  return lastOf(await start(t, server.baseUrl, limits, args), server.baseUrl);
 }
 
 const refusal = (status: number, message: string): Reply => ({
@@ -39,7 +49,7 @@ const refusal = (status: number, message: string): Reply => ({
   raw: JSON.stringify({ error: { message, type: "invalid_request_error" } }),
 });
 
-describe("the last line", () => {
+describe("the last line", { concurrency: true }, () => {
   it("of a 404 names task, model, address and the server's own words", async (t) => {
     const words = "The model `some-model` does not exist.";
     const { last, baseUrl, stdout } = await fail(t, () => refusal(404, words));
@@ -52,18 +62,13 @@ describe("the last line", () => {
     assert.doesNotMatch(stdout, /attempt 1 of/);
   });
 
-  for (const words of [
-    "registry.ollama.ai/library/gemma:2b does not support tools",
-    "Tool use is not supported by this model: tools are not supported",
-    "This model doesn't support function calling",
-  ]) {
-    it(`says that the model doesn't support tools: ${words}`, async (t) => {
-      const { last, stdout } = await fail(t, () => refusal(400, words));
-      assert.match(last, /task "look".*model "some-model": this model does not support tools/);
-      assert.match(last, /Choose a model that supports tools/);
-      assert.match(stdout, /Not retried: /);
-    });
-  }
+  it("says that the model doesn't support tools", async (t) => {
+    const words = "registry.ollama.ai/library/gemma:2b does not support tools";
+    const { last, stdout } = await fail(t, () => refusal(400, words));
+    assert.match(last, /task "look".*model "some-model": this model does not support tools/);
+    assert.match(last, /Choose a model that supports tools/);
+    assert.match(stdout, /Not retried: /);
+  });
 
   it("of an overloaded server does not promise more attempts than there are", async (t) => {
     const { last, stdout } = await fail(t, () => ({
@@ -120,71 +125,43 @@ describe("the last line", () => {
     assert.match(last, /limits\.jobMinutes \(0\.05 minutes\), set by --timeout-minutes$/);
   });
 
-  it("says what was waited for, when a limit ends the wait for a server that is down", async (t) => {
-    const { path } = await makeWorkspace(t, { "e.json": entry() });
-    const server = await startModelServer(() => ({ text: "hi" }));
-    await server.close();
-    const run = startCli(
-      ["run", "e.json", `--provider-base-url=${server.baseUrl}`, "--timeout-minutes=0.3"],
-      { cwd: path },
-    );
-    await run.printed("Can't connect to the model server");
-    assert.doesNotMatch(run.output.stdout, /waiting for the model server/, "said before the end");
-    const { code, stdout } = await run.ended;
-    assert.equal(code, 1);
-    const last = stdout.trimEnd().split("\n").at(-1) ?? "";
-    assert.ok(
-      last.endsWith(`waiting for the model server ${server.baseUrl}, attempt 1 of 5`),
-      last,
-    );
-    assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
-  });
+  // The other one is a port that fetch blocks.
+  for (const blocked of [undefined, "http://127.0.0.1:9/v1"]) {
+    it(`says what was waited for, when a limit ends the wait for ${blocked ?? "a server that is down"}`, async (t) => {
+      const server = await startModelServer(() => ({ text: "hi" }));
+      await server.close();
+      const baseUrl = blocked ?? server.baseUrl;
+      const run = await start(t, baseUrl, {}, ["--timeout-minutes=0.3"]);
+      await run.printed("Can't connect to the model server");
+      assert.doesNotMatch(run.output.stdout, /waiting for the model server/, "said before the end");
+      const { last, stdout } = await lastOf(run, baseUrl);
+      assert.ok(last.endsWith(`waiting for the model server ${baseUrl}, attempt 1 of 5`), last);
+      assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
+    });
+  }
 
   it("names the last error of the model server, when a limit ends the wait for a rate limit", async (t) => {
-    const { path } = await makeWorkspace(t, { "e.json": entry() });
-    const server = await startModelServer(() => ({
-      status: 429,
-      headers: { "retry-after": "300" },
-    }));
-    t.after(() => server.close());
-    const { code, stdout } = await runCli(
-      ["run", "e.json", `--provider-base-url=${server.baseUrl}`, "--timeout-minutes=0.1"],
-      { cwd: path },
-    );
-    assert.equal(code, 1);
+    const { last } = await fail(t, () => ({ status: 429, headers: { "retry-after": "300" } }), {
+      args: ["--timeout-minutes=0.1"],
+    });
     assert.match(
-      stdout.trimEnd().split("\n").at(-1) ?? "",
+      last,
       /limits\.jobMinutes .*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
     );
   });
 
-  it("says what was waited for on a port that fetch blocks", async (t) => {
-    const { path } = await makeWorkspace(t, { "e.json": entry() });
-    const args = ["run", "e.json", "--provider-base-url=http://127.0.0.1:9/v1"];
-    const { stdout } = await runCli([...args, "--timeout-minutes=0.3"], { cwd: path });
-    assert.match(stdout, /Can't connect to the model server \S+:9\/v1: .*ECONNREFUSED/);
-    assert.match(stdout, /waiting for the model server \S+:9\/v1, attempt 1 of 5$/m);
-  });
-});
-
-describe("a tool call that did not work is visible without --verbose", () => {
-  it("failed and denied", async (t) => {
-    const { path } = await makeWorkspace(t, { "e.json": entry() });
-    const server = await startModelServer(({ toolResults }) =>
+  it("has the failed and the denied tool calls above it, without --verbose", async (t) => {
+    const { stdout } = await fail(t, ({ toolResults }) =>
       toolResults.length > 0
-        ? { text: "Done." }
+        ? refusal(404, "Gone.")
         : {
             toolCalls: [
-              { name: "view", arguments: { path: `${path}/nothing-here.txt` } },
+              { name: "view", arguments: { path: "nothing-here.txt" } },
               { name: "no_such_tool", arguments: {} },
               { name: "view", arguments: { path: "/etc/passwd" } },
             ],
           },
     );
-    t.after(() => server.close());
-    const args = ["run", "e.json", `--provider-base-url=${server.baseUrl}`];
-    const { stdout } = await runCli(args, { cwd: path });
-    assert.match(stdout, /\[OPERATION\] Tool call view failed: Path does not exist/);
     assert.match(stdout, /\[OPERATION\] Tool call no_such_tool failed: /);
     assert.match(stdout, /\[OPERATION\] Denied read \/etc\/passwd/);
     assert.equal([...stdout.matchAll(/etc\/passwd/g)].length, 1, stdout);

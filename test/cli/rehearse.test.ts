@@ -205,12 +205,12 @@ describe("agent-jobs rehearse", () => {
 });
 
 describe("agent-jobs run --record", () => {
-  for (const name of [
-    "entries/commit-review",
-    "examples/nightly",
+  for (const name of share([
     "examples/nightly-crash",
     "entries/hello-failure",
-  ]) {
+    "entries/commit-review",
+    "examples/nightly",
+  ])) {
     it(`keeps a run of ${name} as a rehearsal that replays to the same result`, async (t) => {
       const out = await makeWorkspace(t);
       const file = join(out.path, "recorded.rehearsal.yml");

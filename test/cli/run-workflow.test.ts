@@ -5,10 +5,9 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import { processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
-import { runCli, startCli, type CliResult } from "../rig/cli.ts";
+import { runCli, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
@@ -66,13 +65,6 @@ describe("agent-jobs run FILE.wf.md", () => {
     assert.match(JSON.stringify(allowed.events), /"report":"shown"/);
   });
 
-  it("keeps no more of what commands print in its journal than RESULT does", async (t) => {
-    const text = `---\npermissions: { shell: true }\nlimits: { outputCharacters: 1000 }\n---\n${workflowText("START --> EXECUTE_A[seq 200000]\nEXECUTE_A -->|no| SUCCESS")}`;
-    const { code, stdout, events } = await run(t, { files: { "a.wf.md": text } });
-    assert.equal(code, 0, stdout);
-    assert.ok(JSON.stringify(events).length < 40_000, `${JSON.stringify(events).length}`);
-  });
-
   it("needs neither a model nor a token if nothing is prompted", async (t) => {
     const text = workflowText("START --> EXECUTE_A[echo hello {{WHO}}] --> SUCCESS\nPARAMS[WHO]");
     const files = { "a.wf.md": `---\npermissions: { shell: [echo *] }\n---\n${text}` };
@@ -85,25 +77,6 @@ describe("agent-jobs run FILE.wf.md", () => {
     const missing = await run(t, { files });
     assert.equal(missing.code, 2);
     assert.match(missing.stderr, /a\.wf\.md:\d+:\d+: The parameter WHO has no value/);
-  });
-
-  it("prints the output of commands by whole lines", async (t) => {
-    const files = {
-      "a.wf.md": `---\npermissions: { shell: true }\n---\n${workflowText("START --> EXECUTE_A[node a.mjs] --> SUCCESS")}`,
-      "a.mjs": `process.stdout.write("\\n> app@1 test\\n> node test.js\\n\\nTests:");
-        setTimeout(() => process.stdout.write(" 2 failed, 3 passed\\nDone"), 100);`,
-    };
-    const { code, stdout } = await run(t, { files, args: ["a.wf.md", "--verbose"] });
-    assert.equal(code, 0, stdout);
-    const printed = stdout.match(/(?<=#0 a\.wf\.md )\|.*/g);
-    assert.deepEqual(printed, [
-      "|",
-      "| > app@1 test",
-      "| > node test.js",
-      "|",
-      "| Tests: 2 failed, 3 passed",
-      "| Done",
-    ]);
   });
 
   it("says that it needs a model", async (t) => {
@@ -150,38 +123,6 @@ describe("agent-jobs run FILE.wf.md", () => {
     assert.deepEqual(ran.requests[0]?.tools, ["view"]);
   });
 
-  it("goes on after a crash with the conversation so far", async (t) => {
-    const files = {
-      "a.wf.md": workflowText(
-        "START --> PROMPT_SYSTEM[Prompt: System] --> PROMPT_1['one'] --> CALL_B[[b.wf.md]] --> PROMPT_3['three']",
-        "## System\n\nYou are A.",
-      ),
-      "b.wf.md": workflowText("START --> PROMPT_2['two']"),
-    };
-    const ran = await run(t, { files }, ({ prompt }) => {
-      if (prompt !== "two") return { text: `answer ${prompt.slice(-5)}` };
-      return {
-        status: 408,
-        headers: { "x-should-retry": "false" },
-        raw: '{"error":{"message":"slow"}}',
-      };
-    });
-    assert.equal(ran.code, 0, ran.stdout + ran.stderr);
-    const last = ran.requests.at(-1) ?? assert.fail();
-    assert.deepEqual(messages(last).slice(0, 3), [
-      "system: You are A.",
-      "user: one",
-      "assistant: answer one",
-    ]);
-    const again = ran.requests.filter(({ prompt }) =>
-      prompt.startsWith(SESSION_CRASH_PREFIX.trim()),
-    );
-    assert.deepEqual(
-      again.map(({ prompt }) => prompt.endsWith("\ntwo")),
-      [true],
-    );
-  });
-
   it("keeps the state of the shell into called workflows, and ends its servers", async (t) => {
     const head = "---\npermissions: workspace\n---\n";
     const files = {
@@ -203,32 +144,6 @@ describe("agent-jobs run FILE.wf.md", () => {
     assert.match(printed, /Ada/);
     assert.doesNotMatch(JSON.stringify(ran.events) + ran.stdout + ran.stderr, /s3cret/);
     assert.ok(await waitUntilGone(await processesMarked("USER", user), 30_000));
-  });
-
-  it("is canceled in the middle of a command, which ends with all it has started", async (t) => {
-    const head = "---\npermissions: { shell: true }\n---\n";
-    const command = "trap '' INT TERM; sleep 322 & echo begun; sleep 323; sleep 324";
-    const files = {
-      "a.wf.md": `${head}${workflowText(`START --> EXECUTE_A["${command}"] --> EXECUTE_B[date]\nON_FAILED --> EXECUTE_C[date]`)}`,
-    };
-    const { path: cwd } = await makeWorkspace(t, files);
-    // Programs in a sandbox don't know the numbers of their processes outside.
-    const env = { USER: randomUUID() };
-    const child = startCli(["run", "a.wf.md", "--journal", "run.jsonl", "--verbose"], { cwd, env });
-    await child.printed("begun\n");
-    const pids = await processesMarked("USER", env.USER);
-    assert.ok(pids.length > 2, pids.join());
-    const before = Date.now();
-    child.signalGroup("SIGINT");
-    const { code, stdout } = await child.ended;
-    assert.equal(code, 130, stdout);
-    // The contract is five seconds, the commands take minutes, and the machine of a test may be slow.
-    assert.ok(Date.now() - before < 60_000);
-    assert.ok(await waitUntilGone(pids, 30_000));
-    const journal = readFileSync(join(cwd, "run.jsonl"), "utf8");
-    assert.doesNotMatch(journal, /EXECUTE_B","hit|EXECUTE_C","hit/);
-    const last: RunEvent = JSON.parse(journal.trimEnd().split("\n").at(-1) ?? "");
-    assert.equal(last.type, "run.ended");
   });
 });
 

@@ -7,6 +7,7 @@ import { isRunning, processesMarked, sendSignal } from "../../src/platform/proce
 import { until } from "../sessions/rig.ts";
 import { runCli, startCli, type CliChild } from "../rig/cli.ts";
 import { listen } from "../rig/listen.ts";
+import { share } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const rehearsed = ["--rehearse", "entries/hello.rehearsal.yml", "--entry", "entries/hello.yml"];
@@ -70,7 +71,7 @@ describe("agent-jobs serve", () => {
     assert.match(stderr, /^agent-jobs: warning: No model is configured.*--rehearse.*\n$/);
   });
 
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of share(["SIGTERM", "SIGINT"] as const, 1)) {
     it(`ends with 0 after ${signal}, with all that runs`, async (t) => {
       const workspace = await makeWorkspace(t, slowly);
       const served = await startServe(t, [

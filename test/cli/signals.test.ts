@@ -31,9 +31,7 @@ describe("agent-jobs run, when something ends it", () => {
       : said("?");
   const kinds: [string, "signal" | "signalGroup", NodeJS.Signals][] = [
     ["Ctrl-C in a terminal (SIGINT to the process group)", "signalGroup", "SIGINT"],
-    ["SIGINT to the process alone", "signal", "SIGINT"],
     ["SIGTERM to the process alone", "signal", "SIGTERM"],
-    ["SIGTERM to the process group", "signalGroup", "SIGTERM"],
     ["SIGHUP of a terminal that was closed", "signal", "SIGHUP"],
   ];
   for (const [name, send, signal] of kinds) {

@@ -3,7 +3,7 @@
  * faster, and nothing that a number may be stops a run from ending.
  */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { it } from "node:test";
 import * as fc from "fast-check";
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
@@ -16,16 +16,6 @@ import { holds } from "../rig/fuzz.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { event, idle } from "../sessions/events.ts";
 import { sessionCrash } from "../rig/crashes.ts";
-
-/** The time of the fastest of three runs, as others use the machine too. */
-function timeOf(work: () => void): number {
-  const times = [1, 2, 3].map(() => {
-    const began = performance.now();
-    work();
-    return performance.now() - began;
-  });
-  return Math.min(...times);
-}
 
 function passThrough(events: readonly SessionEvent[]): SessionActivity[] {
   const state = new TurnState({ modelId: "m", baseUrl: undefined });
@@ -40,56 +30,6 @@ function passThrough(events: readonly SessionEvent[]): SessionActivity[] {
   deltas.flush();
   return passed;
 }
-
-const text = (count: number, size: number): SessionEvent[] =>
-  Array.from({ length: count }, () =>
-    event("assistant.message_delta", { messageId: "m", deltaContent: "x".repeat(size) }),
-  );
-
-const thoughts = (count: number, size: number): SessionEvent[] =>
-  Array.from({ length: count }, () =>
-    event("assistant.reasoning_delta", { reasoningId: "r", deltaContent: "x".repeat(size) }),
-  );
-
-/** The runtime says the whole output each time; here as cheap as an output that hardly grows. */
-const output = (count: number, size: number): SessionEvent[] => {
-  const partialOutput = "x".repeat(size);
-  return [
-    event("tool.execution_start", { toolCallId: "t", toolName: "bash", arguments: {} }),
-    ...Array.from({ length: count }, (_, index) =>
-      event("tool.execution_partial_result", {
-        toolCallId: "t",
-        partialOutput: partialOutput.slice(0, size - count + index),
-      }),
-    ),
-  ];
-};
-
-const calls = (count: number): SessionEvent[] =>
-  Array.from({ length: count }, (_, index) => [
-    event("tool.execution_start", { toolCallId: `t${index}`, toolName: "bash", arguments: {} }),
-    event("tool.execution_complete", { toolCallId: `t${index}`, success: true }),
-  ]).flat();
-
-describe("the time of a stream grows with its length and no faster", () => {
-  const shapes: Readonly<Record<string, (count: number) => SessionEvent[]>> = {
-    "many deltas of a text": (count) => text(count, 8),
-    "large deltas of a text": (count) => text(count, 2_000),
-    "many deltas of a thought": (count) => thoughts(count, 8),
-    "output of a tool": (count) => output(count, count * 25),
-    "tool calls": calls,
-  };
-  for (const [name, shape] of Object.entries(shapes)) {
-    it(name, () => {
-      const small = shape(2_000);
-      const large = shape(16_000);
-      passThrough(small);
-      const [before, after] = [timeOf(() => passThrough(small)), timeOf(() => passThrough(large))];
-      // Eight times the size: quadratic is 64 times the time.
-      assert.ok(after < 24 * before + 100, `${before.toFixed(1)} ms, ${after.toFixed(1)} ms`);
-    });
-  }
-});
 
 const id = fc.constantFrom("a", "b");
 const piece = fc.oneof(fc.string({ maxLength: 20 }), fc.constant("z".repeat(40_000)));

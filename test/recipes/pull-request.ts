@@ -4,11 +4,10 @@
  */
 import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
-import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { readFixture } from "../rig/runner.ts";
-import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+import { makeRepository, makeWorkspace, type Owner } from "../rig/workspace.ts";
 import { fields, read, root } from "./pages.ts";
 
 /** Sentences of the README for the nightly agents. */
@@ -35,7 +34,7 @@ export const changedLines = [
 ];
 export const otherLines = ["export const stock", "An old line of main"];
 
-export async function makePullRequest(test: Pick<TestContext, "after">): Promise<PullRequest> {
+export async function makePullRequest(test: Owner): Promise<PullRequest> {
   const work = await makeRepository(test, {
     ...copied(),
     "README.md": `# Shop\n\nAn old line of main.\n\n${stale.join("\n")}\n`,

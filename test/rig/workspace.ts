@@ -3,7 +3,6 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 
@@ -21,9 +20,14 @@ export interface Workspace {
   readonly git: (...args: string[]) => Promise<string>;
 }
 
+/** A test, or the `after` of a file. */
+export interface Owner {
+  after(remove: () => Promise<void>): void;
+}
+
 /** `files`: name → content. */
 export async function makeWorkspace(
-  test: Pick<TestContext, "after">,
+  test: Owner,
   files: Readonly<Record<string, string>> = {},
 ): Promise<Workspace> {
   const path = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-test-")));
@@ -57,7 +61,7 @@ export async function makeWorkspace(
 
 /** A workspace that is a git repository with all of `files` in its first commit. */
 export async function makeRepository(
-  test: Pick<TestContext, "after">,
+  test: Owner,
   files: Readonly<Record<string, string>> = { "README.md": "# A repository\n" },
 ): Promise<Workspace> {
   const workspace = await makeWorkspace(test, files);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { prepareRun } from "../../../src/run/prepare-run.ts";
-import { rehearseFiles } from "../../../src/cli/rehearse-files.ts";
+import { rehearseFiles } from "../../../src/cli/rehearse.ts";
 import { executeRun } from "../../../src/run/run.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 
@@ -87,11 +87,7 @@ async function rehearsed(t: TestContext, sessions: string) {
   const replay = async (file: string): Promise<unknown[]> => {
     const options = { environment, workingDirectory: workspace.path, inPlace: false };
     const reports: unknown[] = [];
-    for await (const { kind, ...report } of rehearseFiles(
-      [file],
-      { ...options, verbose: undefined },
-      {},
-    )) {
+    for await (const { kind, ...report } of rehearseFiles([file], options, {})) {
       reports.push(kind, "failures" in report ? report.failures : []);
     }
     return reports;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { rehearseFiles } from "../../../src/cli/rehearse-files.ts";
+import { rehearseFiles } from "../../../src/cli/rehearse.ts";
 import { prepareRun } from "../../../src/run/prepare-run.ts";
 import { executeRun } from "../../../src/run/run.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
@@ -98,7 +98,7 @@ async function recorded(
   const { environment } = options;
   const replays = rehearseFiles(
     [record],
-    { environment, workingDirectory: "/nowhere", inPlace: false, verbose: undefined },
+    { environment, workingDirectory: "/nowhere", inPlace: false },
     {},
   );
   const reports: unknown[] = [];

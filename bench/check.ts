@@ -1,0 +1,158 @@
+/**
+ * The goals of `docs/internals/performance.md`, each a line with its figure; fails if one is not met. On a machine
+ * without other work. Linux only.
+ *
+ *   npm run bench:check [-- --pairs 5] [--only WORD]    (after `npm run bundle`; takes some minutes)
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { stringify } from "yaml";
+import { createJournal } from "../src/journal/write.ts";
+import { largeRun } from "../test/web/large-run.ts";
+import { measureRedaction, printFigures, type Figure } from "./redaction.ts";
+import { cpuOfEndedChildren, peakMemory } from "./sessions/meter.ts";
+import {
+  bare,
+  bundleCommandLine,
+  close,
+  commandLine,
+  run,
+  runner,
+  temporary,
+  type Measured,
+} from "./sessions/sides.ts";
+import { median, workloadOf } from "./sessions/workload.ts";
+
+const { values } = parseArgs({
+  options: {
+    pairs: { type: "string", default: "5" },
+    only: { type: "string", default: "" },
+  },
+});
+const pairs = Number(values.pairs);
+
+type Pair = readonly [ours: Measured, theirs: Measured];
+
+async function pairsOf(name: string): Promise<readonly Pair[]> {
+  const workload = workloadOf(name);
+  const samples: Pair[] = [];
+  for (let pair = 0; pair < pairs; pair += 1) {
+    if (pair % 2 === 0) samples.push([await runner(workload), await bare(workload)]);
+    else {
+      const theirs = await bare(workload);
+      samples.push([await runner(workload), theirs]);
+    }
+  }
+  return samples;
+}
+
+const ratio = (samples: readonly Pair[], figure: (one: Measured) => number): number =>
+  median(samples.map(([ours, theirs]) => figure(ours) / figure(theirs)));
+const wall = (one: Measured): number => one.wall;
+const cpu = (one: Measured): number => one.cpu;
+const own = (samples: readonly Pair[]): number =>
+  median(samples.map(([{ sample }]) => sample?.ownCpu ?? Number.NaN));
+
+async function sessions(): Promise<readonly Figure[]> {
+  const cold = await pairsOf("cold");
+  const few = await pairsOf("parallel-50");
+  const many = await pairsOf("parallel-200");
+  return [
+    { name: "one cold job, CPU", value: ratio(cold, cpu), unit: "× bare", most: 1.25 },
+    { name: "50 parallel tasks, wall", value: ratio(few, wall), unit: "× bare", most: 1.1 },
+    { name: "200 parallel tasks, wall", value: ratio(many, wall), unit: "× bare", most: 1.1 },
+    { name: "200 parallel tasks, CPU", value: ratio(many, cpu), unit: "× bare", most: 1.2 },
+    // Without the start, which all of them share.
+    {
+      name: "our process, CPU per task",
+      value: (own(many) - own(few)) / 150,
+      unit: "ms",
+      most: 6,
+    },
+  ];
+}
+
+/** Milliseconds of a command, the median. */
+async function cpuOfCommand(...args: string[]): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < pairs; round += 1) {
+    const before = cpuOfEndedChildren();
+    await run([commandLine, ...args]);
+    times.push(cpuOfEndedChildren() - before);
+  }
+  return median(times);
+}
+
+async function commands(): Promise<readonly Figure[]> {
+  const names = Array.from({ length: 10_000 }, (_, index) => `task${index}`);
+  const task = {
+    prompt: "Read README.md and say what it is about.",
+    model: { category: "driving" },
+  };
+  const entry = {
+    models: { driving: "bench" },
+    tasks: Object.fromEntries(names.map((name) => [name, task])),
+    jobs: {
+      job: { work: { kind: "Seq", works: names.map((taskId) => ({ kind: "Ref", taskId })) } },
+    },
+  };
+  await writeFile(join(temporary, "large.json"), JSON.stringify(entry, null, 2));
+  await writeFile(join(temporary, "large.yml"), stringify(entry, { aliasDuplicateObjects: false }));
+  const seconds = { unit: "s, CPU" };
+  return [
+    { name: "--version", value: await cpuOfCommand("--version"), unit: "ms, CPU", most: 180 },
+    {
+      name: "validate 10,000 tasks, JSON",
+      value: (await cpuOfCommand("validate", "large.json")) / 1000,
+      ...seconds,
+      most: 1.2,
+    },
+    {
+      name: "validate 10,000 tasks, YAML",
+      value: (await cpuOfCommand("validate", "large.yml")) / 1000,
+      ...seconds,
+      most: 2.5,
+    },
+  ];
+}
+
+async function report(): Promise<readonly Figure[]> {
+  const journal = createJournal(join(temporary, "large.jsonl"));
+  for (const event of largeRun({ events: 100_000 })) journal.report(event);
+  await journal.close?.();
+  const name = "report of 100,000 events";
+  let elapsed = Number.NaN;
+  const peak = await peakMemory(async () => {
+    ({ wall: elapsed } = await run([commandLine, "report", "large.jsonl", "-o", "large.html"]));
+  });
+  return [
+    { name, value: elapsed / 1000, unit: "s", most: 3 },
+    { name: `${name}, memory`, value: peak / 1e6, unit: "MB", most: 250 },
+  ];
+}
+
+async function start(): Promise<readonly Figure[]> {
+  const { at, firstPrompts } = await import("./first-prompt.ts");
+  const times = await firstPrompts();
+  const value = at(times.get("the action") ?? [], 0.5) / at(times.get("bare SDK") ?? [], 0.5);
+  return [{ name: "the action, start to first request", value, unit: "× bare", most: 1.25 }];
+}
+
+const measurements: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
+  sessions,
+  start,
+  commands,
+  report,
+  redaction: () => Promise.resolve(measureRedaction()),
+};
+
+try {
+  await bundleCommandLine();
+  for (const [name, measure] of Object.entries(measurements)) {
+    if (!name.includes(values.only)) continue;
+    if (!printFigures(await measure())) process.exitCode = 1;
+  }
+} finally {
+  await close();
+}

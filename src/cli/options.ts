@@ -1,0 +1,339 @@
+/** Every option of the command line: how it is written, what the help says, how it is read, and the field it sets. */
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { defined } from "../document/guards.ts";
+import { permissionPresets, sandboxModes } from "../entry/model.ts";
+import {
+  asFlag,
+  limitsOf,
+  parseAnswer,
+  parseChoice,
+  parseEnvName,
+  parseModel,
+  parseNumber,
+  parseParam,
+  parsePort,
+  UsageError,
+  type Parsed,
+} from "../run/options.ts";
+import {
+  gitHubTokenOf,
+  providerTypes,
+  readProvider,
+  wireApis,
+  type ModelAccess,
+} from "../run/options-provider.ts";
+
+interface Described<T> {
+  readonly flag: string;
+  readonly help: string;
+  /** `earlier`: of an option that may be repeated. Without it: a text, or `true` for a flag without an argument. */
+  parse?(text: string, earlier?: T): Parsed<T>;
+  readonly values?: readonly string[];
+  readonly env?: string;
+  readonly conflicts?: string;
+  readonly implies?: Readonly<Record<string, unknown>>;
+}
+
+/** Its value is never missing. */
+type Defaulted<T> = Described<T> & { readonly default: T };
+
+const option = <T = string>(
+  flag: string,
+  help: string,
+  more: Pick<Described<T>, "env" | "conflicts" | "implies"> = {},
+): Described<T> => ({ flag, help, ...more });
+const parsed = <T>(flag: string, help: string, parse: Described<T>["parse"]): Described<T> => ({
+  flag,
+  help,
+  ...defined({ parse }),
+});
+const choice = <T extends string>(
+  flag: string,
+  help: string,
+  values: readonly T[],
+): Described<T> => ({ flag, help, values, parse: (one) => parseChoice(one, values) });
+const or = <T>(described: Described<T>, value: T): Defaulted<T> => ({
+  ...described,
+  default: value,
+});
+
+const server = {
+  providerType: choice(
+    "--provider-type <type>",
+    "type of the model server (default: openai)",
+    providerTypes,
+  ),
+  providerBaseUrl: option(
+    "--provider-base-url <url>",
+    "address of your own model server; requires no GitHub token",
+  ),
+  providerApiKey: option("--provider-api-key <key>", "key of the model server", {
+    env: "AGENT_JOBS_PROVIDER_API_KEY",
+  }),
+  providerWireApi: choice(
+    "--provider-wire-api <api>",
+    "API of the model server (default: completions)",
+    wireApis,
+  ),
+  runtimePath: option("--runtime-path <path>", "path of the Copilot runtime"),
+};
+
+const sandbox = choice(
+  "--sandbox <mode>",
+  "whether programs run in a sandbox, if stricter than the entry",
+  sandboxModes,
+);
+
+const models = {
+  ...server,
+  models: parsed(
+    "--model <category=id>",
+    "use another model for a category (repeatable)",
+    parseModel,
+  ),
+  permissions: choice(
+    "--permissions <preset>",
+    "default permissions, and an upper bound for those of the entry",
+    permissionPresets,
+  ),
+  sandbox,
+  maxParallel: parsed(
+    "--max-parallel <n>",
+    "maximum number of concurrent turns; overrides limits.parallel",
+    (one) => parseNumber(one, "a whole number"),
+  ),
+  timeoutMinutes: parsed(
+    "--timeout-minutes <n>",
+    "time limit of the job; overrides limits.jobMinutes",
+    (one) => parseNumber(one, "a number"),
+  ),
+};
+
+const rehearsal = {
+  rehearse: option("--rehearse <file>", "let the script of a rehearsal play the model"),
+  inPlace: option<true>(
+    "--in-place",
+    "with --rehearse: work in the folder itself instead of a copy",
+  ),
+};
+
+const env = parsed(
+  "--env <name>",
+  "an environment variable that workflows, tools and MCP servers may read (repeatable)",
+  parseEnvName,
+);
+
+const answers = parsed(
+  "--answer <id=text>",
+  "the answer to an ASK, by its id; several for one id are used in order (repeatable)",
+  parseAnswer,
+);
+
+const tool = {
+  env,
+  entryFile: option(
+    "--entry <file>",
+    "entry file (default: the only one in the current directory)",
+  ),
+  workingDirectory: option(
+    "--working-directory <dir>",
+    "folder in which the tool works (default: the current directory)",
+  ),
+};
+
+/** By command. Fields that a run or a host has, too, are called the same. */
+export const options = {
+  run: {
+    userInput: option("--user-input <text>", "the text of $user-input", {
+      conflicts: "userInputFile",
+    }),
+    userInputFile: option(
+      "--user-input-file <path>",
+      "read the user input from a file (- for stdin)",
+    ),
+    workingDirectory: option(
+      "--working-directory <dir>",
+      "folder in which the agent works (default: the current directory)",
+    ),
+    params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
+    answers,
+    env,
+    history: option(
+      "--history <dir>",
+      "write each step of a workflow to a Markdown file in this folder",
+    ),
+    resume: option("--resume <journal>", "continue the workflow run of this journal"),
+    rerun: option<true>("--rerun", "with --resume: rerun the interrupted command"),
+    ...rehearsal,
+    ...models,
+    record: option("--record <file>", "record this run as a rehearsal"),
+    journal: option("--journal <file>", "write every event to a file, as JSON lines"),
+    htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
+    chart: option<true>("--chart", "print a Mermaid chart of what ran"),
+    quiet: option<true>(
+      "--quiet",
+      "print only failures, what the run goes on without, and the end",
+      {
+        conflicts: "verbose",
+      },
+    ),
+    verbose: option<true>("--verbose", "also print sessions, tool calls and messages"),
+  },
+  validate: {
+    ...server,
+    format: or(choice("--format <format>", "output format", ["text", "json", "github"]), "text"),
+    strict: option<true>("--strict", "treat warnings as errors"),
+    checkModels: option<true>(
+      "--check-models",
+      "ask the model server, or GitHub, whether it offers the models",
+    ),
+  },
+  list: { json: option<true>("--json", "print JSON") },
+  chart: {
+    journal: option(
+      "--journal <file>",
+      "draw a recorded run from its journal, with the outcome of each task",
+    ),
+    run: option("--run <id>", "run of the journal to draw (default: the last)"),
+  },
+  report: {
+    output: or(option("-o, --output <file>", "file to write (- for stdout)"), "report.html"),
+  },
+  rehearse: {
+    env,
+    workingDirectory: or(
+      option("--working-directory <dir>", "folder for rehearsals that don't name one"),
+      ".",
+    ),
+    inPlace: option<true>("--in-place", "work in the folder itself instead of a copy"),
+    sandbox,
+    runtimePath: server.runtimePath,
+    verbose: option<true>("--verbose", "print the log of each run"),
+  },
+  serve: {
+    entry: option(
+      "--entry <file>",
+      "the same as the argument (default: the entry of the rehearsal, or an example)",
+    ),
+    port: or(parsed("--port <port>", "port to listen on; 0 selects a free one", parsePort), 8888),
+    host: or(
+      option("--host <host>", "address to listen on; --token is required unless it is loopback"),
+      "127.0.0.1",
+    ),
+    allowedHost: parsed<readonly string[]>(
+      "--allowed-host <name>",
+      "another host name of this server, such as that of a proxy (repeatable)",
+      (one, earlier = []) => ({ kind: "value", value: [...earlier, one] }),
+    ),
+    token: option("--token <token>", "token that every request must carry", {
+      env: "AGENT_JOBS_TOKEN",
+    }),
+    journals: option(
+      "--journals <dir>",
+      "write the journal of every run to this folder, and show its journals",
+    ),
+    test: option<true>("--test", "start without an entry, and let clients install entries"),
+    entriesDir: option(
+      "--entries-dir <dir>",
+      "with --test: the folder of the entries that clients may install (default: test)",
+    ),
+    answers,
+    env,
+    ...rehearsal,
+    ...models,
+  },
+  doctor: { ...server, json: option<true>("--json", "print JSON") },
+  build: {
+    ...tool,
+    print: option<true>(
+      "--print",
+      "print the Dockerfile of its recipe, or its command, and build nothing",
+    ),
+    plain: option<true>("--plain", "with --print: commands for a machine without Docker", {
+      implies: { print: true },
+    }),
+  },
+  call: tool,
+};
+
+type Valued<T> = T extends Described<infer Value> ? Value : never;
+type Given<Table> = {
+  readonly [
+    Field in keyof Table as Table[Field] extends { readonly default: unknown } ? Field : never
+  ]: Valued<Table[Field]>;
+} & {
+  readonly [
+    Field in keyof Table as Table[Field] extends { readonly default: unknown } ? never : Field
+  ]?: Valued<Table[Field]>;
+};
+
+/** What was given to a command. */
+export type OptionsOf<Name extends keyof typeof options> = Given<(typeof options)[Name]>;
+
+export function addOptions(
+  command: Command,
+  table: Readonly<Record<string, Described<unknown> & { readonly default?: unknown }>>,
+): Command {
+  for (const [field, described] of Object.entries(table)) {
+    const { flag, help, values, env: variable, conflicts, implies } = described;
+    const option = new Option(flag, help).default(described.default);
+    // `choices` lists them in the help.
+    if (values !== undefined) option.choices(values);
+    const parse = described.parse?.bind(described);
+    if (parse !== undefined) option.argParser((one, earlier) => valueOf(parse(one, earlier)));
+    if (variable !== undefined) option.env(variable);
+    if (conflicts !== undefined) option.conflicts(conflicts);
+    if (implies !== undefined) option.implies({ ...implies });
+    option.attributeName = () => field;
+    command.addOption(option);
+  }
+  return command;
+}
+
+/** Commander puts the option and its argument before what is thrown. */
+function valueOf<T>(read: Parsed<T>): T {
+  if (read.kind === "value") return read.value;
+  throw new InvalidArgumentError(`It ${read.problem}.`);
+}
+
+type AccessOptions = Given<typeof server> &
+  Pick<Given<typeof models>, "maxParallel" | "timeoutMinutes"> &
+  Given<typeof rehearsal>;
+
+type Read = keyof Given<typeof server> | "maxParallel" | "timeoutMinutes";
+
+/** How the models are reached and the limits, out of several options each. The rest is left as it is. Throws `UsageError`. */
+export function readAccess<Options extends AccessOptions>(
+  given: Options,
+): Omit<Options, Read> & ModelAccess & ReturnType<typeof limitsOf> {
+  const {
+    providerBaseUrl: baseUrl,
+    providerType: type,
+    providerWireApi: wireApi,
+    providerApiKey,
+    maxParallel,
+    timeoutMinutes,
+    runtimePath,
+    ...rest
+  } = given;
+  if (rest.inPlace === true && rest.rehearse === undefined) {
+    throw new UsageError(
+      "--in-place requires --rehearse. Other runs always work in the folder itself.",
+    );
+  }
+  // A key alone is fine: it may come from the environment, for the runs that name a server.
+  const apiKey = baseUrl === undefined ? undefined : providerApiKey;
+  const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, (option) =>
+    option === "provider-api-key"
+      ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
+      : asFlag(option),
+  );
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  const environment = process.env;
+  return {
+    ...rest,
+    environment,
+    ...limitsOf({ maxParallel, timeoutMinutes }, asFlag),
+    ...defined({ provider, gitHubToken: gitHubTokenOf(environment), runtimePath }),
+  };
+}
