@@ -14,6 +14,8 @@ import {
   text,
   words,
   yes,
+  type Shape,
+  type Tagged,
   type TypeOf,
 } from "./shape.ts";
 
@@ -25,7 +27,7 @@ const status = words("waiting", "running", ...endedStatus.is);
 const ofAction = { id: text, iteration: natural };
 
 /** One transition of a document, an action or a card. */
-export const actionEvent = tagged("type", {
+const actionEventCases = {
   "actions.accepted": {
     /** Accepted documents, from 1 on. */
     iteration: natural,
@@ -91,11 +93,12 @@ export const actionEvent = tagged("type", {
     milliseconds: amount,
     reason: optional(text),
   },
-});
+};
+export const actionEvent: Shape<ActionEvent> = tagged("type", actionEventCases);
 
 export type ActionStatus = TypeOf<typeof status>;
 export type EndedStatus = TypeOf<typeof endedStatus>;
-export type ActionEvent = TypeOf<typeof actionEvent>;
+export type ActionEvent = Tagged<"type", typeof actionEventCases>;
 type Case<Type extends ActionEvent["type"]> = Extract<ActionEvent, { readonly type: Type }>;
 export type DocumentAccepted = Case<"actions.accepted">;
 export type DocumentRejected = Case<"actions.rejected">;

@@ -11,19 +11,23 @@ import {
   text,
   words,
   yes,
+  type ObjectOf,
+  type Shape,
+  type Tagged,
   type TypeOf,
 } from "./shape.ts";
 
-const toolError = record({
+const toolErrorFields = {
   message: text,
   /** `denied`: the permissions refused it. `unfinished`: the turn ended before the tool did. Otherwise a code of the runtime. */
   code: optional(text),
-});
+};
+const toolError: Shape<ToolError> = record(toolErrorFields);
 
 /** `length`: at the output limit. `error`: the model server broke it off. */
 const finish = words("length", "content_filter", "error");
 
-export const sessionActivity = tagged("kind", {
+const sessionActivityCases = {
   "reasoning.started": { reasoningId: text },
   "reasoning.delta": { reasoningId: text, text },
   "reasoning.ended": { reasoningId: text, text },
@@ -101,13 +105,14 @@ export const sessionActivity = tagged("kind", {
     /** Why, and which permission would allow it. The model gets it too. */
     reason: text,
   },
-});
+};
+export const sessionActivity: Shape<SessionActivity> = tagged("kind", sessionActivityCases);
 
-export type SessionActivity = TypeOf<typeof sessionActivity>;
+export type SessionActivity = Tagged<"kind", typeof sessionActivityCases>;
 type Kind<Name extends SessionActivity["kind"]> = Extract<SessionActivity, { readonly kind: Name }>;
 export type ToolEnded = Kind<"tool.ended">;
 export type SubAgentToolFailed = Kind<"sub-agent.tool.failed">;
-export type ToolError = TypeOf<typeof toolError>;
+export type ToolError = ObjectOf<typeof toolErrorFields>;
 export type ModelReplied = Kind<"model.replied">;
 export type ModelUsed = Kind<"model.used">;
 export type ModelFailed = Kind<"model.failed">;

@@ -12,6 +12,8 @@ import {
   text,
   words,
   type Fields,
+  type Shape,
+  type Tagged,
   type ObjectOf,
   type ShapeKind,
   type TypeOf,
@@ -42,7 +44,7 @@ const refusals = {
   rejected: { status: count },
   ...overloads,
 };
-const refusal = tagged("cause", refusals);
+const refusal: Shape<Refusal> = tagged("cause", refusals);
 
 const said = {
   /** One sentence for users. */
@@ -100,7 +102,7 @@ const crashes = {
 };
 
 /** A plain string is its cause. */
-export const crash = { ...tagged("cause", crashes), is: Object.keys(crashes) };
+export const crash: Shape<Crash> = { ...tagged("cause", crashes), is: Object.keys(crashes) };
 
 const availability = { field: words("previousTasks", "condition"), content: text, reason: text };
 const criteria = { field: words("toolExecuted", "condition"), content: text, reason: text };
@@ -182,8 +184,7 @@ const derived = {
   "tool-call-failed": { tool: text, reason: text },
 };
 
-export const madeDecision = tagged("kind", made);
-const derivedDecision = tagged("kind", derived);
+export const madeDecision: Shape<MadeDecision> = tagged("kind", made);
 
 /** The fields of every kind of decision, with their types. */
 export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>> = new Map(
@@ -200,14 +201,14 @@ export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>>
 
 export type Purpose = TypeOf<typeof purpose>;
 export type SessionRole = TypeOf<typeof role>;
-export type Overload = TypeOf<ReturnType<typeof tagged<"cause", typeof overloads>>>;
-export type Refusal = TypeOf<typeof refusal>;
-export type Crash = TypeOf<typeof crash>;
+export type Overload = Tagged<"cause", typeof overloads>;
+export type Refusal = Tagged<"cause", typeof refusals>;
+export type Crash = Tagged<"cause", typeof crashes>;
 export type ExceededLimit = ObjectOf<typeof exceededLimit>;
 export type AvailabilityField = TypeOf<typeof availability.field>;
 export type CriteriaField = TypeOf<typeof criteria.field>;
 export type WaitingCause = TypeOf<typeof waitingCause>;
-export type MadeDecision = TypeOf<typeof madeDecision>;
-export type DerivedDecision = TypeOf<typeof derivedDecision>;
+export type MadeDecision = Tagged<"kind", typeof made>;
+export type DerivedDecision = Tagged<"kind", typeof derived>;
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
 export type Decision = MadeDecision | DerivedDecision;

@@ -18,27 +18,38 @@ import {
   text,
   words,
   yes,
-  type TypeOf,
+  type ObjectOf,
+  type Shape,
+  type Tagged,
 } from "./shape.ts";
-import { stepEnded, stepPrinted, stepStarted } from "./step.ts";
+import {
+  stepEnded,
+  stepPrinted,
+  stepStarted,
+  type StepEnded,
+  type StepPrinted,
+  type StepStarted,
+} from "./step.ts";
 
 /** How a run ended. */
-const runOutcome = tagged("kind", {
+const runOutcomeCases = {
   succeeded: {},
   /** `advice`: what to do about it, if it is known. */
   failed: { reason: text, advice: optional(text) },
   canceled: { reason: text },
-});
+};
+const runOutcome: Shape<RunOutcome> = tagged("kind", runOutcomeCases);
 
 /** How an iteration of a work ended. */
-const workOutcome = tagged("kind", {
+const workOutcomeCases = {
   succeeded: {},
   /** `unanswered`: no verdict of availability or criteria, so a condition that ends this way has not answered. */
   failed: { reason: text, unanswered: optional(yes) },
   /** All attempts failed: the job stops. */
   crashed: { crash },
   canceled: { reason: text },
-});
+};
+const workOutcome: Shape<WorkOutcome> = tagged("kind", workOutcomeCases);
 
 const session = { work, sessionId: text };
 const turn = {
@@ -95,31 +106,34 @@ const bodies = {
   },
   "turn.ended": { ...turn, purpose, outcome: words("completed", "crashed", "canceled") },
   activity: { ...turn, activity: sessionActivity },
-  "step.started": stepStarted,
-  "step.output": stepPrinted,
-  "step.ended": stepEnded,
   /** Something happened to a document or an action of a task with the action protocol. */
   action: { work, action: actionEvent },
 };
 
-export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));
-
 /** What the sink adds to every event. */
-const stamp = record({
+const stampFields = {
   /** In milliseconds since 1970; never runs backwards within a run. */
   at: count,
   /** Unique for every run, so that events of concurrent runs can be distinguished. */
   runId: text,
-});
-const body = tagged("type", bodies);
+};
+const stamp: Shape<RunStamp> = record(stampFields);
+const allBodies = {
+  ...bodies,
+  "step.started": stepStarted,
+  "step.output": stepPrinted,
+  "step.ended": stepEnded,
+};
+const body: Shape<RunEventBody> = tagged("type", allBodies);
 
-export const eventShape = both(stamp, body);
+export const eventTypes: ReadonlySet<string> = new Set(Object.keys(allBodies));
+export const eventShape: Shape<RunEvent> = both(stamp, body);
 
-export type RunEvent = TypeOf<typeof eventShape>;
-export type RunStamp = TypeOf<typeof stamp>;
-export type RunEventBody = TypeOf<typeof body>;
-export type RunOutcome = TypeOf<typeof runOutcome>;
-export type WorkOutcome = TypeOf<typeof workOutcome>;
+export type RunEvent = RunStamp & RunEventBody;
+export type RunStamp = ObjectOf<typeof stampFields>;
+export type RunEventBody = Tagged<"type", typeof bodies> | StepStarted | StepPrinted | StepEnded;
+export type RunOutcome = Tagged<"kind", typeof runOutcomeCases>;
+export type WorkOutcome = Tagged<"kind", typeof workOutcomeCases>;
 export type EventOf<Type extends RunEventBody["type"]> = Extract<
   RunEventBody,
   { readonly type: Type }

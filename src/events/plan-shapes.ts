@@ -29,17 +29,19 @@ import {
   yes,
   type ObjectOf,
   type Shape,
+  type Tagged,
   type TypeOf,
 } from "./shape.ts";
 
 /** Which piece of work an event belongs to. */
-export const workRef = record({
+const workRefFields = {
   workId: count,
   /** The task, or the file of a workflow as the entry names it. */
   taskId: text,
   /** Counts the starts of this work in the run, from 1. */
   iteration: natural,
-});
+};
+export const workRef: Shape<WorkRef> = record(workRefFields);
 
 const scopes = {
   job: {},
@@ -55,7 +57,7 @@ const scopes = {
 };
 
 /** What a limit applies to. A plain string is its kind. */
-export const limitScope = { ...tagged("kind", scopes), is: Object.keys(scopes) };
+export const limitScope: Shape<LimitScope> = { ...tagged("kind", scopes), is: Object.keys(scopes) };
 
 /** Null: none. `source`: the option, input or field that set it, or `default`. */
 const fraction = record({ value: nullable(positive), source: text });
@@ -82,7 +84,7 @@ const limits = {
 const plannedLimits = record(limits);
 export const limitName = nameOf(limits);
 
-const flowNode = record({
+const flowNodeFields = {
   id: text,
   kind: words(
     "start",
@@ -106,26 +108,29 @@ const flowNode = record({
   other: optional(text),
   /** The id of the file that it calls. */
   calls: optional(text),
-});
+};
+const flowNode: Shape<FlowNode> = record(flowNodeFields);
 
-const flowFile = record({
+const flowFileFields = {
   /** As diagnostics name it. */
   file: text,
   title: optional(text),
   parameters: list(record({ name: text, default: optional(text) })),
   /** In the order of the file. */
   activities: list(flowNode),
-});
+};
+const flowFile: Shape<FlowFile> = record(flowFileFields);
 
 /** The flowcharts of a workflow. */
-const flowChart = record({
+const flowChartFields = {
   /** The id of the file that runs first. */
   main: text,
   /** SHA-256 of what the workflow does, in hex; the same wherever it is, and whatever its front matter says. */
   fingerprint: optional(text),
   /** By id. */
   files: dictionary(flowFile),
-});
+};
+const flowChart: Shape<FlowChart> = record(flowChartFields);
 
 const model: Shape<Model> = either(record({ category: text }), record({ id: text }));
 
@@ -206,12 +211,12 @@ export type PlannedFlow = Omit<FlowWork<number>, "params"> & {
   readonly restoredSteps?: number;
 };
 
-export type WorkRef = TypeOf<typeof workRef>;
-export type LimitScope = TypeOf<typeof limitScope>;
+export type WorkRef = ObjectOf<typeof workRefFields>;
+export type LimitScope = Tagged<"kind", typeof scopes>;
 export type RunPlan = ObjectOf<typeof plan>;
 export type PlannedLimits = TypeOf<typeof plannedLimits>;
 export type PlannedLimit = TypeOf<typeof whole>;
-export type FlowChart = TypeOf<typeof flowChart>;
-export type FlowFile = TypeOf<typeof flowFile>;
-export type FlowNode = TypeOf<typeof flowNode>;
+export type FlowChart = ObjectOf<typeof flowChartFields>;
+export type FlowFile = ObjectOf<typeof flowFileFields>;
+export type FlowNode = ObjectOf<typeof flowNodeFields>;
 export type FlowNodeKind = FlowNode["kind"];

@@ -21,19 +21,19 @@ export type Fields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>
 /** The type that a shape describes. */
 export type TypeOf<S> = S extends Optional<infer T> ? T : S extends Shape<infer T> ? T : never;
 
-/** The type of an object with these fields. */
-export type ObjectOf<F> = Flat<
-  {
-    readonly [Name in keyof F as F[Name] extends Optional<unknown> ? never : Name]: TypeOf<F[Name]>;
-  } & {
-    readonly [Name in keyof F as F[Name] extends Optional<unknown> ? Name : never]?: TypeOf<
-      F[Name]
-    >;
-  }
->;
+/**
+ * The type of an object with these fields. The mapped types keep the docstrings of the fields, for readers of the
+ * library's declarations: they map over keys, without `as`.
+ */
+export type ObjectOf<F> = Flat<Given<F, Needed<F>> & Possible<F, Exclude<keyof F, Needed<F>>>>;
+type Given<F, Name extends keyof F> = { readonly [Key in Name]: TypeOf<F[Key]> };
+type Possible<F, Name extends keyof F> = { readonly [Key in Name]?: TypeOf<F[Key]> };
+type Needed<F> = {
+  [Name in keyof F]: F[Name] extends Optional<unknown> ? never : Name;
+}[keyof F];
 
 /** A union whose cases differ by the word in `Tag`. */
-type Tagged<Tag extends string, Cases> = {
+export type Tagged<Tag extends string, Cases> = {
   [Word in keyof Cases]: Flat<{ readonly [Name in Tag]: Word } & ObjectOf<Cases[Word]>>;
 }[keyof Cases];
 

@@ -15,23 +15,26 @@ import {
   text,
   yes,
   type ObjectOf,
-  type TypeOf,
+  type Shape,
+  type Tagged,
 } from "./shape.ts";
 
-const script = record({
+const scriptFields = {
   /** The tag of the code fence, in lower case; `sh` for the command of an activity. */
   tag: text,
   code: text,
-});
+};
+const script: Shape<Script> = record(scriptFields);
 
 /** What a step asks of the outside. */
-const input = tagged("kind", {
+const inputCases = {
   prompt: { agent: count, text },
   ask: { question: text, times: count },
   execute: { scripts: list(script) },
-});
+};
+const input: Shape<StepInput> = tagged("kind", inputCases);
 
-const scriptRun = record({
+const scriptRunFields = {
   code: text,
   /** stdout and stderr, as they came; both ends if it was too long. */
   output: text,
@@ -46,10 +49,11 @@ const scriptRun = record({
   exitCode: count,
   /** It was ended for its time. */
   timedOut: optional(flag),
-});
+};
+const scriptRun: Shape<ScriptRun> = record(scriptRunFields);
 
 /** What came of what a workflow asked of the outside. */
-const effect = tagged("kind", {
+const effectCases = {
   passed: {},
   answered: { text },
   executed: { runs: list(scriptRun) },
@@ -58,10 +62,11 @@ const effect = tagged("kind", {
   failed: { reason: text, runs: optional(list(scriptRun)) },
   /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
   stopped: { reason: text },
-});
+};
+const effect: Shape<EffectResult> = tagged("kind", effectCases);
 
 /** What the shell of a run takes over when the run is resumed. */
-const shell = record({
+const shellFields = {
   /** Absolute. */
   workingDirectory: text,
   /** Exported variables that scripts have set. What the run itself provides is not among them, unless changed. */
@@ -70,7 +75,8 @@ const shell = record({
   removed: list(text),
   /** The functions of the shell, as it prints them. */
   functions: text,
-});
+};
+const shell: Shape<ShellState> = record(shellFields);
 
 const step = {
   work: workRef,
@@ -119,11 +125,11 @@ export const stepEnded = {
 export type StepStarted = { readonly type: "step.started" } & ObjectOf<typeof stepStarted>;
 export type StepPrinted = { readonly type: "step.output" } & ObjectOf<typeof stepPrinted>;
 export type StepEnded = { readonly type: "step.ended" } & ObjectOf<typeof stepEnded>;
-export type StepInput = TypeOf<typeof input>;
-export type EffectResult = TypeOf<typeof effect>;
-export type Script = TypeOf<typeof script>;
-export type ScriptRun = TypeOf<typeof scriptRun>;
-export type ShellState = TypeOf<typeof shell>;
+export type StepInput = Tagged<"kind", typeof inputCases>;
+export type EffectResult = Tagged<"kind", typeof effectCases>;
+export type Script = ObjectOf<typeof scriptFields>;
+export type ScriptRun = ObjectOf<typeof scriptRunFields>;
+export type ShellState = ObjectOf<typeof shellFields>;
 
 /** The length of all texts of `effects` and `shell`. */
 export function stepCharacters({ effects, shell }: Pick<StepEnded, "effects" | "shell">): number {
