@@ -13,7 +13,7 @@ import {
 } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
-import { warning } from "./findings.ts";
+import { warning } from "./problems.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves, partsOf } from "./work-paths.ts";
 import { leafWorks, taskWorks } from "./work.ts";
