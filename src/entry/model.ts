@@ -1,7 +1,4 @@
-/**
- * The entry: what a user declares. Data only; every other file of this room reads or makes these.
- * Source of the rules: `docs/entry-format.md`.
- */
+/** The entry: what a user declares. Source of the rules: `docs/entry-format.md`. */
 
 /** Lines of a prompt, joined with LF. A plain string counts as one item. */
 export type Prompt = string | readonly string[];
@@ -122,6 +119,7 @@ export type WorkflowLimit = (typeof workflowLimits)[number];
 export interface Task {
   /** The model that does the work. Without it, every work of the task needs a `modelOverride`. */
   readonly model?: Model;
+  /** The prompt, which may contain variables. */
   readonly prompt: Prompt;
   /** Whether the prompt uses `$user-input`. Default: false. */
   readonly requireUserInput?: boolean;
@@ -174,7 +172,6 @@ interface ToolCommon {
 }
 
 export interface ToolBuild {
-  /** The program and its arguments, without a shell. Runs in the working directory. */
   readonly command: readonly string[];
   /** Globs of the files that the result depends on. */
   readonly inputs: readonly string[];
@@ -295,6 +292,7 @@ export interface AltWork<Id extends number = never, Leaf extends LeafWork<Id> = 
 export interface Job<Id extends number = never> {
   /** Derived from the tasks; where an author states it, it must be right. */
   readonly requireUserInput?: boolean;
+  /** What runs, in which order. */
   readonly work: Work<Id>;
 }
 
@@ -321,7 +319,9 @@ export interface Entry<Id extends number = never> {
   readonly models: Models;
   /** Texts that prompts refer to as `$name`. */
   readonly promptVariables?: Readonly<Record<string, Prompt>>;
+  /** By name. */
   readonly tasks: Readonly<Record<string, Task>>;
+  /** By name. */
   readonly jobs: Readonly<Record<string, Job<Id>>>;
   /** How a portal lists the jobs. */
   readonly grid?: readonly GridRow[];
@@ -329,6 +329,7 @@ export interface Entry<Id extends number = never> {
   readonly drivingSessionRetries?: readonly DrivingSessionRetry[];
   /** For every task without permissions of its own. Default: `read-only`. */
   readonly permissions?: Permissions;
+  /** Bounds of a run. */
   readonly limits?: Limits;
   /** Commands and modules of the repository that agents may call, by name. */
   readonly tools?: Readonly<Record<string, ToolDeclaration>>;
@@ -346,7 +347,9 @@ export interface Entry<Id extends number = never> {
  * accepts nothing else.
  */
 export interface PreparedEntry extends Entry<number> {
+  /** With every prompt expanded. */
   readonly tasks: Readonly<Record<string, PreparedTask>>;
+  /** With numbered works. */
   readonly jobs: Readonly<Record<string, PreparedJob>>;
 }
 

@@ -26,7 +26,6 @@ const status = words("waiting", "running", ...endedStatus.is);
 
 const ofAction = { id: text, iteration: natural };
 
-/** One transition of a document, an action or a card. */
 const actionEventCases = {
   "actions.accepted": {
     /** Accepted documents, from 1 on. */
@@ -98,6 +97,7 @@ export const actionEvent: Shape<ActionEvent> = tagged("type", actionEventCases);
 
 export type ActionStatus = TypeOf<typeof status>;
 export type EndedStatus = TypeOf<typeof endedStatus>;
+/** One transition of a document, an action or a card. */
 export type ActionEvent = Tagged<"type", typeof actionEventCases>;
 type Case<Type extends ActionEvent["type"]> = Extract<ActionEvent, { readonly type: Type }>;
 export type DocumentAccepted = Case<"actions.accepted">;

@@ -108,6 +108,7 @@ const sessionActivityCases = {
 };
 export const sessionActivity: Shape<SessionActivity> = tagged("kind", sessionActivityCases);
 
+/** What happens inside a session. */
 export type SessionActivity = Tagged<"kind", typeof sessionActivityCases>;
 type Kind<Name extends SessionActivity["kind"]> = Extract<SessionActivity, { readonly kind: Name }>;
 export type ToolEnded = Kind<"tool.ended">;

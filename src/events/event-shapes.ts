@@ -31,7 +31,6 @@ import {
   type StepStarted,
 } from "./step.ts";
 
-/** How a run ended. */
 const runOutcomeCases = {
   succeeded: {},
   /** `advice`: what to do about it, if it is known. */
@@ -40,7 +39,6 @@ const runOutcomeCases = {
 };
 const runOutcome: Shape<RunOutcome> = tagged("kind", runOutcomeCases);
 
-/** How an iteration of a work ended. */
 const workOutcomeCases = {
   succeeded: {},
   /** `unanswered`: no verdict of availability or criteria, so a condition that ends this way has not answered. */
@@ -129,10 +127,13 @@ const body: Shape<RunEventBody> = tagged("type", allBodies);
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(allBodies));
 export const eventShape: Shape<RunEvent> = both(stamp, body);
 
+/** Everything that happens in a run. */
 export type RunEvent = RunStamp & RunEventBody;
 export type RunStamp = ObjectOf<typeof stampFields>;
 export type RunEventBody = Tagged<"type", typeof bodies> | StepStarted | StepPrinted | StepEnded;
+/** How a run ended. */
 export type RunOutcome = Tagged<"kind", typeof runOutcomeCases>;
+/** How an iteration of a work ended. */
 export type WorkOutcome = Tagged<"kind", typeof workOutcomeCases>;
 export type EventOf<Type extends RunEventBody["type"]> = Extract<
   RunEventBody,
