@@ -28,8 +28,23 @@ export function codePathOf(schema: object, root: string, path: Path): string {
   return expression;
 }
 
-/** The schemas and all that they refer to or choose from, each once. */
-function alternatives(root: object, schemas: readonly unknown[]): SchemaObject[] {
+/** The schemas and all that they refer to or choose from, each once. Thousands of paths lead through the same few. */
+function alternatives(root: object, schemas: readonly unknown[]): readonly SchemaObject[] {
+  const [first, ...others] = schemas;
+  if (!isRecord(first) || others.length > 0) return findAlternatives(root, schemas);
+  const known = knownAlternatives.get(first);
+  if (known?.root === root) return known.found;
+  const found = findAlternatives(root, schemas);
+  knownAlternatives.set(first, { root, found });
+  return found;
+}
+
+const knownAlternatives = new WeakMap<
+  SchemaObject,
+  { readonly root: object; readonly found: readonly SchemaObject[] }
+>();
+
+function findAlternatives(root: object, schemas: readonly unknown[]): readonly SchemaObject[] {
   const found = new Set<SchemaObject>();
   const queue = schemas.flatMap(objects);
   for (let schema = queue.pop(); schema !== undefined; schema = queue.pop()) {

@@ -5,7 +5,6 @@
 import { resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import type { Path } from "./problem.ts";
-import { schemaPlaces } from "./schema-places.ts";
 import { suggestion } from "./suggest.ts";
 import { compileValueCheck } from "./value-check.ts";
 
@@ -28,6 +27,30 @@ const applicators = new Set([
 ]);
 
 const types = ["object", "array", "string", "number", "integer", "boolean", "null"];
+
+/** Where schemas are in a JSON Schema of draft 2020-12. */
+const schemaPlaces: ReadonlyMap<string, "schema" | "list" | "map"> = new Map([
+  ...(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"] as const).map(
+    (keyword) => [keyword, "map"] as const,
+  ),
+  ...(["allOf", "anyOf", "oneOf", "prefixItems"] as const).map(
+    (keyword) => [keyword, "list"] as const,
+  ),
+  ...(
+    [
+      "items",
+      "additionalProperties",
+      "contains",
+      "not",
+      "if",
+      "then",
+      "else",
+      "propertyNames",
+      "unevaluatedItems",
+      "unevaluatedProperties",
+    ] as const
+  ).map((keyword) => [keyword, "schema"] as const),
+]);
 
 /** Compiling one takes about a millisecond. */
 const compiledParts = 100;

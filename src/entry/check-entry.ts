@@ -19,8 +19,7 @@ import { trailPath } from "./prompt.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
 import { checkTools } from "./check-tools.ts";
-import type { EntryNames } from "./entry-names.ts";
-import { entryCheck, Findings, listed } from "./findings.ts";
+import { entryCheck, type EntryNames, listed, Problems } from "./problems.ts";
 
 /** Whether a work requires user input, and which task (quoted) is the reason. */
 type Need = "none" | "unknown" | { readonly of: string };
@@ -36,17 +35,17 @@ export function checkEntry(
 class EntryChecker {
   readonly #entry: Salvaged<Entry>;
   readonly #names: EntryNames;
-  readonly #findings: Findings;
+  readonly #problems: Problems;
   readonly #expander: PromptExpander;
 
   constructor(entry: Salvaged<Entry>, names: EntryNames, schemaProblems: readonly Problem[]) {
     this.#entry = entry;
     this.#names = names;
-    this.#findings = new Findings(schemaProblems);
+    this.#problems = new Problems(schemaProblems);
     const variables = entry.promptVariables ?? {};
     this.#expander = new PromptExpander((name) => {
       if (names.promptVariables.has(name)) return sound(variables[name]) ?? null;
-      return this.#findings.isBroken(["promptVariables"]) ? null : undefined;
+      return this.#problems.isBroken(["promptVariables"]) ? null : undefined;
     });
   }
 
@@ -61,15 +60,15 @@ class EntryChecker {
       if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
     }
     this.#checkGrid();
-    checkTools(this.#entry, this.#names, this.#findings);
-    return this.#findings.problems;
+    checkTools(this.#entry, this.#names, this.#problems);
+    return this.#problems.all;
   }
 
   #checkDrivingRetries(): void {
     const first = this.#entry.drivingSessionRetries?.[0]?.modelId;
     const driving = this.#entry.models?.driving;
     if (first === undefined || driving === undefined || first === driving) return;
-    this.#findings.add(
+    this.#problems.add(
       ["drivingSessionRetries", 0, "modelId"],
       `Must equal entry.models.driving, which is ${JSON.stringify(driving)}.`,
     );
@@ -100,21 +99,21 @@ class EntryChecker {
       for (const [index, pattern] of (permissions[field] ?? []).entries()) {
         const reason = pattern === undefined ? [] : readGlob(pattern.replace(/^!/, ""));
         if (typeof reason === "string")
-          this.#findings.add([...path, field, index], `Is not a valid glob: ${reason}.`);
+          this.#problems.add([...path, field, index], `Is not a valid glob: ${reason}.`);
       }
     }
     for (const [index, pattern] of (permissions.tools ?? []).entries()) {
       const reason =
         pattern === undefined ? pattern : toolPatternProblem(pattern.replace(/^!/, ""));
       if (reason !== undefined)
-        this.#findings.add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
+        this.#problems.add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
     }
   }
 
   #checkTaskUserInput(name: string, required: boolean, used: boolean | undefined): void {
     const path = ["tasks", name, "requireUserInput"];
-    if (used === undefined || used === required || this.#findings.isBroken(path)) return;
-    this.#findings.add(
+    if (used === undefined || used === required || this.#problems.isBroken(path)) return;
+    this.#problems.add(
       path,
       used
         ? "Must be true, because the prompt uses $user-input."
@@ -137,7 +136,7 @@ class EntryChecker {
       // The text at fault is that of the innermost variable.
       const place = variable === undefined ? path : ["promptVariables", variable];
       const hint = missing === undefined ? {} : this.#suggestVariable(missing);
-      this.#findings.problems.push({ path: place, codePath, reason, ...hint });
+      this.#problems.all.push({ path: place, codePath, reason, ...hint });
     }
     return complete ? usesUserInput : undefined;
   }
@@ -149,13 +148,13 @@ class EntryChecker {
     if (required === undefined || need === "unknown") return;
     if (need === "none") {
       if (required) {
-        this.#findings.add(
+        this.#problems.add(
           path,
           "Must not be true, because no task of the job requires user input.",
         );
       }
     } else if (!required) {
-      this.#findings.add(path, `Must be true, because task ${need.of} requires user input.`);
+      this.#problems.add(path, `Must be true, because task ${need.of} requires user input.`);
     }
   }
 
@@ -177,9 +176,9 @@ class EntryChecker {
         if (
           work.atMostReached !== undefined &&
           work.atMost === undefined &&
-          !this.#findings.isBroken([...path, "atMost"])
+          !this.#problems.isBroken([...path, "atMost"])
         ) {
-          this.#findings.add([...path, "atMostReached"], "Requires atMost.");
+          this.#problems.add([...path, "atMostReached"], "Requires atMost.");
         }
         return most([
           this.#checkCondition([...path, "preCondition"], work.preCondition),
@@ -199,12 +198,12 @@ class EntryChecker {
     path: Path,
     condition: readonly [boolean | undefined, Salvaged<Work> | undefined] | undefined,
   ): Need {
-    if (condition === undefined) return this.#findings.isBroken(path) ? "unknown" : "none";
+    if (condition === undefined) return this.#problems.isBroken(path) ? "unknown" : "none";
     return this.#checkWork([...path, 1], condition[1]);
   }
 
   #checkBranch(path: Path, work: Salvaged<Work> | undefined): Need {
-    if (work === undefined) return this.#findings.isBroken(path) ? "unknown" : "none";
+    if (work === undefined) return this.#problems.isBroken(path) ? "unknown" : "none";
     return this.#checkWork(path, work);
   }
 
@@ -220,14 +219,14 @@ class EntryChecker {
     if (task === undefined) return "unknown";
     const quoted = JSON.stringify(taskId);
     const hasModel =
-      task.model !== undefined || this.#findings.isBroken(["tasks", taskId, "model"]);
-    if (!hasModel && modelOverride === undefined && !this.#findings.isBroken(overridePath)) {
-      this.#findings.add(
+      task.model !== undefined || this.#problems.isBroken(["tasks", taskId, "model"]);
+    if (!hasModel && modelOverride === undefined && !this.#problems.isBroken(overridePath)) {
+      this.#problems.add(
         overridePath,
         `This field is required, because task ${quoted} has no model.`,
       );
     }
-    if (this.#findings.isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
+    if (this.#problems.isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
     return task.requireUserInput === true ? { of: quoted } : "none";
   }
 
@@ -235,7 +234,7 @@ class EntryChecker {
     const quoted = JSON.stringify(file ?? "");
     if (file !== undefined && this.#names.tasks.has(file)) {
       const reason = `A task is called ${quoted}, too. What is told of them could not be told apart.`;
-      this.#findings.add([...path, "file"], reason);
+      this.#problems.add([...path, "file"], reason);
     }
     const needs = Object.entries<Salvaged<Prompt> | undefined>(params ?? {}).map(
       ([name, prompt]): Need => {
@@ -251,9 +250,9 @@ class EntryChecker {
       row?.jobs?.forEach((cell, column) => {
         const jobName = cell?.jobName;
         if (jobName === undefined || this.#names.jobs.has(jobName)) return;
-        if (this.#findings.isBroken(["jobs"])) return;
+        if (this.#problems.isBroken(["jobs"])) return;
         const path = ["grid", rowIndex, "jobs", column, "jobName"];
-        this.#findings.addMissing(path, "job", jobName, this.#names.jobs);
+        this.#problems.addMissing(path, "job", jobName, this.#names.jobs);
       });
     });
   }
@@ -262,13 +261,13 @@ class EntryChecker {
     if (model === undefined || !("category" in model)) return;
     const { category } = model;
     if (category === undefined || this.#names.models.has(category)) return;
-    if (this.#findings.isBroken(["models"])) return;
-    const { hint: guess } = this.#findings.suggest(category, this.#names.models);
+    if (this.#problems.isBroken(["models"])) return;
+    const { hint: guess } = this.#problems.suggest(category, this.#names.models);
     const known = `the entry has ${listed(this.#names.models)}`;
     const hint = guess === undefined || this.#names.models.size > 1 ? known : undefined;
     const hints = [guess, hint].filter((one) => one !== undefined).join(" ");
     const reason = `There is no model category ${JSON.stringify(category)}.`;
-    this.#findings.add(
+    this.#problems.add(
       [...path, "category"],
       reason,
       this.#names.models.size === 0 ? {} : { hint: hints },
@@ -277,14 +276,14 @@ class EntryChecker {
 
   #checkTaskName(path: Path, name: string): boolean {
     if (this.#names.tasks.has(name)) return true;
-    if (!this.#findings.isBroken(["tasks"]))
-      this.#findings.addMissing(path, "task", name, this.#names.tasks);
+    if (!this.#problems.isBroken(["tasks"]))
+      this.#problems.addMissing(path, "task", name, this.#names.tasks);
     return false;
   }
 
   #suggestVariable(name: string): { hint?: string } {
     const runtimeNames = runtimeVariables.map((variable) => variable.slice(1));
-    const { hint: guess } = this.#findings.suggest(name, [
+    const { hint: guess } = this.#problems.suggest(name, [
       ...this.#names.promptVariables,
       ...runtimeNames,
     ]);

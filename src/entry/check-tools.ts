@@ -5,8 +5,7 @@
 import type { Path } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
-import type { EntryNames } from "./entry-names.ts";
-import { type Findings, type Hint, listed } from "./findings.ts";
+import { type EntryNames, type Hint, listed, type Problems } from "./problems.ts";
 import { readGlob } from "./glob.ts";
 import {
   availableTools,
@@ -24,8 +23,8 @@ type Names = readonly (string | undefined)[];
 /** Every session is told the parameters of its tools. In characters. */
 const longestParameters = 50_000;
 
-export function checkTools(entry: Salvaged<Entry>, names: EntryNames, findings: Findings): void {
-  const checker = new ToolChecker(entry, names, findings);
+export function checkTools(entry: Salvaged<Entry>, names: EntryNames, problems: Problems): void {
+  const checker = new ToolChecker(entry, names, problems);
   for (const [name, tool] of Object.entries(entry.tools ?? {})) {
     if (tool !== undefined) checker.checkTool(name, tool);
   }
@@ -46,18 +45,18 @@ export function checkTools(entry: Salvaged<Entry>, names: EntryNames, findings: 
 class ToolChecker {
   readonly #entry: Salvaged<Entry>;
   readonly #names: EntryNames;
-  readonly #findings: Findings;
+  readonly #problems: Problems;
 
-  constructor(entry: Salvaged<Entry>, names: EntryNames, findings: Findings) {
+  constructor(entry: Salvaged<Entry>, names: EntryNames, problems: Problems) {
     this.#entry = entry;
     this.#names = names;
-    this.#findings = findings;
+    this.#problems = problems;
   }
 
   checkTool(name: string, tool: Salvaged<ToolDeclaration>): void {
     const at = ["tools", name];
     const owner = ownerOf(name);
-    if (owner !== undefined) this.#findings.add(at, `This name is reserved: it is ${owner}.`);
+    if (owner !== undefined) this.#problems.add(at, `This name is reserved: it is ${owner}.`);
     if (tool.parameters !== undefined) {
       this.#checkParameters([...at, "parameters"], tool.parameters);
     }
@@ -67,7 +66,7 @@ class ToolChecker {
         leadsOutside(tool.module.split(/[\\/]/)) || /^[a-z][a-z\d+.-]*:/i.test(tool.module);
       if (outside) {
         const reason = "Must be a path within the working directory, relative to it.";
-        this.#findings.add([...at, "module"], reason);
+        this.#problems.add([...at, "module"], reason);
       }
     }
   }
@@ -75,17 +74,17 @@ class ToolChecker {
   #checkParameters(path: Path, parameters: object): void {
     const schema: Readonly<Record<string, unknown>> = { ...parameters };
     if (JSON.stringify(schema).length > longestParameters) {
-      this.#findings.add(path, `Must not be longer than ${longestParameters} characters.`);
+      this.#problems.add(path, `Must not be longer than ${longestParameters} characters.`);
       return;
     }
     const { type } = schema;
     const faults = schemaFaults(schema);
     for (const { path: below, reason, hint } of faults) {
-      this.#findings.add([...path, ...below], reason, hint === undefined ? {} : { hint });
+      this.#problems.add([...path, ...below], reason, hint === undefined ? {} : { hint });
     }
     if (faults.length === 0 && type !== undefined && type !== "object") {
       const reason = 'Must be "object", because the arguments of a tool are one object.';
-      this.#findings.add([...path, "type"], reason);
+      this.#problems.add([...path, "type"], reason);
     }
   }
 
@@ -93,7 +92,7 @@ class ToolChecker {
     const at = ["mcpServers", name];
     if (name === "delegate") {
       const reason = "This name is reserved: in permissions, delegate/TASK means a task.";
-      this.#findings.add(at, reason);
+      this.#problems.add(at, reason);
     }
     if ("url" in server && server.url !== undefined) this.#checkUrl([...at, "url"], server.url);
     if ("env" in server) this.#checkValues([...at, "env"], server.env, variable);
@@ -102,14 +101,14 @@ class ToolChecker {
       if (tool?.startsWith(`${name}/`) !== true) return;
       const hint = `write ${JSON.stringify(tool.slice(name.length + 1))}`;
       const reason = "Must be the name of the tool, without its server.";
-      this.#findings.add([...at, "tools", index], reason, { hint });
+      this.#problems.add([...at, "tools", index], reason, { hint });
     });
   }
 
   #checkUrl(path: Path, url: string): void {
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       const reason = "Must be an address that starts with http:// or https://.";
-      this.#findings.add(path, reason);
+      this.#problems.add(path, reason);
     }
   }
 
@@ -121,12 +120,12 @@ class ToolChecker {
     for (const [name, value] of Object.entries(values ?? {})) {
       const at = [...path, name];
       if (!what.isName.test(name)) {
-        this.#findings.add(at, `${JSON.stringify(name)} can't be the name of ${what.is}.`);
+        this.#problems.add(at, `${JSON.stringify(name)} can't be the name of ${what.is}.`);
       } else if (what.references(value ?? "").some((one) => !variable.isName.test(one))) {
         const reason = "env: must be followed by the name of an environment variable.";
-        this.#findings.add(at, reason, { hint: "such as env:DOCS_TOKEN" });
+        this.#problems.add(at, reason, { hint: "such as env:DOCS_TOKEN" });
       } else if (value !== undefined && !what.allows.test(value)) {
-        this.#findings.add(at, "Must not contain control characters.");
+        this.#problems.add(at, "Must not contain control characters.");
       }
     }
   }
@@ -137,7 +136,7 @@ class ToolChecker {
     const files = relic.files ?? [];
     if (files.length > 0 && files.every((glob) => glob?.startsWith("!") === true)) {
       const reason = "Must have a glob that doesn't start with !, which only excludes files.";
-      this.#findings.add(path, reason);
+      this.#problems.add(path, reason);
     }
   }
 
@@ -146,7 +145,7 @@ class ToolChecker {
       if (glob === undefined) continue;
       const read = readGlob(glob.replace(/^!/, ""));
       if (typeof read === "string") {
-        this.#findings.add([...path, index], `Is not a valid glob: ${read}.`);
+        this.#problems.add([...path, index], `Is not a valid glob: ${read}.`);
       } else if (
         inside &&
         read.some(({ text, parts }) =>
@@ -157,7 +156,7 @@ class ToolChecker {
         )
       ) {
         const reason = "Must be a glob of files within the working directory, relative to it.";
-        this.#findings.add([...path, index], reason);
+        this.#problems.add([...path, index], reason);
       }
     }
   }
@@ -169,7 +168,7 @@ class ToolChecker {
     relics?.forEach((relic, index) => {
       if (relic === undefined || tools?.includes(relic) !== true) return;
       const reason = `A tool of this monument is called ${JSON.stringify(relic)}, too. Members are addressed by name.`;
-      this.#findings.add([...at, "relics", index], reason);
+      this.#problems.add([...at, "relics", index], reason);
     });
   }
 
@@ -180,11 +179,11 @@ class ToolChecker {
     });
     this.#checkNames([...at, "relics"], task.relics, "relics", "relic");
     this.#checkNames([...at, "monuments"], task.monuments, "monuments", "monument");
-    if (task.protocol !== undefined || this.#findings.isBroken([...at, "protocol"])) return;
+    if (task.protocol !== undefined || this.#problems.isBroken([...at, "protocol"])) return;
     for (const field of ["iterations", "preThinking", "relics", "monuments"] as const) {
       if (task[field] === undefined || task[field] === false) continue;
       const reason = "Requires protocol.";
-      this.#findings.add([...at, field], reason, { hint: "add protocol: actions to the task" });
+      this.#problems.add([...at, field], reason, { hint: "add protocol: actions to the task" });
     }
   }
 
@@ -195,10 +194,10 @@ class ToolChecker {
     what: string,
   ): void {
     const known = this.#names[field];
-    if (this.#findings.isBroken([field])) return;
+    if (this.#problems.isBroken([field])) return;
     names?.forEach((name, index) => {
       if (name === undefined || known.has(name)) return;
-      this.#findings.addMissing([...path, index], what, name, known);
+      this.#problems.addMissing([...path, index], what, name, known);
     });
   }
 
@@ -212,12 +211,12 @@ class ToolChecker {
       return;
     }
     // A name that would have been declared in the broken part.
-    if (this.#findings.isBroken([server === undefined ? "tools" : "mcpServers"])) return;
+    if (this.#problems.isBroken([server === undefined ? "tools" : "mcpServers"])) return;
     if (server !== undefined && this.#names.mcpServers.size > 0) {
-      this.#findings.addMissing(path, "MCP server", server, this.#names.mcpServers);
+      this.#problems.addMissing(path, "MCP server", server, this.#names.mcpServers);
       return;
     }
-    this.#findings.add(
+    this.#problems.add(
       path,
       `There is no tool ${JSON.stringify(name)}.`,
       this.#possible(name, others),
@@ -232,9 +231,9 @@ class ToolChecker {
       tool === ""
         ? `Must name a tool of the MCP server ${JSON.stringify(server)}.`
         : `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
-    const guess = this.#findings.suggest(tool, known);
+    const guess = this.#problems.suggest(tool, known);
     const hint = guess.hint ?? (known.length > 0 ? `its tools are ${listed(known)}` : undefined);
-    this.#findings.add(path, reason, hint === undefined ? {} : { hint });
+    this.#problems.add(path, reason, hint === undefined ? {} : { hint });
   }
 
   #possible(name: string, others: readonly string[]): Hint {
@@ -243,7 +242,7 @@ class ToolChecker {
       ...this.#names.tools,
       ...[...this.#names.mcpServers].map((server) => `${server}/…`),
     ];
-    const { hint: guess } = this.#findings.suggest(name, [...others, ...this.#names.tools]);
+    const { hint: guess } = this.#problems.suggest(name, [...others, ...this.#names.tools]);
     const all = possible.length === 0 ? undefined : `possible names: ${listed(possible)}`;
     const hint = [guess, all].filter((one) => one !== undefined).join(" ");
     return hint === "" ? {} : { hint };

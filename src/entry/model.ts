@@ -1,17 +1,4 @@
-/**
- * The entry: what a user declares. Data only; every other file of this room reads or makes these.
- * Source of the rules: `docs/entry-format.md`.
- */
-
-import type { Permissions } from "./permission-rules.ts";
-
-export { permissionPresets, sandboxModes } from "./permission-rules.ts";
-export type {
-  PermissionPreset,
-  PermissionRules,
-  Permissions,
-  SandboxMode,
-} from "./permission-rules.ts";
+/** The entry: what a user declares. Source of the rules: `docs/entry-format.md`. */
 
 /** Lines of a prompt, joined with LF. A plain string counts as one item. */
 export type Prompt = string | readonly string[];
@@ -47,41 +34,74 @@ export interface Criteria {
   readonly failureAction: FailureAction;
 }
 
-/** Bounds of a run; all optional, all positive. Minutes and cost may be fractions. Defaults: `defaultLimits`. */
-export interface Limits {
-  /** The whole job, which then fails. Default: 60. */
-  readonly jobMinutes?: number;
-  /** Input and output of all model calls of the job. Default: none. */
-  readonly tokens?: number;
-  /** All model calls of the job, in premium requests, as the Copilot runtime reports them. Default: none. */
-  readonly cost?: number;
-  /** One iteration of a task, which then fails. Default: 30. */
-  readonly taskMinutes?: number;
-  /** Of one iteration of a task. Default: 200. */
-  readonly modelCalls?: number;
-  /** One turn, which then counts as crashed. Default: 15. */
-  readonly turnMinutes?: number;
-  /** Silence of a session while no tool runs; the turn then counts as crashed. Default: 5. */
-  readonly idleMinutes?: number;
-  /** Iterations of one `Loop`. Default: 100. */
-  readonly loopIterations?: number;
-  /** Turns at the same time; more wait. Default: 8. */
-  readonly parallel?: number;
-  /** How often one activity runs in one run of its workflow file. Default: 3. */
-  readonly activityHits?: number;
-  /** Activities of one run of a workflow, those of called files included. Default: 10,000. */
-  readonly activities?: number;
-  /** CALLs of workflow files within one another. Default: 10. */
-  readonly callDepth?: number;
-  /** Characters of one prompt of a workflow. Default: 1,000,000. */
-  readonly promptCharacters?: number;
-  /** Characters of the output of one EXECUTE. Default: 100,000. */
-  readonly outputCharacters?: number;
-  /** One EXECUTE. Default: 30. */
-  readonly commandMinutes?: number;
-  /** Silence of an EXECUTE. Default: 10. */
-  readonly commandIdleMinutes?: number;
+/** Where permissions start from: see `docs/permissions.md`. */
+export type PermissionPreset = "read-only" | "workspace" | "all";
+/** All of them, from the strictest on. */
+export const permissionPresets: readonly PermissionPreset[] = ["read-only", "workspace", "all"];
+
+/** Fields add to the preset (default `read-only`); a pattern that starts with `!` denies, and deny wins. */
+export interface PermissionRules {
+  readonly preset?: PermissionPreset;
+  readonly read?: readonly string[];
+  readonly write?: readonly string[];
+  readonly shell?: true | readonly string[];
+  readonly url?: readonly string[];
+  /** Hosts that commands may reach: names, `*.example.com`, `localhost`. Those of `url` are among them. */
+  readonly hosts?: readonly string[];
+  readonly tools?: readonly string[];
+  /** Whether the system enforces all this for programs. Default: `auto`. */
+  readonly sandbox?: SandboxMode;
 }
+
+/**
+ * `auto`: wherever this machine has a sandbox; where it has none, only tasks that start no programs run. `required`: every
+ * task needs one. `off`: none is used.
+ */
+export type SandboxMode = "auto" | "required" | "off";
+/** All of them, from the weakest on. */
+export const sandboxModes: readonly SandboxMode[] = ["off", "auto", "required"];
+
+/** What an agent may do: a preset, or rules that add to one. */
+export type Permissions = PermissionPreset | PermissionRules;
+
+/** Bounds of a run, with their defaults. Minutes and cost may be fractions; infinity is none. */
+export const defaultLimits = {
+  /** The whole job, which then fails. */
+  jobMinutes: 60,
+  /** Input and output of all model calls of the job. */
+  tokens: Number.POSITIVE_INFINITY,
+  /** All model calls of the job, in premium requests, as the Copilot runtime reports them. */
+  cost: Number.POSITIVE_INFINITY,
+  /** One iteration of a task, which then fails. */
+  taskMinutes: 30,
+  /** Of one iteration of a task. */
+  modelCalls: 200,
+  /** One turn, which then counts as crashed. */
+  turnMinutes: 15,
+  /** Silence of a session while no tool runs; the turn then counts as crashed. */
+  idleMinutes: 5,
+  /** Iterations of one `Loop`. */
+  loopIterations: 100,
+  /** Turns at the same time; more wait. */
+  parallel: 8,
+  /** How often one activity runs in one run of its workflow file. */
+  activityHits: 3,
+  /** Activities of one run of a workflow, those of called files included. */
+  activities: 10_000,
+  /** CALLs of workflow files within one another. */
+  callDepth: 10,
+  /** Characters of one prompt of a workflow. */
+  promptCharacters: 1_000_000,
+  /** Characters of the output of one EXECUTE. */
+  outputCharacters: 100_000,
+  /** One EXECUTE. */
+  commandMinutes: 30,
+  /** Silence of an EXECUTE. */
+  commandIdleMinutes: 10,
+} as const;
+
+/** All optional, all positive. Defaults: `defaultLimits`. */
+export type Limits = { readonly [Name in keyof typeof defaultLimits]?: number };
 
 /** The limits that concern only workflows. */
 export const workflowLimits = [
@@ -152,7 +172,6 @@ interface ToolCommon {
 }
 
 export interface ToolBuild {
-  /** The program and its arguments, without a shell. Runs in the working directory. */
   readonly command: readonly string[];
   /** Globs of the files that the result depends on. */
   readonly inputs: readonly string[];
@@ -379,22 +398,3 @@ export const runtimeVariables = [
   "$reported-false-reason",
   "$previous-result",
 ] as const;
-
-export const defaultLimits = {
-  jobMinutes: 60,
-  tokens: Number.POSITIVE_INFINITY,
-  cost: Number.POSITIVE_INFINITY,
-  taskMinutes: 30,
-  modelCalls: 200,
-  turnMinutes: 15,
-  idleMinutes: 5,
-  loopIterations: 100,
-  parallel: 8,
-  activityHits: 3,
-  activities: 10_000,
-  callDepth: 10,
-  promptCharacters: 1_000_000,
-  outputCharacters: 100_000,
-  commandMinutes: 30,
-  commandIdleMinutes: 10,
-} as const satisfies Required<Limits>;

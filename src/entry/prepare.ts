@@ -1,7 +1,6 @@
 /** Raw value in, prepared entry or all of its problems out. */
 import { checkEntry } from "./check-entry.ts";
-import { entryNames, type EntryNames } from "./entry-names.ts";
-import { entryCheck } from "./findings.ts";
+import { entryCheck, entryNames, type EntryNames } from "./problems.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {
   Entry,

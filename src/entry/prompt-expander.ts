@@ -126,10 +126,9 @@ export class PromptExpander {
 
   /** Continues in the frame, to its end or to a variable that has to be expanded first. */
   #advance(top: Frame): "entered" | "done" {
-    const pattern = new RegExp(variablePattern);
     for (;;) {
-      pattern.lastIndex = top.at;
-      const match = pattern.exec(top.source);
+      variablePattern.lastIndex = top.at;
+      const match = variablePattern.exec(top.source);
       const literal = top.source.slice(top.at, match?.index);
       this.#append(top, plain(literal));
       if (match === null) return "done";
@@ -213,7 +212,9 @@ export class PromptExpander {
 
 /** The names, without `$`, of the variables that a prompt uses. */
 export function variablesIn(prompt: Prompt): string[] {
-  return [...promptText(prompt).matchAll(variablePattern)].flatMap(([, name]) => name ?? []);
+  const text = promptText(prompt);
+  if (!text.includes("$")) return [];
+  return [...text.matchAll(variablePattern)].flatMap(([, name]) => name ?? []);
 }
 
 export function promptText(prompt: Prompt): string {

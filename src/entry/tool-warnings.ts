@@ -1,7 +1,7 @@
 /** Finds tools, servers, relics and monuments that probably can't be used as intended. Only for valid entries. Pure. */
 import type { Path, Problem } from "../document/problem.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
-import { warning } from "./findings.ts";
+import { warning } from "./problems.ts";
 import {
   availableTools,
   defaultLimits,

@@ -13,7 +13,7 @@ import {
 } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
-import { warning } from "./findings.ts";
+import { warning } from "./problems.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves, partsOf } from "./work-paths.ts";
 import { leafWorks, taskWorks } from "./work.ts";
@@ -205,14 +205,16 @@ function orderWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
   const effects = new Map<Work, Effect>();
   /** `when`: in which case the task runs after one of `last`. What is found first for a place counts. */
   const check = (path: Path, taskId: string, last: Last, when: string): void => {
-    const key = JSON.stringify(path);
     const why = unavailable(entry, taskId, last);
-    if (why === undefined || found.has(key)) return;
+    if (why === undefined) return;
+    const key = JSON.stringify(path);
+    if (found.has(key)) return;
     found.set(key, warning(path, `Task ${JSON.stringify(taskId)} is ${when}: ${why}`));
   };
   const checkResult = (path: Path, prompts: readonly Prompt[], last: Last, when: string): void => {
+    if (last.size > (last.has(undefined) ? 1 : 0)) return;
     const key = JSON.stringify([...path, "previous-result"]);
-    if (found.has(key) || [...last].some((name) => name !== undefined)) return;
+    if (found.has(key)) return;
     if (!prompts.some((prompt) => variablesIn(prompt).includes("previous-result"))) return;
     const reason = `$previous-result has no value ${when}: nothing runs before it.`;
     found.set(key, warning(path, reason));
@@ -267,17 +269,23 @@ function orderWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
 function unavailable(entry: PreparedEntry, taskId: string, last: Last): string | undefined {
   const wanted = entry.tasks[taskId]?.availability?.previousTasks;
   if (wanted === undefined || wanted.some((name) => last.has(name))) return undefined;
-  const names = [...last].filter((name) => name !== undefined);
-  const before =
-    names.length === 0
+  const before = some(last);
+  const ran =
+    before === ""
       ? "no task runs before it"
-      : `the task before it is ${some(names.map((name) => JSON.stringify(name)))}${last.has(undefined) ? ", if there is one" : ""}`;
-  const asked = some(wanted.map((name) => JSON.stringify(name)));
-  return `its previousTasks contains ${asked}, but ${before}.`;
+      : `the task before it is ${before}${last.has(undefined) ? ", if there is one" : ""}`;
+  return `its previousTasks contains ${some(wanted)}, but ${ran}.`;
 }
 
-function some(names: readonly string[]): string {
-  return names.slice(0, 5).join(" or ") + (names.length > 5 ? " or others" : "");
+/** A job can have thousands, and thousands of warnings about them. */
+function some(names: Iterable<string | undefined>): string {
+  const shown: string[] = [];
+  for (const name of names) {
+    if (name === undefined) continue;
+    if (shown.length === 5) return `${shown.join(" or ")} or others`;
+    shown.push(JSON.stringify(name));
+  }
+  return shown.join(" or ");
 }
 
 function effectOf(work: Work, known: Map<Work, Effect>): Effect {

@@ -1,6 +1,6 @@
 /** Where the works of a job are in the document that describes them. */
 import type { Path } from "../document/problem.ts";
-import { entryCheck } from "./findings.ts";
+import { entryCheck } from "./problems.ts";
 import type { Entry, FlowWork, Work } from "./model.ts";
 
 /** The works directly inside a work, with their paths. */

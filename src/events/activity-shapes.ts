@@ -1,5 +1,4 @@
-/** The JSON of what happens inside a session. */
-import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
+/** What happens inside a session: the SDK's events, translated once to types of agent-jobs. */
 import {
   amount,
   anything,
@@ -12,11 +11,23 @@ import {
   text,
   words,
   yes,
+  type ObjectOf,
+  type Shape,
+  type Tagged,
+  type TypeOf,
 } from "./shape.ts";
 
-const toolError = record<ToolError>({ message: text, code: optional(text) });
+const toolErrorFields = {
+  message: text,
+  /** `denied`: the permissions refused it. `unfinished`: the turn ended before the tool did. Otherwise a code of the runtime. */
+  code: optional(text),
+};
+const toolError: Shape<ToolError> = record(toolErrorFields);
 
-export const sessionActivity = tagged<SessionActivity, "kind">("kind", {
+/** `length`: at the output limit. `error`: the model server broke it off. */
+const finish = words("length", "content_filter", "error");
+
+const sessionActivityCases = {
   "reasoning.started": { reasoningId: text },
   "reasoning.delta": { reasoningId: text, text },
   "reasoning.ended": { reasoningId: text, text },
@@ -27,52 +38,86 @@ export const sessionActivity = tagged<SessionActivity, "kind">("kind", {
     toolCallId: text,
     parentToolCallId: optional(text),
     toolName: text,
+    /** As the model gave them, unchecked. */
     arguments: anything,
   },
   "tool.delta": { toolCallId: text, text },
   "tool.ended": {
     toolCallId: text,
+    /** Absent: no start of this call was seen. */
     toolName: optional(text),
     succeeded: flag,
+    /** It did not succeed because its task was stopped. This is not an error. */
     stopped: optional(yes),
-    result: optional(
-      record<NonNullable<ToolEnded["result"]>>({ content: text, detailedContent: optional(text) }),
-    ),
+    result: optional(record({ content: text, detailedContent: optional(text) })),
+    /** Of a shell command, which counts as a call that succeeded whatever its exit code is. Absent: 0, or unknown. */
     exitCode: optional(count),
     error: optional(toolError),
   },
+  /** A tool call of a sub-agent that did not succeed. No other calls of sub-agents are reported. */
   "sub-agent.tool.failed": { toolCallId: text, error: toolError },
   "agent.started": { agentTurnId: text },
   "agent.ended": { agentTurnId: text },
   idle: {},
+  /** One whole answer of the model, as a recording keeps it. */
   "model.replied": {
     text,
     reasoning: optional(text),
     toolCalls: list(
-      record<{ readonly id?: string; readonly name: string; readonly arguments: unknown }>({
+      record({
+        /** The `toolCallId` of what happens to it. */
         id: optional(text),
         name: text,
         arguments: anything,
       }),
     ),
+    /** Not the root conversation. */
     subAgent: flag,
   },
+  /** One model call, as the runtime accounts for it; sub-agents included. */
   "model.used": {
     modelId: text,
     inputTokens: count,
     outputTokens: count,
     cacheReadTokens: count,
     reasoningTokens: count,
+    /** In the runtime's own unit (premium requests); 0 with a custom provider. */
     cost: amount,
     durationMs: amount,
-    finish: optional(words<AnswerFinish>({ length: true, content_filter: true, error: true })),
+    /** Why the answer ended early. Absent: it is complete. */
+    finish: optional(finish),
     subAgent: flag,
   },
+  /** A model call that failed. The runtime may retry it by itself; later events show the outcome of the turn. */
   "model.failed": {
     modelId: optional(text),
+    /** HTTP status of the answer, if there was one. */
     statusCode: optional(count),
+    /** The message of the runtime. */
     message: optional(text),
     subAgent: flag,
   },
-  "permission.denied": { operation: text, target: text, reason: text },
-});
+  "permission.denied": {
+    /** `read`, `write`, `shell`, `url`, `tool`… */
+    operation: text,
+    /** The path, command, URL or tool name. */
+    target: text,
+    /** Why, and which permission would allow it. The model gets it too. */
+    reason: text,
+  },
+};
+export const sessionActivity: Shape<SessionActivity> = tagged("kind", sessionActivityCases);
+
+/** What happens inside a session. */
+export type SessionActivity = Tagged<"kind", typeof sessionActivityCases>;
+type Kind<Name extends SessionActivity["kind"]> = Extract<SessionActivity, { readonly kind: Name }>;
+export type ToolEnded = Kind<"tool.ended">;
+export type SubAgentToolFailed = Kind<"sub-agent.tool.failed">;
+export type ToolError = ObjectOf<typeof toolErrorFields>;
+export type ModelReplied = Kind<"model.replied">;
+export type ModelUsed = Kind<"model.used">;
+export type ModelFailed = Kind<"model.failed">;
+export type AnswerFinish = TypeOf<typeof finish>;
+export type PermissionDenied = Kind<"permission.denied">;
+/** A piece of a text that is coming in. */
+export type Delta = Kind<"reasoning.delta" | "message.delta" | "tool.delta">;

@@ -1,3 +1,4 @@
+import type { Crash, Overload, Refusal } from "./decision-shapes.ts";
 import { sentence } from "./decision-words.ts";
 
 /**
@@ -5,67 +6,7 @@ import { sentence } from "./decision-words.ts";
  * error arises. `crashRemedy` names what the caller should do about it: nothing else in the project
  * decides whether an error is worth a retry.
  */
-export type Crash = (
-  | Refusal
-  /** The model does not support tools, and agents need them. */
-  | { readonly cause: "no-tools"; readonly status?: number }
-  /** The model server redirects every request. */
-  | { readonly cause: "redirect" }
-  /** There was no connection to the model server. */
-  | { readonly cause: "unreachable" }
-  /** Any other error that the session reported: a broken stream, an answer that is not JSON… */
-  | { readonly cause: "session-error"; readonly status?: number }
-  /** Neither text nor a tool call. */
-  | { readonly cause: "empty-answer" }
-  /** The content filter of the model blocked the answer. */
-  | { readonly cause: "filtered" }
-  /** The model did not stop, and was cut off. */
-  | { readonly cause: "answer-too-long" }
-  /** `refusal`: the answer of the model server after which the runtime kept silent. */
-  | {
-      readonly cause: "deadline";
-      readonly limit: "turnMinutes" | "idleMinutes";
-      /** The option, input or field that set the limit. Absent: it is the default. */
-      readonly setBy?: string;
-      readonly refusal?: Refusal;
-    }
-  /** Too many consecutive denials. */
-  | { readonly cause: "denied" }
-  /** The turn or the session was not ended by this run. */
-  | { readonly cause: "aborted" }
-  /** `ended`: agent-jobs ended it, because it hung or used too much memory. */
-  | { readonly cause: "runtime-died"; readonly ended?: boolean }
-  /** The runtime or the session did not start. */
-  | { readonly cause: "start-failed" }
-  /** There is no Copilot runtime. */
-  | { readonly cause: "not-installed" }
-  /** Something that the session needs was not given, or is gone. */
-  | { readonly cause: "configuration" }
-  /** A bug in agent-jobs. */
-  | { readonly cause: "internal" }
-) & {
-  /** One sentence for users. */
-  readonly message: string;
-  /** How many attempts were made, once no further one is. */
-  readonly attempts?: number;
-  /** The whole error as a JSON string (`errorToDetailedString`). */
-  readonly detail?: string;
-};
-
-/** The model server rejected the request with an HTTP status. */
-export type Refusal =
-  /** Without a status: the runtime had no credentials to send. */
-  | { readonly cause: "auth"; readonly status?: 401 }
-  | { readonly cause: "forbidden"; readonly status: 403 }
-  | { readonly cause: "not-found"; readonly status: 404 }
-  | { readonly cause: "too-large"; readonly status: 413 }
-  | { readonly cause: "rejected"; readonly status: number }
-  | Overload;
-
-/** `retryAfterMs`: how long the model server asked to wait. The current SDK does not report it. */
-export type Overload =
-  | { readonly cause: "rate-limited"; readonly status: 429; readonly retryAfterMs?: number }
-  | { readonly cause: "overloaded"; readonly status: number; readonly retryAfterMs?: number };
+export type { Crash, Refusal };
 
 export type Remedy = (
   | { readonly kind: "retry" }

@@ -1,9 +1,7 @@
 /** Turns of phrase that the texts of decisions share. */
+import type { Purpose, SessionRole } from "./decision-shapes.ts";
 
-/** What a turn is for. */
-export type Purpose = "availability" | "prompt" | "criteria";
-/** `both`: the one session of a task that runs in a single model, or a borrowed one. */
-export type SessionRole = "driving" | "task" | "both";
+export type { Purpose, SessionRole };
 
 /** Empty if there is only one attempt. */
 export function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {

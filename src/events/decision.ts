@@ -1,108 +1,16 @@
-import type { Crash } from "./crash.ts";
+import type { Decision, Purpose, SessionRole, WaitingCause } from "./decision-shapes.ts";
 import { attemptOf, capitalized, purposeName, roleName, times } from "./decision-words.ts";
-import type { Purpose, SessionRole } from "./decision-words.ts";
-import { limitText, type ExceededLimit, type LimitScope } from "./exceeded-limit.ts";
+import { limitText } from "./exceeded-limit.ts";
 
+export type {
+  AvailabilityField,
+  CriteriaField,
+  Decision,
+  DerivedDecision,
+  MadeDecision,
+  WaitingCause,
+} from "./decision-shapes.ts";
 export type { Purpose, SessionRole };
-
-export type AvailabilityField = "previousTasks" | "condition";
-export type CriteriaField = "toolExecuted" | "condition";
-
-/** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
-export type Decision = MadeDecision | DerivedDecision;
-
-/** Decisions that have an event of their own. */
-export type MadeDecision =
-  | ({ readonly kind: "availability-passed" } & Check<AvailabilityField>)
-  | ({ readonly kind: "availability-failed" } & Check<AvailabilityField>)
-  | ({ readonly kind: "criteria-passed" } & Check<CriteriaField>)
-  | ({ readonly kind: "criteria-failed" } & Check<CriteriaField>)
-  | {
-      readonly kind: "session-crashed";
-      readonly purpose: Purpose;
-      readonly attempt: number;
-      readonly attempts: number;
-      readonly crash: Crash;
-    }
-  | {
-      readonly kind: "further-attempt";
-      readonly purpose: Purpose;
-      /** The attempt that begins, from 2. */
-      readonly attempt: number;
-      readonly attempts: number;
-      readonly modelId: string;
-      /** The server that did not respond to the previous attempt. */
-      readonly waitingFor?: string;
-    }
-  | {
-      readonly kind: "criteria-retry";
-      readonly retry: number;
-      readonly of: number;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "attempts-exhausted";
-      readonly purpose: Purpose;
-      readonly attempts: number;
-      readonly advice?: string;
-    }
-  | { readonly kind: "retries-exhausted"; readonly retries: number; readonly reason: string }
-  | { readonly kind: "task-unavailable"; readonly reason: string }
-  | {
-      readonly kind: "waiting";
-      readonly milliseconds: number;
-      readonly cause: WaitingCause;
-      /** The HTTP status that the model server answered; absent if another turn got it. */
-      readonly status?: number;
-    }
-  | { readonly kind: "runtime-restarted"; readonly reason: string }
-  /** No connection to the model server. */
-  | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
-  /** Processes and files of killed runs were removed. */
-  | { readonly kind: "leftovers-ended"; readonly runs: number }
-  /** Programs of agents run without a sandbox. */
-  | { readonly kind: "sandbox-missing"; readonly reason: string }
-  /** Tasks go on without the tools of this MCP server. */
-  | { readonly kind: "tool-server-failed"; readonly server: string; readonly reason: string }
-  /** A task goes on without a tool that it may call. */
-  | { readonly kind: "tool-left-out"; readonly reason: string }
-  /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
-  | { readonly kind: "name-missing"; readonly activity: string; readonly name: string }
-  /** A prompt uses a runtime variable that has no value: `<MISSING>` is in its place. */
-  | { readonly kind: "variable-missing"; readonly name: string }
-  /** An EXECUTE did not run a script, or had none to run. */
-  | { readonly kind: "script-skipped"; readonly activity: string; readonly reason: string }
-  | ({ readonly kind: "limit-exceeded"; readonly scope: LimitScope } & ExceededLimit)
-  | { readonly kind: "task-succeeded"; readonly what?: "workflow" }
-  | { readonly kind: "task-failed"; readonly reason: string }
-  | { readonly kind: "note"; readonly text: string };
-
-interface Check<Field> {
-  readonly field: Field;
-  readonly content: string;
-  readonly reason: string;
-}
-
-/** Decisions that `decisionOf` derives from other events. */
-export type DerivedDecision =
-  | {
-      readonly kind: "session-started";
-      readonly sessionId: string;
-      readonly modelId: string;
-      readonly role: SessionRole;
-    }
-  | { readonly kind: "session-ended"; readonly sessionId: string; readonly role: SessionRole }
-  | {
-      readonly kind: "permission-denied";
-      readonly operation: string;
-      readonly target: string;
-      readonly reason: string;
-    }
-  /** Errors within a session that the runtime or the model may recover from. */
-  | { readonly kind: "model-call-failed"; readonly statusCode?: number; readonly reason?: string }
-  | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
-
-export type WaitingCause = "rate-limited" | "overloaded" | "unreachable" | "runtime-ended";
 
 export type DecisionCategory =
   | "SESSION CRASHED"

@@ -1,35 +1,9 @@
 /** A limit that was exceeded, what it applies to, and both in words. */
 import { workflowLimits, type Limits } from "../entry/model.ts";
+import type { ExceededLimit } from "./decision-shapes.ts";
+import type { LimitScope } from "./plan-shapes.ts";
 
-export interface ExceededLimit {
-  /** Its field in `limits` of an entry. */
-  readonly limit: keyof Limits;
-  readonly value: number;
-  /** How much was used. Default: `value`. */
-  readonly used?: number;
-  /** The option, input or field that set it. Absent: it is the default. */
-  readonly setBy?: string;
-  /** The server that did not respond when the limit was exceeded. */
-  readonly waitingFor?: string;
-  /** The attempt that waited for it. */
-  readonly attempt?: number;
-  readonly attempts?: number;
-  /** The last error, with advice, if no model has answered since. */
-  readonly lastError?: string;
-}
-
-/** What a limit applies to. */
-export type LimitScope =
-  | { readonly kind: "job" }
-  | { readonly kind: "task"; readonly taskId: string }
-  /** `of`: what the turn belongs to, in the words of its sender. */
-  | { readonly kind: "turn"; readonly of: string }
-  /** A loop has no name of its own: it is identified by the tasks of its body. */
-  | { readonly kind: "loop"; readonly tasks: readonly string[] }
-  /** A workflow in the job, by the file as the entry names it. */
-  | { readonly kind: "workflow"; readonly file: string }
-  /** `file`: the id of the workflow file. */
-  | { readonly kind: "activity"; readonly file: string; readonly activity: string };
+export type { ExceededLimit, LimitScope };
 
 /** A limit that was exceeded: its value, what was used of it, and where it can be changed. */
 export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {

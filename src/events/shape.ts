@@ -1,7 +1,4 @@
-/**
- * Descriptions of JSON values. A shape checks a value, and the type checker holds the shape against the type that
- * it describes: a field that is missing, or of another type, does not compile.
- */
+/** Descriptions of JSON values: a shape checks a value, and `TypeOf` makes its type. One description is both. */
 import { isRecord } from "../document/guards.ts";
 
 export interface Shape<out T> {
@@ -15,18 +12,32 @@ export interface Shape<out T> {
 
 export type ShapeKind = "text" | "number" | "other" | readonly string[];
 
-interface Optional<out T> {
+export interface Optional<out T> {
   readonly optional: Shape<T>;
 }
 
-/** A shape for each field; optional fields say so. */
-export type Fields<T> = {
-  readonly [Name in keyof T]-?: object extends Pick<T, Name>
-    ? Optional<Exclude<T[Name], undefined>>
-    : Shape<T[Name]>;
-};
+export type Fields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>>;
 
-type AnyFields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>>;
+/** The type that a shape describes. */
+export type TypeOf<S> = S extends Optional<infer T> ? T : S extends Shape<infer T> ? T : never;
+
+/**
+ * The type of an object with these fields. The mapped types keep the docstrings of the fields, for readers of the
+ * library's declarations: they map over keys, without `as`.
+ */
+export type ObjectOf<F> = Flat<Given<F, Needed<F>> & Possible<F, Exclude<keyof F, Needed<F>>>>;
+type Given<F, Name extends keyof F> = { readonly [Key in Name]: TypeOf<F[Key]> };
+type Possible<F, Name extends keyof F> = { readonly [Key in Name]?: TypeOf<F[Key]> };
+type Needed<F> = {
+  [Name in keyof F]: F[Name] extends Optional<unknown> ? never : Name;
+}[keyof F];
+
+/** A union whose cases differ by the word in `Tag`. */
+export type Tagged<Tag extends string, Cases> = {
+  [Word in keyof Cases]: Flat<{ readonly [Name in Tag]: Word } & ObjectOf<Cases[Word]>>;
+}[keyof Cases];
+
+type Flat<T> = { [Name in keyof T]: T[Name] };
 
 /** Deeper than any entry may be nested. */
 const MAX_DEPTH = 1000;
@@ -63,10 +74,19 @@ export function exactly<const Value extends number>(value: Value): Shape<Value> 
   return simple("number", String(value), (found) => found === value);
 }
 
-/** One of these words; the object makes sure that none is forgotten. */
-export function words<Word extends string>(of: Readonly<Record<Word, true>>): Shape<Word> {
-  const known: readonly string[] = Object.keys(of);
-  return simple(known, known.join(" or "), (value) => known.some((word) => word === value));
+export interface Words<out Word extends string> extends Shape<Word> {
+  readonly is: readonly Word[];
+}
+
+/** One of these words. */
+export function words<const Word extends string>(...is: readonly Word[]): Words<Word> {
+  const known = simple<Word>(is, is.join(" or "), (value) => is.some((word) => word === value));
+  return { ...known, is };
+}
+
+/** The name of one of these fields. */
+export function nameOf<Of extends object>(fields: Of): Words<keyof Of & string> {
+  return words(...Object.keys(fields).filter((name): name is keyof Of & string => name in fields));
 }
 
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {
@@ -113,8 +133,8 @@ export function optional<T>(shape: Shape<T>): Optional<T> {
 }
 
 /** Fields that are not described may be there too. */
-export function record<T>(fields: Fields<T>): Shape<T> {
-  const described = Object.entries<Shape<unknown> | Optional<unknown>>(fields);
+export function record<F extends Fields>(fields: F): Shape<ObjectOf<F>> {
+  const described = Object.entries(fields);
   return {
     is: "other",
     fault: (value, path, depth) =>
@@ -125,7 +145,7 @@ export function record<T>(fields: Fields<T>): Shape<T> {
 }
 
 /** As `record`, where an object of other fields alone is something else. */
-export function partial<T>(fields: Fields<T>): Shape<T> {
+export function partial<F extends Fields>(fields: F): Shape<ObjectOf<F>> {
   const shape = record(fields);
   const known = Object.keys(fields);
   return {
@@ -141,13 +161,11 @@ export function partial<T>(fields: Fields<T>): Shape<T> {
 }
 
 /** A union whose cases differ by a word in the field `tag`; the cases describe the other fields. */
-export function tagged<T, Tag extends keyof T & string>(
+export function tagged<Tag extends string, Cases extends Readonly<Record<string, Fields>>>(
   tag: Tag,
-  cases: {
-    readonly [Word in T[Tag] & string]: Fields<Omit<Extract<T, Readonly<Record<Tag, Word>>>, Tag>>;
-  },
-): Shape<T> {
-  const known = new Map(Object.entries<AnyFields>(cases));
+  cases: Cases,
+): Shape<Tagged<Tag, Cases>> {
+  const known = new Map(Object.entries(cases));
   return {
     is: "other",
     fault(value, path, depth) {

@@ -2,64 +2,134 @@
  * The steps of a Markdown workflow: each run of an activity begins and ends with an event. The `effects` of all ended
  * steps, in order, are what came from outside: given to the interpreter again, they make the same state again.
  */
-import type { WorkRef } from "./plan.ts";
+import { workRef } from "./plan-shapes.ts";
+import {
+  count,
+  dictionary,
+  flag,
+  list,
+  natural,
+  optional,
+  record,
+  tagged,
+  text,
+  yes,
+  type ObjectOf,
+  type Shape,
+  type Tagged,
+} from "./shape.ts";
 
-export interface StepStarted {
-  readonly type: "step.started";
-  readonly work: WorkRef;
+const scriptFields = {
+  /** The tag of the code fence, in lower case; `sh` for the command of an activity. */
+  tag: text,
+  code: text,
+};
+const script: Shape<Script> = record(scriptFields);
+
+/** What a step asks of the outside. */
+const inputCases = {
+  prompt: { agent: count, text },
+  ask: { question: text, times: count },
+  execute: { scripts: list(script) },
+};
+const input: Shape<StepInput> = tagged("kind", inputCases);
+
+const scriptRunFields = {
+  code: text,
+  /** stdout and stderr, as they came; both ends if it was too long. */
+  output: text,
+  /** Of the whole output. */
+  outputCharacters: optional(count),
+  /** The whole output, as bytes, while the run lasts. */
+  outputFile: optional(text),
+  /** Only if they are separate. */
+  stdout: optional(text),
+  stderr: optional(text),
+  /** 128 and the number of the signal, if one has ended the script. */
+  exitCode: count,
+  /** It was ended for its time. */
+  timedOut: optional(flag),
+};
+const scriptRun: Shape<ScriptRun> = record(scriptRunFields);
+
+/** What came of what a workflow asked of the outside. */
+const effectCases = {
+  passed: {},
+  answered: { text },
+  executed: { runs: list(scriptRun) },
+  read: { text },
+  /** The activity has failed; the workflow may go on. `runs`: the scripts that had begun. */
+  failed: { reason: text, runs: optional(list(scriptRun)) },
+  /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
+  stopped: { reason: text },
+};
+const effect: Shape<EffectResult> = tagged("kind", effectCases);
+
+/** What the shell of a run takes over when the run is resumed. */
+const shellFields = {
+  /** Absolute. */
+  workingDirectory: text,
+  /** Exported variables that scripts have set. What the run itself provides is not among them, unless changed. */
+  variables: dictionary(text),
+  /** Variables of the run that scripts have removed. */
+  removed: list(text),
+  /** The functions of the shell, as it prints them. */
+  functions: text,
+};
+const shell: Shape<ShellState> = record(shellFields);
+
+const step = {
+  work: workRef,
   /** In this run of the work, from 1 on. The step of a CALL contains those of the called file. */
-  readonly step: number;
+  step: natural,
   /** The id of its file in the plan. */
-  readonly file: string;
-  readonly activity: string;
+  file: text,
+  activity: text,
+};
+
+export const stepStarted = {
+  ...step,
   /** Which run of this activity in this run of its file, from 1 on. */
-  readonly hit: number;
+  hit: natural,
   /** 0: of the first file, else of a called one. */
-  readonly depth: number;
-  /** What is asked of the outside; absent if nothing is. */
-  readonly input?: StepInput;
+  depth: count,
+  /** Absent if nothing is asked of the outside. */
+  input: optional(input),
   /** Taken over from an earlier run: nothing is done. */
-  readonly restored?: true;
-}
+  restored: optional(yes),
+};
 
-export type StepInput =
-  | { readonly kind: "prompt"; readonly agent: number; readonly text: string }
-  | { readonly kind: "ask"; readonly question: string; readonly times: number }
-  | { readonly kind: "execute"; readonly scripts: readonly Script[] };
+/** What a script prints, while it runs. `script`: its index in the input. */
+export const stepPrinted = { work: workRef, step: natural, script: count, text };
 
-/** What a script prints, while it runs. */
-export interface StepPrinted {
-  readonly type: "step.output";
-  readonly work: WorkRef;
-  readonly step: number;
-  /** Its index in the input. */
-  readonly script: number;
-  readonly text: string;
-}
-
-export interface StepEnded {
-  readonly type: "step.ended";
-  readonly work: WorkRef;
-  readonly step: number;
-  readonly file: string;
-  readonly activity: string;
+export const stepEnded = {
+  ...step,
   /** Whether the way on is the next activity, not the other one. */
-  readonly succeeded: boolean;
-  readonly reason?: string;
+  succeeded: flag,
+  reason: optional(text),
   /** Where the flow goes on; absent at an end. */
-  readonly to?: string;
-  /** What came from outside, in order. Comes before what follows from it: an event that is too long is cut at its end. */
-  readonly effects?: readonly EffectResult[];
-  /** The shell of EXECUTE, if it has changed. */
-  readonly shell?: ShellState;
+  to: optional(text),
   /** RESULT, if it has changed. */
-  readonly result?: string;
+  result: optional(text),
   /** The variables that have changed. */
-  readonly variables?: Readonly<Record<string, string>>;
+  variables: optional(dictionary(text)),
+  /** In order. Comes before what follows from it: an event that is too long is cut at its end. */
+  effects: optional(list(effect)),
+  /** The shell of EXECUTE, if it has changed. */
+  shell: optional(shell),
   /** The length of all texts in `effects` and `shell` before redaction. Shorter texts are incomplete. */
-  readonly characters?: number;
-  readonly restored?: true;
-}
+  characters: optional(count),
+  restored: optional(yes),
+};
+
+export type StepStarted = { readonly type: "step.started" } & ObjectOf<typeof stepStarted>;
+export type StepPrinted = { readonly type: "step.output" } & ObjectOf<typeof stepPrinted>;
+export type StepEnded = { readonly type: "step.ended" } & ObjectOf<typeof stepEnded>;
+export type StepInput = Tagged<"kind", typeof inputCases>;
+export type EffectResult = Tagged<"kind", typeof effectCases>;
+export type Script = ObjectOf<typeof scriptFields>;
+export type ScriptRun = ObjectOf<typeof scriptRunFields>;
+export type ShellState = ObjectOf<typeof shellFields>;
 
 /** The length of all texts of `effects` and `shell`. */
 export function stepCharacters({ effects, shell }: Pick<StepEnded, "effects" | "shell">): number {
@@ -70,55 +140,4 @@ function textLength(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce((sum: number, item) => sum + textLength(item), 0);
-}
-
-/** What came of what a workflow asked of the outside. */
-export type EffectResult =
-  | { readonly kind: "passed" }
-  | { readonly kind: "answered"; readonly text: string }
-  | { readonly kind: "executed"; readonly runs: readonly ScriptRun[] }
-  | { readonly kind: "read"; readonly text: string }
-  /** The activity has failed; the workflow may go on. */
-  | {
-      readonly kind: "failed";
-      readonly reason: string;
-      /** The scripts that had begun. */
-      readonly runs?: readonly ScriptRun[];
-    }
-  /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
-  | { readonly kind: "stopped"; readonly reason: string };
-
-export interface Script {
-  /** The tag of the code fence, in lower case; `sh` for the command of an activity. */
-  readonly tag: string;
-  readonly code: string;
-}
-
-export interface ScriptRun {
-  readonly code: string;
-  /** stdout and stderr, as they came; both ends if it was too long. */
-  readonly output: string;
-  /** Of the whole output. */
-  readonly outputCharacters?: number;
-  /** The whole output, as bytes, while the run lasts. */
-  readonly outputFile?: string;
-  /** Only if they are separate. */
-  readonly stdout?: string;
-  readonly stderr?: string;
-  /** 128 and the number of the signal, if one has ended the script. */
-  readonly exitCode: number;
-  /** It was ended for its time. */
-  readonly timedOut?: boolean;
-}
-
-/** What the shell of a run takes over when the run is resumed. */
-export interface ShellState {
-  /** Absolute. */
-  readonly workingDirectory: string;
-  /** Exported variables that scripts have set. What the run itself provides is not among them, unless changed. */
-  readonly variables: Readonly<Record<string, string>>;
-  /** Variables of the run that scripts have removed. */
-  readonly removed: readonly string[];
-  /** The functions of the shell, as it prints them. */
-  readonly functions: string;
 }

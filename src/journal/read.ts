@@ -59,15 +59,10 @@ function isBeginning(text: string): boolean {
   });
 }
 
-const header = record<{
-  readonly type: "journal";
-  readonly at: number;
-  readonly format: typeof JOURNAL_FORMAT;
-  readonly removed?: number;
-}>({
-  type: words({ journal: true }),
+const header = record({
+  type: words("journal"),
   at: count,
-  format: words({ [JOURNAL_FORMAT]: true }),
+  format: words(JOURNAL_FORMAT),
   removed: optional(natural),
 });
 

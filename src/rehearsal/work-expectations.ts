@@ -1,5 +1,5 @@
 /** Which works ran and how they ended, against what was expected. */
-import type { WorkResult } from "./format/rehearsal-file.ts";
+import type { WorkResult } from "./format/schema-parts.ts";
 import type { ExpectedWork, Place } from "./format/script.ts";
 
 export interface WorkTally {

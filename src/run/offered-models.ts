@@ -2,7 +2,7 @@
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { toDiagnostics, type Path, type Place, type Problem } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";
-import { entryCheck } from "../entry/findings.ts";
+import { entryCheck } from "../entry/problems.ts";
 import type { Model, PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";

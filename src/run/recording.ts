@@ -6,7 +6,7 @@ import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter } from "../events/sink.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/recorder/recorder.ts";
-import type { RehearsalFile } from "../rehearsal/format/rehearsal-file.ts";
+import type { RehearsalFile } from "../rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
 import { UsageError } from "./options.ts";

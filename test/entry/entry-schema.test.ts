@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { entryCheck } from "../../src/entry/findings.ts";
+import { entryCheck } from "../../src/entry/problems.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
 import { defaultLimits } from "../../src/entry/model.ts";
 import { entryWith, entryWithTask, problemsOf } from "./rig.ts";

@@ -1,10 +1,23 @@
 /** A decision that a rehearsal expects by its kind and fields: its schema, and what it means. */
 import { suggestion } from "../../document/suggest.ts";
-import { decisionFields } from "../../events/event-shapes.ts";
+import { decisionFields } from "../../events/decision-shapes.ts";
 import type { ShapeKind } from "../../events/shape.ts";
-import type { ConditionField, DecisionFields } from "./rehearsal-file.ts";
+import type { ConditionField } from "./schema-parts.ts";
 import type { ExpectedField } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
+
+/** By its kind and the fields of that kind; without a kind, a condition for its text. */
+export interface DecisionFields {
+  readonly kind?: string;
+  readonly task?: string;
+  readonly workId?: number;
+  readonly iteration?: number;
+  readonly contains?: string | readonly string[];
+  readonly excludes?: string | readonly string[];
+  readonly equals?: string;
+  readonly matches?: string;
+  readonly [field: string]: ConditionField | readonly string[] | number | undefined;
+}
 
 const ofWork = ["task", "workId", "iteration"];
 const ofText = ["contains", "excludes", "equals", "matches"];

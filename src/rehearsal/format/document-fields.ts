@@ -3,11 +3,20 @@
  * wrong ones: only fields that are left out get a value.
  */
 import { isList, isRecord } from "../../document/guards.ts";
-import type { DocumentFields } from "./rehearsal-file.ts";
+import type { Described } from "../../document/schema-type.ts";
 
 const field = (description: string) => ({ description });
 
-export const documentSchema = {
+export interface DocumentFields {
+  readonly status?: unknown;
+  readonly thoughts?: unknown;
+  readonly actions?: unknown;
+  readonly stop?: unknown;
+  readonly response?: unknown;
+  readonly [field: string]: unknown;
+}
+
+export const documentSchema: Described<DocumentFields> = {
   type: "object",
   description:
     'The answer as a document of the action protocol, which is sent as JSON. Fields that are left out get the values of an ordinary document. Nothing else is checked: a wrong document is sent as it is. Use "text" for an answer that is not one JSON object.',

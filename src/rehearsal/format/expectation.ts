@@ -3,14 +3,9 @@ import { defined } from "../../document/guards.ts";
 import type { Path } from "../../document/problem.ts";
 import type { ActivityName } from "./activity-name.ts";
 import { expectedFields, fieldProblems } from "./decision-fields.ts";
-import type {
-  ActionFields,
-  ConditionField,
-  DecisionFields,
-  ExpectFields,
-  Lists,
-  WorkFields,
-} from "./rehearsal-file.ts";
+import type { ActionFields, ExpectFields, Lists, WorkFields } from "./rehearsal-schema.ts";
+import type { ConditionField } from "./schema-parts.ts";
+import type { DecisionFields } from "./decision-fields.ts";
 import type {
   Expectation,
   ExpectedAction,

@@ -7,18 +7,17 @@ import { toDiagnostics, type Path, type Problem } from "../../document/problem.t
 import { compileSchema } from "../../document/schema-check.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
 import { toExpectation } from "./expectation.ts";
-import type { ConditionField, RehearsalFile, RuleFields, TurnFields } from "./rehearsal-file.ts";
+import type { ConditionField } from "./schema-parts.ts";
+import type { RehearsalFile, RuleFields, TurnFields } from "./rehearsal-schema.ts";
 import { replyProblems, toReply, withImpliedEnd } from "./replies.ts";
 import { rehearsalSchema } from "./rehearsal-schema.ts";
 import type { Rule, Script, Turn, Workspace } from "./script.ts";
 import { toCondition, type TextCondition } from "./text-condition.ts";
-import { isBranchName, refusedName } from "./workspace-name.ts";
+import { isBranchName, refusedName, type WorkspaceFields } from "./workspace.ts";
 
 export type LoadedScript =
   | { readonly kind: "loaded"; readonly script: Script }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
-
-type WorkspaceField = NonNullable<RehearsalFile["workspace"]>;
 
 const schema = compileSchema<RehearsalFile>(rehearsalSchema, "rehearsal");
 
@@ -128,7 +127,7 @@ class Builder {
   }
 
   #folder(
-    field: WorkspaceField | undefined,
+    field: WorkspaceFields | undefined,
     alsoDirectory: boolean,
   ): Pick<Script, "workspace" | "include"> {
     if (field === undefined) return {};
@@ -145,7 +144,7 @@ class Builder {
   }
 
   #workspace(
-    { files = {}, git = false, commits = [] }: Omit<WorkspaceField, "include">,
+    { files = {}, git = false, commits = [] }: Omit<WorkspaceFields, "include">,
     alsoDirectory: boolean,
   ): Workspace {
     if (alsoDirectory) {

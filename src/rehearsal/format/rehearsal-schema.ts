@@ -1,12 +1,14 @@
 /** The JSON Schema of a rehearsal file, for editors and for the first check of the loader. */
 import { overridingLimits } from "../../entry/limits-schema.ts";
-import { action } from "./action-fields.ts";
-import { decisionProperties } from "./decision-fields.ts";
+import type { Limits } from "../../entry/model.ts";
+import { endedStatus } from "../../events/action.ts";
+import type { Described, SchemaType } from "../../document/schema-type.ts";
+import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
-import { condition, text, whole } from "./schema-parts.ts";
-import { workspace } from "./workspace-schema.ts";
+import { condition, outcomes, results, text, whole, type ConditionField } from "./schema-parts.ts";
+import { workspace } from "./workspace.ts";
 
-const flag = (description: string) => ({ type: "boolean", const: true, description });
+const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
 
 const tool = {
   type: "object",
@@ -30,7 +32,7 @@ const tool = {
       "The permissions must deny the call. Without this field, the rehearsal fails if they do.",
     ),
   },
-};
+} as const;
 
 const replyProperties = {
   text: text(
@@ -102,7 +104,7 @@ const replyProperties = {
     1,
     'With "error" or "cut": the number of requests in a row that get it, before the next reply of the turn follows. The runtime repeats a failed request up to 5 times.',
   ),
-};
+} as const;
 
 const reply = {
   type: ["string", "object"],
@@ -110,7 +112,7 @@ const reply = {
   minProperties: 1,
   additionalProperties: false,
   properties: replyProperties,
-};
+} as const;
 
 const turn = {
   type: ["string", "object"],
@@ -128,7 +130,7 @@ const turn = {
     },
     ...replyProperties,
   },
-};
+} as const;
 
 const rule = {
   type: "object",
@@ -175,9 +177,7 @@ const rule = {
       items: turn,
     },
   },
-};
-
-const outcomes = ["succeeded", "failed", "crashed", "canceled"];
+} as const;
 
 const work = {
   type: "object",
@@ -208,11 +208,11 @@ const work = {
       "With `protocol: actions`: the number of rejected documents, over all iterations.",
     ),
   },
-};
+} as const;
 
 const asText = condition("A text that is met.");
 
-const decision = {
+const decision: Described<DecisionFields> = {
   ...asText,
   description:
     'A decision by its kind and fields; or a condition for its printed form, `[CATEGORY] text`, which may change with any version. A plain string is short for "contains".',
@@ -222,10 +222,38 @@ const decision = {
   },
 };
 
+const word = (description: string) => ({ type: "string", minLength: 1, description }) as const;
+const ended = (description: string): Described<ConditionField> => ({
+  $ref: "#/$defs/text",
+  description,
+});
+
+const action = {
+  type: "object",
+  description:
+    "An action of the action protocol, when it has ended. All fields that are given must match.",
+  minProperties: 1,
+  additionalProperties: false,
+  properties: {
+    id: word("Its id: `action_id`, or `i<document>-<n>` if it has none."),
+    action: word(
+      "The name of the tool, the internal function, the relic, or the label of a group.",
+    ),
+    status: { enum: endedStatus.is, description: "How it ended." },
+    params: ended("The params as JSON, after references were replaced. Long ones are cut."),
+    output: ended("The result of an action that succeeded. A long one is cut."),
+    reason: ended("Why it did not succeed."),
+    document: whole(1, "The number of its document, of those that were accepted."),
+    task: word("Its task."),
+    workId: whole(0, "The work of its task."),
+    iteration: whole(1, "The iteration of that work, in a loop."),
+  },
+} as const;
+
 /** A list of items, or what the run must contain in which way. */
-function lists(item: string, description: string) {
-  const items = { $ref: `#/$defs/${item}` };
-  const list = (how: string) => ({ type: "array", description: how, minItems: 1, items });
+function lists<Item>(item: string, description: string) {
+  const items: Described<Item> = { $ref: `#/$defs/${item}` };
+  const list = (how: string) => ({ type: "array", description: how, minItems: 1, items }) as const;
   return {
     type: ["object", "array"],
     description: `${description} A list is short for "include".`,
@@ -237,8 +265,31 @@ function lists(item: string, description: string) {
       sequence: list("These must occur in this order, possibly with others in between."),
       exclude: list("None of these may occur."),
     },
-  };
+  } as const;
 }
+
+const limits: Described<Limits> = {
+  type: "object",
+  description: "Limits that override the entry's, for example to rehearse a timeout quickly.",
+  additionalProperties: false,
+  properties: overridingLimits,
+};
+
+/** A rehearsal file as people write it and as a recording renders it. */
+export type RehearsalFile = SchemaType<typeof rehearsalSchema>;
+export type ExpectFields = NonNullable<RehearsalFile["expect"]>;
+export type RuleFields = SchemaType<typeof rule>;
+export type TurnFields = Exclude<SchemaType<typeof turn>, string>;
+export type ReplyFields = Exclude<SchemaType<typeof reply>, string>;
+export type ToolField = SchemaType<typeof tool>;
+export type WorkFields = SchemaType<typeof work>;
+export type ActionFields = SchemaType<typeof action>;
+export type DecisionItem = string | DecisionFields;
+/** Items of a list that a run must contain in any order, must contain in this order, or must not contain. */
+export type Lists<Item> = Extract<
+  SchemaType<ReturnType<typeof lists<Item>>>,
+  { readonly include?: unknown }
+>;
 
 export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -283,12 +334,7 @@ export const rehearsalSchema = {
       enum: ["read-only", "workspace", "all"],
       description: "Like the option --permissions of the command line.",
     },
-    limits: {
-      type: "object",
-      description: "Limits that override the entry's, for example to rehearse a timeout quickly.",
-      additionalProperties: false,
-      properties: overridingLimits,
-    },
+    limits,
     sessions: {
       type: "array",
       description: "The script: rules for the sessions of the run, tried in this order.",
@@ -300,7 +346,7 @@ export const rehearsalSchema = {
       additionalProperties: false,
       properties: {
         result: {
-          enum: ["succeeded", "failed", "canceled"],
+          enum: results,
           description: "How the job must end. Default: succeeded.",
         },
         reason: condition("The reason of the failure or cancellation."),
@@ -318,8 +364,11 @@ export const rehearsalSchema = {
           items: { type: "string", minLength: 1 },
         },
         report: condition("RESULT at the end of the workflow. The job must have one workflow."),
-        decisions: lists("decision", "Decisions of the run."),
-        actions: lists("action", "Actions of the action protocol, in the order in which they end."),
+        decisions: lists<DecisionItem>("decision", "Decisions of the run."),
+        actions: lists<ActionFields>(
+          "action",
+          "Actions of the action protocol, in the order in which they end.",
+        ),
       },
     },
   },

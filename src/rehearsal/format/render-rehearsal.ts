@@ -1,6 +1,6 @@
 /** Writes a rehearsal as readable text, which `loadScript` reads back unchanged. */
 import { stringify } from "yaml";
-import type { RehearsalFile } from "./rehearsal-file.ts";
+import type { RehearsalFile } from "./rehearsal-schema.ts";
 
 export function renderRehearsal(
   rehearsal: RehearsalFile,

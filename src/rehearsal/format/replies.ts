@@ -1,7 +1,8 @@
 /** The replies of a turn: what their fields mean together, and what can't be together. */
 import { defined } from "../../document/guards.ts";
 import { completeDocument } from "./document-fields.ts";
-import type { ConditionField, ReplyFields, ToolField } from "./rehearsal-file.ts";
+import type { ConditionField } from "./schema-parts.ts";
+import type { ReplyFields, ToolField } from "./rehearsal-schema.ts";
 import type { Play, Reply, ToolEnding } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
 

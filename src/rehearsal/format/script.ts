@@ -6,7 +6,8 @@ import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { ActivityName } from "./activity-name.ts";
-import type { CommitFields, RunResult, WorkResult } from "./rehearsal-file.ts";
+import type { CommitFields } from "./workspace.ts";
+import type { RunResult, WorkResult } from "./schema-parts.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 export interface Script {

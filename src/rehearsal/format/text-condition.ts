@@ -1,7 +1,7 @@
 /** Conditions on a text: of a prompt, of tool results, of a decision. */
 import { defined } from "../../document/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
-import type { ConditionField } from "./rehearsal-file.ts";
+import type { ConditionField } from "./schema-parts.ts";
 import { cut, cutStart } from "../../events/cut.ts";
 
 export interface TextCondition {

@@ -3,7 +3,8 @@ import { isList, isRecord } from "../../document/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
 import { completeDocument, shortDocument } from "../format/document-fields.ts";
-import type { ActionFields, DocumentFields, ReplyFields } from "../format/rehearsal-file.ts";
+import type { ActionFields, ReplyFields } from "../format/rehearsal-schema.ts";
+import type { DocumentFields } from "../format/document-fields.ts";
 import type { RecordedTurn } from "./recorded-session.ts";
 
 interface Dialogue {

@@ -8,7 +8,7 @@ import {
   type RecordedUsage,
 } from "./recorded-turn.ts";
 import type { RecordedStep } from "./recorded-workflows.ts";
-import type { RuleFields, TurnFields } from "../format/rehearsal-file.ts";
+import type { RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
 
 export interface RecordedTurn {
   readonly prompt: string;

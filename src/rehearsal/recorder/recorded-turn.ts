@@ -1,7 +1,8 @@
 /** What a recording writes of one turn: enough of its prompt, the answers, and how it crashed. */
 import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
-import type { ConditionField, ReplyFields } from "../format/rehearsal-file.ts";
+import type { ConditionField } from "../format/schema-parts.ts";
+import type { ReplyFields } from "../format/rehearsal-schema.ts";
 import { takeOut } from "../format/text-condition.ts";
 import { defined, isRecord } from "../../document/guards.ts";
 import { MASK } from "../../redaction/text-stream.ts";

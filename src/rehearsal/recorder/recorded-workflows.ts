@@ -3,7 +3,7 @@ import type { RunEvent } from "../../events/event.ts";
 import { plannedWorks, type FlowChart } from "../../events/plan.ts";
 import type { StepStarted } from "../../events/step.ts";
 import { activityName } from "../format/activity-name.ts";
-import type { RehearsalFile } from "../format/rehearsal-file.ts";
+import type { RehearsalFile } from "../format/rehearsal-schema.ts";
 
 /** The run of an activity that a turn belongs to. `activity`: as a rehearsal names it. */
 export interface RecordedStep {

@@ -1,7 +1,8 @@
 /** How the works of a recorded run ended, and which of these outcomes a replay must repeat. */
 import type { RunEvent } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
-import type { WorkFields, WorkResult } from "../format/rehearsal-file.ts";
+import type { WorkFields } from "../format/rehearsal-schema.ts";
+import type { WorkResult } from "../format/schema-parts.ts";
 
 interface RecordedWork {
   readonly workId: number;

@@ -20,7 +20,7 @@ import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import { RecordedWorks } from "./recorded-works.ts";
 import type { Limits } from "../../entry/model.ts";
-import type { RehearsalFile, RuleFields } from "../format/rehearsal-file.ts";
+import type { RehearsalFile, RuleFields } from "../format/rehearsal-schema.ts";
 
 export interface RecorderOptions {
   /** The entry file, relative to where the recording will be. */

@@ -4,7 +4,7 @@ import "../../document/ajv-compiler.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
-import { entryCheck, warning } from "../../entry/findings.ts";
+import { entryCheck, warning } from "../../entry/problems.ts";
 import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
 import { preparePlain } from "../../entry/prepare.ts";
 import { toolPatternProblem } from "../../entry/tool-pattern.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMessage } from "../../../src/protocol/read-message.ts";
 import { completeDocument, shortDocument } from "../../../src/rehearsal/format/document-fields.ts";
-import type { DocumentFields } from "../../../src/rehearsal/format/rehearsal-file.ts";
+import type { DocumentFields } from "../../../src/rehearsal/format/document-fields.ts";
 import { createScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { ask, play, prompt, script, system } from "../rig.ts";
 

@@ -7,7 +7,7 @@ import {
   createScriptedModel,
   type ScriptedModel,
 } from "../../../src/rehearsal/player/scripted-model.ts";
-import type { RehearsalFile, ReplyFields } from "../../../src/rehearsal/format/rehearsal-file.ts";
+import type { RehearsalFile, ReplyFields } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import type { Reply, Rule } from "../../../src/rehearsal/format/script.ts";
 import { ask, assistant, prompt, system, tool, type Message, type Received } from "../rig.ts";

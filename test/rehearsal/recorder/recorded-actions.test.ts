@@ -4,7 +4,7 @@ import type { ActionEvent, EndedStatus } from "../../../src/events/action.ts";
 import type { Purpose } from "../../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../../src/events/event.ts";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
-import type { RehearsalFile, TurnFields } from "../../../src/rehearsal/format/rehearsal-file.ts";
+import type { RehearsalFile, TurnFields } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { createRecorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import { plannedTasks } from "../../rig/plan.ts";

@@ -11,7 +11,7 @@ import {
   type Recorder,
   type RecorderOptions,
 } from "../../../src/rehearsal/recorder/recorder.ts";
-import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-file.ts";
+import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
 import { answered, sessionCrash } from "../../rig/crashes.ts";

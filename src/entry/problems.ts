@@ -1,5 +1,5 @@
 /** What the checks of an entry have found so far, and which parts of it are broken. */
-import { defined } from "../document/guards.ts";
+import { defined, isRecord } from "../document/guards.ts";
 import { compileSchema } from "../document/schema-check.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";
@@ -13,8 +13,8 @@ export interface Hint {
   readonly hint?: string;
 }
 
-export class Findings {
-  readonly problems: Problem[] = [];
+export class Problems {
+  readonly all: Problem[] = [];
   /** Code paths with a problem. */
   readonly #broken: Set<string>;
   /** Looking for a similar name among thousands, for thousands of names, would take minutes. */
@@ -29,7 +29,7 @@ export class Findings {
   add(path: Path, reason: string, hint: Hint = {}): void {
     const codePath = entryCheck.codePath(path);
     this.#broken.add(codePath);
-    this.problems.push({ path, codePath, reason, ...hint });
+    this.all.push({ path, codePath, reason, ...hint });
   }
 
   addMissing(path: Path, what: string, name: string, known: Iterable<string>): void {
@@ -50,6 +50,35 @@ export class Findings {
 export function warning(path: Path, reason: string, hint?: string): Problem {
   const codePath = entryCheck.codePath(path);
   return { path, codePath, reason, severity: "warning", ...defined({ hint }) };
+}
+
+/** The keys that the author wrote, whether or not what is behind them is sound. */
+export interface EntryNames {
+  readonly models: ReadonlySet<string>;
+  readonly promptVariables: ReadonlySet<string>;
+  readonly tasks: ReadonlySet<string>;
+  readonly jobs: ReadonlySet<string>;
+  readonly tools: ReadonlySet<string>;
+  readonly mcpServers: ReadonlySet<string>;
+  readonly relics: ReadonlySet<string>;
+  readonly monuments: ReadonlySet<string>;
+}
+
+export function entryNames(value: unknown): EntryNames {
+  const keys = (field: string): ReadonlySet<string> => {
+    const map = isRecord(value) ? value[field] : undefined;
+    return new Set(isRecord(map) ? Object.keys(map) : []);
+  };
+  return {
+    models: keys("models"),
+    promptVariables: keys("promptVariables"),
+    tasks: keys("tasks"),
+    jobs: keys("jobs"),
+    tools: keys("tools"),
+    mcpServers: keys("mcpServers"),
+    relics: keys("relics"),
+    monuments: keys("monuments"),
+  };
 }
 
 /** Some names, short enough for a sentence. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { refusedName } from "../../../src/rehearsal/format/workspace-name.ts";
+import { refusedName } from "../../../src/rehearsal/format/workspace.ts";
 
 test("no spelling of .git is a file of a workspace, wherever it stands", () => {
   const invisible = fc.constantFrom("\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad");

@@ -1,0 +1,222 @@
+/** The plan of a run, and what the works, limits and charts of it are in events. */
+import type {
+  FlowWork,
+  Limits,
+  Model,
+  PermissionRules,
+  Permissions,
+  TaskWork,
+  Work,
+} from "../entry/model.ts";
+import {
+  count,
+  dictionary,
+  either,
+  flag,
+  list,
+  nameOf,
+  natural,
+  nested,
+  nullable,
+  optional,
+  pair,
+  partial,
+  positive,
+  record,
+  tagged,
+  text,
+  words,
+  yes,
+  type ObjectOf,
+  type Shape,
+  type Tagged,
+  type TypeOf,
+} from "./shape.ts";
+
+/** Which piece of work an event belongs to. */
+const workRefFields = {
+  workId: count,
+  /** The task, or the file of a workflow as the entry names it. */
+  taskId: text,
+  /** Counts the starts of this work in the run, from 1. */
+  iteration: natural,
+};
+export const workRef: Shape<WorkRef> = record(workRefFields);
+
+const scopes = {
+  job: {},
+  task: { taskId: text },
+  /** `of`: what the turn belongs to, in the words of its sender. */
+  turn: { of: text },
+  /** A loop has no name of its own: it is identified by the tasks of its body. */
+  loop: { tasks: list(text) },
+  /** A workflow in the job, by the file as the entry names it. */
+  workflow: { file: text },
+  /** `file`: the id of the workflow file. */
+  activity: { file: text, activity: text },
+};
+
+/** What a limit applies to. A plain string is its kind. */
+export const limitScope: Shape<LimitScope> = { ...tagged("kind", scopes), is: Object.keys(scopes) };
+
+/** Null: none. `source`: the option, input or field that set it, or `default`. */
+const fraction = record({ value: nullable(positive), source: text });
+const whole = record({ value: nullable(natural), source: text });
+/** A limit may be absent if it only concerns workflows, or in a journal of a version that did not have it. */
+const limits = {
+  jobMinutes: fraction,
+  tokens: whole,
+  cost: optional(fraction),
+  taskMinutes: fraction,
+  modelCalls: whole,
+  turnMinutes: fraction,
+  idleMinutes: fraction,
+  loopIterations: whole,
+  parallel: whole,
+  activityHits: optional(whole),
+  activities: optional(whole),
+  callDepth: optional(whole),
+  promptCharacters: optional(whole),
+  outputCharacters: optional(whole),
+  commandMinutes: optional(fraction),
+  commandIdleMinutes: optional(fraction),
+} satisfies Readonly<Record<keyof Limits, unknown>>;
+const plannedLimits = record(limits);
+export const limitName = nameOf(limits);
+
+const flowNodeFields = {
+  id: text,
+  kind: words(
+    "start",
+    "set",
+    "assign",
+    "check",
+    "prompt",
+    "ask",
+    "execute",
+    "call",
+    "success",
+    "failed",
+    "on",
+  ),
+  /** The text of the node, without its caption. */
+  label: text,
+  line: natural,
+  /** Where it goes on; without it, the workflow succeeds. */
+  next: optional(text),
+  /** Where it goes on after a failure; without it, the workflow fails. */
+  other: optional(text),
+  /** The id of the file that it calls. */
+  calls: optional(text),
+};
+const flowNode: Shape<FlowNode> = record(flowNodeFields);
+
+const flowFileFields = {
+  /** As diagnostics name it. */
+  file: text,
+  title: optional(text),
+  parameters: list(record({ name: text, default: optional(text) })),
+  /** In the order of the file. */
+  activities: list(flowNode),
+};
+const flowFile: Shape<FlowFile> = record(flowFileFields);
+
+/** The flowcharts of a workflow. */
+const flowChartFields = {
+  /** The id of the file that runs first. */
+  main: text,
+  /** SHA-256 of what the workflow does, in hex; the same wherever it is, and whatever its front matter says. */
+  fingerprint: optional(text),
+  /** By id. */
+  files: dictionary(flowFile),
+};
+const flowChart: Shape<FlowChart> = record(flowChartFields);
+
+const model: Shape<Model> = either(record({ category: text }), record({ id: text }));
+
+const tree: Shape<PlannedTree> = nested(() => anyTree);
+const condition = pair(flag, tree);
+const anyTree = tagged("kind", {
+  Ref: { workIdInJob: count, taskId: text, modelId: text, modelOverride: optional(model) },
+  Flow: {
+    workIdInJob: count,
+    file: text,
+    taskId: text,
+    params: dictionary(text),
+    modelId: text,
+    chart: flowChart,
+    restoredSteps: optional(count),
+  },
+  Seq: { works: list(tree) },
+  Par: { works: list(tree) },
+  Loop: {
+    preCondition: optional(condition),
+    body: tree,
+    postCondition: optional(condition),
+    atMost: optional(natural),
+    atMostReached: optional(words("fail", "succeed")),
+  },
+  Alt: { condition: tree, trueWork: optional(tree), falseWork: optional(tree) },
+});
+
+const preset = words("read-only", "workspace", "all");
+const permissions: Shape<Permissions> = either(
+  preset,
+  partial({
+    preset: optional(preset),
+    read: optional(list(text)),
+    write: optional(list(text)),
+    shell: optional(either(yes, list(text))),
+    url: optional(list(text)),
+    hosts: optional(list(text)),
+    tools: optional(list(text)),
+    sandbox: optional(words("auto", "required", "off")),
+  } satisfies Readonly<Record<keyof PermissionRules, unknown>>),
+);
+
+export const plan = {
+  /** Of agent-jobs. */
+  version: text,
+  /** SHA-256 of the prepared entry, in hex; the same however the file is formatted. */
+  entryFingerprint: text,
+  /** The model id of every category, after overrides. */
+  models: dictionary(text),
+  limits: plannedLimits,
+  /** What every task of the job may do. A task in a borrowed session is not here: its lender decides. */
+  permissions: dictionary(permissions),
+  userInput: text,
+  /** Tasks with the action protocol. Also those that the job only reaches by delegation. */
+  actionTasks: optional(list(text)),
+  /** The job's tree. */
+  work: tree,
+};
+
+export type PlannedTree = Work<number, PlannedLeaf>;
+export type PlannedLeaf = PlannedRef | PlannedFlow;
+
+export type PlannedRef = TaskWork<number> & {
+  /** Of the task session. */
+  readonly modelId: string;
+};
+
+export type PlannedFlow = Omit<FlowWork<number>, "params"> & {
+  /** Its file, as the entry names it. */
+  readonly taskId: string;
+  /** Those that are given. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Of its agents. */
+  readonly modelId: string;
+  readonly chart: FlowChart;
+  /** So many steps are taken over from the journal of an earlier run before anything is done. */
+  readonly restoredSteps?: number;
+};
+
+export type WorkRef = ObjectOf<typeof workRefFields>;
+export type LimitScope = Tagged<"kind", typeof scopes>;
+export type RunPlan = ObjectOf<typeof plan>;
+export type PlannedLimits = TypeOf<typeof plannedLimits>;
+export type PlannedLimit = TypeOf<typeof whole>;
+export type FlowChart = ObjectOf<typeof flowChartFields>;
+export type FlowFile = ObjectOf<typeof flowFileFields>;
+export type FlowNode = ObjectOf<typeof flowNodeFields>;
+export type FlowNodeKind = FlowNode["kind"];

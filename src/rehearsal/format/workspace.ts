@@ -1,0 +1,108 @@
+/** The folder that a rehearsal works in: its schema, and the names of its files, of which git reserves some for itself. */
+import { posix, win32 } from "node:path";
+import type { SchemaType } from "../../document/schema-type.ts";
+
+export const workspace = {
+  type: "object",
+  description:
+    "A new folder with these files instead of `workingDirectory`, or what a copy of `workingDirectory` includes. Removed after the run.",
+  additionalProperties: false,
+  properties: {
+    files: {
+      type: "object",
+      description: "Contents by path.",
+      additionalProperties: { type: "string" },
+    },
+    include: {
+      type: "array",
+      minItems: 1,
+      items: { type: "string", minLength: 1 },
+      description:
+        "Instead of files: ignored files and folders that a copy of the working directory includes, such as node_modules. Relative to the working directory.",
+    },
+    git: {
+      type: "boolean",
+      description:
+        "Makes the folder a git repository, with one commit of all the files on the branch main. Default: true if there are commits, else false.",
+    },
+    commits: {
+      type: "array",
+      minItems: 1,
+      description:
+        "Further commits, in this order. The branch of the last one is checked out, so that `git diff main...HEAD` shows its changes.",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["message", "files"],
+        properties: {
+          message: { type: "string", minLength: 1, description: "The commit message." },
+          branch: {
+            type: "string",
+            minLength: 1,
+            description:
+              "The branch. A new branch starts at the previous commit. Default: the branch of the previous commit, or main.",
+          },
+          files: {
+            type: "object",
+            description: "New contents by path. null removes the file.",
+            additionalProperties: { type: ["string", "null"] },
+          },
+        },
+      },
+    },
+  },
+} as const;
+
+export type WorkspaceFields = SchemaType<typeof workspace>;
+export type CommitFields = NonNullable<WorkspaceFields["commits"]>[number];
+
+/** Why a file can't have this name; undefined if it can. */
+export function refusedName(
+  name: string,
+): { readonly reason: string; readonly hint: string } | undefined {
+  if (!isWithin(name)) {
+    return {
+      reason: "This is not a path inside the workspace.",
+      hint: "write a relative path with /, without . and ..",
+    };
+  }
+  if (name.split("/").some(isGitsOwn)) {
+    return {
+      reason:
+        "On some systems, git would read this as a file of the repository, whose settings can start programs.",
+      hint: 'set "git: true" to make the workspace a repository',
+    };
+  }
+  return undefined;
+}
+
+/** A part of what git takes: no name that an option, a revision or a file of git's own could be taken for. */
+export function isBranchName(name: string): boolean {
+  return (
+    name.length <= 200 &&
+    /^[A-Za-z0-9_][A-Za-z0-9._/+=#-]*$/.test(name) &&
+    !/\.\.|\/\/|\/\.|[/.]$|\.lock(?:\/|$)/.test(name) &&
+    name !== "HEAD"
+  );
+}
+
+/** A relative path in its shortest form that stays below where it starts, with `/` on every system. */
+function isWithin(path: string): boolean {
+  return (
+    path !== "" &&
+    posix.normalize(path) === path &&
+    !/^\.{0,2}(?:\/|$)|\/$|\\|\0/.test(path) &&
+    !win32.isAbsolute(path)
+  );
+}
+
+/** What file systems of Windows and macOS take for the same name: case, short names, streams, ends, invisible signs. */
+function isGitsOwn(part: string): boolean {
+  const plain = part
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/:.*$/s, "")
+    .replace(/(?<![. ])[. ]+$/, "");
+  return plain === ".git" || /^git~\d+$/.test(plain);
+}
