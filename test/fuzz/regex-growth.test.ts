@@ -57,8 +57,8 @@ async function composedExpressions(): Promise<RegExp[]> {
     // Their own copies of the modules: the others may have been loaded before.
     for (const name of [
       "permissions/private-files",
-      "reporters/github/escape",
-      "events/terminal-sequences",
+      "reports/github/escape",
+      "platform/terminal-sequences",
       "redaction/visible-text",
       "redaction/tokens",
       "sessions/search-results",

@@ -227,14 +227,14 @@ describe("a time limit", () => {
 
 test("no other file of src/ listens for an abort, races against time or sets a timer", () => {
   const allowed = new Map([
-    ["events/waiting.ts", /addEventListener|Promise\.race|AbortSignal\.(any|timeout)/],
-    ["platform/clock.ts", /setTimeout/],
+    ["platform/waiting.ts", /addEventListener|Promise\.race|AbortSignal\.(any|timeout)/],
+    ["platform/system-clock.ts", /setTimeout/],
     // The exit by force, in files that import nothing or end the process.
-    ["app/cancellation.ts", /setTimeout/],
+    ["run/cancellation.ts", /setTimeout/],
     ["cli/main.ts", /setTimeout/],
     ["action/main.ts", /setTimeout/],
     // Which of several promises is first, whatever the time.
-    ["workflow/bash-shell.ts", /Promise\.race\(\[answered, ended\]\)/],
+    ["workflow/run/bash-shell.ts", /Promise\.race\(\[answered, ended\]\)/],
     ["protocol/task-manager.ts", /Promise\.race\(promises\)/],
   ]);
   const waits =
