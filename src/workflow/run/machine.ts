@@ -8,9 +8,8 @@
 import { evaluateCheck } from "../check.ts";
 import { firstWords, outputOf, scriptsIn } from "./commands.ts";
 import { type Activity, type Workflow } from "../model.ts";
-import { Flow, frameOf } from "./flow.ts";
-import { Bounds, type MachineLimits } from "./machine-limits.ts";
-import { hitsOf, withHit } from "./hits.ts";
+import { Bounds, Flow, frameOf, type MachineLimits } from "./flow.ts";
+import { hitsOf, withHit } from "./state.ts";
 import { Lookup, type Resolved } from "./lookup.ts";
 import type {
   Effect,
