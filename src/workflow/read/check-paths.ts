@@ -1,8 +1,8 @@
 /** The checks that follow the edges of a workflow. Each takes time that grows with the number of edges. */
 import type { Findings, Place } from "./problems.ts";
+import { promptRole, typeOf } from "../activity-types.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
-import { roleOf } from "../value.ts";
 
 /** Of one file. `all`: the files of the workflow, the first one first. */
 export function checkPaths(file: ReadFile, all: readonly ReadFile[], findings: Findings): void {
@@ -34,11 +34,6 @@ function reachedIn({ activities }: ReadFile): ReadonlySet<Activity> | undefined 
   return reached;
 }
 
-/** What a PROMPT does; undefined for other activities. */
-function promptRole(one: Activity): "system" | "user" | "assistant" | undefined {
-  return one.kind === "prompt" ? (roleOf(one.prompt) ?? "user") : undefined;
-}
-
 function asks(one: Activity): boolean {
   return promptRole(one) === "user";
 }
@@ -57,7 +52,7 @@ function reportUnasked(
   const before = new Map<string, Activity[]>();
   for (const one of all) {
     const next = one.next ?? (one.kind === "failed" ? onFailed : onSuccess);
-    const canFail = one.kind === "check" || one.kind === "execute" || one.kind === "call";
+    const canFail = typeOf(one.kind).decides !== undefined;
     for (const id of [next, one.other ?? (canFail ? onFailed : undefined)]) {
       const those = before.get(id ?? "");
       if (those === undefined) before.set(id ?? "", [one]);
@@ -87,7 +82,8 @@ const SET = 4;
 
 /** Activities that use RESULT before anything can have set it. */
 function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings): void {
-  const { activities } = file;
+  const { activities, prompts } = file;
+  const textOf = (prompt: string): string => prompts.get(prompt)?.text ?? prompt;
   const sources = new Map<Activity, number>();
   const queue: Activity[] = [];
   const come = (id: string | undefined, from: number): void => {
@@ -103,13 +99,13 @@ function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings)
   }
   for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
     const before = sources.get(one) ?? 0;
-    const after = resultAfter(one) ?? before;
+    const after = resultFrom(one) ?? before;
     come(one.next, after);
     // A prompt that fails leaves RESULT as it was.
     come(one.other, one.kind === "prompt" ? before | after : after);
   }
   for (const [one, from] of sources) {
-    if (from >= SET || !usesResult(one, file)) continue;
+    if (from >= SET || typeOf(one.kind).usesResult?.(one, textOf) !== true) continue;
     const place = placeOf(file, one);
     const hint = "write {{USER_INPUT}} for the user input of the run";
     if (from === EMPTIED) {
@@ -123,54 +119,9 @@ function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings)
 }
 
 /** Undefined: unchanged. */
-function resultAfter(one: Activity): number | undefined {
-  switch (one.kind) {
-    case "prompt":
-      return promptRole(one) === "system" ? EMPTIED : SET;
-    case "set":
-      return isResult(one.name) ? SET : undefined;
-    case "assign":
-    case "ask":
-    case "execute":
-    case "call":
-      return SET;
-    case "start":
-    case "check":
-    case "on":
-    case "success":
-    case "failed":
-      return undefined;
-  }
-}
-
-function usesResult(one: Activity, { prompts }: ReadFile): boolean {
-  switch (one.kind) {
-    case "prompt":
-      return contains(prompts.get(one.prompt)?.text ?? one.prompt);
-    case "set":
-    case "assign":
-      return isResult(one.value) || contains(one.value);
-    case "check":
-      return isResult(one.check.left);
-    case "ask":
-      return one.question === undefined || contains(one.question);
-    case "execute":
-      return one.command === undefined || contains(one.command);
-    case "start":
-    case "call":
-    case "on":
-    case "success":
-    case "failed":
-      return false;
-  }
-}
-
-function isResult(name: string): boolean {
-  return name === "RESULT" || name === "CONTENT";
-}
-
-function contains(text: string): boolean {
-  return /\{\{(?:RESULT|CONTENT)\}\}/.test(text);
+function resultFrom(one: Activity): number | undefined {
+  const after = typeOf(one.kind).resultAfter?.(one);
+  return after && (after === "set" ? SET : EMPTIED);
 }
 
 function placeOf({ file }: ReadFile, { at }: Activity): Place {

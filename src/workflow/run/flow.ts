@@ -5,6 +5,7 @@
 import { defaultLimits, type Limits } from "../../entry/model.ts";
 import { defined } from "../../document/guards.ts";
 import { limitText, type ExceededLimit } from "../../events/exceeded-limit.ts";
+import { decides } from "../activity-types.ts";
 import type { Activity, Workflow, WorkflowFile } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
 import type { Conversation, Failure, Frame, Trace, WorkflowState } from "./state.ts";
@@ -20,11 +21,6 @@ export function frameOf(
 }
 
 const unknown: Failure = { reason: "The workflow has failed." };
-
-/** Whether its success is a choice between two ways: with another outcome, the run would have gone on elsewhere. */
-function decides({ kind, other }: Activity): boolean {
-  return kind === "check" || ((kind === "execute" || kind === "call") && other !== undefined);
-}
 
 export class Flow {
   readonly workflow: Workflow;

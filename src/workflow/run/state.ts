@@ -3,7 +3,7 @@
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
 import type { ExceededLimit } from "../../events/exceeded-limit.ts";
-import type { EffectResult, Script, ScriptRun } from "../../events/step.ts";
+import type { EffectResult, Script, ScriptRun, StepInput } from "../../events/step.ts";
 
 export type { EffectResult, Script, ScriptRun };
 
@@ -79,26 +79,8 @@ export type Phase =
 export type Effect =
   /** Nothing: an activity is over, and the next one begins with the next step. */
   | { readonly kind: "pass" }
-  /** Send a prompt in the conversation of an agent; the answer belongs to `answered`. */
-  | {
-      readonly kind: "prompt";
-      readonly activity: string;
-      readonly agent: number;
-      readonly text: string;
-    }
-  /** Ask a person. `times` counts how often this ASK has been answered. */
-  | {
-      readonly kind: "ask";
-      readonly activity: string;
-      readonly question: string;
-      readonly times: number;
-    }
-  /** Run the scripts, in order, in the shell of the run. */
-  | {
-      readonly kind: "execute";
-      readonly activity: string;
-      readonly scripts: readonly Script[];
-    }
+  /** What an activity asks of the outside. */
+  | (StepInput & { readonly activity: string })
   /** Read a file, relative to a file of the workflow. */
   | { readonly kind: "read"; readonly path: string; readonly from: string }
   | {
