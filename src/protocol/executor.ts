@@ -12,7 +12,6 @@ import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import { linkSignals, onAbort, startTimer, type Release } from "../platform/waiting.ts";
 import type { CallContext, Tool, ToolOutcome } from "../tools/tool.ts";
-import { callTarget } from "./call-target.ts";
 import { type CatalogueParts, createCatalogue } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
 import { Documents } from "./documents.ts";
@@ -21,8 +20,7 @@ import type { ActionDocument, ProtocolProblem } from "./model.ts";
 import { reject } from "./read-message.ts";
 import type { Names } from "./references.ts";
 import { Scheduler, secondsOf } from "./scheduler.ts";
-import { type Standing, StandingActions } from "./standing.ts";
-import { claimOf } from "./status.ts";
+import { callTarget, type Standing, StandingActions } from "./standing.ts";
 import { isEnded, type Task, type TaskView, viewOf } from "./task.ts";
 import { manageTasks } from "./task-manager.ts";
 import { clipWords } from "../events/cut.ts";
@@ -317,4 +315,30 @@ class Executor implements TaskExecutor {
     const now = this.#clock.now();
     return tasks.map((task) => viewOf(task, now));
   }
+}
+
+/** What is false about the claim, after the SYNC actions of the document have ended. */
+function claimOf(
+  { status, stop }: ActionDocument,
+  tasks: readonly Task[],
+  active: number,
+): string | undefined {
+  const failed = tasks.filter(({ state }) => isEnded(state) && state.status !== "succeeded").length;
+  const inBackground = tasks.some((task) => task.inBackground);
+  const real =
+    failed > 0
+      ? "ERROR"
+      : active > 0 || inBackground
+        ? "TASK_STARTED"
+        : stop
+          ? "SUCCESS"
+          : "EXECUTING";
+  const isTrue = {
+    // Whether the work as a whole failed is the model's to say.
+    ERROR: true,
+    EXECUTING: tasks.length > 0 || !stop || active > 0,
+    TASK_STARTED: inBackground || active > 0,
+    SUCCESS: failed === 0 && active === 0,
+  }[status];
+  return isTrue ? undefined : `The document claims the status ${status}, but it is ${real}.`;
 }

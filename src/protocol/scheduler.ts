@@ -4,21 +4,22 @@
  *
  * Invariants: an action is called at most once, and every call that has begun leads to the end of its action.
  */
+import { defined, isList, isRecord } from "../document/guards.ts";
+import { beginningOf } from "../events/cut.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startCall } from "../tools/call.ts";
 import type { CallContext, ToolOutcome } from "../tools/tool.ts";
-import { endedEvent, startedEvent, waitingEvent } from "./action-events.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
-import { CallProgress } from "./display.ts";
+import { CallProgress, displayOf } from "./display.ts";
 import { ActionGraph } from "./graph.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { checkFinal, ordinary, templateOf } from "./params.ts";
+import type { ActionSpec } from "./model.ts";
 import type { PlannedAction } from "./preflight.ts";
 import { interpolate, type Names } from "./references.ts";
-import { signatureOf } from "./signature.ts";
 import { Slots } from "./slots.ts";
-import { endOf, isEnded, type Task } from "./task.ts";
+import { type Ended, endOf, isEnded, reasonOf, type Task } from "./task.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -197,4 +198,74 @@ export function secondsOf({ planned: { target } }: Task, limits: ExecutorLimits)
     case "group":
       return limits.toolSeconds;
   }
+}
+
+/** What makes two actions the same: what is called, with which params. Not when, nor how it is shown. */
+function signatureOf(spec: ActionSpec): string {
+  return JSON.stringify(sorted(essence(spec)));
+}
+
+function essence({ action, type, params = {}, sub_actions: members }: ActionSpec): unknown {
+  return { action, type, params, members: members?.map(essence) ?? null };
+}
+
+function sorted(value: unknown): unknown {
+  if (isList(value)) return value.map(sorted);
+  if (!isRecord(value)) return value;
+  return Object.keys(value)
+    .sort()
+    .map((key) => [key, sorted(value[key])]);
+}
+
+type Lengths = Pick<ExecutorLimits, "eventCharacters">;
+
+function waitingEvent({ id, iteration, planned, group }: Task): ActionEvent {
+  const { spec, target, execution, inThought, requires } = planned;
+  const display = displayOf(spec);
+  return {
+    type: "action.waiting",
+    id,
+    iteration,
+    action: spec.action,
+    kind: target.kind,
+    execution,
+    ...(group === undefined ? {} : { group: group.id }),
+    ...(inThought ? { inThought } : {}),
+    ...(requires.length === 0 ? {} : { requires }),
+    ...defined({ display }),
+  };
+}
+
+function startedEvent(
+  { id, iteration, isGroup, state }: Task,
+  { eventCharacters }: Lengths,
+): ActionEvent {
+  const started = { type: "action.started", id, iteration } as const;
+  if (isGroup || state.status !== "running") return started;
+  return { ...started, params: beginningOf(JSON.stringify(state.params), eventCharacters) };
+}
+
+function endedEvent(
+  { id, iteration, startedAt, endedAt = 0, replayed }: Task,
+  ended: Ended,
+  { eventCharacters }: Lengths,
+): ActionEvent {
+  const reason = reasonOf(ended);
+  const content = "output" in ended ? ended.output?.text : undefined;
+  return {
+    type: "action.ended",
+    id,
+    iteration,
+    status: ended.status,
+    milliseconds: startedAt === undefined ? 0 : endedAt - startedAt,
+    ...(reason === undefined ? {} : { reason: beginningOf(reason, eventCharacters) }),
+    ...(ended.status === "skipped" ? { cause: ended.cause } : {}),
+    ...(content === undefined
+      ? {}
+      : {
+          output: beginningOf(content, eventCharacters),
+          outputCharacters: content.length,
+        }),
+    ...(replayed ? { replayed } : {}),
+  };
 }

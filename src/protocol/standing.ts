@@ -10,7 +10,6 @@ import type { Clock } from "../platform/clock.ts";
 import { beginningOf, cut } from "../events/cut.ts";
 import { type CallEnd, startCall } from "../tools/call.ts";
 import { type CallContext, charactersPerToken, type ToolOutcome } from "../tools/tool.ts";
-import { callTarget } from "./call-target.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import type { ActionSpec } from "./model.ts";
@@ -167,5 +166,33 @@ export class StandingActions {
     return end.kind === "cancelled"
       ? { status: "cancelled", reason: end.reason }
       : endOf(end, this.#ports.limits.cardSeconds);
+  }
+}
+
+/** Calls what is behind a target: a tool, a relic, another task. */
+export function callTarget(
+  target: Target,
+  id: string,
+  params: Readonly<Record<string, unknown>>,
+  context: CallContext,
+): Promise<ToolOutcome> {
+  switch (target.kind) {
+    case "tool":
+      return target.tool.run({ id, tool: target.tool.name, params }, context);
+    case "relic": {
+      const { query } = params;
+      return target.relic.read(typeof query === "string" ? query : undefined, context);
+    }
+    case "delegate": {
+      const { task, input } = params;
+      if (typeof task === "string" && target.delegation.tasks.includes(task)) {
+        return target.delegation.run({ id, task, input: String(input) }, context);
+      }
+      return Promise.resolve({ kind: "failed", reason: `There is no task "${String(task)}".` });
+    }
+    case "task_manager":
+    case "trap_card":
+    case "group":
+      return Promise.resolve({ kind: "failed", reason: "It can't be called here." });
   }
 }

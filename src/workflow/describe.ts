@@ -1,7 +1,7 @@
 import { defined } from "../document/guards.ts";
+import { promptRole } from "./activity-types.ts";
 import type { Workflow } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
-import { roleOf } from "./value.ts";
 
 /** What someone who runs a workflow needs to know of it. */
 export interface WorkflowDescription {
@@ -54,8 +54,6 @@ export function executes({ files }: Workflow): boolean {
 /** Whether it sends prompts to a model. */
 export function promptsModels({ files }: Workflow): boolean {
   return Object.values(files).some(({ activities }) =>
-    Object.values(activities).some(
-      (activity) => activity.kind === "prompt" && (roleOf(activity.prompt) ?? "user") === "user",
-    ),
+    Object.values(activities).some((activity) => promptRole(activity) === "user"),
   );
 }

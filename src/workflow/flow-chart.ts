@@ -1,7 +1,7 @@
 /** The flowcharts of a workflow, for its plan and for whoever draws them. */
 import { defined } from "../document/guards.ts";
 import type { FlowChart, FlowFile, FlowNode } from "../events/plan.ts";
-import { factsOf } from "./facts.ts";
+import { factsOf } from "./activity-types.ts";
 import type { Activity, Workflow, WorkflowFile } from "./model.ts";
 
 export function flowChartOf({ main, files }: Pick<Workflow, "main" | "files">): FlowChart {

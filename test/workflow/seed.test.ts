@@ -450,7 +450,7 @@ describe("variables", () => {
 });
 
 describe("the class diagram of the document", () => {
-  it("is not a flowchart, and is not read", () => {
+  it("is ignored if it is not a flowchart", () => {
     const diagram =
       'classDiagram\n    class Workflow {\n        - str id\n    }\n    Workflow "1" *-- "n" Workflow';
     const [, warnings] = read(diagram, "START --> SUCCESS", "START");

@@ -1,6 +1,7 @@
 /** Nodes and edges of the flowcharts as activities: the beginning of an id says what it does. */
 import { defined } from "../../document/guards.ts";
 import type { MarkdownFence } from "../../document/markdown.ts";
+import { activityKinds, isActivityKind, typeOf, type ActivityKind } from "../activity-types.ts";
 import { parseCheck, patternFault } from "../check.ts";
 import type { Findings, Place } from "./problems.ts";
 import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
@@ -36,21 +37,13 @@ interface Merged {
   isWhole: boolean;
 }
 
-const kinds = [
-  "START",
-  "SET",
-  "ASSIGN",
-  "CHECK",
-  "PROMPT",
-  "ASK",
-  "EXECUTE",
-  "CALL",
-  "SUCCESS",
-  "FAILED",
-  "PARAMS",
-  "ON",
-] as const;
-const captions = /^(prompt|set|assign|execute|check|call|ask)\s*:\s*/i;
+type Prefix = ActivityKind | "params";
+/** `ON` is told last. */
+const words = [...activityKinds.slice(0, -1), "params", ...activityKinds.slice(-1)].map((kind) =>
+  kind.toUpperCase(),
+);
+const withText = activityKinds.filter((kind) => isActivityKind(kind) && !typeOf(kind).isMark);
+const captions = new RegExp(`^(${withText.join("|")})\\s*:\\s*`, "i");
 const yes: ReadonlySet<string> = new Set(["", "YES", "TRUE", "OK", "SUCCESS"]);
 const no: ReadonlySet<string> = new Set([
   "NO",
@@ -84,7 +77,7 @@ export function readActivities(
   for (const node of merged.nodes.values()) {
     const place = node.locate(node.offset);
     const prefix = prefixOf(node.id);
-    if (prefix === "PARAMS") {
+    if (prefix === "params") {
       readParameters(node, parameters, findings);
       if (arrows.has(node.id)) findings.warn(place, "Edges of PARAMS have no meaning.");
       ignored.add(node.id);
@@ -143,9 +136,11 @@ function merge(file: string, fences: readonly MarkdownFence[], findings: Finding
   return merged;
 }
 
-function prefixOf(id: string): (typeof kinds)[number] | undefined {
+function prefixOf(id: string): Prefix | undefined {
   const [prefix = ""] = id.split("_", 1);
-  return kinds.find((kind) => kind === prefix);
+  const kind = prefix.toLowerCase();
+  if (prefix !== kind.toUpperCase()) return undefined;
+  return kind === "params" || isActivityKind(kind) ? kind : undefined;
 }
 
 /** Of a node without arrows. Remarks may be named after what they explain: `START_COMMENT`. */
@@ -156,7 +151,7 @@ function isRemark(
 ): boolean {
   if (remarks.has(shape)) return true;
   if (prefix === undefined) return attached.has(id) || subgraphs.has(id);
-  return attached.has(id) && prefix === "START" && id !== prefix;
+  return attached.has(id) && prefix === "start" && id !== "START";
 }
 
 function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): void {
@@ -169,49 +164,45 @@ function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): vo
   const caption = captions.exec(node.label?.text ?? "")?.[1]?.toUpperCase();
   const rest = node.id.slice(prefix.length);
   const meant = findings.meant(prefix, () =>
-    kinds.map((kind) => (kind === "ON" ? "ON_SUCCESS" : kind)),
+    words.map((word) => (word === "ON" ? "ON_SUCCESS" : word)),
   );
   const hint =
     caption === undefined
       ? (meant?.replace(/"(\w+)"/, `"$1${rest}"`) ??
-        `ids begin with ${kinds.slice(0, -1).join(", ")} or ON`)
+        `ids begin with ${words.slice(0, -1).join(", ")} or ON`)
       : `did you mean "${caption}_${node.id}"?`;
   findings.error(place, `Unknown activity type: ${node.id}.`, hint);
 }
 
 /** What a node does; undefined after an error. */
-function kindOf(
-  prefix: Exclude<(typeof kinds)[number], "PARAMS">,
-  node: PlacedNode,
-  findings: Findings,
-): Kind | undefined {
+function kindOf(prefix: ActivityKind, node: PlacedNode, findings: Findings): Kind | undefined {
   const { label, text, at } = contentOf(node, prefix, findings);
   const need = (what: string): undefined => {
     findings.error(at(0), `${node.id} needs ${what}.`);
   };
   switch (prefix) {
-    case "START":
+    case "start":
       return { kind: "start" };
-    case "SUCCESS":
+    case "success":
       return { kind: "success" };
-    case "FAILED":
+    case "failed":
       return { kind: "failed" };
-    case "ON":
+    case "on":
       return handler(node, findings);
-    case "SET": {
+    case "set": {
       const equals = text.indexOf("=");
       const name = text.slice(0, equals).trim();
       if (label === undefined || equals === -1) return need("an assignment, such as NAME=value");
       if (!namePattern.test(name)) {
-        findings.error(at(0), `${JSON.stringify(cut(name, 80))} is not a variable name.`);
+        findings.error(at(0), `Invalid variable name ${JSON.stringify(cut(name, 80))}.`);
         return undefined;
       }
       if (name === "STATUS") findings.warn(at(0), "STATUS is set by the run. This has no effect.");
       return { kind: "set", name, value: text.slice(equals + 1).trim() };
     }
-    case "ASSIGN":
+    case "assign":
       return text === "" ? need("a value") : { kind: "assign", value: nameOf(text) };
-    case "CHECK": {
+    case "check": {
       const read = parseCheck(text);
       if (read.kind === "fault") {
         findings.error(at(read.fault.offset), read.fault.reason, read.fault.hint);
@@ -221,15 +212,15 @@ function kindOf(
       if (fault !== undefined) findings.error(at(read.rightOffset), fault.reason, fault.hint);
       return { kind: "check", check: read.check };
     }
-    case "PROMPT":
+    case "prompt":
       return text === ""
         ? need("the name of a prompt, such as User Ask")
         : { kind: "prompt", prompt: nameOf(text) };
-    case "ASK":
+    case "ask":
       return text === "" ? { kind: "ask" } : { kind: "ask", question: text };
-    case "EXECUTE":
+    case "execute":
       return text === "" ? { kind: "execute" } : { kind: "execute", command: text };
-    case "CALL": {
+    case "call": {
       const path = unquote(text).trim();
       return path === "" ? need("the file of a workflow") : { kind: "call", path, target: "" };
     }
@@ -244,7 +235,7 @@ function nameOf(text: string): string {
 /** The label without its caption, which is for readers. */
 function contentOf(
   node: PlacedNode,
-  prefix: string,
+  prefix: ActivityKind,
   findings: Findings,
 ): { readonly label: FlowLabel | undefined; readonly text: string; readonly at: Locate } {
   const { label } = node;
@@ -254,9 +245,8 @@ function contentOf(
   const text = label.text.slice(start);
   const at: Locate = (offset) =>
     node.locate(label.offset + (label.isVerbatim ? start + offset : 0));
-  const word = caption?.[1]?.toUpperCase();
-  const hasText = !["START", "SUCCESS", "FAILED", "ON"].includes(prefix);
-  if (word !== undefined && word !== prefix && hasText) {
+  const word = caption?.[1]?.toLowerCase();
+  if (word !== undefined && word !== prefix && !typeOf(prefix).isMark) {
     const reason = `The caption ${caption?.[1]}: doesn't match ${node.id}. The id counts.`;
     findings.warn(node.locate(label.offset), reason);
   }
@@ -275,7 +265,7 @@ function handler(node: PlacedNode, findings: Findings): Kind | undefined {
       findings.warn(place, "ON_SUCCES is read as ON_SUCCESS.");
       return { kind: "on", event: "success" };
     default:
-      findings.error(place, `${node.id} handles nothing.`, "there are ON_SUCCESS and ON_FAILED");
+      findings.error(place, `Unknown handler: ${node.id}.`, "there are ON_SUCCESS and ON_FAILED");
       return undefined;
   }
 }

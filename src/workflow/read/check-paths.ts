@@ -1,9 +1,8 @@
 /** The checks that follow the edges of a workflow. Each takes time that grows with the number of edges. */
 import type { Findings, Place } from "./problems.ts";
-import { factsOf, isResult } from "../facts.ts";
+import { factsOf, isResult, promptRole, typeOf } from "../activity-types.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
-import { roleOf } from "../value.ts";
 
 /** Of one file. `all`: the files of the workflow, the first one first. */
 export function checkPaths(file: ReadFile, all: readonly ReadFile[], findings: Findings): void {
@@ -35,11 +34,6 @@ function reachedIn({ activities }: ReadFile): ReadonlySet<Activity> | undefined 
   return reached;
 }
 
-/** What a PROMPT does; undefined for other activities. */
-function promptRole(one: Activity): "system" | "user" | "assistant" | undefined {
-  return one.kind === "prompt" ? (roleOf(one.prompt) ?? "user") : undefined;
-}
-
 function asks(one: Activity): boolean {
   return promptRole(one) === "user";
 }
@@ -58,7 +52,10 @@ function reportUnasked(
   const before = new Map<string, Activity[]>();
   for (const one of all) {
     const next = one.next ?? (one.kind === "failed" ? onFailed : onSuccess);
-    for (const id of [next, one.other ?? (factsOf(one).canFail ? onFailed : undefined)]) {
+    for (const id of [
+      next,
+      one.other ?? (typeOf(one.kind).decides === undefined ? undefined : onFailed),
+    ]) {
       const those = before.get(id ?? "");
       if (those === undefined) before.set(id ?? "", [one]);
       else those.push(one);

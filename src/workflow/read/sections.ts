@@ -155,7 +155,7 @@ class PromptReader {
       const meant = this.#findings.meant(/^\w*/.exec(heading.text)?.[0] ?? "", () =>
         Object.keys(roles),
       );
-      const reason = `"## ${cut(heading.text, 80)}" begins no prompt. It belongs to the text above.`;
+      const reason = `"## ${cut(heading.text, 80)}" does not start a prompt. It belongs to the text above.`;
       const hint = meant ?? "headings of prompts begin with System, User or Assistant";
       this.#findings.warn({ file: source.file, at: heading.at }, reason, hint);
       return false;

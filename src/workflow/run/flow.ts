@@ -2,8 +2,10 @@
  * The control flow of a run: which activity follows, what the ends of a file mean, calls and returns, agents. Every
  * change makes a new state; the one that was given stays as it is.
  */
+import { defaultLimits, type Limits } from "../../entry/model.ts";
 import { defined } from "../../document/guards.ts";
 import { limitText, type ExceededLimit } from "../../events/exceeded-limit.ts";
+import { decides } from "../activity-types.ts";
 import type { Activity, Workflow, WorkflowFile } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
 import type { Conversation, Failure, Frame, Trace, WorkflowState } from "./state.ts";
@@ -19,11 +21,6 @@ export function frameOf(
 }
 
 const unknown: Failure = { reason: "The workflow has failed." };
-
-/** Whether its success is a choice between two ways: with another outcome, the run would have gone on elsewhere. */
-function decides({ kind, other }: Activity): boolean {
-  return kind === "check" || ((kind === "execute" || kind === "call") && other !== undefined);
-}
 
 export class Flow {
   readonly workflow: Workflow;
@@ -192,5 +189,37 @@ export class Flow {
 
   replaceFrame(frame: Frame): void {
     this.update({ frames: [...this.state.frames.slice(0, -1), frame] });
+  }
+}
+
+type MachineLimit =
+  "activityHits" | "activities" | "callDepth" | "promptCharacters" | "outputCharacters";
+
+export type MachineLimits = Pick<Limits, MachineLimit> & {
+  /** What has set them, for texts. */
+  readonly setBy?: { readonly [Name in keyof Limits]?: string };
+};
+
+export class Bounds {
+  readonly #limits: MachineLimits;
+
+  constructor(limits: MachineLimits = {}) {
+    this.#limits = limits;
+  }
+
+  of(limit: MachineLimit): ExceededLimit {
+    const { setBy = {}, [limit]: value = defaultLimits[limit] } = this.#limits;
+    const source = setBy[limit];
+    return { limit, value, ...defined({ setBy: source }) };
+  }
+
+  /** A file may ask for more, or fewer, with a parameter or a variable. */
+  hits(variables: Readonly<Record<string, string>>): ExceededLimit {
+    const name = "MAX_ACTIVITY_HITS";
+    const written = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    const value = Number(written?.trim() || "none");
+    return Number.isInteger(value) && value > 0
+      ? { limit: "activityHits", value, setBy: name }
+      : this.of("activityHits");
   }
 }

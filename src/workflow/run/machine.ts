@@ -5,12 +5,12 @@
  * Owns what a workflow means: which activity follows, variables, agents, calls, handlers, hits. Doesn't own time,
  * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.
  */
+import { typeOf } from "../activity-types.ts";
 import { evaluateCheck } from "../check.ts";
 import { firstWords, outputOf, scriptsIn } from "./commands.ts";
 import { type Activity, type Workflow } from "../model.ts";
-import { Flow, frameOf } from "./flow.ts";
-import { Bounds, type MachineLimits } from "./machine-limits.ts";
-import { hitsOf, withHit } from "./hits.ts";
+import { Bounds, Flow, frameOf, type MachineLimits } from "./flow.ts";
+import { hitsOf, withHit } from "./state.ts";
 import { Lookup, type Resolved } from "./lookup.ts";
 import type {
   Effect,
@@ -74,9 +74,6 @@ type Files = Readonly<Record<string, string>>;
 
 /** Names without a value, of a run. */
 const MOST_REPORTED = 1_000;
-/** Activities that only mark a place are not counted as hits. */
-const uncounted: ReadonlySet<Activity["kind"]> = new Set(["start", "success", "failed", "on"]);
-
 class Stepper extends Flow {
   readonly #options: MachineOptions;
   readonly #bounds: Bounds;
@@ -130,7 +127,8 @@ class Stepper extends Flow {
     const frame = this.frame;
     const hit = hitsOf(frame.hits, id) + 1;
     const hits = this.#bounds.hits(frame.variables);
-    if (hit > hits.value && !uncounted.has(activity.kind)) return this.fail(this.exceed(hits, id));
+    if (hit > hits.value && typeOf(activity.kind).isMark !== true)
+      return this.fail(this.exceed(hits, id));
     this.update({ activities: activities + 1 });
     this.updateFrame({ hits: withHit(frame.hits, id) });
     const { file } = frame;

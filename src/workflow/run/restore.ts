@@ -13,6 +13,7 @@ import {
   type StepStarted,
 } from "../../events/step.ts";
 import { MASK } from "../../redaction/text-stream.ts";
+import { typeOf } from "../activity-types.ts";
 import { workflowMachine, type MachineOptions } from "./machine.ts";
 import type { Workflow } from "../model.ts";
 import type { Effect, Trace, WorkflowState } from "./state.ts";
@@ -59,7 +60,9 @@ export class Restoring {
     if (kind === "done" || step === undefined) return undefined;
     if (kind === "pass") return { kind: "passed" };
     const result = step.effects?.[this.#taken];
-    if (result === undefined || !answers[kind].has(result.kind)) return undefined;
+    const answer = kind === "read" ? kind : typeOf(kind).answer;
+    if (result === undefined || (result.kind !== answer && result.kind !== "failed"))
+      return undefined;
     this.#taken += 1;
     return result;
   }
@@ -72,15 +75,6 @@ export class Restoring {
     return step;
   }
 }
-
-const answers: Readonly<
-  Record<Exclude<Effect["kind"], "pass" | "done">, ReadonlySet<EffectResult["kind"]>>
-> = {
-  prompt: new Set(["answered", "failed"]),
-  ask: new Set(["answered", "failed"]),
-  execute: new Set(["executed", "failed"]),
-  read: new Set(["read", "failed"]),
-};
 
 type StepEvent = StepStarted | StepEnded;
 

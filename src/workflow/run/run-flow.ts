@@ -35,7 +35,7 @@ import type { Breath } from "../../platform/breath.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import { missingAnswer, type Answers, type Asker } from "./ask.ts";
-import { hitsOf } from "./hits.ts";
+import { hitsOf } from "./state.ts";
 import { workflowMachine } from "./machine.ts";
 import type { Workflow } from "../model.ts";
 import { Restoring, type Restored } from "./restore.ts";

@@ -3,8 +3,7 @@
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
 import type { ExceededLimit } from "../../events/exceeded-limit.ts";
-import type { EffectResult, Script, ScriptRun } from "../../events/step.ts";
-import type { Hits } from "./hits.ts";
+import type { EffectResult, Script, ScriptRun, StepInput } from "../../events/step.ts";
 
 export type { EffectResult, Script, ScriptRun };
 
@@ -80,26 +79,8 @@ export type Phase =
 export type Effect =
   /** Nothing: an activity is over, and the next one begins with the next step. */
   | { readonly kind: "pass" }
-  /** Send a prompt in the conversation of an agent; the answer belongs to `answered`. */
-  | {
-      readonly kind: "prompt";
-      readonly activity: string;
-      readonly agent: number;
-      readonly text: string;
-    }
-  /** Ask a person. `times` counts how often this ASK has been answered. */
-  | {
-      readonly kind: "ask";
-      readonly activity: string;
-      readonly question: string;
-      readonly times: number;
-    }
-  /** Run the scripts, in order, in the shell of the run. */
-  | {
-      readonly kind: "execute";
-      readonly activity: string;
-      readonly scripts: readonly Script[];
-    }
+  /** What an activity asks of the outside. */
+  | (StepInput & { readonly activity: string })
   /** Read a file, relative to a file of the workflow. */
   | { readonly kind: "read"; readonly path: string; readonly from: string }
   | {
@@ -144,4 +125,27 @@ export interface Step {
   readonly state: WorkflowState;
   readonly effect: Effect;
   readonly trace: readonly Trace[];
+}
+
+/** How often each activity of a file has run. In parts, so that a new state does not copy the counts of all activities. */
+export type Hits = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** Of a workflow with 10,000 activities, a part has about as many counts as there are parts. */
+const PARTS = 101;
+
+export function hitsOf(hits: Hits, activity: string): number {
+  const counts = hits[partOf(activity)] ?? {};
+  return Object.hasOwn(counts, activity) ? (counts[activity] ?? 0) : 0;
+}
+
+export function withHit(hits: Hits, activity: string): Hits {
+  const part = partOf(activity);
+  return { ...hits, [part]: { ...hits[part], [activity]: hitsOf(hits, activity) + 1 } };
+}
+
+function partOf(activity: string): string {
+  let hash = 0;
+  for (let index = 0; index < activity.length; index += 1)
+    hash = (hash * 31 + activity.charCodeAt(index)) % 1_000_003;
+  return String(hash % PARTS);
 }

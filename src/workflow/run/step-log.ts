@@ -138,18 +138,9 @@ export class StepLog {
 }
 
 function inputOf(effect: Effect): StepInput | undefined {
-  switch (effect.kind) {
-    case "prompt":
-      return { kind: "prompt", agent: effect.agent, text: effect.text };
-    case "ask":
-      return { kind: "ask", question: effect.question, times: effect.times };
-    case "execute":
-      return { kind: "execute", scripts: effect.scripts };
-    case "read":
-    case "pass":
-    case "done":
-      return undefined;
-  }
+  if (!("activity" in effect)) return undefined;
+  const { activity: _, ...input } = effect;
+  return input;
 }
 
 function changedVariables(before: Variables, after: Variables): Variables | undefined {

@@ -395,7 +395,7 @@ describe("activities", () => {
     assert.deepEqual(parametersOf("A='it's"), [{ name: "A", default: "'it's" }]);
     assert.match(
       readFlow(`${header}PARAMS["A, two words"]`).said.join(),
-      /"two words" is not a param/,
+      /Invalid parameter "two words"/,
     );
     assert.match(readFlow(`${header}PARAMS["A, A=1"]`).said.join(), /A is declared twice/);
   });

@@ -45,7 +45,7 @@ describe("bad input", () => {
         [
           "a long expression",
           workflowText(`START --> CHECK_A{${many("a ")}}`),
-          /^a\.wf\.md:5:21: "a" is not an op/,
+          /^a\.wf\.md:5:21: Unknown operator "a"/,
         ],
         [
           "aliases that grow",

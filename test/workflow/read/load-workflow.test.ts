@@ -115,7 +115,7 @@ describe("problems of a workflow", () => {
       ["START --> start", '5:11: Unknown activity type: start. (did you mean "START"?)'],
       [
         "START --> ON_ERROR",
-        "5:11: ON_ERROR handles nothing. (there are ON_SUCCESS and ON_FAILED)",
+        "5:11: Unknown handler: ON_ERROR. (there are ON_SUCCESS and ON_FAILED)",
       ],
       [
         "START --> SET_A[A=1]\nSTART --> SUCCESS",
@@ -134,7 +134,7 @@ describe("problems of a workflow", () => {
         '5:7: The label "TREU" is neither yes nor no. (did you mean "TRUE"?)',
       ],
       ["START --> SET_A[A]", "5:17: SET_A needs an assignment, such as NAME=value."],
-      ["START --> SET_A[a b=1]", '5:17: "a b" is not a variable name.'],
+      ["START --> SET_A[a b=1]", '5:17: Invalid variable name "a b".'],
       [
         "START --> ASSIGN_A[Assign: some text]",
         '5:11: There is no prompt "some text". (put a constant in quotes)',
@@ -142,7 +142,7 @@ describe("problems of a workflow", () => {
       ["START --> CHECK_A{RESULT==a}", "5:25: There must be a space before and after ==."],
       [
         "START --> CHECK_A{RESULT is a}",
-        '5:26: "is" is not an operator. (the operators are ==, !=, CONTAINS, MATCHES, gt, ge, lt and le)',
+        '5:26: Unknown operator "is". (the operators are ==, !=, CONTAINS, MATCHES, gt, ge, lt and le)',
       ],
       ["START --> CHECK_A{RESULT == }", "5:28: The right side of == is missing."],
       ["START --> CHECK_A{RESULT MATCHES '(a'}", "5:34: This is not a valid regular expression."],
@@ -245,7 +245,7 @@ describe("problems of a workflow", () => {
       `${ask}\n\n## user More\n\nx`,
     );
     assert.deepEqual(line(other), [
-      '14:1: warning: "## user More" begins no prompt. It belongs to the text above. (did you mean "User"?)',
+      '14:1: warning: "## user More" does not start a prompt. It belongs to the text above. (did you mean "User"?)',
     ]);
     const open = workflowText("START --> PROMPT_A[Prompt: User Ask]", `${ask}\n\n\`\`\`\nx`);
     assert.match(line(open).join(), /^14:1: warning: This code fence is never closed/);

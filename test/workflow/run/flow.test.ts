@@ -74,6 +74,12 @@ describe("hits", () => {
     assert.equal(count({}, "START --> SET_M[MAX_ACTIVITY_HITS=2] --> SET_A[A=1] --> SET_A"), 2);
   });
 
+  it("don't count activities that only mark a place", () => {
+    const { path, trace } = play("START --> SET_A[A=1] --> START");
+    assert.equal(path, "START SET_A START SET_A START SET_A START");
+    assert.equal(trace.find((one) => one.kind === "limit")?.activity, "SET_A");
+  });
+
   it("are a decision and a failure, which ON_FAILED handles", () => {
     const { done, trace, path } = play(`${loop}\nON_FAILED --> SET_B[B=1]`);
     assert.deepEqual([done.status, path], ["FAILED", "START SET_A SET_A SET_A ON_FAILED SET_B"]);
