@@ -101,7 +101,7 @@ export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined 
 
 const libraryOption = "`runtimePath`";
 
-function packageOf(platform: string): string {
+export function packageOf(platform: string): string {
   return `@github/copilot-sdk-${platform}`;
 }
 
