@@ -1,7 +1,7 @@
 /** One tool of an entry, built or called without a task. */
 import { resolve } from "node:path";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../tools/call.ts";
-import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/dockerfile.ts";
+import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/recipe.ts";
 import { McpServers } from "../tools/mcp/servers.ts";
 import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/preparation.ts";

@@ -41,7 +41,7 @@ export interface RuntimeSearch {
   readonly searchFrom?: string | undefined;
 }
 
-export interface FoundRuntime {
+interface FoundRuntime {
   /** Absolute. */
   readonly path: string;
   readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";

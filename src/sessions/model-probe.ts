@@ -18,7 +18,7 @@ const firstMs = 1_000;
 const answerMs = 3_500;
 const againMs = 5_000;
 
-export interface ModelProbeOptions {
+interface ModelProbeOptions {
   readonly clock: Clock;
   /** Undefined: GitHub's Copilot service. */
   readonly provider: Provider | undefined;

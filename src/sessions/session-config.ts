@@ -13,8 +13,7 @@ import {
 } from "./permission-handler.ts";
 import type { Requests, Searches } from "../runtime/runtime-pool.ts";
 import { listsCommands, toolsFor } from "../permissions/rules.ts";
-import type { OwnCalls } from "./own-calls.ts";
-import { guarded, type OwnTool } from "./tool-guard.ts";
+import { type OwnCalls, type OwnTool, guarded } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import { searchHooks } from "./search-results.ts";
 
@@ -25,7 +24,7 @@ export interface Provider {
   readonly wireApi?: "completions" | "responses" | undefined;
 }
 
-export interface SessionConfigOptions {
+interface SessionConfigOptions {
   readonly id: string;
   readonly modelId: string;
   readonly workingDirectory: string;

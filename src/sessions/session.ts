@@ -20,11 +20,10 @@ import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { confine, watchConfinement, type Confinement } from "./confinement.ts";
-import { Denials } from "./denials.ts";
+import { Denials } from "./permission-handler.ts";
 import { sessionConfig } from "./session-config.ts";
-import { OwnCalls } from "./own-calls.ts";
+import { OwnCalls, type OwnTool } from "./tool-guard.ts";
 import { LiveTools, sdkTools, systemMessage } from "./session-tools.ts";
-import type { OwnTool } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./session-config.ts";
 

@@ -19,7 +19,7 @@ import { copilotService, isReachedDirectly } from "./model-server.ts";
 import { rehearsalProvider, RequestHandler, transportProvider } from "./request-handler.ts";
 import type { Conversation } from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
-import { searchConfiguration } from "./search-configuration.ts";
+import { searchConfiguration } from "./search-results.ts";
 import { CopilotSessionFactory } from "./job-session.ts";
 import { openCopilotSession, type OpenSession } from "./session.ts";
 import type { Provider } from "./session-config.ts";

@@ -25,7 +25,7 @@ import { redactedBeginning } from "../redacted-data.ts";
 import type { CallContext, ToolOutcome } from "../tool.ts";
 import { cutStart } from "../../events/cut.ts";
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** Of agent-jobs. */
   readonly version: string;
   /** Absolute. For a program. */

@@ -13,7 +13,7 @@ import { childEnvironment, type Environment } from "../../platform/environment.t
 import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
 import { Connection } from "./connection.ts";
-import type { McpHost } from "./host.ts";
+import type { McpHost } from "../toolbox.ts";
 import { ServersOfRun, type McpRun, type ServerKey } from "./session.ts";
 
 export interface McpServersOptions {
