@@ -16,13 +16,7 @@ import { listsCommands, toolsFor } from "../permissions/rules.ts";
 import { type OwnCalls, type OwnTool, guarded } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import { searchHooks } from "./search-results.ts";
-
-export interface Provider {
-  readonly type: "openai" | "azure" | "anthropic";
-  readonly baseUrl: string;
-  readonly apiKey?: string | undefined;
-  readonly wireApi?: "completions" | "responses" | undefined;
-}
+import type { Provider } from "./model-server.ts";
 
 interface SessionConfigOptions {
   readonly id: string;

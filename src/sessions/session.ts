@@ -16,6 +16,7 @@ import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
+import type { Provider } from "./model-server.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
@@ -25,7 +26,6 @@ import { sessionConfig } from "./session-config.ts";
 import { OwnCalls, type OwnTool } from "./tool-guard.ts";
 import { LiveTools, sdkTools, systemMessage } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
-import type { Provider } from "./session-config.ts";
 
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */

@@ -231,7 +231,7 @@ test("a turn that never ends is a crash after its deadline, tools or not", async
 test("a runtime that is stopped in its tracks can't hold a turn, a close or a stop", async (t) => {
   const rig = await makeRig(t, () => ({ hang: "before" }));
   const session = await rig.open();
-  const running = turn(session, "Go", { turnMs: 1_000 });
+  const running = turn(session, "Go", { turnMs: 2_000 });
   await until(() => rig.server.requests.length > 0, "the request");
   const pids = [...rig.sessions.runtimePids];
   for (const pid of pids) process.kill(pid, "SIGSTOP");
