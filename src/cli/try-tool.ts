@@ -5,7 +5,7 @@ import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/recip
 import { McpServers } from "../tools/mcp/servers.ts";
 import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/preparation.ts";
-import { RESULTS } from "../tools/programs.ts";
+import { RESULTS } from "../tools/tool-programs.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
 import { createToolbox, type EntryTools } from "../tools/toolbox.ts";
 import { isRecord } from "../document/guards.ts";

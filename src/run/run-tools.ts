@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { loadClient } from "../tools/mcp/connection.ts";
 import { type McpHost, type Toolbox, createToolbox } from "../tools/toolbox.ts";
 import { ModelCalls } from "../tools/model-calls.ts";
-import { RESULTS } from "../tools/programs.ts";
+import { RESULTS } from "../tools/tool-programs.ts";
 import { createRelics } from "../tools/relics.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";

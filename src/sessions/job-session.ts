@@ -14,7 +14,12 @@ import { linkSignals } from "../platform/waiting.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
 import { unlessUnconfined } from "./confinement.ts";
-import { canceled, openCopilotSession, type OpenSession, type SessionContext } from "./session.ts";
+import {
+  canceled,
+  openCopilotSession,
+  type OpenSession,
+  type SessionContext,
+} from "./copilot-session.ts";
 import { occupy } from "./session-use.ts";
 import { runTurn } from "./turn.ts";
 

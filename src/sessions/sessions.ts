@@ -21,7 +21,7 @@ import type { Conversation } from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
 import { searchConfiguration } from "./search-results.ts";
 import { CopilotSessionFactory } from "./job-session.ts";
-import { openCopilotSession, type OpenSession } from "./session.ts";
+import { openCopilotSession, type OpenSession } from "./copilot-session.ts";
 import type { ModelTransport } from "./transport.ts";
 
 export type { Tool };

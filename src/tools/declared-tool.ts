@@ -18,7 +18,7 @@ import {
   failedExit,
   marks,
   withTail,
-} from "./programs.ts";
+} from "./tool-programs.ts";
 import { resultOf } from "./tool-output.ts";
 import type { CallContext, ToolCall, ToolOutcome } from "./tool.ts";
 import { startTimeLimit } from "../platform/waiting.ts";

@@ -23,7 +23,14 @@ import {
   readRecipe,
   recipeFile,
 } from "./recipe.ts";
-import { type Program, type Programs, canceled, failed, failedExit, withTail } from "./programs.ts";
+import {
+  type Program,
+  type Programs,
+  canceled,
+  failed,
+  failedExit,
+  withTail,
+} from "./tool-programs.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit, unlessAborted } from "../platform/waiting.ts";
 import { matchingFiles } from "./matching-files.ts";

@@ -9,7 +9,7 @@ import type { RunFolder } from "../platform/run-folder.ts";
 import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
 import { Builds, type Preparation, preparationOf } from "./preparation.ts";
 import { ModuleRunner, runCommand, runModule } from "./declared-tool.ts";
-import { Programs, failed } from "./programs.ts";
+import { Programs, failed } from "./tool-programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
 type ToolFailure = ReturnType<typeof failed>;

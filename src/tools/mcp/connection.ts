@@ -18,7 +18,7 @@ import { Breath } from "../../platform/breath.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams } from "./http.ts";
-import { ServerProgram } from "./program.ts";
+import { ServerProgram } from "./server-program.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";

@@ -14,7 +14,7 @@ import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
 import { Connection } from "./connection.ts";
 import type { McpHost } from "../toolbox.ts";
-import { ServersOfRun, type McpRun, type ServerKey } from "./session.ts";
+import { ServersOfRun, type McpRun, type ServerKey } from "./servers-of-run.ts";
 
 export interface McpServersOptions {
   /** Of this process. A server sees what is on the allow-list for every process, and its own `env`. */
