@@ -1,4 +1,4 @@
-/** What the pages about the action say is there. */
+/** The pages for users: their length, their examples, and what they say is there. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,10 +11,23 @@ import { loadEntry } from "../src/index.ts";
 const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
 
+describe("the pages for users", () => {
+  it("have at most 26,000 words together, and 4,000 each", () => {
+    const pages = readdirSync(new URL("docs", root)).filter((name) => name.endsWith(".md"));
+    const words = ["README.md", ...pages.map((name) => `docs/${name}`)].map(
+      (name) => [name, wordsOf(read(name))] as const,
+    );
+    assert.ok(words.reduce((sum, [, count]) => sum + count, 0) <= 26_000, String(words));
+    assert.deepEqual(
+      words.filter(([, count]) => count > 4_000),
+      [],
+    );
+  });
+});
+
 describe("docs/permissions.md", () => {
-  it("is one page of at most 1,200 words that starts with examples of permissions", () => {
+  it("starts with examples of permissions", () => {
     const page = read("docs/permissions.md");
-    assert.ok(wordsOf(page) <= 1_200);
     const [opening = ""] = page.split("\n## ");
     const examples = [...opening.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = ""]) => text);
     assert.equal(examples.length, 3);
@@ -40,9 +53,7 @@ describe("docs/workflows.md", () => {
     assert.notEqual(description, "");
     assert.equal(shown, example.replace(description, ""));
     const chart = /^```mermaid\n.*?^```$/ms;
-    const shownChart = chart.exec(page.replace(/^````.*?^````$/ms, ""))?.[0];
-    assert.equal(shownChart, chart.exec(example)?.[0]);
-    assert.ok(read("README.md").includes(shownChart ?? "no chart"));
+    assert.ok(read("README.md").includes(chart.exec(example)?.[0] ?? "no chart"));
   });
 });
 
@@ -58,7 +69,7 @@ describe("the pages about the action", () => {
     const texts = [...table.matchAll(/^- (.*?): /gm)].flatMap(([, head = ""]) =>
       [...head.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text),
     );
-    assert.ok(texts.length > 15);
+    assert.ok(texts.length > 10);
     assert.deepEqual(
       texts.filter((text) => !source.includes(text)),
       [],
@@ -67,27 +78,37 @@ describe("the pages about the action", () => {
 
   it("show workflows that are right", async () => {
     const inputs = Object.keys(object(object(parseDocument(read("action.yml")).toJS())["inputs"]));
+    const pages = ["README.md", "docs/getting-started.md", "docs/action.md"];
+    const blocks = pages
+      .flatMap((page) => [...read(page).matchAll(/^```yaml\n(.*?)^```/gms)])
+      .map(([, text = ""]) => text);
+    const files = readdirSync(new URL("examples/github", root));
+    const texts = [...blocks, ...files.map((name) => read(`examples/github/${name}`))];
     let workflows = 0;
-    for (const page of ["README.md", "docs/getting-started.md", "docs/action.md"]) {
-      for (const [, text = ""] of read(page).matchAll(/^```yaml\n(.*?)^```/gms)) {
-        assert.deepEqual(parseDocument(text).errors, [], text);
-        if (!text.includes("\njobs:\n") || !text.includes("steps:")) continue;
-        workflows += 1;
-        // A linter that has read several texts breaks down at times, inside of its own memory.
-        const lint = await createLinter();
-        const problems = lint(text, ".github/workflows/example.yml").filter(
-          ({ message }) => !message.includes('unknown permission scope "copilot-requests"'),
-        );
-        assert.deepEqual(problems, [], text);
-        assert.match(text, /permissions:/);
-        assert.match(text, /timeout-minutes: \d/);
-        for (const step of stepsOf(parseDocument(text).toJS()))
-          if (JSON.stringify(step["uses"] ?? "").startsWith(`"org/agent-jobs@`))
-            for (const name of Object.keys(object(step["with"])))
-              assert.ok(inputs.includes(name), `${page}: there is no input ${name}`);
-      }
+    for (const text of texts) {
+      assert.deepEqual(parseDocument(text).errors, [], text);
+      if (!text.includes("\njobs:\n") || !text.includes("steps:")) continue;
+      workflows += 1;
+      // A linter that has read several texts breaks down at times, inside of its own memory.
+      const lint = await createLinter();
+      const problems = lint(text, ".github/workflows/example.yml").filter(
+        ({ message }) => !message.includes('unknown permission scope "copilot-requests"'),
+      );
+      assert.deepEqual(problems, [], text);
+      assert.match(text, /permissions:/);
+      assert.match(text, /timeout-minutes: \d/);
+      for (const step of stepsOf(parseDocument(text).toJS()))
+        if (JSON.stringify(step["uses"] ?? "").startsWith(`"org/agent-jobs@`))
+          for (const name of Object.keys(object(step["with"])))
+            assert.ok(inputs.includes(name), `there is no input ${name}:\n${text}`);
     }
-    assert.ok(workflows >= 6, `${workflows} workflows found`);
+    assert.equal(workflows, files.length + 2);
+  });
+
+  it("list every workflow to copy", () => {
+    const page = read("docs/action.md");
+    for (const name of readdirSync(new URL("examples/github", root)))
+      assert.ok(page.includes(`(../examples/github/${name})`), name);
   });
 });
 
@@ -144,8 +165,9 @@ function sources(folder: string): string[] {
   );
 }
 
+/** Without the lines between the cells of tables. */
 function wordsOf(page: string): number {
-  return page.split(/\s+/).filter((word) => word !== "").length;
+  return page.split(/\s+/).filter((word) => /[^|:-]/.test(word)).length;
 }
 
 function stepsOf(workflow: unknown): Readonly<Record<string, unknown>>[] {

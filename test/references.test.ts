@@ -23,7 +23,7 @@ const names = new Set(gitFiles.map((file) => basename(file)));
 const pages = gitFiles.filter((file) => file.endsWith(".md") && !file.startsWith("test/fixtures/"));
 /** Pages for people who use agent-jobs speak of files of theirs. */
 const ourPages = pages.filter((file) =>
-  /^(?:CONTRIBUTING\.md|docs\/(?:(?:decisions|internals)\/.*|engine|security)\.md)$/.test(file),
+  /^(?:CONTRIBUTING\.md|docs\/(?:(?:decisions|internals)\/.*|security)\.md)$/.test(file),
 );
 
 /** File → what is written for people in it, without what is code or an example. */
@@ -118,8 +118,8 @@ describe("documents and comments", () => {
     );
   });
 
-  it("refer to statements that docs/engine.md has", () => {
-    const known = [...read("docs/engine.md").matchAll(/^\*\*(\d+)\.\*\*/gm)].map(
+  it("refer to statements that docs/internals/engine.md has", () => {
+    const known = [...read("docs/internals/engine.md").matchAll(/^\*\*(\d+)\.\*\*/gm)].map(
       ([, number]) => number,
     );
     assert.ok(known.length >= 19);

@@ -122,8 +122,11 @@ describe("the workflows", () => {
     const pages = [
       "README.md",
       ...readdirSync(new URL("../docs/", github)).map((name) => `docs/${name}`),
+      ...readdirSync(new URL("../examples/github/", github)).map(
+        (name) => `examples/github/${name}`,
+      ),
     ]
-      .filter((name) => name.endsWith(".md"))
+      .filter((name) => /\.(?:md|yml)$/.test(name))
       .map((name) => readFileSync(new URL(`../${name}`, github), "utf8"));
     const shown = pages.flatMap((page) => [...page.matchAll(/uses: ([\w.-]+\/[\w./-]+)@(\S+)/g)]);
     const others = shown.filter(([, action = ""]) => !isThisAction(`${action}@`));

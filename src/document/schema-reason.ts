@@ -111,7 +111,7 @@ function meantValue(types: readonly string[], data: unknown): string | undefined
   if (isRecord(data) && types.includes("string")) {
     const [[name, value] = ["", ""], ...more] = Object.entries(data);
     const isLine = more.length === 0 && isText(value) && !/["\\\n]/.test(name + value);
-    return isLine ? `quote a text with a colon: "${name}: ${value}"` : undefined;
+    return isLine ? `quote a string with a colon: "${name}: ${value}"` : undefined;
   }
   if (!isText(data) || data.length > 40) return undefined;
   if (types.includes("number") || types.includes("integer"))

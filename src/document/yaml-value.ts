@@ -79,7 +79,7 @@ class Converter {
     this.#size += node.source?.length ?? 0;
     if (value === null || typeof value === "string") return value;
     if (typeof value === "number" || typeof value === "boolean") return value;
-    this.#fault(node, "A value must be text, a number, true, false or null.");
+    this.#fault(node, "A value must be a string, a number, true, false or null.");
     return null;
   }
 
@@ -93,7 +93,7 @@ class Converter {
       }
       const key = this.#key(pair.key);
       if (key === undefined) {
-        this.#fault(pair.key, "A key must be text.", "put it in quotes");
+        this.#fault(pair.key, "A key must be a string.", "put it in quotes");
       } else if (key in object) {
         this.#fault(pair.key, `Duplicate key ${JSON.stringify(key)}.`);
       } else {

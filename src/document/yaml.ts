@@ -130,7 +130,7 @@ function commonFault(text: string, { code, message, pos }: YAMLParseError | YAML
           hint: `quote it: "${plain}"`,
         };
       const hint = "indent the next field like this one, or put all of the text in quotes";
-      return { offset, reason: "A field can't begin within a text.", hint };
+      return { offset, reason: "A field can't begin inside a string.", hint };
     }
     case "MULTILINE_IMPLICIT_KEY":
     case "MISSING_CHAR":
@@ -138,8 +138,8 @@ function commonFault(text: string, { code, message, pos }: YAMLParseError | YAML
       if (code === "MULTILINE_IMPLICIT_KEY" || message.startsWith("Implicit map keys")) {
         const hint = /^[\w-]+:\S/.test(line)
           ? "write a space after the colon"
-          : "write NAME: VALUE, or indent a text deeper than its field";
-        return { offset, reason: "This is neither a field nor part of a text.", hint };
+          : "write NAME: VALUE, or indent a string deeper than its field";
+        return { offset, reason: "This is neither a field nor part of a string.", hint };
       }
       const [, open] = /closing (["'])/.exec(message) ?? [];
       if (open !== undefined) {

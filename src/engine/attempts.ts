@@ -1,4 +1,4 @@
-/** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/engine.md`. */
+/** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/internals/engine.md`. */
 
 /** Attempts of a prompt in sessions that are ours. */
 export const MANAGED_ATTEMPTS = 5;

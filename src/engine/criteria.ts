@@ -38,7 +38,7 @@ function lettersOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z]/g, "");
 }
 
-/** Statement 10 of docs/engine.md, first half: the task that finished last before this one must be in the list. */
+/** Statement 10 of docs/internals/engine.md, first half: the task that finished last before this one must be in the list. */
 export function judgePreviousTask(
   previousTasks: readonly string[],
   previousTask: string | undefined,

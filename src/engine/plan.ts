@@ -142,7 +142,7 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
   };
 }
 
-/** Statement 9 of docs/engine.md: the override of the work, else the task's own model, else the driving model. */
+/** Statement 9 of docs/internals/engine.md: the override of the work, else the task's own model, else the driving model. */
 export function modelOf(entry: PreparedEntry, taskId: string, override: Model | undefined): string {
   const model = override ?? entry.tasks[taskId]?.model;
   if (model === undefined) return entry.models.driving;

@@ -1,5 +1,5 @@
 /**
- * A job from its first event to its last: statements 15–19 of docs/engine.md.
+ * A job from its first event to its last: statements 15–19 of docs/internals/engine.md.
  *
  * Owns the scope of the job, its counters and the numbering of iterations. Invariants: `run.started` is the
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows

@@ -1,6 +1,6 @@
 /**
  * The control flow of a job: the only switch over the kinds of work. Statements 15–17 of
- * docs/engine.md. Owns nothing but the order of things; what a leaf does is `runLeaf`.
+ * docs/internals/engine.md. Owns nothing but the order of things; what a leaf does is `runLeaf`.
  */
 import type { LeafWork, LoopWork, Work } from "../entry/model.ts";
 import { leafName, leafWorks } from "../entry/work.ts";

@@ -198,7 +198,7 @@ interface Effect {
 /**
  * Where a task runs of whose `previousTasks` none can have finished last, and where nothing can have finished before
  * what uses `$previous-result`. Follows the control flow as
- * statement 10 of `docs/engine.md` does, and takes each way for possible.
+ * statement 10 of `docs/internals/engine.md` does, and takes each way for possible.
  */
 function orderWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
   const found = new Map<string, Problem>();

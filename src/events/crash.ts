@@ -107,7 +107,7 @@ interface SessionUse {
   readonly lent?: boolean;
 }
 
-/** Statement 6 of docs/engine.md: which crashes are worth another attempt. */
+/** Statement 6 of docs/internals/engine.md: which crashes are worth another attempt. */
 export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse = {}): Remedy {
   switch (crash.cause) {
     case "auth":

@@ -118,7 +118,7 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   feedsFolder: filledText,
   answers: must(
     (value) => isRecord(value) && Object.values(value).every((list) => listOf(list, isText)),
-    "be an object of lists of texts",
+    "be an object of lists of strings",
   ),
   ask: must((value) => typeof value === "function", "be a function"),
   env: must((value) => listOf(value, isText), "be a list of names"),
@@ -157,7 +157,7 @@ const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
   userInput: text,
   params: must(
     (value) => isRecord(value) && Object.values(value).every(isText),
-    "be an object of texts",
+    "be an object of strings",
   ),
   workingDirectory: filledText,
   signal: must((value) => value instanceof AbortSignal, "be an AbortSignal"),
@@ -257,7 +257,7 @@ function oneOf(known: readonly string[]): Check {
 }
 
 function text(value: unknown, name: string): readonly string[] {
-  return isText(value) ? [] : [`${name} must be a text`];
+  return isText(value) ? [] : [`${name} must be a string`];
 }
 
 function trueOrFalse(value: unknown, name: string): readonly string[] {

@@ -13,14 +13,11 @@ import type { FlowChart, FlowFile, FlowNode, FlowNodeKind } from "../events/plan
 import { type ActivityView, type FlowView } from "../events/view.ts";
 import { clip, cut } from "../events/cut.ts";
 
-const shapes: Readonly<Record<FlowNodeKind, NodeShape>> = {
+/** Everything else is a task. */
+const shapes: Readonly<Partial<Record<FlowNodeKind, NodeShape>>> = {
   start: "start",
-  set: "task",
-  assign: "task",
   check: "decision",
-  prompt: "task",
   ask: "input",
-  execute: "task",
   call: "bar",
   success: "terminal",
   failed: "terminal",
@@ -36,7 +33,9 @@ export function printFlow(file: FlowFile): string {
     lines.push(`  PARAMS@{ shape: comment, label: "${escapeFlowText(label)}" }`);
   }
   for (const node of activities)
-    lines.push(`  ${mermaidNode(node.id, shapes[node.kind], escapeFlowText(plainText(node)))}`);
+    lines.push(
+      `  ${mermaidNode(node.id, shapes[node.kind] ?? "task", escapeFlowText(plainText(node)))}`,
+    );
   for (const node of activities)
     for (const { to, label } of arrowsOf(node))
       lines.push(`  ${node.id} -->${label === "" ? "" : `|${label}|`} ${to}`);
@@ -52,13 +51,7 @@ function plainText({ id, kind, label }: FlowNode): string {
     case "failed":
     case "on":
       return id;
-    case "set":
-    case "assign":
-    case "check":
-    case "prompt":
-    case "ask":
-    case "execute":
-    case "call":
+    default:
       return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}: ${label}`.trim();
   }
 }
@@ -206,7 +199,7 @@ export function renderFlowDrawing(
     if (files.length > 1) lines.push(`  subgraph f${index}["${escapeLabel(title)}"]`);
     for (const { name, node } of nodes) {
       // A circle grows with its text.
-      const shape = node.kind === "start" ? "terminal" : shapes[node.kind];
+      const shape = node.kind === "start" ? "terminal" : (shapes[node.kind] ?? "task");
       lines.push(`  ${mermaidNode(name, shape, escapeLabel(textOf(file, node)))}`);
       if (path === undefined) continue;
       mark(name, activityStatus(path, file, node));

@@ -72,7 +72,8 @@ export function filesAround(
       const found = statSync(target, { throwIfNoEntry: false });
       seen(target, found !== undefined);
       if (found === undefined) return missing();
-      if (!found.isFile()) return { kind: "unreadable", reason: `${quoted} is no regular file.` };
+      if (!found.isFile())
+        return { kind: "unreadable", reason: `${quoted} is not a regular file.` };
       if (found.size > documentLimits.bytes) {
         const reason = `${quoted} has ${found.size} bytes. The maximum is ${documentLimits.bytes}.`;
         return { kind: "unreadable", reason };

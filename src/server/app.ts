@@ -91,7 +91,7 @@ export function createBareApp({ access, isStopping }: Served): Hono<Env> {
 }
 
 const noSuchPage = {
-  title: "There is no such page",
+  title: "Page not found",
   html: '<p><a href="/">Go to the portal</a></p>',
 };
 

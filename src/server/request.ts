@@ -60,7 +60,7 @@ export function readStart(body: string): StartBody | Response {
     const { first: workingDirectory, rest: userInput } = firstLine(body);
     return { workingDirectory, userInput, params: {} };
   }
-  const shape = "{ workingDirectory, userInput?, params? }, of texts";
+  const shape = "{ workingDirectory, userInput?, params? }, of strings";
   const wrong = (): Response => refuse("BadRequest", `A body in JSON must be ${shape}.`);
   let value: unknown;
   try {

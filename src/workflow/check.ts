@@ -81,7 +81,7 @@ function withoutOperator(text: string, start: number, after: number): ReadCheck 
   }
   const meant = suggest(word[0], operators.keys());
   const hint = meant === undefined ? `the operators are ${list}` : `did you mean ${meant}?`;
-  return fault(start + word.index, `${JSON.stringify(word[0])} is no operator.`, hint);
+  return fault(start + word.index, `${JSON.stringify(word[0])} is not an operator.`, hint);
 }
 
 function fault(offset: number, reason: string, hint?: string): ReadCheck {

@@ -403,7 +403,7 @@ describe("the portal", browserTests, () => {
       await title(page, "New session").waitFor();
       await expectAccessible(page, "a new session");
       await page.goto(`${address}#/no/such/page`);
-      await title(page, "There is no such page").waitFor();
+      await title(page, "Page not found").waitFor();
       await expectAccessible(page, "an unknown page");
       await page.goto(`${address}#/run/unknown`);
       await page.getByRole("alert").waitFor();
@@ -416,7 +416,7 @@ describe("the portal", browserTests, () => {
     const { page, tolerate } = await open();
     tolerate(/status of 404/);
     await page.goto(`${address}foo`);
-    await title(page, "There is no such page").waitFor();
+    await title(page, "Page not found").waitFor();
     await picture(page, "mistyped");
     await expectAccessible(page, "the page of a mistyped address");
     await page.getByRole("link", { name: "Go to the portal" }).click();

@@ -20,7 +20,7 @@ export const atModel = ["availability", "prompt", "tool", "criteria", "retry"] a
 /** One turn of each purpose. */
 export const inTurns = ["availability", "prompt", "criteria", "retry"] as const;
 
-/** A crash as `docs/engine.md` sees it (statements 3 and 6). */
+/** A crash as `docs/internals/engine.md` sees it (statements 3 and 6). */
 export interface Crashing {
   readonly cause: Crash["cause"];
   readonly status?: number;

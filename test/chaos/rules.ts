@@ -1,5 +1,5 @@
 /**
- * What must happen: a small reading of `docs/engine.md`, walked through by hand. Given what kind of failure
+ * What must happen: a small reading of `docs/internals/engine.md`, walked through by hand. Given what kind of failure
  * it is and when it happens, it says how the run ends, what was decided on the way, and how long it may take.
  * The statements are named where they are used.
  */

@@ -42,15 +42,15 @@ const files: readonly (readonly [string, string])[] = [
   ],
   [
     task("\n      - Note: be strict"),
-    'not an object. (quote a text with a colon: "Note: be strict")',
+    'not an object. (quote a string with a colon: "Note: be strict")',
   ],
   [
     task("Review this\n      be strict: yes"),
-    "5:13: Not valid YAML: A field can't begin within a text. (indent the next field like this one, or put all of the text in quotes)",
+    "5:13: Not valid YAML: A field can't begin inside a string. (indent the next field like this one, or put all of the text in quotes)",
   ],
   [
     task("x\n    protocol:actions"),
-    "This is neither a field nor part of a text. (write a space after the colon)",
+    "This is neither a field nor part of a string. (write a space after the colon)",
   ],
   [task('"Review this'), '5:13: Not valid YAML: This text has no closing ".'],
   [task("'It's mine'"), quotes("''", "17")],

@@ -65,12 +65,7 @@ describe("the recipes", () => {
 describe("docs/recipes.md", () => {
   const sections = page.split(/^## /m).slice(1);
 
-  it("has ten recipes, each in its list, with an excerpt of an example that it links to", () => {
-    const list = page.match(/(?<=^- \[).*(?=\]\(#)/gm);
-    assert.deepEqual(
-      sections.map((section) => section.split("\n")[0]),
-      list,
-    );
+  it("has ten recipes, each with an excerpt of an example that it links to", () => {
     assert.equal(sections.length, 10);
     for (const section of sections) {
       const [, name = ""] = /\]\(\.\.\/examples\/recipes\/([\w.-]+)\)/.exec(section) ?? [];

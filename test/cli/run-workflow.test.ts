@@ -286,6 +286,6 @@ jobs:
     assert.match(other.stdout, /^e\.yml:12:35: .*\[1\]\.file: Can't read the workflow: .*\n$/);
     execFileSync("mkfifo", [join(path, "c.wf.md")]);
     const fifo = await runCli(["validate", "e.yml"], { cwd: path });
-    assert.match(fifo.stdout, /^e\.yml:12:35: .*"c\.wf\.md" is no regular file\.\n$/);
+    assert.match(fifo.stdout, /^e\.yml:12:35: .*"c\.wf\.md" is not a regular file\.\n$/);
   });
 });

@@ -45,8 +45,8 @@ describe("YAML", () => {
     ["a: 1\n---\nb: 2", /^f:2:1: The file contains more than one YAML document\. \(remove ---\)$/],
     ["a: 1\nb: 2\na: 3", /^f:3:1: Duplicate key "a"\.$/],
     ["1: a\n'1': b", /^f:2:1: Duplicate key "1"\.$/],
-    ["~: a", /^f:1:1: A key must be text\. \(put it in quotes\)$/],
-    ["? [a, b]\n: c", /^f:1:3: A key must be text\./],
+    ["~: a", /^f:1:1: A key must be a string\. \(put it in quotes\)$/],
+    ["? [a, b]\n: c", /^f:1:3: A key must be a string\./],
     ["a: !foo x", /^f:1:4: Not valid YAML: Unresolved tag: !foo\. \(quote it: "!foo x"\)$/],
     ["a: *x", /^f:1:4: There is no anchor &x before this alias\.$/],
     [
@@ -55,7 +55,7 @@ describe("YAML", () => {
     ],
     ["a: &a [*a]", /^f:1:8: The anchor &a contains itself\.$/],
     ["a: {<<: [1]}", /^f:1:9: Only objects can be merged with <<\.$/],
-    ["a: !!binary aGk=", /^f:1:\d+: (?:A value must be text|Not valid YAML)/],
+    ["a: !!binary aGk=", /^f:1:\d+: (?:A value must be a string|Not valid YAML)/],
   ];
   for (const [text, line] of faults) {
     it(`says what is wrong with ${JSON.stringify(text)}`, () => {

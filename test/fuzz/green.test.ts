@@ -1,6 +1,6 @@
 /**
  * Random answers of a model, played on the real runtime, against a small model of what is green. The model
- * below is written from docs/engine.md and shares nothing with the engine.
+ * below is written from docs/internals/engine.md and shares nothing with the engine.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

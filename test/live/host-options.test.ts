@@ -51,17 +51,17 @@ describe("the options of a JobHost", () => {
       { provider: { ...provider, wireApi: "chat" } },
       /wireApi must be one of completions, responses, not "chat"/,
     ],
-    [{ provider: { ...provider, apiKey: 5 } }, /provider\.apiKey must be a text/],
+    [{ provider: { ...provider, apiKey: 5 } }, /provider\.apiKey must be a string/],
     [{ limits: { jobMinutes: -1 } }, /limits\.jobMinutes: /],
     [{ limits: { tokens: 1.5 } }, /limits\.tokens: /],
     [{ limits: { modelCals: 3 } }, /limits\.modelCals: .*did you mean "modelCalls"\?/],
     [{ limits: 5 }, /limits: /],
-    [{ gitHubToken: 5 }, /gitHubToken must be a text/],
+    [{ gitHubToken: 5 }, /gitHubToken must be a string/],
     [{ environment: "x" }, /environment must be an object/],
     [{ transport: {} }, /transport must have a function send/],
     [{ tools: {} }, /tools must be a list/],
     [{ reporters: [{}] }, /reporters must be a list of reporters/],
-    [{ gitHubToken: 5, limit: 1 }, /gitHubToken must be a text; limit is not an option/],
+    [{ gitHubToken: 5, limit: 1 }, /gitHubToken must be a string; limit is not an option/],
   ];
   for (const [options, reason] of wrong) {
     it(`are refused as ${JSON.stringify(options)}`, () => {

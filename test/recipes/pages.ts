@@ -1,4 +1,4 @@
-/** The workflows that people copy: those of the Markdown pages, and the agents' own ones of this repository. */
+/** The workflows that people copy: those of the pages and of `examples/`, and the agents' own ones of this repository. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
@@ -8,7 +8,7 @@ export const root = new URL("../../../", import.meta.url);
 export interface Recipe {
   /** The page, and the name of the workflow or else its place on the page. */
   readonly title: string;
-  /** `README.md`, `docs/action.md`, `.github/workflows/agent-review.yml`… */
+  /** `README.md`, `examples/github/nightly.yml`, `.github/workflows/agent-review.yml`… */
   readonly file: string;
   readonly text: string;
   readonly workflow: Fields;
@@ -18,10 +18,13 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 export function recipes(): readonly Recipe[] {
   const pages = ["README.md", ...namesOf("docs/", /\.md$/)];
-  const own = namesOf(".github/workflows/", /^agent-.*\.ya?ml$/);
+  const files = [
+    ...namesOf("examples/github/", /\.yml$/),
+    ...namesOf(".github/workflows/", /^agent-.*\.ya?ml$/),
+  ];
   return [
     ...pages.flatMap((file) => yamlBlocks(read(file)).flatMap((text) => recipe(file, text))),
-    ...own.flatMap((file) => recipe(file, read(file))),
+    ...files.flatMap((file) => recipe(file, read(file))),
   ];
 }
 

@@ -238,8 +238,8 @@ describe("a recipe that comments", { timeout: 300_000 }, () => {
   const commenting = onPullRequest.filter(({ text }) => text.includes("actions/github-script@"));
   const [recipe, ...copies] = commenting;
 
-  it("is on a page, and this repository uses the same one", () => {
-    assert.equal(recipe?.file, "docs/action.md");
+  it("is an example, and this repository uses the same one", () => {
+    assert.equal(recipe?.file, "examples/github/review-with-comment.yml");
     assert.ok(copies.length > 0);
     const parts = (one: Recipe): unknown =>
       jobsOf(one).map(({ job, steps }) => [job["if"], steps.map(({ run, env }) => [run, env])]);

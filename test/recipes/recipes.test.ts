@@ -10,7 +10,12 @@ const entries = namesOf("entries/", /\.ya?ml$/);
 describe("the workflows that people copy", () => {
   it("are found on the pages and in this repository", () => {
     const files = all.map(({ file }) => file);
-    for (const file of ["README.md", "docs/action.md", ".github/workflows/agent-review.yml"])
+    for (const file of [
+      "README.md",
+      "docs/getting-started.md",
+      "examples/github/nightly.yml",
+      ".github/workflows/agent-review.yml",
+    ])
       assert.ok(files.includes(file), file);
     assert.ok(all.length >= 9, `${all.length} found`);
   });

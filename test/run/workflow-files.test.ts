@@ -120,7 +120,7 @@ describe("the files of a workflow", () => {
       result.diagnostics.map(({ file, line, reason }) => [file, line, reason]),
       [
         [join(path, "a.wf.md"), 5, 'There is no file "c.wf.md".'],
-        [join(path, "b.wf.md"), 5, "X is no kind of activity."],
+        [join(path, "b.wf.md"), 5, "Unknown activity type: X."],
       ],
     );
     assert.equal(result.diagnostics[0]?.hint, `looked for ${join(path, "c.wf.md")}`);

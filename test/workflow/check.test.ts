@@ -38,8 +38,8 @@ describe("the expressions of CHECK", () => {
     const cases: readonly (readonly [string, number, RegExp])[] = [
       ["", 0, /needs an expression/],
       ["RESULT", 0, /compares two values/],
-      ["RESULT is x", 7, /"is" is no operator/],
-      ["RESULT EQUALS x", 7, /"EQUALS" is no operator/],
+      ["RESULT is x", 7, /"is" is not an operator/],
+      ["RESULT EQUALS x", 7, /"EQUALS" is not an operator/],
       ["RESULT=='x'", 6, /space before and after ==/],
       ["RESULT ==x", 7, /space before and after ==/],
       ["RESULT ==", 9, /right side of == is missing/],

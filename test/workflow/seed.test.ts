@@ -450,10 +450,10 @@ describe("variables", () => {
 });
 
 describe("the class diagram of the document", () => {
-  it("is no flowchart, and is not read", () => {
+  it("is not a flowchart, and is not read", () => {
     const diagram =
       'classDiagram\n    class Workflow {\n        - str id\n    }\n    Workflow "1" *-- "n" Workflow';
     const [, warnings] = read(diagram, "START --> SUCCESS", "START");
-    assert.match(String(warnings), /no flowchart/);
+    assert.match(String(warnings), /not a flowchart/);
   });
 });

@@ -97,7 +97,7 @@ function StoppedPage() {
 export function UnknownPage() {
   return (
     <>
-      <PageHeading>There is no such page</PageHeading>
+      <PageHeading>Page not found</PageHeading>
       <EmptyState title="Nothing is at this address.">
         <a href="#/">Go to the start</a>
       </EmptyState>

@@ -121,7 +121,7 @@ function merge(file: string, fences: readonly MarkdownFence[], findings: Finding
     const locate = (offset: number): Place => ({ file, at: fence.locate(offset) });
     if (!chart.isFlowchart) {
       const hint = "it must begin with flowchart or graph";
-      findings.warn({ file, at: fence.at }, "This diagram is no flowchart. It is not read.", hint);
+      findings.warn({ file, at: fence.at }, "Ignored: not a flowchart.", hint);
       continue;
     }
     for (const { offset, reason, hint, severity } of chart.faults) {
@@ -176,7 +176,7 @@ function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): vo
       ? (meant?.replace(/"(\w+)"/, `"$1${rest}"`) ??
         `ids begin with ${kinds.slice(0, -1).join(", ")} or ON`)
       : `did you mean "${caption}_${node.id}"?`;
-  findings.error(place, `${node.id} is no kind of activity.`, hint);
+  findings.error(place, `Unknown activity type: ${node.id}.`, hint);
 }
 
 /** What a node does; undefined after an error. */
@@ -203,7 +203,7 @@ function kindOf(
       const name = text.slice(0, equals).trim();
       if (label === undefined || equals === -1) return need("an assignment, such as NAME=value");
       if (!namePattern.test(name)) {
-        findings.error(at(0), `${JSON.stringify(cut(name, 80))} is no name of a variable.`);
+        findings.error(at(0), `${JSON.stringify(cut(name, 80))} is not a variable name.`);
         return undefined;
       }
       if (name === "STATUS") findings.warn(at(0), "STATUS is set by the run. This has no effect.");
@@ -257,7 +257,7 @@ function contentOf(
   const word = caption?.[1]?.toUpperCase();
   const hasText = !["START", "SUCCESS", "FAILED", "ON"].includes(prefix);
   if (word !== undefined && word !== prefix && hasText) {
-    const reason = `The caption ${caption?.[1]}: doesn't fit to ${node.id}. The id counts.`;
+    const reason = `The caption ${caption?.[1]}: doesn't match ${node.id}. The id counts.`;
     findings.warn(node.locate(label.offset), reason);
   }
   return { label, text, at };

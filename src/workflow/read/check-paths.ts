@@ -1,5 +1,6 @@
 /** The checks that follow the edges of a workflow. Each takes time that grows with the number of edges. */
 import type { Findings, Place } from "./problems.ts";
+import { factsOf, isResult } from "../facts.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { roleOf } from "../value.ts";
@@ -57,8 +58,7 @@ function reportUnasked(
   const before = new Map<string, Activity[]>();
   for (const one of all) {
     const next = one.next ?? (one.kind === "failed" ? onFailed : onSuccess);
-    const canFail = one.kind === "check" || one.kind === "execute" || one.kind === "call";
-    for (const id of [next, one.other ?? (canFail ? onFailed : undefined)]) {
+    for (const id of [next, one.other ?? (factsOf(one).canFail ? onFailed : undefined)]) {
       const those = before.get(id ?? "");
       if (those === undefined) before.set(id ?? "", [one]);
       else those.push(one);
@@ -103,7 +103,7 @@ function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings)
   }
   for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
     const before = sources.get(one) ?? 0;
-    const after = resultAfter(one) ?? before;
+    const after = { kept: before, emptied: EMPTIED, set: SET }[factsOf(one).result];
     come(one.next, after);
     // A prompt that fails leaves RESULT as it was.
     come(one.other, one.kind === "prompt" ? before | after : after);
@@ -122,51 +122,13 @@ function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings)
   }
 }
 
-/** Undefined: unchanged. */
-function resultAfter(one: Activity): number | undefined {
-  switch (one.kind) {
-    case "prompt":
-      return promptRole(one) === "system" ? EMPTIED : SET;
-    case "set":
-      return isResult(one.name) ? SET : undefined;
-    case "assign":
-    case "ask":
-    case "execute":
-    case "call":
-      return SET;
-    case "start":
-    case "check":
-    case "on":
-    case "success":
-    case "failed":
-      return undefined;
-  }
-}
-
 function usesResult(one: Activity, { prompts }: ReadFile): boolean {
-  switch (one.kind) {
-    case "prompt":
-      return contains(prompts.get(one.prompt)?.text ?? one.prompt);
-    case "set":
-    case "assign":
-      return isResult(one.value) || contains(one.value);
-    case "check":
-      return isResult(one.check.left);
-    case "ask":
-      return one.question === undefined || contains(one.question);
-    case "execute":
-      return one.command === undefined || contains(one.command);
-    case "start":
-    case "call":
-    case "on":
-    case "success":
-    case "failed":
-      return false;
-  }
-}
-
-function isResult(name: string): boolean {
-  return name === "RESULT" || name === "CONTENT";
+  return factsOf(one).uses.some(({ as, text }) => {
+    if (as === "prompt") return contains(prompts.get(text)?.text ?? text);
+    if (as === "operand") return false;
+    const isName = as === "assigned" || as === "value" || as === "compared";
+    return (isName && isResult(text)) || (as !== "compared" && contains(text));
+  });
 }
 
 function contains(text: string): boolean {

@@ -6,6 +6,7 @@ import { checkPaths, reportCycles } from "./check-paths.ts";
 import { readCommand } from "../command-text.ts";
 import type { Findings, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
+import { factsOf } from "../facts.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
@@ -101,40 +102,37 @@ class FileCheck {
   }
 
   activity(activity: Activity): void {
+    const { id, kind, other } = activity;
     const place = this.#place(activity);
-    switch (activity.kind) {
-      case "start":
-      case "on":
-        if (activity.other !== undefined)
-          this.#findings.warn(place, `${activity.id} never fails. Its no-edge is never taken.`);
-        break;
-      case "set":
-        this.#template(activity.value, place);
-        this.#isFile(activity.value, place);
-        this.#similarPrompt(activity.value, place);
-        break;
-      case "assign":
-        if (activity.value.includes("{{")) this.#template(activity.value, place);
-        else this.#value(activity.value, place, "ASSIGN");
-        break;
-      case "check":
-        this.#check(activity.check.left, place, activity.other);
-        this.#isFile(activity.check.right, place);
-        break;
-      case "prompt":
-        this.#value(activity.prompt, place, "PROMPT");
-        break;
-      case "ask":
-        if (activity.question !== undefined) this.#template(activity.question, place);
-        break;
-      case "execute":
-        this.#execute(activity.id, place);
-        if (activity.command !== undefined) this.#command(activity.id, activity.command, place);
-        break;
-      case "call":
-      case "success":
-      case "failed":
-        break;
+    if ((kind === "start" || kind === "on") && other !== undefined)
+      this.#findings.warn(place, `${id} never fails. Its no-edge is never taken.`);
+    if (kind === "execute") this.#execute(id, place);
+    for (const { as, text } of factsOf(activity).uses) {
+      switch (as) {
+        case "text":
+          this.#template(text, place);
+          break;
+        case "assigned":
+          this.#template(text, place);
+          this.#isFile(text, place);
+          this.#similarPrompt(text, place);
+          break;
+        case "value":
+          this.#value(text, place, "ASSIGN");
+          break;
+        case "prompt":
+          this.#value(text, place, "PROMPT");
+          break;
+        case "compared":
+          this.#check(text, place, other);
+          break;
+        case "operand":
+          this.#isFile(text, place);
+          break;
+        case "command":
+          this.#command(id, text, place);
+          break;
+      }
     }
   }
 
@@ -148,11 +146,8 @@ class FileCheck {
   /** In a workflow without a PROMPT: its prompts, if nothing else uses them either. */
   unsent(): void {
     const { file, prompts, activities } = this.#file;
-    for (const one of activities.values()) {
-      if (one.kind === "set") this.#used.add(one.value);
-      else if (one.kind === "check") this.#used.add(one.check.right);
-      else if (one.kind === "ask") this.#used.add(one.question ?? "");
-    }
+    for (const one of activities.values())
+      for (const { text } of factsOf(one).uses) this.#used.add(text);
     const [[id, prompt] = []] = prompts;
     if (id === undefined || prompt === undefined || prompt.place.file !== file) return;
     if ([...prompts.keys()].some((name) => this.#used.has(name))) return;

@@ -36,7 +36,7 @@ export function parseParameters(text: string): ReadParameters {
     if (name === "" || name.length > 100 || !(isEnd || sign === "=")) {
       const rest = skip(/(?:(?!\\n)[^,\n])*/y);
       const found = JSON.stringify(text.slice(offset, at).trim().slice(0, 40) || sign);
-      const reason = `${found} is no parameter.`;
+      const reason = `${found} is not a parameter.`;
       faults.push({ offset, reason, hint: "write NAME or NAME=value, separated by commas" });
       if (rest === "") at += 1;
       continue;

@@ -93,7 +93,7 @@ export function readSections(source: Source, files: WorkflowFiles, findings: Fin
   for (const { level, text, at } of document.hidden) {
     if (level === 1 ? !isSection(text) : level > 2 || roleOf(text) === undefined) continue;
     const quoted = JSON.stringify(`${"#".repeat(level)} ${cut(text, 80)}`);
-    const reason = `${quoted} belongs to the HTML above it, and is no heading.`;
+    const reason = `${quoted} belongs to the HTML above it, and is not a heading.`;
     findings.warn({ file, at }, reason, "add an empty line before it, or close the HTML");
   }
   const reader = new PromptReader(files, findings);

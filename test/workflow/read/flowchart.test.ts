@@ -322,14 +322,14 @@ describe("activities", () => {
     const { activities, said } = readFlow(`${header}PROMPT_X[Execute: User A]`);
     assert.deepEqual(activities[0], { id: "PROMPT_X", kind: "prompt", prompt: "User A" });
     assert.deepEqual(said, [
-      "a.wf.md:5:10: warning: The caption Execute: doesn't fit to PROMPT_X. The id counts.",
+      "a.wf.md:5:10: warning: The caption Execute: doesn't match PROMPT_X. The id counts.",
     ]);
   });
 
   it("are no remarks: those have another id, and no arrows", () => {
     assert.deepEqual(one("NOTE@{ shape: comment, label: x }"), undefined);
     assert.deepEqual(one("START --- NOTE[remember]"), { id: "START", kind: "start" });
-    assert.match(readFlow(`${header}START --> NOTE[x]`).said.join(), /NOTE is no kind of activity/);
+    assert.match(readFlow(`${header}START --> NOTE[x]`).said.join(), /Unknown activity type: NOTE/);
     for (const remark of [
       'START_COMMENT@{ shape: comment, label: "no parameters" }',
       "START --- START_NOTE[x]",
@@ -395,7 +395,7 @@ describe("activities", () => {
     assert.deepEqual(parametersOf("A='it's"), [{ name: "A", default: "'it's" }]);
     assert.match(
       readFlow(`${header}PARAMS["A, two words"]`).said.join(),
-      /"two words" is no param/,
+      /"two words" is not a param/,
     );
     assert.match(readFlow(`${header}PARAMS["A, A=1"]`).said.join(), /A is declared twice/);
   });

@@ -34,14 +34,18 @@ describe("bad input", () => {
         ],
         ["fences", many("```mermaid\n"), /no section/],
         ["edges", workflowText(many("SET_A[A=1] --> ")), /^a\.wf\.md:5:\d+: Expected the id/],
-        ["groups", workflowText(`START --> ${many("A & ")}A`), /^a\.wf\.md:5:11: A is no kind/],
+        [
+          "groups",
+          workflowText(`START --> ${many("A & ")}A`),
+          /^a\.wf\.md:5:11: Unknown activity type: A/,
+        ],
         ["quotes in quotes", many(">"), /no section/],
         ["lists in lists", many("- "), /no section/],
         ["YAML", `---\n${many("[")}\n---\n`, /^a\.wf\.md:2:\d+: Nested deeper/],
         [
           "a long expression",
           workflowText(`START --> CHECK_A{${many("a ")}}`),
-          /^a\.wf\.md:5:21: "a" is no op/,
+          /^a\.wf\.md:5:21: "a" is not an op/,
         ],
         [
           "aliases that grow",

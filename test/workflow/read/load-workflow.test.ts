@@ -110,9 +110,9 @@ describe("problems of a workflow", () => {
         '5:11: There is no prompt "User Aks". (did you mean "User Ask"?)',
       ],
       ["START --> PROMPT_A", "5:11: PROMPT_A needs the name of a prompt, such as User Ask."],
-      ["START --> PROMT_A[x]", '5:11: PROMT_A is no kind of activity. (did you mean "PROMPT_A"?)'],
-      ["START --> A[Execute: ls]", '5:11: A is no kind of activity. (did you mean "EXECUTE_A"?)'],
-      ["START --> start", '5:11: start is no kind of activity. (did you mean "START"?)'],
+      ["START --> PROMT_A[x]", '5:11: Unknown activity type: PROMT_A. (did you mean "PROMPT_A"?)'],
+      ["START --> A[Execute: ls]", '5:11: Unknown activity type: A. (did you mean "EXECUTE_A"?)'],
+      ["START --> start", '5:11: Unknown activity type: start. (did you mean "START"?)'],
       [
         "START --> ON_ERROR",
         "5:11: ON_ERROR handles nothing. (there are ON_SUCCESS and ON_FAILED)",
@@ -134,7 +134,7 @@ describe("problems of a workflow", () => {
         '5:7: The label "TREU" is neither yes nor no. (did you mean "TRUE"?)',
       ],
       ["START --> SET_A[A]", "5:17: SET_A needs an assignment, such as NAME=value."],
-      ["START --> SET_A[a b=1]", '5:17: "a b" is no name of a variable.'],
+      ["START --> SET_A[a b=1]", '5:17: "a b" is not a variable name.'],
       [
         "START --> ASSIGN_A[Assign: some text]",
         '5:11: There is no prompt "some text". (put a constant in quotes)',
@@ -142,7 +142,7 @@ describe("problems of a workflow", () => {
       ["START --> CHECK_A{RESULT==a}", "5:25: There must be a space before and after ==."],
       [
         "START --> CHECK_A{RESULT is a}",
-        '5:26: "is" is no operator. (the operators are ==, !=, CONTAINS, MATCHES, gt, ge, lt and le)',
+        '5:26: "is" is not an operator. (the operators are ==, !=, CONTAINS, MATCHES, gt, ge, lt and le)',
       ],
       ["START --> CHECK_A{RESULT == }", "5:28: The right side of == is missing."],
       ["START --> CHECK_A{RESULT MATCHES '(a'}", "5:34: This is not a valid regular expression."],
@@ -155,7 +155,7 @@ describe("problems of a workflow", () => {
         "START --> SET_A[A=file:../../etc/passwd]",
         `5:11: "../../etc/passwd" is outside of the folder of the workflow.`,
       ],
-      ["START --> A & B", "5:11: A is no kind of activity."],
+      ["START --> A & B", "5:11: Unknown activity type: A."],
       [
         "START --> subs\nsubgraph subs\nSET_A[A=1]\nend",
         "5:11: subs is a subgraph. An edge must lead to an activity.",
