@@ -5,8 +5,8 @@ import { childEnvironment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
-import { programSandbox } from "../platform/sandbox.ts";
-import { sandboxSupport } from "../platform/sandbox-support.ts";
+import { programSandbox, sandboxSupport } from "../platform/sandbox.ts";
+
 import { findProgram } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";

@@ -1,11 +1,11 @@
 /** `agent-jobs tool`: one tool of an entry, built or called without a task. */
 import { resolve } from "node:path";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../tools/call.ts";
-import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/dockerfile.ts";
+import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/recipe.ts";
 import { McpServers } from "../tools/mcp/servers.ts";
 import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/preparation.ts";
-import { RESULTS } from "../tools/programs.ts";
+import { RESULTS } from "../tools/tool-programs.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
 import { createToolbox, type EntryTools } from "../tools/toolbox.ts";
 import { isRecord } from "../document/guards.ts";

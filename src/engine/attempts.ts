@@ -13,7 +13,7 @@ export function sameModel(modelId: string, count: number): Attempts {
   return { count, nextModel: () => modelId };
 }
 
-export interface ModelBudget {
+interface ModelBudget {
   readonly modelId: string;
   readonly retries: number;
 }

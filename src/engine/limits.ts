@@ -84,7 +84,7 @@ export interface Budgets {
   readonly usage: UsageBudget;
 }
 
-export type UsageLimits = Pick<ResolvedLimits, "tokens" | "cost" | "setBy">;
+type UsageLimits = Pick<ResolvedLimits, "tokens" | "cost" | "setBy">;
 
 /**
  * The tokens and the cost of a whole job, or of a part of it with limits of its own: counted from the runtime's own

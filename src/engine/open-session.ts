@@ -32,7 +32,7 @@ export interface Opening extends Omit<SessionRequest, "label"> {
 }
 
 /** Where the tools of a session come from, and which of them it is offered. */
-export interface Tooling {
+interface Tooling {
   readonly toolSource?: ToolSource | undefined;
   readonly permissions: Permissions;
   /** As in `ToolSource.offer`. */

@@ -28,7 +28,7 @@ export type WorkResult =
  * A failure without a verdict of availability or criteria: a limit, a crash, an answer that was cut. It fails
  * like any other, but a condition that ends this way has not answered, nor has one that it is a part of.
  */
-export interface Unanswered {
+interface Unanswered {
   readonly kind: "unanswered";
   readonly last: Finished | undefined;
   readonly reason: string;
@@ -36,9 +36,9 @@ export interface Unanswered {
   readonly inCondition: boolean;
 }
 
-export type LoopScope = Extract<LimitScope, { kind: "loop" }>;
+type LoopScope = Extract<LimitScope, { kind: "loop" }>;
 
-export interface WorkRunner {
+interface WorkRunner {
   readonly loopIterations: number;
   readonly runLeaf: (work: LeafWork<number>, last: Finished | undefined) => Promise<WorkResult>;
   /** Called when a loop was about to begin more than `loopIterations` iterations. */

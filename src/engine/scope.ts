@@ -15,12 +15,12 @@ export type StopReason =
   | { readonly kind: "work-stopped"; readonly reason: string }
   | LimitStop;
 
-export interface LimitStop extends ExceededLimit {
+interface LimitStop extends ExceededLimit {
   readonly kind: "limit";
   readonly limit: StoppingLimit;
 }
 
-export type StoppingLimit = "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
+type StoppingLimit = "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
 
 export class Scope {
   /** Children and listeners, in the order in which they came. */

@@ -4,14 +4,14 @@
  * of a model. It knows sessions and turns, but not tasks.
  */
 import { defined } from "../document/guards.ts";
-import { crashRemedy, withAdvice, type Crash, type Remedy } from "../events/crash.ts";
+import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
-import { exceeded, DenialStreak, minutes } from "./limits.ts";
-import type { AnswerFormat, Session, StepActivity, TurnOutcome } from "./ports.ts";
-import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
-import type { Sender } from "./sender.ts";
-import { TurnWatch } from "./turn-watch.ts";
+import { type Budgets, DenialStreak, type ResolvedLimits, exceeded, minutes } from "./limits.ts";
+import type { AnswerFormat, EnginePorts, Session, StepActivity, TurnOutcome } from "./ports.ts";
+import { STOP_GRACE_MS, type Scope, unlessStopped } from "./scope.ts";
+import type { ModelFailed, SessionActivity, ToolEnded } from "../events/session-activity.ts";
+import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
 
 export const SESSION_CRASH_PREFIX =
   "The session crashed, please redo and here is the last request:\n";
@@ -254,3 +254,108 @@ function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): T
   const toolCalls = outcome?.toolCalls ?? [];
   return { kind: "crashed", toolCalls, crash: denied ?? abortedByOthers };
 }
+
+/**
+ * Only until the turn is over: a session that could not be stopped in time may continue, and its events are
+ * dropped. The tools that it leaves open are ended.
+ */
+class TurnWatch {
+  readonly #sender: Sender;
+  readonly #turn: { readonly sessionId: string; readonly turnId: string };
+  readonly #denials: DenialStreak;
+  #openTools: { readonly id: string; readonly name: string }[] | undefined;
+  #over = false;
+
+  constructor(sender: Sender, turn: { sessionId: string; turnId: string }, denials: DenialStreak) {
+    this.#sender = sender;
+    this.#turn = turn;
+    this.#denials = denials;
+  }
+
+  observe(happened: SessionActivity): void {
+    if (this.#over) return;
+    const { emit, budgets, ports } = this.#sender;
+    const { sessionId, turnId } = this.#turn;
+    const activity = happened.kind === "tool.ended" ? this.#ended(happened) : happened;
+    emit({ type: "activity", sessionId, turnId, activity });
+    switch (activity.kind) {
+      case "model.used":
+        budgets.calls.spend();
+        budgets.usage.spend(activity);
+        ports.rateLimit.lifted();
+        this.#sender.onError?.(undefined);
+        break;
+      case "model.failed":
+        if (activity.statusCode === 429) ports.rateLimit.met();
+        this.#sender.onError?.(failureText(activity));
+        budgets.calls.fail(activity.statusCode);
+        break;
+      case "tool.started":
+        (this.#openTools ??= []).push({ id: activity.toolCallId, name: activity.toolName });
+        break;
+      case "agent.started":
+        budgets.calls.beforeCall();
+        break;
+      default:
+        break;
+    }
+    this.#denials.observe(activity);
+  }
+
+  end(): void {
+    const error = { message: "The turn ended before the tool did." };
+    const open = this.#openTools ?? [];
+    // Each end takes one off the list.
+    for (let tool = open[0]; tool !== undefined; tool = open[0])
+      this.observe({ kind: "tool.ended", toolCallId: tool.id, succeeded: false, error });
+    this.#over = true;
+  }
+
+  /** With the name of the tool. What the stop of the sender has cut off is no error. */
+  #ended(ended: ToolEnded): ToolEnded {
+    const open = this.#openTools ?? [];
+    const index = open.findIndex(({ id }) => id === ended.toolCallId);
+    const [call] = index === -1 ? [] : open.splice(index, 1);
+    const cutOff = !ended.succeeded && this.#sender.scope.stopped !== undefined;
+    return {
+      ...ended,
+      ...(call === undefined ? {} : { toolName: call.name }),
+      ...(cutOff ? { stopped: true } : {}),
+    };
+  }
+}
+
+function failureText({ statusCode, message }: ModelFailed): string {
+  const what =
+    statusCode === undefined ? "a model call failed" : `the model server answered ${statusCode}`;
+  const refusal = statusCode === undefined ? undefined : refusalOf(statusCode);
+  const advice = refusal === undefined ? undefined : crashRemedy(refusal).advice;
+  return withAdvice(message === undefined ? what : `${what}: "${message}"`, advice);
+}
+
+/** Who sends prompts: the same for all of a task, of a workflow, of a conversation. */
+export interface Sender {
+  readonly ports: Pick<EnginePorts, "clock" | "gate" | "rateLimit" | "random" | "awaited">;
+  /** Stops everything that is under way. */
+  readonly scope: Scope;
+  readonly limits: ResolvedLimits;
+  readonly budgets: Budgets;
+  /** What the turns belong to, in a sentence: `task "review"`. */
+  readonly subject: string;
+  readonly emit: (event: PromptEvent) => void;
+  /** Unique in the run. */
+  readonly nextTurnId: () => string;
+  /** Called when an attempt begins. */
+  readonly onAttempt?: (attempt: number, attempts: number) => void;
+  /** Called with an error of a turn, with advice, and with undefined when a model has answered. */
+  readonly onError?: (error: string | undefined) => void;
+}
+
+type WithoutWork<Event> = Omit<Event, "work">;
+
+/** The events of a turn. The emitter adds the work that they belong to. */
+export type PromptEvent =
+  | WithoutWork<TurnStarted>
+  | WithoutWork<TurnEnded>
+  | WithoutWork<SessionActed>
+  | WithoutWork<Decided>;

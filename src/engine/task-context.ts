@@ -12,7 +12,7 @@ import type { Variables } from "./variables.ts";
  * The sessions of a task. `single`: one for everything; `multiple`: one for each purpose; `borrowed`: a session
  * of the caller, which is never replaced and never closed.
  */
-export type SessionMode =
+type SessionMode =
   | { readonly kind: "single" }
   | { readonly kind: "multiple" }
   | { readonly kind: "borrowed"; readonly session: Session };

@@ -9,14 +9,12 @@ import { MANAGED_ATTEMPTS, roundRobin, sameModel, type Attempts } from "./attemp
 import { ANSWER_CUT, type Judged } from "./criteria.ts";
 import type { TurnSent } from "./dialogue.ts";
 import type { ToolCall, TurnOutcome } from "./ports.ts";
-import { sendPrompt, type Prompt } from "./send-prompt.ts";
-import type { Sender } from "./sender.ts";
-import { SessionKeeper } from "./session-keeper.ts";
+import { type Prompt, type Sender, sendPrompt } from "./send-prompt.ts";
+import { SessionKeeper, TaskDialogue } from "./session-keeper.ts";
 import type { TaskContext } from "./task-context.ts";
-import { TaskDialogue } from "./task-dialogue.ts";
 import { argumentOf } from "./variables.ts";
 
-export interface Condition extends Round {
+interface Condition extends Round {
   readonly purpose: Exclude<Purpose, "prompt">;
 }
 

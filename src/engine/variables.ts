@@ -5,7 +5,7 @@ import type { Entry, ExpandedPrompt } from "../entry/model.ts";
 import type { ToolCall } from "./ports.ts";
 
 /** What is known when the run of the task begins. */
-export interface KnownValues {
+interface KnownValues {
   readonly userInput: string;
   readonly taskModel: string;
   /** What the work before reported. Empty is as good as absent. */

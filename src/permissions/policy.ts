@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./commands.ts";
 import {
+  type PathContext,
   globDenies,
   globMatches,
   isUnder,
@@ -13,10 +14,7 @@ import {
   realLocation,
   realLocations,
 } from "./paths.ts";
-import type { PathContext } from "./paths.ts";
-import type { PermissionRequest } from "./request.ts";
-import { ruleSet, toolVerdict } from "./rules.ts";
-import type { RuleSet, Split } from "./rules.ts";
+import { type RuleSet, type Split, ruleSet, toolVerdict } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "./private-files.ts";
 import { clipWords } from "../events/cut.ts";
@@ -229,3 +227,29 @@ const longestTarget = 1_000;
 function denied(operation: string, target: string, reason: string): PermissionDecision {
   return { kind: "denied", operation, target: clipWords(target, longestTarget), reason };
 }
+
+/** What an agent asks for, independent of the SDK and its texts. */
+export type PermissionRequest =
+  /** `paths` are names of one place; all of them have to be allowed. */
+  | {
+      readonly kind: "read";
+      readonly paths: readonly string[];
+      /** Whether it shows what lies below as well: a search in a folder. */
+      readonly deep: boolean;
+    }
+  | {
+      readonly kind: "write";
+      /** Every file that would change, the source of a move included. */
+      readonly paths: readonly string[];
+    }
+  | { readonly kind: "shell"; readonly command: string }
+  | { readonly kind: "url"; readonly url: string }
+  /** A tool of an MCP server is `server/tool`. */
+  | { readonly kind: "tool"; readonly name: string }
+  /** What we have no rule for: only the preset `all` allows it, and nothing does where `refusal` is set. */
+  | {
+      readonly kind: "other";
+      readonly operation: string;
+      readonly target: string;
+      readonly refusal?: string;
+    };

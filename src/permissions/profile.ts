@@ -14,7 +14,7 @@ import { placeReason, type PermissionContext } from "./policy.ts";
 import { hostOf } from "./urls.ts";
 import { mayReadPrivateFiles, ruleSet, type RuleSet } from "./rules.ts";
 
-export interface ProfileContext extends PermissionContext {
+interface ProfileContext extends PermissionContext {
   /** What is in a folder, without links: they lead where an agent may have pointed them. Empty if it can't be read. */
   readonly entries: (folder: string) => readonly FolderEntry[];
   /** Called after each folder, for large ones not to block the process. */

@@ -1,13 +1,13 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
-import { defined } from "../document/guards.ts";
 import { isAbsolute } from "node:path";
+import { defined } from "../document/guards.ts";
 import { readGlob } from "../entry/glob.ts";
 import {
-  sandboxModes,
   type PermissionPreset,
   type PermissionRules,
   type Permissions,
   type SandboxMode,
+  sandboxModes,
 } from "../entry/model.ts";
 import { runtimeTools } from "../entry/reserved-names.ts";
 import { isToolWildcard, toolPatternMatches, toolPatternProblem } from "../entry/tool-pattern.ts";
@@ -330,4 +330,52 @@ export function listsCommands(permissions: Permissions): boolean {
 export function canStartProcesses(permissions: Permissions): boolean {
   const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));
   return toolsFor(permissions).some((name) => !harmless.has(name) && name !== "custom:*");
+}
+
+/**
+ * Delegation is allowed if `permissions.tools` names it: `delegate/TASK`, `delegate/*`, or `delegate` for every task.
+ * `*` is not enough: it covers tools, and another task may have all permissions. Otherwise delegation is allowed only if
+ * the other task can do nothing that the caller can't: it must not be a way around the permissions.
+ */
+export function mayDelegate(caller: Permissions, task: string, other: Permissions): boolean {
+  const own = ruleSet(caller);
+  const covers = (pattern: string): boolean =>
+    pattern === "delegate" || toolPatternMatches(pattern, `delegate/${task}`);
+  if (own.tools.deny.some(covers)) return false;
+  const isNamed = own.tools.allow.some((pattern) => pattern !== "*" && covers(pattern));
+  return isNamed || isCertainlyWithin(other, caller);
+}
+
+/** Only cases that are plain to see. */
+function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
+  if (isUnconfined(inner) && !isUnconfined(outer)) return false;
+  const less = ruleSet(inner);
+  const more = ruleSet(outer);
+  if (JSON.stringify(less) === JSON.stringify(more)) return true;
+  if (more.everything && !deniesAnything(more)) return true;
+  return onlyReads(less) && more.read.deny.length === 0 && offersAllOf(inner, outer);
+}
+
+function isUnconfined(permissions: Permissions): boolean {
+  return typeof permissions === "object" && permissions.sandbox === "off";
+}
+
+function deniesAnything({ read, write, shell, url, hosts, tools }: RuleSet): boolean {
+  return [read, write, shell, url, hosts, tools].some(({ deny }) => deny.length > 0);
+}
+
+/** In the working directory, without anything that the rules add. */
+function onlyReads({ preset, read, write, shell, url, hosts, tools }: RuleSet): boolean {
+  return (
+    preset === "read-only" &&
+    shell.allow !== true &&
+    [read, write, url, hosts, tools].every(({ allow }) => allow.length === 0) &&
+    shell.allow.length === 0
+  );
+}
+
+/** Of the tools of the runtime. */
+function offersAllOf(inner: Permissions, outer: Permissions): boolean {
+  const offered = toolsFor(outer);
+  return offered.includes("builtin:*") || toolsFor(inner).every((name) => offered.includes(name));
 }

@@ -15,7 +15,7 @@ import {
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
 /** Paths that exist, absolute. */
-export interface GitFolder {
+interface GitFolder {
   /** Files of settings. Shown without credentials, never writable. */
   readonly settings: readonly string[];
   /** Never writable. */

@@ -22,7 +22,7 @@ const settings = [
   "safe.directory=*",
 ].flatMap((setting) => ["-c", setting]);
 
-export interface GitOptions {
+interface GitOptions {
   readonly cwd: string;
   /** The environment of this process, whose `PATH` is searched for git. */
   readonly environment: Environment;

@@ -19,7 +19,7 @@ export interface HostLists {
   readonly denied: readonly string[];
 }
 
-export interface HostProxy {
+interface HostProxy {
   /** Breaks all connections. Idempotent. */
   close(): void;
 }

@@ -2,7 +2,7 @@
  * Looking at and ending processes. Nothing is ever ended by name: only a pid that we started, or one
  * whose environment carries a mark that we gave it.
  */
-import { execFile } from "node:child_process";
+import { execFile, type ChildProcess } from "node:child_process";
 import { promises as fs, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
@@ -10,6 +10,7 @@ import { systemClock } from "./system-clock.ts";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
+import { within } from "./waiting.ts";
 
 export function isRunning(pid: number): boolean {
   try {
@@ -121,10 +122,21 @@ export function killMarkedProcesses(name: string, value: string): void {
   }
 }
 
-/** Ends a single process for certain. Bounded by that time. */
-export async function endProcess(pid: number, milliseconds: number): Promise<void> {
+/**
+ * Ends a single process for certain. Bounded by twice that time. `child`: it, or what is around it, whose exit Node
+ * reports, so that it need not be looked for again and again.
+ */
+export async function endProcess(
+  pid: number,
+  milliseconds: number,
+  child?: ChildProcess,
+): Promise<void> {
   if (!isRunning(pid)) return;
   sendSignal(pid, "SIGKILL");
+  if (child?.exitCode === null && child.signalCode === null) {
+    const exited = new Promise((resolve) => child.once("exit", resolve));
+    await within(exited, milliseconds, systemClock);
+  }
   await waitUntilGone([pid], milliseconds);
 }
 

@@ -62,9 +62,10 @@ export function searchFolders(environment: Environment): string[] {
 
 /** The absolute path of a program, searched in `searchFolders`. Undefined if there is none. */
 export function findProgram(name: string, environment: Environment): string | undefined {
+  const isExcluded = within(checkouts(environment));
   return searchFolders(environment)
     .flatMap((folder) => fileNames(name).map((file) => join(folder, file)))
-    .find((path) => isExecutable(path) && !isWithinAny(checkouts(environment), path));
+    .find((path) => isExecutable(path) && !isExcluded(path));
 }
 
 function isExecutable(path: string): boolean {
@@ -78,7 +79,7 @@ function isExecutable(path: string): boolean {
 
 /** True if a path is in the GitHub workspace, by its name or with its links resolved. */
 export function isInWorkspace(path: string, environment: Environment): boolean {
-  return isWithinAny(workspaceOf(environment), path);
+  return within(workspaceOf(environment))(path);
 }
 
 /** On Windows names differ in case only (`Path`), and a copy of the environment is an ordinary object. */
@@ -89,9 +90,8 @@ export function variable(environment: Environment, name: string): string | undef
 }
 
 function foldersOf(path: string, excluded: readonly string[]): string[] {
-  return path
-    .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && !isWithinAny(excluded, folder));
+  const isExcluded = within(excluded);
+  return path.split(delimiter).filter((folder) => isAbsolute(folder) && !isExcluded(folder));
 }
 
 function workspaceOf(environment: Environment): string[] {
@@ -108,18 +108,25 @@ function checkouts(environment: Environment): string[] {
     : [...workspace, here];
 }
 
-function isWithinAny(folders: readonly string[], path: string): boolean {
-  return folders.some((folder) => isWithin(folder, path));
-}
-
 /** True if a path is in a folder, by its name or by where links lead. */
 export function isWithin(folder: string, path: string): boolean {
-  const [realFolder, realPath] = [folder, path].map(real);
-  return [
-    [folder, path],
-    [realFolder, realPath],
-    [realFolder, path],
-  ].some(([outer = "", inner = ""]) => !leaves(relative(outer, inner)));
+  return within([folder])(path);
+}
+
+/** The same for many paths: where the folders really are is asked once. */
+function within(folders: readonly string[]): (path: string) => boolean {
+  const known = folders.map((folder) => [folder, real(folder)] as const);
+  return (path) => {
+    if (known.length === 0) return false;
+    const realPath = real(path);
+    return known.some(([folder, realFolder]) =>
+      [
+        [folder, path],
+        [realFolder, realPath],
+        [realFolder, path],
+      ].some(([outer = "", inner = ""]) => !leaves(relative(outer, inner))),
+    );
+  };
 }
 
 /** Of a relative path: whether it leads out of the folder that it starts in. */
@@ -130,7 +137,7 @@ export function leaves(path: string): boolean {
 /** A path whose end is yet to be made leads where its parents lead. */
 function real(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     const parent = resolve(path, "..");
     return parent === path ? path : join(real(parent), relative(parent, path));

@@ -138,7 +138,7 @@ export function linkSignals(signals: readonly (AbortSignal | undefined)[]): Link
 }
 
 /** A bound on something that takes a signal, from now on. */
-export interface TimeLimit extends LinkedSignal {
+interface TimeLimit extends LinkedSignal {
   /** Aborts when the time is over, or when the outer signal does. */
   readonly signal: AbortSignal;
   /** True if it was the time. */

@@ -8,11 +8,10 @@
  */
 import { permissionPresets } from "../entry/model.ts";
 import type { RunEvent } from "../events/event.ts";
-import { isDelta, type SessionActivity } from "../events/session-activity.ts";
-import { OpenTexts } from "./open-texts.ts";
+import { type Delta, type SessionActivity, isDelta, textOf } from "../events/session-activity.ts";
 import { redactedRecord, redactedValue } from "./redacted-value.ts";
 import { SecretSearch } from "./secret-search.ts";
-import { createTextStream, redactedText, type TextStream } from "./text-stream.ts";
+import { type TextStream, createTextStream, redactedText } from "./text-stream.ts";
 
 export interface Redactor {
   readonly text: (text: string) => string;
@@ -104,13 +103,6 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   };
 }
 
-const withoutSecrets = createRedactor([]);
-
-/** Whether something in it looks like a credential, no matter whose it is. */
-export function holdsCredential(text: string): boolean {
-  return withoutSecrets.text(text) !== text;
-}
-
 /** The texts of an event, of which is cut what is too long. No secret is halved: what is held back is dropped. */
 function bounded(text: Text, stream: () => TextStream): Text {
   let left = MAX_EVENT;
@@ -197,4 +189,65 @@ function copyOf<T extends object>(value: T): T {
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
+}
+
+/** Shows a piece of the text to the listeners. */
+type Show<T> = (text: string) => T;
+
+interface OpenText<T> {
+  readonly stream: TextStream;
+  readonly show: Show<T>;
+}
+
+/**
+ * The texts of sessions that are coming in: messages, reasoning, the output of tools. Each has a stream of its own,
+ * until it ends or its session does.
+ */
+class OpenTexts<T> {
+  readonly #sessions = new Map<string, Map<string, OpenText<T>>>();
+  readonly #stream: () => TextStream;
+
+  constructor(stream: () => TextStream) {
+    this.#stream = stream;
+  }
+
+  /** `show` is for this piece and, if it is the last one, for the rest. */
+  push(sessionId: string, delta: Delta, show: Show<T>): T {
+    const texts = this.#sessions.get(sessionId) ?? new Map<string, OpenText<T>>();
+    this.#sessions.set(sessionId, texts);
+    const id = textOf(delta) ?? "";
+    const stream = texts.get(id)?.stream ?? this.#stream();
+    texts.set(id, { stream, show });
+    return show(stream.push(delta.text));
+  }
+
+  /** The rest of the text that an activity ends, if it ends one. */
+  endedBy(sessionId: string, activity: SessionActivity): readonly T[] {
+    const texts = this.#sessions.get(sessionId);
+    const id = textOf(activity);
+    if (texts === undefined || id === undefined) return [];
+    const open = texts.get(id);
+    texts.delete(id);
+    if (texts.size === 0) this.#sessions.delete(sessionId);
+    return open === undefined ? [] : rest(open);
+  }
+
+  /** The rest of every text of a session: none of them continues. */
+  end(sessionId: string): readonly T[] {
+    const texts = this.#sessions.get(sessionId);
+    this.#sessions.delete(sessionId);
+    return [...(texts?.values() ?? [])].flatMap(rest);
+  }
+}
+
+function rest<T>({ stream, show }: OpenText<T>): readonly T[] {
+  const text = stream.end();
+  return text === "" ? [] : [show(text)];
+}
+
+const withoutSecrets = createRedactor([]);
+
+/** Whether something in it looks like a credential, no matter whose it is. */
+export function holdsCredential(text: string): boolean {
+  return withoutSecrets.text(text) !== text;
 }

@@ -5,9 +5,8 @@
 import { formsOf } from "./forms.ts";
 import { tokens, type Reading, type Span, type Token } from "./tokens.ts";
 import { countUpTo, unfinishedFrom, visibleText } from "./visible-text.ts";
-import { WordAutomaton } from "./word-automaton.ts";
 
-/** So much of a form is looked for before the rest is compared: the automaton stays small. */
+/** So much of a form is looked for before the rest is compared: the expression stays small. */
 const BEGINNING = 8;
 
 /** What precedes a text. */
@@ -30,15 +29,13 @@ export interface Found {
 }
 
 export class SecretSearch {
-  readonly #beginnings: WordAutomaton<string | Token>;
+  readonly #beginnings: Beginnings;
 
   constructor(secrets: Iterable<string>) {
-    const words: [string, string | Token][] = [];
-    for (const token of tokens) for (const start of token.starts) words.push([start, token]);
-    for (const form of new Set([...secrets].flatMap(formsOf))) {
-      words.push([form.slice(0, BEGINNING), form]);
-    }
-    this.#beginnings = new WordAutomaton(words);
+    this.#beginnings = new Beginnings([
+      ...tokens.flatMap((token) => token.starts.map((start) => [start, token] as const)),
+      ...[...secrets].flatMap(formsOf).map((form) => [form.slice(0, BEGINNING), form] as const),
+    ]);
   }
 
   /** `isWhole`: nothing follows the text. */
@@ -56,6 +53,48 @@ export class SecretSearch {
       last,
     };
   }
+}
+
+/** Words that are looked for in one pass, by one expression. */
+class Beginnings {
+  readonly #items = new Map<string, Set<string | Token>>();
+  readonly #prefixes = new Set<string>();
+  readonly #lengths: readonly number[];
+  readonly #any: RegExp;
+
+  constructor(words: Iterable<readonly [word: string, item: string | Token]>) {
+    for (const [word, item] of words) {
+      const items = this.#items.get(word) ?? new Set();
+      this.#items.set(word, items.add(item));
+      for (let end = 1; end < word.length; end += 1) this.#prefixes.add(word.slice(0, end));
+    }
+    const known = [...this.#items.keys()];
+    this.#lengths = [...new Set(known.map(({ length }) => length))].toSorted((a, b) => b - a);
+    this.#any = new RegExp(known.map(literally).join("|"), "g");
+  }
+
+  /** Calls `found` for every word in the text. Returns how many of its last characters may still become one. */
+  scan(text: string, found: (item: string | Token, at: number) => void): number {
+    const any = this.#any;
+    any.lastIndex = 0;
+    for (let match = any.exec(text); match !== null; match = any.exec(text)) {
+      const { index } = match;
+      // One word may begin with another.
+      for (const length of this.#lengths) {
+        for (const item of this.#items.get(text.slice(index, index + length)) ?? [])
+          found(item, index);
+      }
+      any.lastIndex = index + 1;
+    }
+    const [longest = 1] = this.#lengths;
+    let open = Math.min(longest - 1, text.length);
+    while (open > 0 && !this.#prefixes.has(text.slice(-open))) open -= 1;
+    return open;
+  }
+}
+
+function literally(word: string): string {
+  return word.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
 }
 
 class Reader {
@@ -77,7 +116,7 @@ class Reader {
     this.#decided = text.length;
   }
 
-  read(beginnings: WordAutomaton<string | Token>): Found & { readonly spans: Span[] } {
+  read(beginnings: Beginnings): Found & { readonly spans: Span[] } {
     const mayBegin = beginnings.scan(this.#text, this.#found);
     const decided = Math.min(this.#decided, this.#text.length - (this.#isWhole ? 0 : mayBegin));
     return { spans: this.#spans, decided, last: this.#previous(decided) };

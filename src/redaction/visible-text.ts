@@ -5,7 +5,7 @@
  */
 import { terminalSequence, unfinishedSequence } from "../platform/terminal-sequences.ts";
 
-export interface VisibleText {
+interface VisibleText {
   readonly text: string;
   /** Where a character of it is in the original. */
   readonly origin: (at: number) => number;

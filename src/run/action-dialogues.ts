@@ -8,8 +8,7 @@ import type { ServerFailure } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
-import { mayDelegate } from "../permissions/delegation.ts";
-import { ruleSet, toolVerdict } from "../permissions/rules.ts";
+import { mayDelegate, ruleSet, toolVerdict } from "../permissions/rules.ts";
 import type { Monument } from "../protocol/catalogue.ts";
 import { createActionDialogue } from "../protocol/dialogue.ts";
 

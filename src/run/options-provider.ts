@@ -1,9 +1,10 @@
 /** How the models are reached: the user's own model server, or GitHub Copilot with a token. */
 import { defined } from "../document/guards.ts";
+import { providerTypes } from "../sessions/model-server.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
 
-export const providerTypes = ["openai", "azure", "anthropic"] as const;
+export { providerTypes };
 export const wireApis = ["completions", "responses"] as const;
 
 /** Your own model server. With it, no GitHub token is needed or used. */

@@ -41,7 +41,7 @@ export interface RuntimeSearch {
   readonly searchFrom?: string | undefined;
 }
 
-export interface FoundRuntime {
+interface FoundRuntime {
   /** Absolute. */
   readonly path: string;
   readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";
@@ -101,7 +101,7 @@ export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined 
 
 const libraryOption = "`runtimePath`";
 
-function packageOf(platform: string): string {
+export function packageOf(platform: string): string {
   return `@github/copilot-sdk-${platform}`;
 }
 

@@ -1,4 +1,4 @@
-/** Finds the npm to download with. Only looks; `installRuntime` runs it. */
+/** Finds the npm to install with, and what it may see. Runs nothing. */
 import { statSync } from "node:fs";
 import { devNull } from "node:os";
 import { delimiter, dirname, join } from "node:path";

@@ -1,24 +1,30 @@
 /**
- * The native Copilot runtime for the action, which can't be in the bundle: found as everywhere, or else installed
+ * The native Copilot runtime for the action, which can't be in the bundle: found as everywhere, or else installed by npm
  * into the tool cache of the runner.
+ *
+ * npm downloads, retries, checks the SHA-512 and unpacks, in a folder aside; one rename puts the package in place. So
+ * what stands there is always complete, however many installs run at once and whenever they are killed.
  */
 import { promises as fs } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   lookForRuntime,
+  packageOf,
   platformName,
   runtimeInPackage,
   RuntimeNotFoundError,
+  runtimeProblem,
   type RuntimeSearch,
 } from "./find-runtime.ts";
-import { within } from "../platform/waiting.ts";
+import { startTimeLimit, within } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { makeDirectory } from "../platform/files.ts";
+import { runToEnd, type ProgramOutcome } from "../platform/programs.ts";
 import { isInWorkspace } from "../platform/search-path.ts";
 import type { Environment } from "../platform/environment.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated/runtime-hashes.ts";
-import { type InstallLimits, installRuntime, waysToHaveIt } from "./install-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { findNpm, npmEnvironment } from "./npm.ts";
 
 export interface RuntimeRequest extends Pick<
   RuntimeSearch,
@@ -39,11 +45,21 @@ export interface RuntimeRequest extends Pick<
   readonly limits?: InstallLimits;
 }
 
-const installLimits: InstallLimits = {
-  attemptMilliseconds: 150_000,
-  totalMilliseconds: 300_000,
-  waits: [2000, 8000],
-};
+/** All in milliseconds. */
+interface InstallLimits {
+  /** Of one download. */
+  readonly attempt: number;
+  /** Of everything. */
+  readonly total: number;
+  /** Before the second attempt, and at most before a further one: there are three attempts. */
+  readonly waits: readonly [first: number, most: number];
+}
+
+const installLimits: InstallLimits = { attempt: 150_000, total: 300_000, waits: [2_000, 8_000] };
+
+const waysToHaveIt =
+  "To fix this, give npm access to a registry with the package, set the input `runtime-path`, " +
+  'or set the environment variable COPILOT_CLI_PATH (docs/action.md, "The runtime").';
 
 /**
  * The absolute path of the runtime's executable. In this order: the input, `COPILOT_CLI_PATH`, the package
@@ -69,31 +85,143 @@ export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
 
 async function install(request: RuntimeRequest, platform: string): Promise<string> {
   const { log, hashes = runtimeHashes } = request;
-  const name = `@github/copilot-sdk-${platform}@${runtimeVersion}`;
+  const name = packageOf(platform);
   const integrity = hashes[platform];
   if (integrity === undefined) {
     const known = Object.keys(hashes).join(", ");
     const why = runtimesWithoutHash.includes(platform)
-      ? `this version of the action has no SHA-512 of ${name}, so it can't install it`
+      ? `this version of the action has no SHA-512 of ${name}@${runtimeVersion}, so it can't install it`
       : `there is no package of it for ${platform}`;
     throw new RuntimeNotFoundError(
       `No Copilot runtime: ${why}. Installed by the action on: ${known}. ${waysToHaveIt}`,
     );
   }
   const target = await writableTarget(request, platform);
-  log(`Copilot runtime: installing ${name} into ${target}.`);
-  await installRuntime({
-    package: name,
-    integrity,
-    platform,
-    target,
-    temporaryDirectory: request.temporaryDirectory,
-    environment: request.environment,
-    limits: request.limits ?? installLimits,
-    signal: request.signal ?? new AbortController().signal,
-    log,
-  });
+  log(`Copilot runtime: installing ${name}@${runtimeVersion} into ${target} with npm.`);
+  const began = systemClock.now();
+  const parent = dirname(target);
+  await removeLeftovers(parent);
+  // In the same folder, so on the same file system: the rename is one step.
+  const aside = await fs.mkdtemp(join(parent, asidePrefix));
+  try {
+    const problem = await runNpm(request, name, integrity, aside);
+    if (problem !== undefined) {
+      throw new RuntimeNotFoundError(
+        `The Copilot runtime (${name}@${runtimeVersion}) can't be installed: ${problem}. ${waysToHaveIt}`,
+      );
+    }
+    await moveIntoPlace(join(aside, "node_modules", name), target, platform);
+  } finally {
+    await fs.rm(aside, { recursive: true, force: true, maxRetries: 3 });
+  }
+  const seconds = ((systemClock.now() - began) / 1000).toFixed(1);
+  log(`Installed in ${seconds} s; npm has verified the SHA-512.`);
   return runtimeInPackage(target, platform);
+}
+
+/** Undefined when the package is in the `node_modules` of the folder, else why it isn't. */
+async function runNpm(
+  { environment, signal, limits = installLimits }: RuntimeRequest,
+  name: string,
+  integrity: string,
+  folder: string,
+): Promise<string | undefined> {
+  const npm = findNpm(environment);
+  if (npm === undefined)
+    return "there is no npm in PATH or next to node; put actions/setup-node before this step";
+  const project = { dependencies: { [name]: runtimeVersion } };
+  const entry = { version: runtimeVersion, integrity };
+  const lock = { lockfileVersion: 3, packages: { "": project, [`node_modules/${name}`]: entry } };
+  // With a project of its own, npm searches no parent folder for one, so an .npmrc of the checkout has no effect.
+  await fs.writeFile(join(folder, "package.json"), JSON.stringify(project));
+  await fs.writeFile(join(folder, "package-lock.json"), JSON.stringify(lock));
+  const [first, most] = limits.waits;
+  const args = [
+    "ci",
+    "--package-lock",
+    "--ignore-scripts",
+    "--fetch-retries=2",
+    `--fetch-retry-mintimeout=${first}`,
+    `--fetch-retry-maxtimeout=${most}`,
+    `--fetch-timeout=${limits.attempt}`,
+    "--no-audit",
+    "--no-fund",
+    "--no-update-notifier",
+    "--loglevel=error",
+  ];
+  const limit = startTimeLimit(systemClock, limits.total, signal);
+  const ended = await runToEnd(npm.command, [...npm.args, ...args], {
+    cwd: folder,
+    env: npmEnvironment(environment),
+    signal: limit.signal,
+  });
+  limit.end();
+  if (limit.isOver) return `it took longer than ${limits.total / 1000} s`;
+  return signal?.aborted === true ? "it was canceled" : problemOf(ended);
+}
+
+function problemOf(ended: ProgramOutcome): string | undefined {
+  switch (ended.kind) {
+    case "aborted":
+      return "npm was ended";
+    case "killed":
+      return `npm was ended by ${ended.signal ?? "a signal"}`;
+    case "not-started":
+      return `npm can't be started: ${ended.reason}`;
+    case "exited": {
+      if (ended.code === 0) return undefined;
+      const other = ended.stderr.includes("EINTEGRITY")
+        ? ". The configured npm registry doesn't serve the package that this version of the action was built with"
+        : "";
+      return `npm ended with exit code ${ended.code}: ${quoted(ended.stderr)}${other}`;
+    }
+  }
+}
+
+/** The beginning of npm's error on one line, without credentials in URLs and without workflow commands. */
+function quoted(stderr: string): string {
+  const lines = stderr
+    .split("\n")
+    .map((line) => line.replace(/^npm (?:error|ERR!)\s*/, "").trim())
+    .filter((line) => line !== "" && !/^npm warn|A complete log of this run/i.test(line));
+  return lines
+    .slice(0, 4)
+    .join("; ")
+    .replaceAll(/\/\/[^/@\s]+@/g, "//")
+    .replaceAll("::", ": :")
+    .replaceAll("##[", "# #[")
+    .slice(0, 600);
+}
+
+/** Another process may have installed it first. Its installation stays, unless it is broken. */
+async function moveIntoPlace(from: string, target: string, platform: string): Promise<void> {
+  const problem = runtimeProblem(runtimeInPackage(from, platform));
+  if (problem !== undefined)
+    throw new RuntimeNotFoundError(`npm has installed the Copilot runtime, ${problem}.`);
+  for (let round = 1; ; round += 1) {
+    try {
+      return await fs.rename(from, target);
+    } catch (error) {
+      if (runtimeProblem(runtimeInPackage(target, platform)) === undefined) return;
+      if (round === 3) throw error;
+      // A folder that holds something can't be renamed over.
+      await fs.rm(target, { recursive: true, force: true });
+    }
+  }
+}
+
+const asidePrefix = ".installing-";
+const leftoverMilliseconds = 3_600_000;
+
+/** What a killed install has left, an hour ago or more. */
+async function removeLeftovers(parent: string): Promise<void> {
+  for (const name of await fs.readdir(parent)) {
+    if (!name.startsWith(asidePrefix)) continue;
+    const path = join(parent, name);
+    const stat = await fs.stat(path).catch(() => undefined);
+    if (stat !== undefined && systemClock.now() - stat.mtimeMs > leftoverMilliseconds)
+      await fs.rm(path, { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 const sourceNames = {

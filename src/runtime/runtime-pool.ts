@@ -43,7 +43,7 @@ function keyOf(kind: RuntimeKind): string {
   return JSON.stringify(kind);
 }
 
-export interface RuntimePoolOptions {
+interface RuntimePoolOptions {
   readonly clock: Clock;
   /** What to start. Called for every start: it may throw an Error for people. */
   readonly configure: (kind: RuntimeKind) => Omit<RuntimeProcessOptions, "clock" | "directory">;

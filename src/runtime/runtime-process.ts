@@ -305,7 +305,7 @@ export class RuntimeProcess implements RuntimeLife {
     }
     // Clears what a failed stop or a dead child left in the client: timers, the connection.
     await bestEffort(() => this.client.forceStop(), stopMs, clock);
-    if (this.#pid !== undefined) await endProcess(this.#pid, 2_000);
+    if (this.#pid !== undefined) await endProcess(this.#pid, 2_000, this.#child);
     if (this.#stage.at === "stopping") this.#stage = { at: "stopped" };
     this.#sandbox?.close();
     await removeDirectory(this.#options.directory).catch(() => undefined);

@@ -8,13 +8,13 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { Denials, denialsOf, type DenialSource } from "./denials.ts";
+import { Denials, denialsOf, type DenialSource } from "./permission-handler.ts";
 import { bestEffort, within } from "../platform/waiting.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { enter } from "./session-use.ts";
-import { unlessUnconfined, type Unconfined } from "./unconfined.ts";
+import { unlessUnconfined, type Unconfined } from "./confinement.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";
 
@@ -111,7 +111,7 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
 
 const longMs = 24 * 60 * 60_000;
 
-export interface CallbackSessionOptions {
+interface CallbackSessionOptions {
   readonly session: CopilotSession;
   readonly life: RuntimeLife;
   readonly clock: Clock;

@@ -16,12 +16,18 @@ import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { borrowedObjects, occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
-import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
-import { programSandbox, type ConfinedProgram, type Sandbox } from "../platform/sandbox.ts";
+import { type RunFolder, makeRunFolder } from "../platform/run-folder.ts";
+import {
+  type ConfinedProgram,
+  type Sandbox,
+  type SandboxSupport,
+  programSandbox,
+  sandboxSupport,
+} from "../platform/sandbox.ts";
 import type { SandboxChoice, SandboxOptions, SandboxProfile } from "../platform/sandbox-mounts.ts";
-import { sandboxSupport, type SandboxSupport } from "../platform/sandbox-support.ts";
 import { isRecord } from "../document/guards.ts";
 import { realFiles } from "./permission-handler.ts";
+import type { TurnOutcome } from "../engine/ports.ts";
 
 export interface ConfinementOptions {
   readonly environment: Environment;
@@ -247,4 +253,20 @@ export function watchConfinement(
       onBroken("the runtime doesn't report it for a command that has run");
     }
   });
+}
+
+/** Set once, with the reason. */
+export interface Unconfined {
+  readonly reason?: string;
+}
+
+/** However well the turn ended: the report may arrive with the last answer, or after it. */
+export function unlessUnconfined(
+  unconfined: Unconfined | undefined,
+  outcome: TurnOutcome,
+): TurnOutcome {
+  if (unconfined?.reason === undefined) return outcome;
+  const message = `The sandbox of a command was not engaged: ${unconfined.reason}. The session was ended.`;
+  const { toolCalls } = outcome;
+  return { kind: "crashed", toolCalls, crash: { cause: "configuration", message } };
 }

@@ -9,7 +9,7 @@ import { connect } from "node:tls";
 import type { Environment } from "../platform/environment.ts";
 import { proxyFor } from "./model-server.ts";
 
-export interface ForwardedRequest {
+interface ForwardedRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Headers;

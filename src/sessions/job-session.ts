@@ -13,12 +13,17 @@ import type { Crash } from "../events/crash.ts";
 import { linkSignals } from "../platform/waiting.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
-import { unlessUnconfined } from "./unconfined.ts";
-import { canceled, openCopilotSession, type OpenSession, type SessionContext } from "./session.ts";
+import { unlessUnconfined } from "./confinement.ts";
+import {
+  canceled,
+  openCopilotSession,
+  type OpenSession,
+  type SessionContext,
+} from "./copilot-session.ts";
 import { occupy } from "./session-use.ts";
 import { runTurn } from "./turn.ts";
 
-export interface SessionFactoryOptions extends SessionContext {
+interface SessionFactoryOptions extends SessionContext {
   /** Session id → what its model requests need. */
   readonly conversations: Map<string, Conversation>;
   /** Session id → the sessions that are open now. */

@@ -12,13 +12,13 @@ import type { Clock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
-import type { Provider } from "./session-config.ts";
+import { headersOf, type Provider } from "./model-server.ts";
 
 const firstMs = 1_000;
 const answerMs = 3_500;
 const againMs = 5_000;
 
-export interface ModelProbeOptions {
+interface ModelProbeOptions {
   readonly clock: Clock;
   /** Undefined: GitHub's Copilot service. */
   readonly provider: Provider | undefined;
@@ -126,20 +126,5 @@ async function connectionError(address: string, signal: AbortSignal): Promise<un
   } finally {
     socket.on("error", () => {});
     socket.destroy();
-  }
-}
-
-/** What a request to the model server needs. */
-export function headersOf(provider: Provider | undefined): Record<string, string> {
-  const { apiKey, type } = provider ?? {};
-  if (apiKey === undefined || apiKey === "") return {};
-  switch (type) {
-    case "azure":
-      return { "api-key": apiKey };
-    case "anthropic":
-      return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
-    case "openai":
-    case undefined:
-      return { authorization: `Bearer ${apiKey}` };
   }
 }

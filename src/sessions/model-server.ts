@@ -1,6 +1,35 @@
-/** Where the models are, and whether a request goes there directly: as the runtime sees it in its environment. */
+/**
+ * Where the models are, what a request to them needs, and whether it goes there directly: as the runtime sees it in its
+ * environment.
+ */
 import { BlockList, isIP } from "node:net";
 import type { Environment } from "../platform/environment.ts";
+
+/** The type of a model server. To add one, add it here: the compiler leads to the rest. */
+export const providerTypes = ["openai", "azure", "anthropic"] as const;
+
+/** A model server of one's own. */
+export interface Provider {
+  readonly type: (typeof providerTypes)[number];
+  readonly baseUrl: string;
+  readonly apiKey?: string | undefined;
+  readonly wireApi?: "completions" | "responses" | undefined;
+}
+
+/** What a request to the model server needs. */
+export function headersOf(provider: Provider | undefined): Record<string, string> {
+  const { apiKey, type } = provider ?? {};
+  if (apiKey === undefined || apiKey === "") return {};
+  switch (type) {
+    case "azure":
+      return { "api-key": apiKey };
+    case "anthropic":
+      return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
+    case "openai":
+    case undefined:
+      return { authorization: `Bearer ${apiKey}` };
+  }
+}
 
 /**
  * GitHub's Copilot service. An enterprise with data residency has one of its own, and `GH_HOST` says so. The runtime

@@ -3,8 +3,7 @@ import type { Clock } from "../platform/clock.ts";
 import { isRecord, isText } from "../document/guards.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
-import { headersOf } from "./model-probe.ts";
-import type { Provider } from "./session-config.ts";
+import { headersOf, type Provider } from "./model-server.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {

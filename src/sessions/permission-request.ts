@@ -5,7 +5,7 @@
  */
 import { defined } from "../document/guards.ts";
 import type { PermissionRequest as RuntimeRequest } from "@github/copilot-sdk";
-import type { PermissionRequest } from "../permissions/request.ts";
+import type { PermissionRequest } from "../permissions/policy.ts";
 
 /** Never throws for a request of a kind that the SDK declares; any other kind becomes `other`. */
 export function fromRuntime(request: RuntimeRequest): PermissionRequest {

@@ -6,10 +6,9 @@ import { CopilotRequestHandler } from "@github/copilot-sdk";
 import type { CopilotRequestContext } from "@github/copilot-sdk";
 import type { AnswerFormat, PastMessage, SessionLabel } from "../engine/ports.ts";
 import type { Environment } from "../platform/environment.ts";
-import { isRefusal, withAnswerFormat } from "./answer-format.ts";
+import { type WireRequest, isRefusal, withAnswerFormat, withHistory } from "./request-bodies.ts";
 import { forward } from "./forward.ts";
 import { untilItsEnd } from "./response-end.ts";
-import { withHistory, type WireRequest } from "./history.ts";
 import type { ModelTransport } from "./transport.ts";
 
 /** What a model request needs to know of its session. */
@@ -25,7 +24,7 @@ export interface Conversation {
   refusal?: string;
 }
 
-export interface RequestContext {
+interface RequestContext {
   /** Absent: requests go to where the runtime would send them. */
   readonly transport: ModelTransport | undefined;
   /** Names the proxies. */

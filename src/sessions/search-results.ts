@@ -1,23 +1,30 @@
 /**
- * For sessions that may read some files of credentials, or that are on a runtime which can't leave them
- * out (`search-configuration.ts`).
+ * How files of credentials stay out of searches.
  *
- * A search of a folder shows what is in all files below, and the runtime asks for the folder only. So files
- * of credentials are kept out of it: silently, because “there was something” would answer a question about
- * their content. Two walls, because the runtime goes on when a hook fails. The search itself leaves
- * them out: then no count, limit or grouping reveals them. And what it found in them all the same is taken
- * out of its result before the model sees it.
+ * A runtime can leave them out by itself: the configuration of ripgrep lets such a file be searched as if it were empty.
+ * For sessions that may read some of them, and where there is no such configuration, hooks filter the results. A search
+ * of a folder shows what is in all files below, and the runtime asks for the folder only. They are kept out of it
+ * silently, because “there was something” would answer a question about their content. Two walls, because the runtime
+ * goes on when a hook fails. The search itself leaves them out: then no count, limit or grouping reveals them. And what
+ * it found in them all the same is taken out of its result before the model sees it.
  *
  * The hooks never throw.
  */
 import type { SessionHooks } from "@github/copilot-sdk";
-import type { Permissions } from "../entry/model.ts";
 import { resolve } from "node:path";
-import { longestPath, type PathContext } from "../permissions/paths.ts";
+import type { Permissions } from "../entry/model.ts";
+import { type PathContext, longestPath } from "../permissions/paths.ts";
 import { ruleSet, searchTools } from "../permissions/rules.ts";
 import { decidePermission } from "../permissions/policy.ts";
-import { privateGlobs, privateParts } from "../permissions/private-files.ts";
+import {
+  orderedPrivateGlobs,
+  privateGlobs,
+  privateNamesGlob,
+  privateParts,
+} from "../permissions/private-files.ts";
 import { isRecord } from "../document/guards.ts";
+import type { Environment } from "../platform/environment.ts";
+import { findProgram } from "../platform/search-path.ts";
 
 /** Every place in a line where a path could end whose last or earlier part is private. */
 const candidates = new RegExp(
@@ -153,4 +160,23 @@ function safely(filter: () => string): string {
   } catch {
     return unchecked;
   }
+}
+
+/**
+ * The content of the file that `RIPGREP_CONFIG_PATH` names: one argument on each line. Undefined where there is no
+ * program without output.
+ *
+ * A glob alone is not enough: a glob of the model comes later, and wins. `--pre` has no such exception: for a file with
+ * such a name, ripgrep searches the output of a program, and `true` has none.
+ */
+export function searchConfiguration(environment: Environment): string | undefined {
+  const empty = process.platform === "win32" ? undefined : findProgram("true", environment);
+  if (empty === undefined) return undefined;
+  const lines = [
+    `--pre=${empty}`,
+    ...orderedPrivateGlobs().map((glob) => `--pre-glob=${glob}`),
+    // Only so that a large folder of such a name isn't gone through file by file.
+    `--glob=!${privateNamesGlob}`,
+  ];
+  return lines.map((line) => `${line}\n`).join("");
 }

@@ -13,19 +13,12 @@ import {
 } from "./permission-handler.ts";
 import type { Requests, Searches } from "../runtime/runtime-pool.ts";
 import { listsCommands, toolsFor } from "../permissions/rules.ts";
-import type { OwnCalls } from "./own-calls.ts";
-import { guarded, type OwnTool } from "./tool-guard.ts";
+import { type OwnCalls, type OwnTool, guarded } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import { searchHooks } from "./search-results.ts";
+import type { Provider } from "./model-server.ts";
 
-export interface Provider {
-  readonly type: "openai" | "azure" | "anthropic";
-  readonly baseUrl: string;
-  readonly apiKey?: string | undefined;
-  readonly wireApi?: "completions" | "responses" | undefined;
-}
-
-export interface SessionConfigOptions {
+interface SessionConfigOptions {
   readonly id: string;
   readonly modelId: string;
   readonly workingDirectory: string;

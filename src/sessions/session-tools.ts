@@ -7,8 +7,7 @@ import type {
   ToolResultObject,
 } from "@github/copilot-sdk";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
-import type { OwnCalls } from "./own-calls.ts";
-import { hasText, type OwnTool } from "./tool-guard.ts";
+import { type OwnCalls, type OwnTool, hasText } from "./tool-guard.ts";
 import { defined, isRecord } from "../document/guards.ts";
 import { wholeCharacters } from "../events/cut.ts";
 

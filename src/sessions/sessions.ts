@@ -15,14 +15,13 @@ import { authentication, runtimeEnvironment } from "../runtime/runtime-environme
 import type { Environment } from "../platform/environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
-import { copilotService, isReachedDirectly } from "./model-server.ts";
+import { copilotService, isReachedDirectly, type Provider } from "./model-server.ts";
 import { rehearsalProvider, RequestHandler, transportProvider } from "./request-handler.ts";
 import type { Conversation } from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
-import { searchConfiguration } from "./search-configuration.ts";
+import { searchConfiguration } from "./search-results.ts";
 import { CopilotSessionFactory } from "./job-session.ts";
-import { openCopilotSession, type OpenSession } from "./session.ts";
-import type { Provider } from "./session-config.ts";
+import { openCopilotSession, type OpenSession } from "./copilot-session.ts";
 import type { ModelTransport } from "./transport.ts";
 
 export type { Tool };

@@ -8,7 +8,6 @@ import { beginningOf, wholeCharacters } from "../events/cut.ts";
 import { within } from "../platform/waiting.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isRecord } from "../document/guards.ts";
-import type { OwnCalls } from "./own-calls.ts";
 
 const handlerSeconds = 60;
 /** More than a model can make use of; the runtime keeps a result in the conversation. */
@@ -71,4 +70,33 @@ function cut(answer: string): string {
   const text = wholeCharacters(answer);
   if (text.length <= resultCharacters) return text;
   return `${beginningOf(text, resultCharacters)}\n… cut, ${text.length} characters in total.`;
+}
+
+type Listener = (toolCallId: string, text: string) => void;
+
+/** The tool calls of one session that run in this process: they end with its turn, and their progress is shown in it. */
+export class OwnCalls {
+  readonly #running = new Set<AbortController>();
+  readonly #listeners = new Set<Listener>();
+
+  add(call: AbortController): void {
+    this.#running.add(call);
+  }
+
+  delete(call: AbortController): void {
+    this.#running.delete(call);
+  }
+
+  abort(): void {
+    for (const call of this.#running) call.abort("stopped");
+  }
+
+  tell(toolCallId: string, text: string): void {
+    for (const listener of this.#listeners) listener(toolCallId, text);
+  }
+
+  follow(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
 }

@@ -40,7 +40,7 @@ export interface Answer {
 }
 
 /** Where the session is with the turn. The session reports `failed` and `idle`; `faulty` is concluded from its events. */
-export type TurnPhase =
+type TurnPhase =
   | { readonly at: "working" }
   /** The conversation has ended its answer, though the session may still wait for background work. */
   | { readonly at: "answered" }

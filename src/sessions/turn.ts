@@ -19,8 +19,8 @@ import { bestEffort, onAbort, startTimer, within, type Release } from "../platfo
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
-import type { DenialSource } from "./denials.ts";
-import { OwnCalls } from "./own-calls.ts";
+import type { DenialSource } from "./permission-handler.ts";
+import { OwnCalls } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
@@ -39,7 +39,7 @@ export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
   readonly rpc: { readonly tasks: Pick<CopilotSession["rpc"]["tasks"], "list" | "cancel"> };
 };
 
-export interface TurnContext {
+interface TurnContext {
   readonly clock: Clock;
   readonly life: RuntimeLife;
   /** Aborts when the session is ended from outside the turn: a crash. */

@@ -8,7 +8,7 @@ import {
   type Occasion,
   type Release,
 } from "../platform/waiting.ts";
-import { saidOnce } from "./progress.ts";
+import { saidOnce } from "./tool-output.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
 
 export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { type Glob, partsMatch, readGlob } from "../entry/glob.ts";
 import { isPrivate } from "../permissions/private-files.ts";
 
-export interface MatchingFiles {
+interface MatchingFiles {
   /** Relative to the folder, with `/`. */
   readonly files: readonly string[];
   /** Whether there may be more: a bound was reached, or the signal aborted. */
   readonly complete: boolean;
 }
 
-export interface MatchOptions {
+interface MatchOptions {
   /** Absolute. */
   readonly folder: string;
   /** One that begins with `!` excludes. Invalid ones match nothing. */

@@ -16,7 +16,7 @@ import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";
 
 /** Keeps a text for the agent and the tools, and returns its path. */
-export type KeepResult = (tool: string, text: string) => Promise<string>;
+type KeepResult = (tool: string, text: string) => Promise<string>;
 
 export interface ModelCall {
   readonly id: string;
@@ -31,7 +31,7 @@ export interface ModelAnswer {
   readonly text: string;
 }
 
-export interface ModelCallsOptions {
+interface ModelCallsOptions {
   readonly clock: Clock;
   readonly keep: KeepResult;
 }

@@ -1,4 +1,5 @@
-/** `build.tool.yml`: what a tool needs on the machine on which it runs. Pure. */
+/** `build.tool.yml`: what a tool needs on the machine on which it runs, as a Dockerfile or as plain commands. Pure. */
+import { createHash } from "node:crypto";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { readDocument } from "../document/read-document.ts";
 import { compileSchema } from "../document/schema-check.ts";
@@ -17,7 +18,7 @@ export interface Recipe {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export const defaultImage = "debian:13-slim";
+const defaultImage = "debian:13-slim";
 
 /** A longer line of a Dockerfile is refused by Docker (64 KB), and escaping makes lines longer. */
 const longest = 10_000;
@@ -61,7 +62,7 @@ const recipeSchema = object(
   { title: "Recipe of a tool" },
 );
 
-export type ReadRecipe =
+type ReadRecipe =
   | { readonly kind: "read"; readonly recipe: Recipe }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
@@ -86,4 +87,95 @@ function inWords(diagnostic: Diagnostic): Diagnostic {
   if (!diagnostic.reason.includes("must match pattern")) return diagnostic;
   const meaning = meanings.find(([field]) => field.test(diagnostic.codePath));
   return meaning === undefined ? diagnostic : { ...diagnostic, reason: meaning[1] };
+}
+
+/** It needs no files: everything is in its text. */
+export function dockerfileOf({
+  from = defaultImage,
+  packages = [],
+  run = [],
+  env = {},
+}: Recipe): string {
+  const lines = [`FROM ${from}`];
+  for (const [name, value] of Object.entries(env)) lines.push(`ENV ${name}=${quoted(value)}`);
+  if (packages.length > 0) {
+    lines.push(
+      "RUN apt-get update \\",
+      " && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \\",
+      `    ${packages.join(" ")} \\`,
+      " && rm -rf /var/lib/apt/lists/*",
+    );
+  }
+  for (const line of run) {
+    lines.push(
+      `RUN [${shell(line)
+        .map((part) => JSON.stringify(part))
+        .join(", ")}]`,
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** In the quotes of `ENV` these three characters mean something. */
+function quoted(value: string): string {
+  return `"${value.replaceAll(/["\\$]/g, "\\$&")}"`;
+}
+
+/**
+ * As a list Docker takes each text as it is: no variable is replaced, and nothing in a line is an option, a
+ * continuation or the beginning of a here-document.
+ */
+function shell(line: string): readonly string[] {
+  return ["/bin/sh", "-ec", line];
+}
+
+/** The name of the image. Other content has another name. */
+export function imageOf(dockerfile: string): string {
+  return `agent-jobs-tool:${createHash("sha256").update(dockerfile).digest("hex").slice(0, 32)}`;
+}
+
+type PlainCommands =
+  | {
+      readonly kind: "commands";
+      readonly env: Readonly<Record<string, string>>;
+      readonly commands: readonly (readonly string[])[];
+    }
+  /** `what`: the image and the packages, for texts. */
+  | { readonly kind: "needs-docker"; readonly what: string };
+
+export function plainCommandsOf({
+  from,
+  packages = [],
+  run = [],
+  env = {},
+}: Recipe): PlainCommands {
+  const needs = [
+    ...(from === undefined ? [] : [`the image ${from}`]),
+    ...(packages.length === 0 ? [] : [`the packages ${packages.join(", ")}`]),
+  ];
+  if (needs.length > 0) return { kind: "needs-docker", what: needs.join(" and ") };
+  return { kind: "commands", env, commands: run.map(shell) };
+}
+
+/** For people to read or to run. */
+export function scriptOf({ env, commands }: Extract<PlainCommands, { kind: "commands" }>): string {
+  return [
+    ...Object.entries(env).map(([name, value]) => `export ${name}=${singleQuoted(value)}`),
+    ...commands.map(wordsOf),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+/** A command as a line for a shell. */
+export function wordsOf(command: readonly string[]): string {
+  return command.map(asWord).join(" ");
+}
+
+function asWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : singleQuoted(text);
+}
+
+function singleQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -17,7 +17,7 @@ import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } fr
 import type { Toolbox } from "./toolbox.ts";
 import { cut } from "../events/cut.ts";
 
-export interface RelicOptions {
+interface RelicOptions {
   readonly declarations: Readonly<Record<string, RelicDeclaration>>;
   /** Absolute. */
   readonly workingDirectory: string;

@@ -4,15 +4,12 @@ import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/mo
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/rules.ts";
-import { childEnvironment, type Environment } from "../platform/environment.ts";
+import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
-import { Builds } from "./builds.ts";
-import { runCommand } from "./command-tool.ts";
-import type { McpHost, ServerTools } from "./mcp/host.ts";
-import { ModuleRunner, runModule } from "./module-tool.ts";
-import { preparationOf, type Preparation } from "./preparation.ts";
-import { failed, Programs } from "./programs.ts";
+import { Builds, type Preparation, preparationOf } from "./preparation.ts";
+import { ModuleRunner, runCommand, runModule } from "./declared-tool.ts";
+import { Programs, failed } from "./tool-programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
 type ToolFailure = ReturnType<typeof failed>;
@@ -235,3 +232,27 @@ class EntryToolbox implements EntryTools {
     return (await this.#builds.prepare(preparation.plan, context)) ?? preparation;
   }
 }
+
+export interface McpHost {
+  /** Another one whenever a server of the run has announced that its tools have changed. */
+  readonly version: number;
+  /**
+   * Starts the server, or uses the one that runs already. Never rejects. The tools are named `server/tool`; their
+   * results and reasons are redacted. An abort of `signal` ends the wait, with a failure.
+   */
+  toolsOf(
+    name: string,
+    declaration: McpServer,
+    signal: AbortSignal,
+    sandbox?: Sandbox,
+  ): Promise<ServerTools>;
+}
+
+export type ServerTools =
+  | {
+      readonly kind: "ready";
+      readonly tools: readonly Tool[];
+      /** In sentences, each once in a run: tools that can't be offered, and that it was started again. */
+      readonly problems?: readonly string[];
+    }
+  | { readonly kind: "failed"; readonly reason: string };

@@ -5,8 +5,12 @@ import { CallBudget, resolveLimits, UsageBudget } from "../../src/engine/limits.
 import type { TurnOutcome } from "../../src/engine/ports.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { Scope } from "../../src/engine/scope.ts";
-import { sendPrompt, SESSION_CRASH_PREFIX, type Prompt } from "../../src/engine/send-prompt.ts";
-import type { PromptEvent } from "../../src/engine/sender.ts";
+import {
+  type Prompt,
+  type PromptEvent,
+  SESSION_CRASH_PREFIX,
+  sendPrompt,
+} from "../../src/engine/send-prompt.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { openGate } from "../rig/engine.ts";

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it, type TestContext } from "node:test";
 import * as fc from "fast-check";
-import { decideShell } from "../../src/permissions/commands.ts";
-import { readShell } from "../../src/permissions/shell-reading.ts";
+import { decideShell, readShell } from "../../src/permissions/commands.ts";
 import { cpuTime } from "../rig/growth.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import type { PermissionRules, Permissions } from "../../src/entry/model.ts";
-import { mayDelegate } from "../../src/permissions/delegation.ts";
-import { decidePermission } from "../../src/permissions/policy.ts";
-import type { PermissionRequest } from "../../src/permissions/request.ts";
-import { toolsFor } from "../../src/permissions/rules.ts";
+import { mayDelegate, toolsFor } from "../../src/permissions/rules.ts";
+import { type PermissionRequest, decidePermission } from "../../src/permissions/policy.ts";
 import { holds } from "../rig/fuzz.ts";
 
 describe("mayDelegate", () => {

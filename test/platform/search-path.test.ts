@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { ServerProgram } from "../../src/tools/mcp/program.ts";
+import { ServerProgram } from "../../src/tools/mcp/server-program.ts";
 import { childEnvironment } from "../../src/platform/environment.ts";
 import { runGit } from "../../src/platform/git.ts";
 import { runToEnd } from "../../src/platform/programs.ts";

@@ -16,7 +16,6 @@ import {
 } from "../../src/platform/waiting.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { holds } from "../rig/fuzz.ts";
-import { sourceTexts } from "../rig/source.ts";
 
 const never = new Promise<never>(() => {});
 
@@ -223,28 +222,4 @@ describe("a time limit", () => {
     assert.deepEqual([clock.waiting, listenersOf(outer.signal)], [0, 0]);
     assert.deepEqual([limit.signal.aborted, limit.isOver], [false, false]);
   });
-});
-
-test("no other file of src/ listens for an abort, races against time or sets a timer", () => {
-  const allowed = new Map([
-    ["platform/waiting.ts", /addEventListener|Promise\.race|AbortSignal\.(any|timeout)/],
-    ["platform/system-clock.ts", /setTimeout/],
-    // The exit by force, in files that import nothing or end the process.
-    ["run/cancellation.ts", /setTimeout/],
-    ["cli/main.ts", /setTimeout/],
-    ["action/main.ts", /setTimeout/],
-    // Which of several promises is first, whatever the time.
-    ["workflow/run/bash-shell.ts", /Promise\.race\(\[answered, ended\]\)/],
-    ["protocol/task-manager.ts", /Promise\.race\(promises\)/],
-  ]);
-  const waits =
-    /addEventListener\("abort"|Promise\.(?:race|any)\(|AbortSignal\.(?:any|timeout)|(?<!\.)setTimeout\(/;
-  const found: string[] = [];
-  for (const [file, text] of sourceTexts) {
-    for (const line of text.split("\n")) {
-      const isAllowed = allowed.get(file)?.test(line) === true;
-      if (waits.test(line) && !isAllowed) found.push(`${file}: ${line.trim()}`);
-    }
-  }
-  assert.deepEqual(found, []);
 });

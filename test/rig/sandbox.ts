@@ -1,5 +1,5 @@
 /** Whether this machine can run tests of the sandbox. In CI it must: there, none of them is skipped. */
-import { sandboxSupport } from "../../src/platform/sandbox-support.ts";
+import { sandboxSupport } from "../../src/platform/sandbox.ts";
 
 const support = await sandboxSupport(process.env);
 

@@ -1,22 +1,21 @@
-/** A tool cache, a fake npm and a small package in the place of the runtime's. */
+/** A tool cache, and a registry with a small package in the place of the runtime's. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
-import { type InstallLimits } from "../../src/runtime/install-runtime.ts";
+import { runtimeVersion } from "../../src/generated/runtime-hashes.ts";
 import { ensureRuntime, type RuntimeRequest } from "../../src/runtime/provide-runtime.ts";
+import { listen } from "../rig/listen.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const run = promisify(execFile);
 
 export const platform = "linux-x64";
-export const quickLimits: InstallLimits = {
-  attemptMilliseconds: 10_000,
-  totalMilliseconds: 20_000,
-  waits: [10, 20],
-};
+export const quickLimits = { attempt: 30_000, total: 60_000, waits: [10, 20] } as const;
 
 export interface RuntimeRig {
   readonly workspace: Workspace;
@@ -24,13 +23,14 @@ export interface RuntimeRig {
   readonly temporary: string;
   readonly log: readonly string[];
   readonly warnings: readonly string[];
-  /** The package that the fake npm can hand out: `$PACKAGE` in its script. */
-  readonly package: { readonly file: string; readonly integrity: string };
-  /** `script`: what `npm pack` does, in sh; `$TO` is the folder for the package, `$TRY` counts from 1. */
+  readonly integrity: string;
+  /** Puts a script for sh in the place of npm, which `$NPM` is. */
   npm(script: string): Promise<void>;
+  /** How the registry answers the next requests for the package. Default: with all of it. */
+  readonly answers: ((whole: Buffer) => Buffer)[];
   ensure(request?: Partial<RuntimeRequest>): Promise<string>;
-  /** Calls of npm so far. */
-  calls(): Promise<string[]>;
+  /** How often the package was asked for. */
+  downloads(): number;
   /** What is left under the temporary directory, and aside in the tool cache. */
   leftovers(): Promise<string[]>;
 }
@@ -46,13 +46,34 @@ export async function makeRuntimeRig(test: TestContext): Promise<RuntimeRig> {
   await chmod(at("source/package/ripgrep/rg"), 0o755);
   const file = at("package.tgz");
   await run("tar", ["-czf", file, "package"], { cwd: at("source") });
-  const integrity = integrityOf(await readFile(file));
+  const content = await readFile(file);
+  const integrity = integrityOf(content);
+  const answers: ((whole: Buffer) => Buffer)[] = [];
+  let downloads = 0;
+  const server = createServer(({ url = "", headers: { host = "" } }, response) => {
+    if (url.endsWith(".tgz")) {
+      downloads += 1;
+      response.end((answers.shift() ?? ((whole) => whole))(content));
+      return;
+    }
+    const name = decodeURIComponent(url.slice(1));
+    const dist = { tarball: `http://${host}/package.tgz` };
+    const versions = { [runtimeVersion]: { name, version: runtimeVersion, dist } };
+    response.end(JSON.stringify({ name, versions }));
+  });
+  const registry = {
+    NPM_CONFIG_REGISTRY: await listen(test, server),
+    NPM_CONFIG_CACHE: at("npm-cache"),
+    HOME: at("home"),
+  };
+  const paths = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "npm"));
+  const npm = paths.find((path) => existsSync(path)) ?? "npm";
   await mkdir(at("bin"));
   await mkdir(at("temporary"));
   const log: string[] = [];
   const warnings: string[] = [];
   const usual: RuntimeRequest = {
-    environment: { PATH: [at("bin"), process.env["PATH"]].join(delimiter) },
+    environment: { PATH: [at("bin"), process.env["PATH"]].join(delimiter), ...registry },
     toolCacheDirectory: at("tools"),
     temporaryDirectory: at("temporary"),
     searchFrom: at("action/dist"),
@@ -68,23 +89,17 @@ export async function makeRuntimeRig(test: TestContext): Promise<RuntimeRig> {
     temporary: at("temporary"),
     log,
     warnings,
-    package: { file, integrity },
-    async npm(script) {
-      const lines = [
-        "#!/bin/sh",
-        `echo "$PWD $*" >> '${at("calls")}'`,
-        `TRY=$(wc -l < '${at("calls")}')`,
-        `PACKAGE='${file}'`,
-        'TO="$PWD"',
-        script,
-      ];
-      await writeFile(at("bin/npm"), `${lines.join("\n")}\n`, { mode: 0o755 });
-    },
-    ensure: (request) => ensureRuntime({ ...usual, ...request }),
-    async calls() {
-      const text = await readFile(at("calls"), "utf8").catch(() => "");
-      return text.split("\n").filter((line) => line !== "");
-    },
+    integrity,
+    answers,
+    npm: (script) =>
+      writeFile(at("bin/npm"), `#!/bin/sh\nNPM='${npm}'\n${script}\n`, { mode: 0o755 }),
+    ensure: ({ environment, ...request } = {}) =>
+      ensureRuntime({
+        ...usual,
+        ...request,
+        environment: { ...usual.environment, ...environment },
+      }),
+    downloads: () => downloads,
     async leftovers() {
       const cached = await readdir(at("tools"), { recursive: true }).catch(() => []);
       const aside = cached.filter((name) => /\/\.[^/]+$/.test(`/${name}`));

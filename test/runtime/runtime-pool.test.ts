@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning, processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
-import { sandboxSupport } from "../../src/platform/sandbox-support.ts";
+import { sandboxSupport } from "../../src/platform/sandbox.ts";
 import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RuntimeProcess } from "../../src/runtime/runtime-process.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import type { AnswerFormat } from "../../src/engine/ports.ts";
 import { isRecord } from "../../src/document/guards.ts";
-import { withAnswerFormat } from "../../src/sessions/answer-format.ts";
+import { withAnswerFormat } from "../../src/sessions/request-bodies.ts";
 import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
 import { completed, crashOf, makeRig, turn } from "./rig.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withHistory } from "../../src/sessions/history.ts";
-import type { WireRequest, WithHistory } from "../../src/sessions/history.ts";
+import { withHistory } from "../../src/sessions/request-bodies.ts";
+import type { WireRequest, WithHistory } from "../../src/sessions/request-bodies.ts";
 
 const history = [{ role: "assistant", text: "Before" }] as const;
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { isPrivate } from "../../src/permissions/private-files.ts";
 import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
-import { searchConfiguration } from "../../src/sessions/search-configuration.ts";
+import { searchConfiguration } from "../../src/sessions/search-results.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const prefixes = ["", "#", ".#", ".", "._", "~", "~$", ".~lock.", "x"];

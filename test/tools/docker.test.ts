@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, realpathSync, symlinkSync, unlinkSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { dockerfileOf, imageOf } from "../../src/tools/dockerfile.ts";
+import { dockerfileOf, imageOf } from "../../src/tools/recipe.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
 import { callsRig, failureOf, writeFiles, type CallsRig, type Declared } from "./rig.ts";
 

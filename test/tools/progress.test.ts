@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { progressOf, saidOnce } from "../../src/tools/progress.ts";
+import { progressOf, saidOnce } from "../../src/tools/tool-output.ts";
 import { startCall } from "../../src/tools/call.ts";
 import type { ToolProgress } from "../../src/tools/tool.ts";
 import { StillClock } from "../workflow/run/scripts-rig.ts";

@@ -3,8 +3,14 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { dockerfileOf, imageOf, plainCommandsOf, scriptOf } from "../../src/tools/dockerfile.ts";
-import { readRecipe, type Recipe } from "../../src/tools/recipe.ts";
+import {
+  type Recipe,
+  dockerfileOf,
+  imageOf,
+  plainCommandsOf,
+  readRecipe,
+  scriptOf,
+} from "../../src/tools/recipe.ts";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { holds } from "../rig/fuzz.ts";
 

@@ -18,14 +18,14 @@ import { Breath } from "../../platform/breath.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams } from "./http.ts";
-import { ServerProgram } from "./program.ts";
+import { ServerProgram } from "./server-program.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import type { CallContext, ToolOutcome } from "../tool.ts";
 import { cutStart } from "../../events/cut.ts";
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** Of agent-jobs. */
   readonly version: string;
   /** Absolute. For a program. */

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
 import { inCalmPieces } from "../../platform/breath.ts";
-import { invalidResponse, longestMessage } from "./program.ts";
+import { invalidResponse, longestMessage } from "./server-program.ts";
 
 /**
  * `fetch` for a transport. It opens no stream that only waits for news: that would keep this process running, and the

@@ -13,8 +13,8 @@ import { childEnvironment, type Environment } from "../../platform/environment.t
 import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
 import { Connection } from "./connection.ts";
-import type { McpHost } from "./host.ts";
-import { ServersOfRun, type McpRun, type ServerKey } from "./session.ts";
+import type { McpHost } from "../toolbox.ts";
+import { ServersOfRun, type McpRun, type ServerKey } from "./servers-of-run.ts";
 
 export interface McpServersOptions {
   /** Of this process. A server sees what is on the allow-list for every process, and its own `env`. */

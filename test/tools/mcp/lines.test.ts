@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Lines } from "../../../src/tools/mcp/lines.ts";
+import { Lines } from "../../../src/tools/mcp/server-program.ts";
 
 const longest = 1024 * 1024;
 const sizes = [1_000, 16 * 1024, 8 * longest];

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { McpHost, ServerTools } from "../../../src/tools/mcp/host.ts";
+import type { McpHost, ServerTools } from "../../../src/tools/toolbox.ts";
 import { McpServers, type McpServersOptions } from "../../../src/tools/mcp/servers.ts";
 import type { Tool, ToolOutcome, ToolProgress } from "../../../src/tools/tool.ts";
 import type { McpServer } from "../../../src/entry/model.ts";

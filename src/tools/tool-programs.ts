@@ -57,7 +57,7 @@ export interface Program {
   readonly cleanUp?: () => Promise<void>;
 }
 
-export type ProgramResult =
+type ProgramResult =
   /** By itself, whatever the exit code. `result` is redacted. */
   | {
       readonly kind: "exited";

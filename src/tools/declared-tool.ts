@@ -1,14 +1,29 @@
-/** Tools that are functions of a module of the repository. Each call has a process of its own. */
+/**
+ * Tools that an entry declares: commands, with JSON on stdin and the result on stdout, and functions of modules of the
+ * repository. Each call has a process of its own, here or in a container.
+ */
 import { existsSync, realpathSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
+import { randomUUID } from "node:crypto";
 import { isUnder } from "../permissions/paths.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
-import { inContainer } from "./container.ts";
-import type { Place } from "./preparation.ts";
-import { failed, failedExit, withTail, type Programs } from "./programs.ts";
+import type { Container, Place } from "./preparation.ts";
+import {
+  type Program,
+  type Programs,
+  type ProgramsOptions,
+  RESULTS,
+  failed,
+  failedExit,
+  marks,
+  withTail,
+} from "./tool-programs.ts";
 import { resultOf } from "./tool-output.ts";
 import type { CallContext, ToolCall, ToolOutcome } from "./tool.ts";
+import { startTimeLimit } from "../platform/waiting.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { runToEnd } from "../platform/programs.ts";
 
 /** Node's own exit code for a promise that nothing can settle any more. */
 const unsettled = 13;
@@ -40,7 +55,7 @@ export class ModuleRunner {
   }
 }
 
-export interface ModuleCall {
+interface ModuleCall {
   readonly module: string;
   readonly export?: string | undefined;
   /** Where it was written, for texts: `tools.search.module`. */
@@ -105,4 +120,96 @@ function locateModule(workingDirectory: string, module: string, field: string): 
   }
   const real = realpathSync(path);
   return isUnder(real, realpathSync(workingDirectory)) ? { kind: "located", path: real } : outside;
+}
+
+interface CommandCall {
+  readonly command: readonly string[];
+  /** Where it was written, for texts: `tools.build.command`. */
+  readonly field: string;
+  readonly place: Place;
+}
+
+export async function runCommand(
+  programs: Programs,
+  { command, field, place }: CommandCall,
+  { params }: ToolCall,
+  context: CallContext,
+): Promise<ToolOutcome> {
+  const ended = await programs.run(
+    {
+      ...(place.kind === "here"
+        ? { command, variables: place.variables }
+        : inContainer(place, command, programs.options)),
+      field,
+      input: `${JSON.stringify(params)}\n`,
+      result: "stdout",
+    },
+    context,
+  );
+  if (ended.kind === "failed") return ended;
+  if (ended.code !== 0) return failedExit(command[0] ?? "", ended.code, ended.tail);
+  return { kind: "succeeded", value: await resultOf(ended.result, programs.options.redact) };
+}
+
+/** A command in a container of an image that has been built, with the working directory at the same path as here. */
+function inContainer(
+  { docker, image }: Container,
+  [program = "", ...args]: readonly string[],
+  { workingDirectory, variables, container = {} }: ProgramsOptions,
+  files: readonly string[] = [],
+): Pick<Program, "path" | "command" | "isDocker" | "cleanUp"> {
+  const name = `agent-jobs-${randomUUID()}`;
+  const { uid, gid } = ids();
+  const results = container[RESULTS];
+  const command = [
+    "docker",
+    "run",
+    "--rm",
+    "--interactive",
+    "--init",
+    "--name",
+    name,
+    ...(uid === undefined ? [] : ["--user", `${uid}:${gid}`]),
+    "--mount",
+    mount(workingDirectory, false),
+    ...[...files, ...(results === undefined ? [] : [results])].flatMap((path) => [
+      "--mount",
+      mount(path, true),
+    ]),
+    "--workdir",
+    workingDirectory,
+    // Docker reads the values from its own environment, so that they are in no list of processes.
+    ...[...Object.keys(container), ...marks].flatMap((variable) => ["--env", variable]),
+    "--env",
+    "HOME=/tmp",
+    "--entrypoint",
+    program,
+    image,
+    ...args,
+  ];
+  // Docker's client may be gone while the container runs on.
+  const cleanUp = async (): Promise<void> => {
+    const options = { path: docker, cwd: workingDirectory, env: variables };
+    const { signal, end } = startTimeLimit(systemClock, 10_000);
+    await runToEnd("docker", ["rm", "--force", name], { ...options, signal });
+    end();
+  };
+  return { path: docker, command, isDocker: true, cleanUp };
+}
+
+function ids(): { readonly uid: number | undefined; readonly gid: number | undefined } {
+  return { uid: process.getuid?.(), gid: process.getgid?.() };
+}
+
+/** Docker reads the option as a line of CSV. */
+function mount(path: string, readOnly: boolean): string {
+  const fields = [
+    "type=bind",
+    `source=${path}`,
+    `target=${path}`,
+    ...(readOnly ? ["readonly"] : []),
+  ];
+  return fields
+    .map((field) => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field))
+    .join(",");
 }

@@ -1,8 +1,9 @@
 /**
- * Puts the conversation before a session's first prompt into its requests to the model. The SDK has no call for it
- * (docs/internals/runtime-notes.md#history). Pure; knows the three wire APIs that the runtime speaks.
+ * What is put into the requests of a session to the model: the conversation before its first prompt, and the format of
+ * answers. The SDK has no call for the former (docs/internals/runtime-notes.md#history). Pure; knows the three wire APIs
+ * that the runtime speaks.
  */
-import type { PastMessage } from "../engine/ports.ts";
+import type { AnswerFormat, PastMessage } from "../engine/ports.ts";
 import { isRecord, parsedJson } from "../document/guards.ts";
 
 export interface WireRequest {
@@ -27,7 +28,7 @@ export function withHistory(request: WireRequest, given: readonly PastMessage[])
     return { kind: "body", body, added: 0 };
   const path = pathOf(request.url);
   const fields = parsed(body);
-  const written = fields && rewritten(path, fields, history);
+  const written = fields && continued(path, fields, history);
   if (written === "no conversation") return { kind: "body", body, added: 0 };
   if (written !== undefined) {
     return { kind: "body", body: JSON.stringify(written), added: history.length };
@@ -38,7 +39,7 @@ export function withHistory(request: WireRequest, given: readonly PastMessage[])
   };
 }
 
-function rewritten(
+function continued(
   path: string,
   fields: Fields,
   history: readonly PastMessage[],
@@ -140,4 +141,56 @@ function pathOf(url: string): string {
   } catch {
     return url;
   }
+}
+
+/*
+ * Answers in JSON, which the SDK has no call for either (docs/internals/runtime-notes.md#answer-formats). What comes back
+ * is checked as any other answer: this only makes a fitting one more likely.
+ */
+
+interface FormattedRequest {
+  readonly body: string;
+  /** The server and the model that are asked. */
+  readonly asked: string;
+}
+
+/** The request with the format; undefined if it can't have one, or has one already. */
+export function withAnswerFormat(
+  { url, method, body }: WireRequest,
+  format: AnswerFormat,
+): FormattedRequest | undefined {
+  if (method !== "POST" || !URL.canParse(url)) return undefined;
+  const { origin, pathname } = new URL(url);
+  const fields = parsed(body);
+  const written = fields && formatted(pathname.replace(/(?<!\/)\/+$/, ""), fields, format);
+  if (written === undefined) return undefined;
+  return {
+    body: JSON.stringify(written),
+    asked: `${origin}${pathname} ${JSON.stringify(fields?.["model"])}`,
+  };
+}
+
+/** Whether a status may mean that the server refuses a field of the request. */
+export function isRefusal(status: number): boolean {
+  return status === 400 || status === 422;
+}
+
+function formatted(
+  path: string,
+  fields: Fields,
+  { name, schema }: AnswerFormat,
+): Fields | undefined {
+  // Not strict: a strict format takes no objects with fields of any name, such as the params of an action.
+  const described = { name, schema, strict: false };
+  if (path.endsWith("/chat/completions")) {
+    if ((fields["response_format"] ?? null) !== null) return undefined;
+    return { ...fields, response_format: { type: "json_schema", json_schema: described } };
+  }
+  if (path.endsWith("/responses")) {
+    const text = fields["text"] ?? {};
+    if (!isRecord(text) || (text["format"] ?? null) !== null) return undefined;
+    return { ...fields, text: { ...text, format: { type: "json_schema", ...described } } };
+  }
+  // Anthropic's API has only strict formats.
+  return undefined;
 }

@@ -16,17 +16,16 @@ import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
+import type { Provider } from "./model-server.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { confine, watchConfinement, type Confinement } from "./confinement.ts";
-import { Denials } from "./denials.ts";
+import { Denials } from "./permission-handler.ts";
 import { sessionConfig } from "./session-config.ts";
-import { OwnCalls } from "./own-calls.ts";
+import { OwnCalls, type OwnTool } from "./tool-guard.ts";
 import { LiveTools, sdkTools, systemMessage } from "./session-tools.ts";
-import type { OwnTool } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
-import type { Provider } from "./session-config.ts";
 
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */

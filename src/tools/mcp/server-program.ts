@@ -13,8 +13,7 @@ import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../../platform/processes.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
-import { startProgram, type ProgramEnd, type StartedProgram } from "../../platform/programs.ts";
-import { Lines } from "./lines.ts";
+import { type ProgramEnd, type StartedProgram, startProgram } from "../../platform/programs.ts";
 
 export interface ProgramOptions {
   readonly command: string;
@@ -188,4 +187,39 @@ function textOf(end: ProgramEnd): string {
 
 function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
+}
+
+const newline = 0x0a;
+
+/** Messages of a stream that comes in pieces, one in each line. Each byte is looked at once. */
+export class Lines {
+  readonly #longest: number;
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  /** `longest`: bytes of a line. */
+  constructor(longest: number) {
+    this.#longest = longest;
+  }
+
+  /** The lines that the piece ends, without their ends. Undefined if one is too long: nothing can be read after it. */
+  push(piece: Buffer): readonly string[] | undefined {
+    const lines: string[] = [];
+    let rest = piece;
+    for (let end = rest.indexOf(newline); end !== -1; end = rest.indexOf(newline)) {
+      if (!this.#add(rest.subarray(0, end))) return undefined;
+      lines.push(Buffer.concat(this.#pieces).toString("utf8").replace(/\r$/, ""));
+      this.#pieces = [];
+      this.#length = 0;
+      rest = rest.subarray(end + 1);
+    }
+    return this.#add(rest) ? lines : undefined;
+  }
+
+  #add(piece: Buffer): boolean {
+    this.#length += piece.length;
+    if (this.#length > this.#longest) return false;
+    this.#pieces.push(piece);
+    return true;
+  }
 }
