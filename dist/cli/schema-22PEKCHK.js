@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{c as o}from"./chunk-IQNK73W4.js";import"./chunk-VUGFH47K.js";import{c}from"./chunk-WFXAFVDJ.js";import{e as t}from"./chunk-5JJ3VSGF.js";import"./chunk-CJKRDDM4.js";import{U as s}from"./chunk-P5VVPNIH.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};
