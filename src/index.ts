@@ -15,7 +15,7 @@ export type { RunEvent, RunOutcome, WorkOutcome } from "./events/event.ts";
 export type { SessionActivity } from "./events/session-activity.ts";
 export type { Reporter } from "./events/sink.ts";
 export { applyEvent, createRunView, type RunView, type WorkView } from "./events/view.ts";
-export type { JournalProblem } from "./journal/problem.ts";
+export type { JournalProblem } from "./journal/read.ts";
 export { parseJournal, type ParsedJournal } from "./journal/read.ts";
 export { createJournal, type JournalOptions } from "./journal/write.ts";
 export {
@@ -35,13 +35,13 @@ export type {
 } from "./live/job-callbacks.ts";
 export type { Feed, FeedItem, LiveResponse, Taken } from "./live/feed.ts";
 export type { JobHostOptions, Rehearsal } from "./live/host-options.ts";
-export type { AskedItem } from "./live/asked-log.ts";
+export type { AskedItem } from "./live/own-session.ts";
 export type { FeedKind, LiveRuns } from "./live/live-runs.ts";
 export type { SessionState } from "./live/own-session.ts";
 export type { Refused, RefusalReason } from "./live/refusals.ts";
 export type { JobState, WorkState } from "./live/run-feeds.ts";
 export type { ProviderOptions } from "./run/options-provider.ts";
-export type { JobResult, RunJobOptions } from "./live/job-result.ts";
+export type { JobResult, RunJobOptions } from "./live/job-callbacks.ts";
 export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./live/run-workflow.ts";
 export type { OpenQuestion } from "./live/questions.ts";
 export {

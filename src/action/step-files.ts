@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync } from "node:fs";
-import { stepFileNames } from "../run/step-files.ts";
+import { stepFileNames } from "../run/records.ts";
 import type { Reporter } from "../events/sink.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import type { Environment } from "./inputs.ts";

@@ -1,4 +1,4 @@
-import { makeReport, writeReport } from "../run/journals-report.ts";
+import { makeReport, writeReport } from "../run/html-report.ts";
 import { UsageError } from "../run/options.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";

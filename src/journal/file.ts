@@ -5,11 +5,10 @@ import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import { Breath } from "../platform/breath.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
-import type { JournalProblem } from "./problem.ts";
-import { JournalReader, notAJournal } from "./read.ts";
+
+import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
 import { clip } from "../events/cut.ts";
 
-/** What is wrong with a journal. */
 export interface JournalCondition {
   /** The first ones, in the order of the lines. */
   readonly problems: readonly JournalProblem[];
@@ -37,7 +36,6 @@ export interface ReadingOptions {
   readonly maxLine?: number;
 }
 
-/** A journal that is being read. */
 export interface JournalReading {
   /** Of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;

@@ -1,12 +1,35 @@
 /**
- * Reading a journal back. Every line is checked: its version, its number, and every field of its event. A line that can't be used is a problem, and the others are used.
+ * The lines of a journal (docs/journal.md), and reading them back. Every line is checked: its version, its number, and every field of its event. A line that can't be used is a problem, and the others are used.
  */
 import { eventShape, eventTypes } from "../events/event-shapes.ts";
 import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
-import type { JournalProblem } from "./problem.ts";
 import { count, fits, natural, optional, record, words } from "../events/shape.ts";
-import { JOURNAL_FORMAT, JOURNAL_VERSION, READ_VERSIONS } from "./format.ts";
+
+/** Increased when a reader of the old version would misread the new one. */
+const JOURNAL_VERSION = 3;
+/** In version 2, lines also have `prev` and `hash`, which are ignored. */
+const READ_VERSIONS: readonly unknown[] = [2, JOURNAL_VERSION];
+export const JOURNAL_FORMAT = "agent-jobs journal";
+
+/** A line with its LF. */
+export function journalLine(seq: number, fields: object): string {
+  return `${JSON.stringify({ v: JOURNAL_VERSION, seq, ...fields })}\n`;
+}
+
+/** A difference between a journal and what was written. */
+export interface JournalProblem {
+  /** 1-based. */
+  readonly line: number;
+  /** A sentence for people. */
+  readonly reason: string;
+  /**
+   * `torn`: the last line is incomplete, because the process was killed or still runs. `removed`: such a line was
+   * removed here when the journal was continued. `unknown`: an intact event of a type that a newer agent-jobs has
+   * added. `damaged`: everything else.
+   */
+  readonly kind: "torn" | "removed" | "unknown" | "damaged";
+}
 
 /** The contents of a journal. */
 export interface ParsedJournal {
@@ -77,7 +100,6 @@ export class JournalReader {
   readonly #found: JournalFindings;
   /** Whether any line was one of a journal, of whatever version. */
   isJournal = false;
-  /** The number that the next line should have. */
   nextSeq = 0;
   #line = 0;
   #crlf = false;
@@ -87,7 +109,6 @@ export class JournalReader {
     this.#found = found;
   }
 
-  /** How many lines were read. */
   get lines(): number {
     return this.#line;
   }

@@ -13,8 +13,7 @@ import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { JOURNAL_FORMAT, journalLine } from "./format.ts";
-import { readJournal } from "./read.ts";
+import { JOURNAL_FORMAT, journalLine, readJournal } from "./read.ts";
 
 /** How a journal is started. */
 export interface JournalOptions {

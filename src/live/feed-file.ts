@@ -67,7 +67,6 @@ export class FeedFile {
     this.#file = "ended";
   }
 
-  /** Ends it, and removes the file. */
   remove(): void {
     try {
       this.end();

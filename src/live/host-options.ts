@@ -1,6 +1,7 @@
 /** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
-import { validateEntry } from "../entry/prepare.ts";
-import { DiagnosticsError } from "../document/diagnostic.ts";
+import "../document/ajv-compiler.ts";
+import { compileSchema } from "../document/schema-check.ts";
+import { overridingLimits } from "../entry/limits-schema.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import {
   permissionPresets,
@@ -26,7 +27,7 @@ import {
   type ProviderOptions,
 } from "../run/options-provider.ts";
 import { isRecord, isText } from "../document/guards.ts";
-import type { RunJobOptions } from "./job-result.ts";
+import type { RunJobOptions } from "./job-callbacks.ts";
 
 /** The options of an application for its own host. */
 export interface JobHostOptions extends Partial<ModelAccess> {
@@ -164,7 +165,7 @@ const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
 };
 
 /** Like `checkHostOptions`, for the options of a job. */
-export function checkJobOptions(options: unknown): void {
+export function checkRunJobOptions(options: unknown): void {
   const problems = problemsOf(options, "", jobFields, []);
   if (problems.length === 0) return;
   throw new TypeError(`Invalid options of runJob: ${problems.join("; ")}.`);
@@ -224,24 +225,32 @@ function problemsOf(
   return [...found, ...missing.map((field) => `${nameOf(field)} is missing`)];
 }
 
-/** As the entry's own limits are checked. */
-function limitsProblems(limits: unknown, name: string): string[] {
-  const entry = {
-    models: { driving: "m" },
-    tasks: { t: { prompt: "p", model: { category: "driving" } } },
-    jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
-    limits,
-  };
-  try {
-    validateEntry(entry, "");
-    return [];
-  } catch (error) {
-    if (!(error instanceof DiagnosticsError)) throw error;
-    return error.diagnostics.map(({ codePath, reason, hint }) => {
-      const place = codePath.replace(/^entry\.limits/, name);
-      return `${place}: ${reason.replace(/\.$/, "")}${hint === undefined ? "" : `, ${hint}`}`;
-    });
-  }
+const limitsCheck = compileSchema<Limits>(
+  { type: "object", properties: overridingLimits, additionalProperties: false },
+  "limits",
+  // Valid limits don't compile the schema.
+  (limits) =>
+    isRecord(limits) &&
+    Object.entries(limits).every(
+      ([name, value]) => isLimit(name) && isLimitValue(value, overridingLimits[name].type),
+    ),
+);
+
+function isLimit(name: string): name is keyof Limits {
+  return Object.hasOwn(overridingLimits, name);
+}
+
+function isLimitValue(value: unknown, type: "number" | "integer"): boolean {
+  if (value === undefined) return true;
+  const fits = type === "integer" ? Number.isInteger : Number.isFinite;
+  return typeof value === "number" && fits(value) && value > 0;
+}
+
+function limitsProblems(limits: unknown): string[] {
+  return limitsCheck.problems(limits).map(({ codePath, reason, hint }) => {
+    const end = hint === undefined ? "" : `, ${hint}`;
+    return `${codePath}: ${reason.replace(/\.$/, "")}${end}`;
+  });
 }
 
 function must(fits: (value: unknown) => boolean, what: string): Check {

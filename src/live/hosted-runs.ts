@@ -40,7 +40,7 @@ import type { HostRun } from "../run/host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
-import { incompleteText } from "./job-result.ts";
+import { incompleteText } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/working-copy.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { modelsNamedBy, OfferedModels, unofferedModels } from "../run/offered-models.ts";

@@ -1,8 +1,10 @@
-/** The public callbacks of a job and a task (docs/library.md), and the folds from events to them. */
+/** The public handles, callbacks and results of a job and a task (docs/library.md), and the folds from events to them. */
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
 import { outcomeText, type RunEvent, type RunOutcome } from "../events/event.ts";
+import type { ReporterFailure } from "../events/sink.ts";
+import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
 
 /** A running task, as `startTask` returns it. */
 export interface ICopilotTask {
@@ -68,7 +70,13 @@ export interface ICopilotJobCallback {
   workStopped(workId: number, succeeded: boolean): void;
 }
 
-export type JobStatus = ICopilotJob["status"];
+type JobStatus = ICopilotJob["status"];
+
+export const endStatus = {
+  succeeded: "Succeeded",
+  failed: "Failed",
+  canceled: "Canceled",
+} as const satisfies Record<RunOutcome["kind"], JobStatus>;
 
 export class JobFold {
   readonly #running = new Set<number>();
@@ -115,20 +123,10 @@ export class JobFold {
   }
 
   #end(outcome: RunOutcome): void {
-    switch (outcome.kind) {
-      case "succeeded":
-        this.#status = "Succeeded";
-        this.#callback.jobSucceeded();
-        break;
-      case "failed":
-        this.#status = "Failed";
-        this.#callback.jobFailed(outcomeText(outcome));
-        break;
-      case "canceled":
-        this.#status = "Canceled";
-        this.#callback.jobCanceled();
-        break;
-    }
+    this.#status = endStatus[outcome.kind];
+    if (outcome.kind === "succeeded") this.#callback.jobSucceeded();
+    else if (outcome.kind === "failed") this.#callback.jobFailed(outcomeText(outcome));
+    else this.#callback.jobCanceled();
   }
 }
 
@@ -215,3 +213,57 @@ export class TaskFold {
     }
   }
 }
+
+/** The options of a job. */
+export interface RunJobOptions {
+  /** For `$user-input`. Default: empty. */
+  readonly userInput?: string;
+  /** Of an entry that is a workflow: its parameters. Default: none. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Where the agents work. Default: the current directory. */
+  readonly workingDirectory?: string;
+  /** Cancels the job; the promise is then fulfilled with the outcome `canceled`. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a job has ended. */
+export interface JobResult {
+  /** Of all events of the job. */
+  readonly runId: string;
+  /** `succeeded`, or `failed` or `canceled` with a reason. */
+  readonly outcome: RunOutcome;
+  /** Every work of the job, by `workId`: how it ended, why, what it cost, and the last message of the agent. */
+  readonly works: readonly WorkView[];
+  /** Everything that is shown of a run: totals, decisions, denials. */
+  readonly view: RunView;
+  /** Which records of the job are incomplete, such as its journal, and why. */
+  readonly incomplete: readonly string[];
+}
+
+export class ResultFold {
+  readonly #view = createRunView();
+  #outcome: RunOutcome | undefined;
+
+  report(event: RunEvent): void {
+    applyEvent(this.#view, event);
+    if (event.type === "run.ended") this.#outcome = event.outcome;
+  }
+
+  result(runId: string, failures: readonly ReporterFailure[]): JobResult {
+    const outcome = this.#outcome ?? { kind: "failed", reason: "The job has not ended." };
+    const incomplete = failures.map(incompleteText);
+    return { runId, outcome, works: [...this.#view.works.values()], view: this.#view, incomplete };
+  }
+}
+
+export function incompleteText({ reporter, message }: ReporterFailure): string {
+  return `The ${reporter} is incomplete: ${message}`;
+}
+
+export const noCallbacks: ICopilotJobCallback = {
+  jobSucceeded: () => undefined,
+  jobFailed: () => undefined,
+  jobCanceled: () => undefined,
+  workStarted: () => undefined,
+  workStopped: () => undefined,
+};

@@ -10,7 +10,7 @@ import type { Reporter } from "../events/sink.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
-import { checkHostOptions, checkJobOptions, type JobHostOptions } from "./host-options.ts";
+import { checkHostOptions, checkRunJobOptions, type JobHostOptions } from "./host-options.ts";
 import type { HostRun } from "../run/host-run.ts";
 import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
@@ -20,8 +20,11 @@ import {
   type ICopilotJobCallback,
   type ICopilotTask,
   type ICopilotTaskCallback,
+  noCallbacks,
+  ResultFold,
+  type JobResult,
+  type RunJobOptions,
 } from "./job-callbacks.ts";
-import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
 import { LiveRuns } from "./live-runs.ts";
 
 /** How much a session keeps for `takeSessionResponse`. */
@@ -104,7 +107,7 @@ export class JobHost {
    * rejects, and with a `TypeError` for invalid options: a job that fails or is canceled is a result too.
    */
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
-    checkJobOptions(options);
+    checkRunJobOptions(options);
     const { userInput = "", workingDirectory = ".", params = {}, signal } = options;
     const fold = new ResultFold();
     const start = { jobName, userInput, workingDirectory, params };

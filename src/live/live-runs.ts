@@ -11,7 +11,7 @@ import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import { AskedLog } from "./asked-log.ts";
+import { AskedLog, OwnSession, type SessionState } from "./own-session.ts";
 import { FeedFile } from "./feed-file.ts";
 import { Feed, type Taken } from "./feed.ts";
 import { History } from "./history.ts";
@@ -23,12 +23,20 @@ import {
   maskedInputs,
   missingParameters,
   type Workflows,
-} from "./workflow-jobs.ts";
+  folderProblem,
+  noSession,
+  refused,
+  type Refused,
+} from "./refusals.ts";
 import { BUSY } from "../sessions/session-use.ts";
-import { OwnSession, type SessionState } from "./own-session.ts";
-import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
-import { stateOf, type LiveJob } from "./live-job.ts";
-import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
+import {
+  stateOf,
+  type LiveJob,
+  JobFeeds,
+  newLiveTaskId,
+  TaskFeed,
+  type JobState,
+} from "./run-feeds.ts";
 
 /** What has a feed: `journal` is every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
@@ -343,7 +351,6 @@ export class LiveRuns {
     return task;
   }
 
-  /** A session of a task. */
   #openSession(sessionId: string): Feed {
     const feed = this.#newFeed();
     this.#sessions.add(sessionId, { feed, own: undefined });

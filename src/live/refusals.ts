@@ -1,6 +1,14 @@
-/** Why a job, a task or a session is not started or not found, as values: a server must tell them apart. */
+/**
+ * What someone who starts a job through a server must know, and why a job, a task or a session is not started or not
+ * found, as values: a server must tell them apart.
+ */
 import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import { given } from "../run/flows.ts";
+import type { Params } from "../run/options.ts";
+import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
+import type { Workflow } from "../workflow/model.ts";
 
 /** Why something was not started or not found. */
 export type RefusalReason =
@@ -47,3 +55,50 @@ export function refused(reason: RefusalReason, message: string): Refused {
 }
 
 export const noSession = refused("SessionNotFound", "There is no such session, or it has ended.");
+
+/** The jobs that are workflows, by name. */
+export type Workflows = Readonly<Record<string, WorkflowDescription>>;
+
+/** `workflow`: the only job. A parameter that the rehearsal has is a default. */
+export function describeWorkflowJobs(
+  [jobName]: readonly string[],
+  workflow: Workflow | undefined,
+  rehearsal: Script | undefined,
+): Workflows {
+  if (workflow === undefined || jobName === undefined) return {};
+  const described = describeWorkflow(workflow);
+  const { params = {} } = rehearsal ?? {};
+  const parameters = described.parameters.map((one) =>
+    Object.hasOwn(params, one.name) ? { ...one, default: params[one.name] ?? "" } : one,
+  );
+  return { [jobName]: { ...described, parameters } };
+}
+
+/** Undefined: every parameter has a value. `workflow`: undefined for any other job, which has no parameters. */
+export function missingParameters(
+  workflow: WorkflowDescription | undefined,
+  params: Params,
+  userInput: string | undefined,
+): Refused | undefined {
+  if (workflow === undefined) {
+    if (Object.keys(params).length === 0) return undefined;
+    return refused("ParametersNotPossible", "Only a workflow has parameters.");
+  }
+  const all = given(params, userInput ?? "");
+  const missing = workflow.parameters
+    .filter((one) => one.default === undefined && !Object.hasOwn(all, one.name))
+    .map(({ name }) => name);
+  if (missing.length === 0) return undefined;
+  const one = missing.length === 1;
+  const message = `The parameter${one ? "" : "s"} ${missing.join(", ")} ${one ? "has" : "have"} no value.`;
+  return { ...refused("ParametersRequired", message), parameters: missing };
+}
+
+/** What a job was started with, without secrets. */
+export function maskedInputs(
+  { userInput = "", params }: { readonly userInput: string | undefined; readonly params: Params },
+  mask: (text: string) => string,
+): { readonly userInput: string; readonly params: Params } {
+  const masked = Object.entries(params).map(([name, value]) => [name, mask(value)] as const);
+  return { userInput: mask(userInput), params: Object.fromEntries(masked) };
+}

@@ -66,7 +66,6 @@ export class HostRehearsal implements ModelTransport {
     return this.#play(createScriptedModel(script, { clock, workingDirectory }));
   }
 
-  /** A session of no run. */
   session(workingDirectory: string): Play {
     return this.#play(this.#shared(workingDirectory, () => undefined));
   }

@@ -12,10 +12,11 @@ import type { RunEvent, WorkOutcome } from "../events/event.ts";
 import { plannedWorks } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Feed } from "./feed.ts";
-import { JobFold } from "./job-callbacks.ts";
-import type { OpenQuestion } from "./questions.ts";
+import { endStatus, JobFold } from "./job-callbacks.ts";
+import type { HostRun } from "../run/host-run.ts";
+import type { Params } from "../run/options.ts";
+import type { OpenQuestion, Questions } from "./questions.ts";
 
-/** A new live id of a task. */
 export function newLiveTaskId(): string {
   return `task-${randomUUID()}`;
 }
@@ -80,23 +81,14 @@ export class TaskFeed {
   }
 
   #end(outcome: WorkOutcome): void {
-    switch (outcome.kind) {
-      case "crashed":
-        this.fail(outcome.crash.message);
-        return;
-      case "succeeded":
-        this.#status = "Succeeded";
-        this.feed.append({ callback: "taskSucceeded" });
-        break;
-      case "failed":
-        this.#status = "Failed";
-        this.feed.append({ callback: "taskFailed" });
-        break;
-      case "canceled":
-        this.#status = "Canceled";
-        this.feed.append({ callback: "taskFailed" });
-        break;
+    if (outcome.kind === "crashed") {
+      this.fail(outcome.crash.message);
+      return;
     }
+    this.#status = endStatus[outcome.kind];
+    this.feed.append({
+      callback: outcome.kind === "succeeded" ? "taskSucceeded" : "taskFailed",
+    });
     this.feed.close();
   }
 }
@@ -198,7 +190,6 @@ export class JobFeeds implements Reporter {
     this.#fold.cancel();
   }
 
-  /** The run is over. */
   end(): void {
     for (const { taskId, task } of this.#running.values()) {
       task.end();
@@ -247,4 +238,25 @@ export class JobFeeds implements Reporter {
     this.#options.closeTask(taskId);
     this.#works.set(workId, { workIdInJob: workId, taskId, status: task.status });
   }
+}
+
+/** A job that was started through `LiveRuns`. */
+export interface LiveJob {
+  readonly jobName: string;
+  readonly startTime: number;
+  readonly workingDirectory: string;
+  readonly userInput: string;
+  readonly params: Params;
+  readonly run: HostRun;
+  readonly feed: Feed;
+  readonly journal: Feed;
+  readonly feeds: JobFeeds;
+  readonly questions: Questions;
+}
+
+export function stateOf(job: LiveJob): JobState {
+  const { run, feeds, questions, jobName, startTime, workingDirectory, userInput, params } = job;
+  const { status, works: tasks, endTime } = feeds;
+  const asked = { jobId: run.runId, jobName, startTime, workingDirectory, userInput, params };
+  return { ...asked, endTime, status, tasks, questions: questions.open };
 }

@@ -15,7 +15,7 @@ import {
   type WorkflowOwnOptions,
 } from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
-import { incompleteText, ResultFold } from "./job-result.ts";
+import { incompleteText, ResultFold } from "./job-callbacks.ts";
 import { checkRecords, openRecords } from "../run/records.ts";
 import { filesAround } from "../run/workflow-files.ts";
 

@@ -13,9 +13,7 @@ import type { Feed, LiveResponse, Taken } from "./feed.ts";
 
 /** Where the feeds of a run's sessions come from. */
 export interface FeedSource {
-  /** Makes the feed of a session. */
   readonly openFeed: (sessionId: string) => Feed;
-  /** The session has ended. */
   readonly closeFeed?: (sessionId: string) => void;
 }
 

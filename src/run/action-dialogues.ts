@@ -20,7 +20,6 @@ export interface DialoguesOptions {
   readonly redact: () => TextStream;
 }
 
-/** Of the run. */
 export interface DialogueTools {
   toolbox(): Promise<Toolbox>;
   /** Why a task that may call these can't start: their programs need a sandbox. */

@@ -1,8 +1,7 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
 import { defined } from "../document/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
-import type { Diagnostic } from "../document/diagnostic.ts";
-import { DiagnosticsError } from "../document/diagnostic.ts";
+import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { ToolSource } from "../engine/ports.ts";
@@ -183,29 +182,36 @@ export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
   readonly whole?: string;
 };
 
-/** How the workflows of a run are run. */
-export interface FlowOptions {
-  readonly entry: PreparedEntry;
-  /** Of the run. */
-  readonly limits: ResolvedLimits;
-  readonly permissions: PermissionPreset | undefined;
-  readonly toolSourceOf: (flow: LoadedFlow) => ToolSource | undefined;
-  /** The environment of this process. */
+/** How the programs of a run are started: its scripts, tools and MCP servers. */
+export interface ProgramSettings {
+  /** Of this process. */
   readonly environment: Environment;
-  /** The names of it that workflows and their scripts may read. */
+  /** The names of it that they may read. */
   readonly env?: readonly string[] | undefined;
+  /** They carry it. */
+  readonly mark?: string | undefined;
+  /** Default: no sandbox. */
+  readonly confinement?: Confinement | undefined;
+  readonly redact: () => TextStream;
+  readonly clock: Clock;
+}
+
+/** What is run. */
+export interface FlowInputs {
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  /** Default permissions, and an upper bound for those of the entry. */
+  readonly permissions: PermissionPreset | undefined;
   /** They come before those of the front matter. */
   readonly answers?: Answers | undefined;
   readonly ask?: Asker | undefined;
   readonly executors?: readonly Executor[] | undefined;
-  /** Of what EXECUTE runs. Default: no sandbox. */
-  readonly confinement?: Confinement | undefined;
-  readonly clock: Clock;
-  /** Of the processes of this run. */
-  readonly mark?: string | undefined;
-  readonly redact: () => TextStream;
   /** The job is this workflow and nothing else. */
   readonly whole?: WholeFlow | undefined;
+}
+
+interface FlowOptions extends FlowInputs, ProgramSettings {
+  readonly toolSourceOf: (flow: LoadedFlow) => ToolSource | undefined;
 }
 
 export interface WholeFlow {

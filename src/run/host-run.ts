@@ -13,7 +13,6 @@ export interface RunOnHostOptions {
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
 }
 
-/** A run under way. */
 export interface HostRun {
   /** Of all its events. */
   readonly runId: string;

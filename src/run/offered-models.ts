@@ -42,7 +42,6 @@ interface NamedModel {
   readonly id: string;
 }
 
-/** The ids of the models that an entry names. */
 export function modelsNamedBy(entry: PreparedEntry): readonly string[] {
   return [...new Set(namedModels(entry).map(({ id }) => id))];
 }

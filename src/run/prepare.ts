@@ -90,12 +90,10 @@ export type SettledEntry = Pick<
   readonly flows: Flows;
 };
 
-interface SettleOptions extends Pick<WorkflowRunOptions, "env" | "answers" | "executors"> {
-  readonly models?: Models;
-  readonly permissions?: PermissionPreset;
-  readonly limits?: Limits;
-  readonly limitNames?: LimitSources;
-}
+type SettleOptions = Pick<
+  RunOptions,
+  "models" | "permissions" | "limits" | "limitNames" | "env" | "answers" | "executors"
+>;
 
 /** Throws `UsageError` for a model of an unknown category. */
 export function settleEntry(
@@ -156,7 +154,6 @@ export interface PreparedRun extends SettledEntry {
   /** The folder that it is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
-  /** About the entry and the options of the run. */
   readonly warnings: readonly Diagnostic[];
   /** If the job is a workflow: what it begins with. */
   readonly whole: SpecOptions["whole"];

@@ -11,7 +11,6 @@ import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
 import type { Script, Workspace } from "../rehearsal/format/script.ts";
 import type { Models } from "./options.ts";
 
-/** What a recording says about its run. */
 export interface RecordedRun {
   readonly prepared: {
     readonly loaded: { readonly file: string; readonly whole?: string };

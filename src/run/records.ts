@@ -12,7 +12,6 @@ import { createHtmlReport } from "./html-report.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 import { createRecording, type RecordedRun } from "./recording.ts";
-import { stepFiles } from "./step-files.ts";
 import { createStepHistory } from "./step-history.ts";
 
 const options = ["journal", "record", "htmlReport", "history"] as const;
@@ -125,4 +124,21 @@ export function openJournalIn(
     };
     return { name: "journal", essential: true, report };
   }
+}
+
+/** The files through which a step of GitHub Actions speaks to the runner and to later steps. */
+export const stepFileNames = [
+  "GITHUB_OUTPUT",
+  "GITHUB_ENV",
+  "GITHUB_PATH",
+  "GITHUB_STATE",
+  "GITHUB_STEP_SUMMARY",
+] as const;
+
+/** The paths of those that are set. File tools of agents can't write to them. */
+function stepFiles(environment: Environment): readonly string[] {
+  return stepFileNames.flatMap((name) => {
+    const path = environment[name] ?? "";
+    return path === "" ? [] : [path];
+  });
 }

@@ -1,21 +1,18 @@
 /** What a run is, in the engine's terms: the same for every edge, for a file and for an installed entry. */
 import { defined } from "../document/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
-import type { ResolvedLimits } from "../engine/limits.ts";
 import type { ToolSource } from "../engine/ports.ts";
-import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { Permissions, PreparedEntry } from "../entry/model.ts";
 import { version } from "../generated/version.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
-import type { Answers, Asker } from "../workflow/run/ask.ts";
-import type { Executor } from "../workflow/run/executor.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint } from "./fingerprint.ts";
-import { flowSpecs, type Flows, type LoadedFlow, type WholeFlow } from "./flows.ts";
+import { flowSpecs, type FlowInputs, type Flows, type LoadedFlow } from "./flows.ts";
 import { runTools } from "./run-tools.ts";
 import { allowedOf } from "./variables.ts";
 
@@ -31,8 +28,7 @@ export interface SpecHost {
   readonly mcp?: Pick<McpServers, "forRun">;
 }
 
-export interface SpecOptions {
-  readonly entry: PreparedEntry;
+export interface SpecOptions extends FlowInputs {
   /** The entry before its models were overridden. Default: the same. */
   readonly fingerprintOf?: PreparedEntry;
   /** As the user named it. */
@@ -40,19 +36,9 @@ export interface SpecOptions {
   readonly userInput: string;
   /** Absolute. */
   readonly workingDirectory: string;
-  readonly limits: ResolvedLimits;
-  /** Default permissions, and an upper bound for those of the entry. */
-  readonly permissions: PermissionPreset | undefined;
-  /** The workflows of the entry. */
   readonly flows?: Flows;
   /** The names of the environment that workflows, tools and MCP servers may be given. */
   readonly env?: readonly string[] | undefined;
-  /** Come before those of the front matter. */
-  readonly answers?: Answers | undefined;
-  readonly ask?: Asker | undefined;
-  readonly executors?: readonly Executor[] | undefined;
-  /** If the job is a workflow: what it begins with. */
-  readonly whole?: WholeFlow | undefined;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
   readonly serversApart?: boolean | undefined;
 }

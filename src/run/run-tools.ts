@@ -16,34 +16,16 @@ import { createRelics } from "../tools/relics.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
-import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./variables.ts";
-import type { Flows } from "./flows.ts";
+import type { Flows, ProgramSettings } from "./flows.ts";
 import { within } from "../platform/waiting.ts";
-import type { Confinement } from "../sessions/confinement.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
-/** What tools need of the host of a run. */
-export interface ToolSettings {
-  /** Of this process. */
-  readonly environment: Environment;
-  /** The names of it that tools may read, but for those that MCP servers of the entry name. */
-  readonly env?: readonly string[] | undefined;
-  /** Of the processes of the run. */
-  readonly mark?: string | undefined;
-  readonly redact: () => TextStream;
-  readonly clock: Clock;
+export interface RunToolsOptions extends ProgramSettings {
   readonly servers?: McpHost | undefined;
-  /** Of the programs of tools and servers. Default: no sandbox. */
-  readonly confinement?: Confinement | undefined;
-}
-
-export interface RunToolsOptions extends ToolSettings {
   /** What it declares is offered. */
   readonly entry: PreparedEntry;
   readonly flows?: Flows | undefined;

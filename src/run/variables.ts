@@ -12,7 +12,6 @@ import { secretsIn } from "./secrets.ts";
 
 export interface AllowedVariables {
   readonly environment: Environment;
-  /** The names that the caller has allowed. */
   readonly env?: readonly string[] | undefined;
 }
 
@@ -60,7 +59,6 @@ export interface ServerStart {
   /** The option that is a ceiling. */
   readonly permissions: PermissionPreset | undefined;
   readonly environment: Environment;
-  /** The names that the caller has allowed. */
   readonly env?: readonly string[] | undefined;
 }
 
@@ -70,7 +68,6 @@ export function checkServersOfJob(started: ServerStart, jobName: string, write: 
   checkServers(started, callersOfJob(entry, jobName, permissions, flows), write);
 }
 
-/** The same for a task. */
 export function checkServersOfTask(started: ServerStart, taskName: string, write: WriteName): void {
   checkServers(started, [callerOfTask(started.entry, taskName, started.permissions)], write);
 }

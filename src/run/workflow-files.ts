@@ -23,7 +23,6 @@ export type WorkflowOptions = Pick<
   "environment" | "permissions" | "categories" | "declared"
 >;
 
-/** Whether a file is a workflow, by its name. */
 export function isWorkflowFile(file: string): boolean {
   return /\.wf\.md$/i.test(file);
 }

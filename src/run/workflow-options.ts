@@ -93,7 +93,6 @@ export function checkOptionsOfJob(
   throw new UsageError(`${write(given)} is only for workflows, and the job ${quoted} has none.`);
 }
 
-/** Whether a part of the job is a workflow. */
 export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
   const job = entry.jobs[jobName];
   return job !== undefined && leafWorks(job.work).some(({ kind }) => kind === "Flow");

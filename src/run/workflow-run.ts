@@ -1,7 +1,6 @@
 /** What a run of a workflow begins with: its parameters, and what an earlier run has done already. */
 import { basename } from "node:path";
-import type { Diagnostic } from "../document/diagnostic.ts";
-import { DiagnosticsError } from "../document/diagnostic.ts";
+import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { RunEvent } from "../events/event.ts";
@@ -25,7 +24,6 @@ import { allowedForPrograms } from "./variables.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 
-/** Of the options of a run. */
 interface StartOptions extends WorkflowRunOptions {
   readonly write?: WriteName;
   readonly userInput?: string;

@@ -92,7 +92,6 @@ async function copyWorkingDirectory(
 }
 
 interface Repository {
-  /** Of the work tree. */
   readonly root: string;
   /** Two for a linked work tree. */
   readonly gitFolder: string;

@@ -5,8 +5,7 @@ import type { JobHost } from "../live/job-host.ts";
 import type { PortalRehearsal } from "../reports/html/boot.ts";
 import type { JournalFolder } from "../reports/journals.ts";
 import type { Clock } from "../platform/clock.ts";
-import { refuse } from "./answers.ts";
-import { refuseAsAsked } from "./browser-answers.ts";
+import { refuse, refuseAsAsked } from "./answers.ts";
 import { checkTarget, readBody } from "./request.ts";
 import { securityHeaders, type Access } from "./security.ts";
 

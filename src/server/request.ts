@@ -44,7 +44,6 @@ export async function readBody(incoming: IncomingMessage): Promise<string | Resp
   }
 }
 
-/** What a job is started with. */
 export interface StartBody {
   readonly workingDirectory: string;
   readonly userInput: string;
@@ -79,7 +78,6 @@ function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return isRecord(value) && Object.values(value).every(isText);
 }
 
-/** The first line of a body, and the rest. */
 export function firstLine(body: string): { readonly first: string; readonly rest: string } {
   const [, first = "", rest = ""] = /^([^\r\n]*)(?:\r?\n|\r)?([\s\S]*)$/.exec(body) ?? [];
   return { first, rest };

@@ -7,11 +7,9 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { hostname as machineName, networkInterfaces } from "node:os";
 import { portalPolicy } from "../reports/html/page.ts";
-import { refuse } from "./answers.ts";
-import { refuseAsAsked } from "./browser-answers.ts";
+import { refuse, refuseAsAsked } from "./answers.ts";
 
 export interface AccessOptions {
-  /** Where the server listens. */
   readonly hostname: string;
   readonly port: number;
   readonly token?: string | undefined;
@@ -23,7 +21,6 @@ interface AskedFor {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of the query. */
   readonly token?: string | undefined;
 }
 

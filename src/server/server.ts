@@ -7,12 +7,16 @@
  */
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Hono } from "hono";
 import { getRequestListener } from "@hono/node-server";
 import { within } from "../platform/waiting.ts";
-import { rawRefusal, refuse, type RefusalName } from "./answers.ts";
-import { createApp } from "./routes.ts";
-import type { Served } from "./app.ts";
+import { json, rawRefusal, refuse, type RefusalName } from "./answers.ts";
+import { createBareApp, route, type Env, type Served } from "./app.ts";
+import { addJobRoutes } from "./jobs.ts";
+import { addPage } from "./page.ts";
 import { Access, asHost, securityHeaders } from "./security.ts";
+import { addSessionRoutes } from "./sessions.ts";
+import { addTaskRoutes } from "./tasks.ts";
 
 export interface ServerOptions extends Omit<Served, "access" | "stop" | "isStopping"> {
   readonly hostname: string;
@@ -84,6 +88,23 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   // An `Expect` that nobody knows is ignored. By default, Node answers 417 without a reason.
   server.on("checkExpectation", (incoming, outgoing) => void answer(incoming, outgoing));
   return { url: `http://${asHost(hostname)}:${port}/`, stop, ended };
+}
+
+/** All routes (docs/server.md). */
+function createApp(served: Served): Hono<Env> {
+  const app = createBareApp(served);
+  const { repoRoot, stop } = served;
+  route(app, "test", () => json({ message: "Hello, world!" }));
+  route(app, "config", () => json({ repoRoot }));
+  route(app, "stop", () => {
+    stop();
+    return json({}, 200, { Connection: "close" });
+  });
+  addSessionRoutes(app, served);
+  addTaskRoutes(app, served);
+  addJobRoutes(app, served);
+  addPage(app, served);
+  return app;
 }
 
 function listen(server: Server, port: number, hostname: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { RunEvent } from "../../src/events/event.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
-import { journalLine } from "../../src/journal/format.ts";
+import { journalLine } from "../../src/journal/read.ts";
 import type { JournalFile } from "../../src/journal/write.ts";
 
 /** A file in memory whose writes take as many bytes as `take` says. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { asFlag } from "../../src/run/options.ts";
 import { checkOutputs, readUserInputFile } from "../../src/run/options-paths.ts";
+import { checkRecords } from "../../src/run/records.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 test("an output may not be an input or another output by any name: itself, a link to it, a hard link, a linked folder", async (t) => {
@@ -20,6 +21,13 @@ test("an output may not be an input or another output by any name: itself, a lin
     () => checkOutputs([], { journal: at("out/new"), recording: at("linked/new") }),
     /would overwrite/,
   );
+  for (const record of ["journal", "record", "htmlReport", "history"]) {
+    assert.throws(
+      () => checkRecords([at("entry.yml")], { [record]: at("link.yml") }),
+      /would overwrite/,
+      record,
+    );
+  }
   checkOutputs([at("entry.yml")], { journal: at("out/a"), recording: at("linked/b") });
   checkOutputs([at("entry.yml")], { journal: at("entry.yml/j"), recording: undefined });
 });

@@ -5,8 +5,7 @@ import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { UsageError } from "../../src/run/options.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
 import { executeRun, type RunReport } from "../../src/run/execute.ts";
-import { journalLine } from "../../src/journal/format.ts";
-import { parseJournal } from "../../src/journal/read.ts";
+import { journalLine, parseJournal } from "../../src/journal/read.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 

@@ -1,5 +1,5 @@
 /** What a report tells its page at its start, as JSON in the element `boot`. The events follow in the element `events`. */
-import type { JournalProblem } from "../../journal/problem.ts";
+import type { JournalProblem } from "../../journal/read.ts";
 import type { RunSummary } from "../run-summary.ts";
 
 /** The data of the page of a server. */
