@@ -31,7 +31,7 @@ const rows = Array.from({ length: 5_000 }, (_, index) => ({
 }));
 const texts = {
   prose: megabyteOf(page("docs/permissions.md")),
-  code: megabyteOf(page("src/run/run.ts")),
+  code: megabyteOf(page("src/run/execute.ts")),
   base64: base64((MEGABYTE * 3) / 4),
   "base64 in lines": megabyteOf(inLines(base64((MEGABYTE * 3) / 4))),
   JSON: megabyteOf(JSON.stringify(rows)),

@@ -154,7 +154,7 @@ const refused: Readonly<Record<string, readonly [file: string, text: string, rul
   ],
   "the core in the page": [
     "web/run/core.ts",
-    'import { a } from "../../src/run/run.ts";\nexport const b = a;\n',
+    'import { a } from "../../src/run/execute.ts";\nexport const b = a;\n',
     "no-restricted-imports",
   ],
   "a package of the server in the page": [

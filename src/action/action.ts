@@ -19,11 +19,11 @@ import {
   type GithubRun,
   type Outputs,
 } from "./github.ts";
-import { namedByServers } from "../run/allowed-variables.ts";
-import { prepareRun } from "../run/prepare-run.ts";
-import { executeRun, type RunReport } from "../run/run.ts";
+import { namedByServers } from "../run/variables.ts";
+import { prepareRun } from "../run/prepare.ts";
+import { executeRun, type RunReport } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
-import { needsSandbox } from "../run/sandbox-option.ts";
+import { needsSandbox } from "../run/callers.ts";
 import { knownSecrets } from "../run/secrets.ts";
 import { UsageError } from "../run/options.ts";
 import { version } from "../generated/version.ts";

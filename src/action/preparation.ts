@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "./github.ts";
 import { limitsOf, type Answers, type Params, type WriteName } from "../run/options.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
-import type { RunOptions } from "../run/prepare-run.ts";
+import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";

@@ -7,8 +7,8 @@
 import { statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { allowsCommands } from "../permissions/rules.ts";
-import type { PreparedRun } from "../run/prepare-run.ts";
-import { callersOfJob, type Caller } from "../run/run-spec.ts";
+import type { PreparedRun } from "../run/prepare.ts";
+import { callersOfJob, type Caller } from "../run/callers.ts";
 import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
 import type { WorkTree } from "./preparation.ts";

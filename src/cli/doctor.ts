@@ -13,7 +13,7 @@ import { findRuntime } from "../runtime/find-runtime.ts";
 import { JobHost } from "../live/job-host.ts";
 import { asFlag } from "../run/options.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
-import { missingModel } from "../run/run.ts";
+import { missingModel } from "../run/execute.ts";
 import { readAccess, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 

@@ -7,7 +7,7 @@ import type { PreparedEntry } from "../entry/model.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
 import { modelOfFlow, type Flows } from "../run/flows.ts";
-import { callerOfFlow, callerOfTask } from "../run/run-spec.ts";
+import { callerOfFlow, callerOfTask } from "../run/callers.ts";
 
 export async function list(entryFile: string, json: boolean, { output }: Io): Promise<ExitCode> {
   if (isWorkflowFile(entryFile)) {

@@ -26,8 +26,8 @@ import { checkWorkingDirectory } from "../run/options-paths.ts";
 import { makeResults } from "../run/run-tools.ts";
 import { version } from "../generated/version.ts";
 import { knownSecrets } from "../run/secrets.ts";
-import { allowedForPrograms, allowedOf } from "../run/allowed-variables.ts";
-import { serverSecrets } from "../run/server-variables.ts";
+import { allowedForPrograms, allowedOf } from "../run/variables.ts";
+import { serverSecrets } from "../run/variables.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 

@@ -51,7 +51,7 @@ async function modelsOffered(
 ): Promise<readonly OfferedModel[]> {
   const [{ JobHost }, { missingModel }] = await Promise.all([
     import("../live/job-host.ts"),
-    import("../run/run.ts"),
+    import("../run/execute.ts"),
   ]);
   const access = readAccess(server);
   const missing = missingModel(access, false, asFlag);

@@ -6,41 +6,45 @@
  */
 import { defined } from "../document/guards.ts";
 import { noModelOfHost } from "../sessions/sessions.ts";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
-import type { Entry, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { Entry, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import {
+  allowChanges,
+  callersOfJob,
+  checkSandboxOption,
+  mayChangeFiles,
+  permissionsOfTask,
+} from "../run/callers.ts";
+import { beginJob, settleEntry, type SettledEntry } from "../run/prepare.ts";
+import { openJournalIn, recordFiles, type RecordPaths } from "../run/records.ts";
+import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/verdict.ts";
-import { openJournal } from "../journal/write.ts";
+import type { WorkflowRunOptions } from "../run/workflow-options.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
-import { stepFiles } from "../run/step-files.ts";
-import { permissionsOfTask } from "../run/run-spec.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { enter } from "../sessions/session-use.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { overrideModels, readEntry } from "../run/entry-files.ts";
+import { checkEntry, readEntry, type CheckedEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
-import { noModelNamed, type FlowReading } from "../run/flows.ts";
-import { checkEntry, HostedEntry, type CheckedEntry, type FlowStart } from "./hosted-entry.ts";
+import { modelNeed, noModelNamed, type FlowReading } from "../run/flows.ts";
 import { Host } from "../run/host.ts";
 import type { HostRun } from "../run/host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
+import { UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-result.ts";
-import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
+import type { WorkFolder } from "../run/working-copy.ts";
+import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { modelsNamedBy, OfferedModels, unofferedModels } from "../run/offered-models.ts";
-import {
-  checkServersOfJob,
-  checkServersOfTask,
-  serverSecrets,
-  type ServerStart,
-} from "../run/server-variables.ts";
+import { checkServersOfTask, serverSecrets } from "../run/variables.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
 
 /** Who follows a run. */
@@ -49,7 +53,12 @@ export interface Watch extends FeedSource {
   readonly folds: readonly Reporter[];
 }
 
-export interface JobStartOptions extends FlowStart {
+export interface JobStartOptions extends Pick<
+  WorkflowRunOptions,
+  "params" | "asker" | "resume" | "rerun" | "onResult"
+> {
+  readonly jobName: string;
+  readonly userInput: string;
   readonly workingDirectory: string;
 }
 
@@ -61,6 +70,12 @@ export interface TaskStartOptions {
   /** Borrowed. Default: the task opens sessions of its own. */
   readonly session?: ICopilotSession | undefined;
   readonly modelOverride?: string | undefined;
+}
+
+interface Installed {
+  readonly checked: CheckedEntry;
+  /** With the models of the host. */
+  readonly settled: SettledEntry;
 }
 
 export class HostedRuns {
@@ -76,10 +91,10 @@ export class HostedRuns {
   /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
   readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
   readonly #offered: OfferedModels;
-  #installed: HostedEntry | undefined;
+  #installed: Installed | undefined;
 
-  /** `kept`: files that runs write about themselves, besides those of the options. */
-  constructor(options: JobHostOptions, kept: readonly string[] = []) {
+  /** `records`: what the only run writes about itself, besides the files of the options. */
+  constructor(options: JobHostOptions, records: RecordPaths = {}) {
     this.options = options;
     const { clock = systemClock, rehearsal, inPlace = false, journals, feedsFolder } = options;
     this.clock = clock;
@@ -97,7 +112,7 @@ export class HostedRuns {
       clock,
       environment,
       ...defined({ gitHubToken, transport }),
-      kept: [...kept, journals, feedsFolder, ...stepFiles(environment)].filter(
+      kept: [...recordFiles(records, environment), journals, feedsFolder].filter(
         (path) => path !== undefined,
       ),
       onReporterFailure: warnOf,
@@ -111,70 +126,70 @@ export class HostedRuns {
    */
   install(entry: Entry, folder: string): void {
     this.#ensureIdle();
-    const otherTools = this.options.tools?.map(({ name }) => name);
+    const otherTools = (this.options.tools ?? []).map(({ name }) => name);
     this.use(checkEntry(entry, folder, this.#reading, otherTools));
   }
 
   /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
   async read(file: string, withModels: boolean): Promise<CheckedEntry> {
     const read = await readEntry(file, this.#reading);
-    const { rehearsal, models } = this.options;
-    const entry = overrideModels(read.entry, { ...rehearsal?.models, ...models });
     const problems = withModels
-      ? unofferedModels({ ...read, entry }, await this.#offered.list(), read)
+      ? unofferedModels(this.#settled(read), await this.#offered.list(), read)
       : [];
     if (problems.length > 0) throw new DiagnosticsError(problems);
     return read;
   }
 
-  /** Uses from now on what has been read and checked. Throws while anything runs. */
+  /** Uses from now on what has been read and checked. Throws while anything runs, and for options that it doesn't allow. */
   use(checked: CheckedEntry): void {
     this.#ensureIdle();
-    const { options, host, clock } = this;
-    host.addSecrets(serverSecrets(this.#serverStart(checked)));
-    this.#installed = new HostedEntry(checked, {
-      options,
-      host,
-      clock,
-      permissions: this.#permissions,
-    });
+    const settled = this.#settled(checked);
+    const { entry, permissions, flows } = settled;
+    const callers = Object.keys(entry.jobs).flatMap((name) =>
+      callersOfJob(entry, name, permissions, flows),
+    );
+    checkSandboxOption(this.options.sandbox, callers, (option) => `The option ${option}`);
+    this.host.addSecrets(serverSecrets({ ...settled, environment: this.host.environment }));
+    this.#installed = { checked, settled };
   }
 
   get warnings(): readonly Diagnostic[] {
-    return this.#installed?.warnings ?? [];
+    return this.#installed?.checked.warnings ?? [];
   }
 
   /** The workflow that is the entry, if it is one. */
   get workflow(): Workflow | undefined {
-    return this.#installed?.workflow;
+    const { whole, flows = {} } = this.#installed?.checked ?? {};
+    return whole === undefined ? undefined : flows[whole]?.workflow;
   }
 
   get entry(): PreparedEntry | undefined {
-    return this.#installed?.entry;
+    return this.#installed?.settled.entry;
   }
 
   /** Throws if there is none. */
   get installed(): PreparedEntry {
-    return this.#ensureInstalled().entry;
+    return this.#ensureInstalled().settled.entry;
   }
 
   /** The job must exist. Undefined: there is a model for it, or it needs none. */
   whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
-    const need = this.#ensureInstalled().modelNeed(jobName, params);
+    const { entry, flows } = this.#ensureInstalled().settled;
+    const need = modelNeed(entry, jobName, flows, params);
     if (need === "none") return undefined;
     return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
   }
 
-  #serverStart({ entry, flows }: Pick<CheckedEntry, "entry" | "flows">): ServerStart {
-    const { environment } = this.host;
-    return { entry, flows, permissions: this.#permissions, environment, env: this.options.env };
+  #settled(read: CheckedEntry): SettledEntry {
+    const { rehearsal, limits, limitNames = setBy(limits, "the JobHost") } = this.options;
+    return settleEntry(read, { ...this.options, limitNames }, rehearsal);
   }
 
   get #reading(): FlowReading {
     return { environment: this.options.env, permissions: this.#permissions };
   }
 
-  #ensureInstalled(): HostedEntry {
+  #ensureInstalled(): Installed {
     if (this.#installed === undefined)
       throw new Error("No entry is installed. Call installJobsEntry first.");
     return this.#installed;
@@ -191,21 +206,28 @@ export class HostedRuns {
    */
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
-    const { jobName, workingDirectory, asker = this.options.ask } = start;
-    const installed = this.#ensureInstalled();
-    const { whole, userInput = start.userInput } = (await installed.begin(start)) ?? {};
-    checkServersOfJob(this.#serverStart(installed), jobName, asOption);
-    const folder = await this.#rehearsal?.folderOfJob(
-      resolve(workingDirectory),
-      installed.entry,
-      jobName,
-      this.#permissions,
-      installed.flows,
+    const { jobName, params = {}, asker: ask = this.options.ask } = start;
+    const { checked, settled } = this.#ensureInstalled();
+    const { entry, permissions, flows } = settled;
+    if (checked.whole === undefined && Object.keys(params).length > 0)
+      throw new UsageError(
+        "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs.",
+      );
+    const { environment } = this.host;
+    const { rehearsal: script } = this.options;
+    const given = { ...start, environment, script, write: asOption };
+    const begun = await beginJob(checked, settled, jobName, given);
+    const { whole, userInput = start.userInput } = begun ?? {};
+    const need = modelNeed(entry, jobName, flows, whole?.params);
+    if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
+    const folder = await this.#rehearsal?.folder(
+      resolve(start.workingDirectory),
+      mayChangeFiles(entry, jobName, permissions, flows),
     );
-    const path = folder?.path ?? workingDirectory;
-    const inputs = { userInput, workingDirectory: path, whole, ask: asker };
-    const spec: JobSpec = { ...installed.spec(inputs), jobName };
-    return this.#run(spec, { ...watch, folder, play: this.#rehearsal?.run(path) });
+    const workingDirectory = resolve(folder?.path ?? start.workingDirectory);
+    const inputs = { ...settled, userInput, workingDirectory, whole, ask };
+    const spec: JobSpec = { ...runSpec(this.host, inputs), jobName };
+    return this.#run(spec, { ...watch, folder, play: this.#rehearsal?.run(workingDirectory) });
   }
 
   /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
@@ -223,32 +245,31 @@ export class HostedRuns {
   }
 
   async #startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
-    const { taskName, userInput, workingDirectory, session, modelOverride } = start;
-    const entry = this.installed;
-    checkServersOfTask(this.#serverStart(this.#ensureInstalled()), taskName, asOption);
+    const { taskName, userInput, session, modelOverride } = start;
+    const { settled } = this.#ensureInstalled();
+    const { entry, permissions } = settled;
+    const { environment } = this.host;
+    checkServersOfTask({ ...settled, environment }, taskName, asOption);
     const { clock } = this;
     const modelId =
       (session && (await modelOfSession(session, clock))) ?? modelOverride ?? entry.models.driving;
+    const named = resolve(start.workingDirectory);
+    const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
     const folder =
-      session === undefined
-        ? await this.#rehearsal?.folderOfSession(
-            resolve(workingDirectory),
-            this.#permissionsOf(entry, taskName),
-          )
-        : undefined;
+      session === undefined ? await this.#rehearsal?.folder(named, changes) : undefined;
     const place = session && this.#places.get(session.rawSection);
-    const path = folder?.path ?? place ?? workingDirectory;
+    const workingDirectory = folder?.path ?? place ?? named;
     const spec: TaskSpec = {
-      ...this.#ensureInstalled().spec({ userInput, workingDirectory: path }),
+      ...runSpec(this.host, { ...settled, userInput, workingDirectory }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       ...defined({ modelOverride }),
-      ...(session === undefined ? {} : { borrowed: adoptSession(session, { modelId, clock }) }),
+      ...(session && { borrowed: adoptSession(session, { modelId, clock }) }),
     };
     const play =
       session === undefined
-        ? this.#rehearsal?.run(path)
-        : this.#rehearsal?.borrowed(resolve(path), session.rawSection.sessionId);
+        ? this.#rehearsal?.run(workingDirectory)
+        : this.#rehearsal?.borrowed(workingDirectory, session.rawSection.sessionId);
     return this.#run(spec, { ...watch, folder, play });
   }
 
@@ -262,7 +283,7 @@ export class HostedRuns {
     this.host.ensureOpen();
     const permissions = effectivePermissions(undefined, undefined, this.#permissions);
     const path = resolve(workingDirectory);
-    const folder = await this.#rehearsal?.folderOfSession(path, permissions);
+    const folder = await this.#rehearsal?.folder(path, allowChanges(permissions));
     const place = folder?.path ?? path;
     const play = this.#rehearsal?.session(place);
     let session: ICopilotSession | undefined;
@@ -280,7 +301,7 @@ export class HostedRuns {
         workingDirectory: place,
         permissions,
       });
-      play?.onSession(session.rawSection.sessionId);
+      play?.join(session.rawSection.sessionId);
       if (folder !== undefined) this.#places.set(session.rawSection, place);
       this.feeds.start(session, feed);
       return session;
@@ -303,21 +324,20 @@ export class HostedRuns {
     await Promise.all(this.#removing);
   }
 
-  #permissionsOf(entry: PreparedEntry, taskName: string): Permissions {
-    return permissionsOfTask(entry, taskName, this.#permissions);
-  }
-
   #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {
     const { folds, folder, play } = owned;
     const runId = newRunId();
     let run: HostRun;
     try {
       this.host.ensureOpen();
-      const journal = "jobName" in spec ? this.#journal(spec.jobName, runId) : undefined;
+      const { journals } = this.options;
+      const journal =
+        "jobName" in spec && journals !== undefined
+          ? openJournalIn(journals, spec.jobName, runId, this.clock.now())
+          : undefined;
       run = this.host.run(spec, {
         runId,
-        onSession: play?.onSession,
-        ...(play === undefined ? {} : { rewrite: withoutAdvice }),
+        ...(play && { rewrite: withoutAdvice }),
         reporters: [
           // First: the callbacks of the others may ask for what it keeps.
           this.feeds.reporter((id) => this.host.findSession(id), owned),
@@ -339,20 +359,6 @@ export class HostedRuns {
     return run;
   }
 
-  /** A journal that can't be written ends no run. */
-  #journal(jobName: string, runId: string): Reporter | undefined {
-    const { journals } = this.options;
-    if (journals === undefined) return undefined;
-    try {
-      return openJournal(join(journals, journalName(jobName, runId, this.clock.now())));
-    } catch (error) {
-      const report = (): never => {
-        throw new Error(errorMessage(error), { cause: error });
-      };
-      return { name: "journal", essential: true, report };
-    }
-  }
-
   #remove(folder: WorkFolder | undefined): void {
     if (folder === undefined) return;
     const removing = folder
@@ -371,15 +377,6 @@ interface Owned extends Watch {
 
 export function warnOf(failure: ReporterFailure): void {
   process.emitWarning(incompleteText(failure), "AgentJobsWarning");
-}
-
-/** In the folder of journals. */
-function journalName(jobName: string, runId: string, now: number): string {
-  // No option of a command, and not hidden.
-  const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
-  const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
-  const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
-  return `${name}-${start}-${runId}.jsonl`;
 }
 
 function asOption(name: string): string {

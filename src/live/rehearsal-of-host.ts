@@ -4,18 +4,14 @@
  * Owns which script answers in which session. A task in a borrowed session is answered by the script of its run,
  * as long as it runs; then the session's own goes on.
  */
-import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { Reporter } from "../events/sink.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
-import type { Flows } from "../run/flows.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
-import { allowChanges, mayChangeFiles } from "../run/prepare-run.ts";
-import { copyWorkingDirectory } from "../run/working-copy.ts";
-import { makeWorkspace } from "../run/workspace.ts";
+import { workFolder, type WorkFolder } from "../run/working-copy.ts";
 
 export interface HostRehearsalOptions {
   readonly script: Script;
@@ -25,16 +21,11 @@ export interface HostRehearsalOptions {
   readonly clock: Clock;
 }
 
-/** Where to work. */
-export interface WorkFolder {
-  readonly path: string;
-  readonly remove: () => Promise<void>;
-}
-
 /** What a run or a session adds to the host's, to be played by a script of its own. */
 export interface Play {
-  /** Called with the id of each of its sessions, before its first prompt. */
-  readonly onSession: (sessionId: string) => void;
+  /** It plays in this session. */
+  readonly join: (sessionId: string) => void;
+  /** Must get the events of the run: it plays in the sessions that it starts. */
   readonly reporter: Reporter;
   /** The run or the session has ended. */
   readonly end: () => void;
@@ -58,30 +49,15 @@ export class HostRehearsal implements ModelTransport {
     return model.send(request);
   }
 
-  /** Throws a `UsageError` if it can't be made. */
-  async folderOfJob(
-    folder: string,
-    entry: PreparedEntry,
-    jobName: string,
-    permissions: PermissionPreset | undefined,
-    flows: Flows,
-  ): Promise<WorkFolder> {
-    return this.#folder(folder, mayChangeFiles(entry, jobName, permissions, flows));
-  }
-
-  /** Throws a `UsageError` if it can't be made. */
-  async folderOfSession(folder: string, permissions: Permissions): Promise<WorkFolder> {
-    return this.#folder(folder, allowChanges(permissions));
-  }
-
-  async #folder(folder: string, changes: boolean): Promise<WorkFolder> {
+  /** Where to work. `changes`: tools may change the folder. Throws a `UsageError` if it can't be made. */
+  folder(folder: string, changes: boolean): Promise<WorkFolder> {
     const { script, inPlace, environment } = this.#options;
-    const { workspace, include } = script;
-    if (inPlace || (!changes && workspace === undefined))
-      return { path: folder, remove: () => Promise.resolve() };
-    return workspace === undefined
-      ? copyWorkingDirectory(folder, environment, "--in-place (inPlace)", include)
-      : makeWorkspace(workspace, environment);
+    return workFolder(script, folder, {
+      environment,
+      inPlace: "--in-place (inPlace)",
+      makes: !inPlace,
+      copies: !inPlace && changes,
+    });
   }
 
   /** A run whose sessions are its own. */
@@ -100,12 +76,12 @@ export class HostRehearsal implements ModelTransport {
     let label: ModelRequest["label"];
     const model = this.#shared(workingDirectory, () => label);
     const play = this.#play(model);
-    play.onSession(sessionId);
+    play.join(sessionId);
     return {
       ...play,
       reporter: {
         report: (event) => {
-          model.observe(event);
+          play.reporter.report(event);
           if (event.type !== "turn.started") return;
           const { work, modelId, retry, attempt, purpose } = event;
           const role: SessionRole = purpose === "prompt" ? "task" : "driving";
@@ -128,14 +104,17 @@ export class HostRehearsal implements ModelTransport {
       if (others.length > 0) this.#models.set(sessionId, others);
       else this.#models.delete(sessionId);
     };
+    const join = (sessionId: string): void => {
+      if (sessions.has(sessionId)) return;
+      sessions.add(sessionId);
+      this.#models.set(sessionId, [...(this.#models.get(sessionId) ?? []), model]);
+    };
     return {
-      onSession: (sessionId) => {
-        sessions.add(sessionId);
-        this.#models.set(sessionId, [...(this.#models.get(sessionId) ?? []), model]);
-      },
+      join,
       reporter: {
         report: (event) => {
           model.observe(event);
+          if (event.type === "session.started") join(event.sessionId);
           if (event.type === "session.ended") leave(event.sessionId);
         },
       },

@@ -1,10 +1,8 @@
 /** `runWorkflow`: a workflow as a promise, on a host of its own. */
 import { defined } from "../document/guards.ts";
 import { basename } from "node:path";
-import type { Diagnostic } from "../document/diagnostic.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
-import { openJournal } from "../journal/write.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Workflow } from "../workflow/model.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
@@ -18,8 +16,7 @@ import {
 } from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
 import { incompleteText, ResultFold } from "./job-result.ts";
-import { checkOutputs } from "../run/options-paths.ts";
-import { createStepHistory } from "../run/step-history.ts";
+import { checkRecords, openRecords } from "../run/records.ts";
 import { filesAround } from "../run/workflow-files.ts";
 
 /** The options of a run of a workflow: those of a host for the run alone, and those of a job. */
@@ -54,34 +51,28 @@ export async function runWorkflow(
 ): Promise<WorkflowResult> {
   const { userInput = "", params, workingDirectory = ".", signal, ...others } = options;
   const { journal, history, resume, rerun, ...hostOptions } = others;
+  const records = { journal, history };
   checkHostOptions(hostOptions);
   checkWorkflowOptions({
     userInput,
     params,
     workingDirectory,
     signal,
-    journal,
-    history,
+    ...records,
     resume,
     rerun,
   });
   const jobName = basename(workflow.file);
-  checkOutputs([workflow.file, resume], { journal });
-  const runs = new HostedRuns(
-    hostOptions,
-    [journal, history].filter((path) => path !== undefined),
-  );
+  checkRecords([workflow.file, resume], records);
+  const runs = new HostedRuns(hostOptions, records);
   try {
-    const { files } = filesAround(workflow.file);
-    const warnings: readonly Diagnostic[] = [];
-    runs.use(entryOfWorkflow({ workflow, files, warnings }, workflow.file));
+    const flow = { workflow, files: filesAround(workflow.file).files, warnings: [] };
+    runs.use(entryOfWorkflow(flow, workflow.file));
     const fold = new ResultFold();
     // Nobody reads what the sessions say besides the events.
     const openFeed = (): Feed => new Feed({ clock: runs.clock, keptBytes: 0, forgetTaken: true });
     let end: FlowResult | undefined;
-    const steps = history === undefined ? [] : [createStepHistory(history, runs.host.redactor)];
-    // Last: it leaves its file as it was if the run is refused.
-    const events = journal === undefined ? [] : [openJournal(journal)];
+    const files = openRecords(records, runs.host);
     const run = await runs
       .startJob(
         {
@@ -91,10 +82,10 @@ export async function runWorkflow(
           ...defined({ params, resume, rerun }),
           onResult: (result) => (end = result),
         },
-        { folds: [fold, ...steps, ...events], openFeed },
+        { folds: [fold, ...files], openFeed },
       )
       .catch((error: unknown) => {
-        for (const file of events) file.abandon();
+        for (const file of files) file.abandon?.();
         throw error;
       });
     const release = onAbort(signal, () => run.cancel("stopped by the caller"));

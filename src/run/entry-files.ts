@@ -7,26 +7,18 @@ import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
-import type { PreparedEntry } from "../entry/model.ts";
+import type { Entry, PreparedEntry } from "../entry/model.ts";
+import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import {
-  entryOfWorkflow,
-  loadFlow,
-  loadFlows,
-  type FlowReading,
-  type ReadWorkflowEntry,
-} from "./flows.ts";
+import { entryOfWorkflow, loadFlow, loadFlows, type FlowReading, type ReadEntry } from "./flows.ts";
 import { unofferedModels, type OfferedModel } from "./offered-models.ts";
 import { UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
 import { warningChecks } from "./warning-checks.ts";
 import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
-
-/** With the workflows that its jobs use. */
-export type ReadEntry = ReadWorkflowEntry;
 
 /** The text of an entry file, prepared and with its warnings, or every problem at its line and column. */
 export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry {
@@ -44,6 +36,23 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { flows, warnings } = loadFlows({ ...loaded, folder: dirname(file) }, reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
+}
+
+/** An entry as it was read or made in code, with its workflows. */
+export type CheckedEntry = Pick<ReadEntry, "entry" | "warnings" | "flows" | "whole">;
+
+/** Checks an entry, and reads its workflows relative to the folder. Throws the diagnostics. */
+export function checkEntry(
+  entry: Entry,
+  folder: string,
+  reading: FlowReading,
+  otherTools: readonly string[],
+): CheckedEntry {
+  const result = prepareEntry(entry, { checks: { ...warningChecks, otherTools } });
+  if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
+  const { leaves } = result;
+  const { flows, warnings } = loadFlows({ entry: result.entry, leaves, folder }, reading);
+  return { entry: result.entry, flows, warnings: [...result.warnings, ...warnings] };
 }
 
 /** Reads and checks a workflow file. Throws `DiagnosticsError` with all of its problems. */

@@ -1,18 +1,12 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
 import { defined } from "../document/guards.ts";
-import { allowedForPrograms } from "./allowed-variables.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { ToolSource } from "../engine/ports.ts";
-import type {
-  DeclaredTools,
-  PermissionPreset,
-  Permissions,
-  PreparedEntry,
-} from "../entry/model.ts";
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Locate } from "../document/problem.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
 import type { FlowLeaf } from "../entry/work-paths.ts";
@@ -20,7 +14,7 @@ import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Confinement } from "../sessions/confinement.ts";
-import { allowsCommands, effectivePermissions } from "../permissions/rules.ts";
+import { allowsCommands } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
 import { realPathOf, removeDirectory } from "../platform/files.ts";
@@ -36,7 +30,9 @@ import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/param
 import type { Restored } from "../workflow/run/restore.ts";
 import { runFlow, type FlowResult } from "../workflow/run/run-flow.ts";
 import { ScriptRunner } from "../workflow/run/script-runner.ts";
+import { permissionsOfFlow } from "./callers.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
+import { allowedForPrograms } from "./variables.ts";
 import { filesAround, loadWorkflow, readValue } from "./workflow-files.ts";
 
 /** By the file as the entry names it. */
@@ -71,27 +67,6 @@ export function loadFlow(
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { workflow, warnings } = loaded;
   return { workflow, warnings, files: filesAround(file).files };
-}
-
-/** What the agents of a workflow may call: its own declarations come before those of the entry. */
-export function declaredFor(
-  { settings }: Workflow,
-  { tools, mcpServers }: DeclaredTools,
-): DeclaredTools {
-  return {
-    tools: { ...tools, ...settings.tools },
-    mcpServers: { ...mcpServers, ...settings.mcpServers },
-  };
-}
-
-/** What a workflow may do, under the option that is a ceiling. */
-export function permissionsOfFlow(
-  workflow: Workflow,
-  entry: DeclaredTools & Pick<PreparedEntry, "permissions">,
-  option: PermissionPreset | undefined,
-): Permissions {
-  const declared = Object.keys(declaredFor(workflow, entry).tools ?? {});
-  return effectivePermissions(entry.permissions, workflow.settings.permissions, option, declared);
 }
 
 export interface EntryOfFlows {
@@ -173,7 +148,7 @@ function readFlow(file: string, entry: PreparedEntry, reading: FlowReading): Flo
 }
 
 /** A workflow as an entry: one job, which is the workflow. */
-export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEntry {
+export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   const { workflow, warnings } = flow;
   const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
   const name = basename(file);
@@ -200,7 +175,8 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEnt
   };
 }
 
-export type ReadWorkflowEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
+/** An entry with the workflows that its jobs use, or a workflow as an entry. */
+export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
   /** Of all its jobs. */
   readonly flows: Flows;
   /** The file is this workflow, not an entry. */

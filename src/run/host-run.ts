@@ -9,8 +9,6 @@ export interface RunOnHostOptions {
   readonly reporters?: readonly Reporter[];
   /** Default: a new one. */
   readonly runId?: string | undefined;
-  /** Called with the id of every session that is opened, before its first prompt. */
-  readonly onSession?: ((sessionId: string) => void) | undefined;
   /** Replaces an event before it is emitted. */
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
 }

@@ -1,7 +1,7 @@
 /**
  * What runs share: the runtime and its sessions, the slots for turns, the rate limit of the model server, the
  * secrets to mask, and the reporters. The command line, the action, rehearsals, benches and `JobHost` all run
- * on one of these; what is prepared for a run of a file is in `prepare-run.ts`.
+ * on one of these; what is prepared for a run of a file is in `prepare.ts`.
  *
  * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens
  * to the runtime is an event of every run under way, so each journal is whole; after `close()` nothing runs
@@ -38,13 +38,12 @@ import {
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
-import { announced } from "./announced-sessions.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
 import { version } from "../generated/version.ts";
 import type { HostRun, RunEnd, RunOnHostOptions } from "./host-run.ts";
-import { HostMasking } from "./host-masking.ts";
+import { HostMasking } from "./secrets.ts";
 
 export interface HostOptions extends ModelAccess {
   /** Answers every model request instead of a model server. */
@@ -81,7 +80,7 @@ export class Host {
   readonly #options: HostOptions;
   /** What the tools and scripts of runs carry in their environment as `AGENT_JOBS_RUN`. */
   readonly mark: string;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #reporters: ReporterSet;
   readonly #gate = createGate(1);
   readonly #rateLimit: RateLimit;
@@ -103,10 +102,10 @@ export class Host {
     this.#options = options;
     this.mark = options.mark ?? randomUUID();
     this.#masking = new HostMasking(options);
-    this.#clock = options.clock ?? systemClock;
-    this.#rateLimit = new RateLimit(this.#clock);
+    this.clock = options.clock ?? systemClock;
+    this.#rateLimit = new RateLimit(this.clock);
     this.#reporters = new ReporterSet({
-      clock: this.#clock,
+      clock: this.clock,
       redact: (text) => this.redactor.text(text),
       reporters: options.reporters,
       onFailure: options.onReporterFailure,
@@ -180,12 +179,12 @@ export class Host {
    */
   run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
-    const { signal, reporters = [], onSession, rewrite = (event) => event } = options;
+    const { signal, reporters = [], rewrite = (event) => event } = options;
     const { runId = newRunId() } = options;
     const abort = new AbortController();
     const sink = createSink({
       runId,
-      clock: this.#clock,
+      clock: this.clock,
       redactor: this.redactor,
       reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
@@ -205,8 +204,8 @@ export class Host {
         run.tell(this.#unreachable);
     };
     const ports = {
-      sessions: announced(sessions.factory, onSession),
-      clock: this.#clock,
+      sessions: sessions.factory,
+      clock: this.clock,
       gate: this.#gate,
       rateLimit: this.#rateLimit,
       random: Math.random,
@@ -329,7 +328,7 @@ export class Host {
   }
 
   async #bounded(ends: readonly Promise<unknown>[], milliseconds: number): Promise<void> {
-    await within(Promise.allSettled(ends), milliseconds, this.#clock);
+    await within(Promise.allSettled(ends), milliseconds, this.clock);
   }
 
   /** Whoever calls this must not throw before it is certain that `#release()` follows. */
@@ -342,7 +341,7 @@ export class Host {
   #sessionsOptions(): SessionsOptions {
     const { environment, runtimePath, transport, tools, kept, mark } = this.#options;
     return {
-      clock: this.#clock,
+      clock: this.clock,
       environment,
       runtimePath,
       tools,

@@ -2,34 +2,24 @@ import type { Reporter } from "../events/sink.ts";
 import { isKept } from "../journal/write.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
-import { fileErrorMessage } from "../platform/system-error.ts";
 import { EventArchive } from "../reports/event-archive.ts";
 import { reportHtml } from "../reports/html/html.ts";
 import { findPageFiles } from "../reports/html/page.ts";
 import { RunTallies } from "../reports/run-summary.ts";
 import { MISSING_PAGE } from "./journals-report.ts";
-import { UsageError } from "./options.ts";
 import { version } from "../generated/version.ts";
-
-export interface HtmlReport extends Reporter {
-  /** Closes it without a report. The file stays as it was. */
-  abandon(): void;
-  /** Writes the report with the events so far. */
-  saveUnfinished(): Promise<void>;
-}
 
 /**
  * Keeps a run as one HTML file, written when the run has ended; until then the file stays as it was. Throws if the
  * file can't be written.
  */
-export function createHtmlReport(path: string): HtmlReport {
-  let file: OwnFile;
-  try {
-    // Now, so that an unwritable file is found before a long run and not after it.
-    file = new OwnFile("HTML report", path);
-  } catch (error) {
-    throw new UsageError(`Can't write the HTML report ${path}: ${fileErrorMessage(error)}`);
-  }
+export function createHtmlReport(path: string): Reporter & {
+  abandon(): void;
+  /** Writes the report with the events so far. */
+  saveUnfinished(): Promise<void>;
+} {
+  // Now, so that an unwritable file is found before a long run and not after it.
+  const file = new OwnFile("HTML report", path);
   const archive = new EventArchive();
   const tallies = new RunTallies();
   let written: Promise<void> | undefined;

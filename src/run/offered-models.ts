@@ -7,7 +7,7 @@ import type { Model, PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import { modelOfFlow, type ReadWorkflowEntry } from "./flows.ts";
+import { modelOfFlow, type ReadEntry } from "./flows.ts";
 
 export type { OfferedModel };
 
@@ -49,7 +49,7 @@ export function modelsNamedBy(entry: PreparedEntry): readonly string[] {
 
 /** The models that an entry names but that are not offered. None if nothing is listed: not every server does that. */
 export function unofferedModels(
-  { entry, flows }: Pick<ReadWorkflowEntry, "entry" | "flows">,
+  { entry, flows }: Pick<ReadEntry, "entry" | "flows">,
   offered: readonly OfferedModel[],
   place: Place = {},
 ): Diagnostic[] {

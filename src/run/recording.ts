@@ -1,6 +1,6 @@
 import { defined } from "../document/guards.ts";
 import { dirname, relative, resolve } from "node:path";
-import type { PreparedEntry } from "../entry/model.ts";
+import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -8,14 +8,26 @@ import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
-import type { Workspace } from "../rehearsal/format/script.ts";
-import { UsageError } from "./options.ts";
-import type { PreparedRun, RunOptions } from "./prepare-run.ts";
-import { fileErrorMessage } from "../platform/system-error.ts";
+import type { Script, Workspace } from "../rehearsal/format/script.ts";
+import type { Models } from "./options.ts";
 
-export interface Recording extends Reporter {
-  /** Closes it without a recording. The file stays as it was. */
-  abandon(): void;
+/** What a recording says about its run. */
+export interface RecordedRun {
+  readonly prepared: {
+    readonly loaded: { readonly file: string; readonly whole?: string };
+    readonly entry: PreparedEntry;
+    readonly jobName: string;
+    readonly userInput: string;
+    readonly namedDirectory: string;
+    readonly permissions: PermissionPreset | undefined;
+    /** That the run rehearses. */
+    readonly script: Script | undefined;
+  };
+  readonly options: {
+    readonly workingDirectory?: string;
+    readonly models?: Models;
+    readonly limits?: Limits;
+  };
 }
 
 /**
@@ -24,10 +36,9 @@ export interface Recording extends Reporter {
  */
 export function createRecording(
   path: string,
-  prepared: PreparedRun,
-  options: RunOptions,
+  { prepared, options }: RecordedRun,
   redactor: Redactor,
-): Recording {
+): Reporter & { abandon(): void } {
   const folder = dirname(resolve(path));
   const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
@@ -46,14 +57,8 @@ export function createRecording(
     ...defined({ permissions }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   });
-  let file: OwnFile;
-  try {
-    // Now, so that an unwritable file is found before a long run and not after it.
-    file = new OwnFile("recording", path);
-  } catch (error) {
-    const why = fileErrorMessage(error);
-    throw new UsageError(`Can't write the recording ${path}: ${why}`);
-  }
+  // Now, so that an unwritable file is found before a long run and not after it.
+  const file = new OwnFile("recording", path);
   return {
     name: "recording",
     essential: true,

@@ -8,7 +8,7 @@ import {
   type FoundActivity,
 } from "../rehearsal/format/activity-name.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
-import type { ReadEntry } from "./entry-files.ts";
+import type { ReadEntry } from "./flows.ts";
 
 interface Known extends FoundActivity {
   readonly isAsk: boolean;

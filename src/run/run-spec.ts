@@ -1,30 +1,37 @@
-/** What a run is, in the engine's terms: the same for every edge. */
+/** What a run is, in the engine's terms: the same for every edge, for a file and for an installed entry. */
 import { defined } from "../document/guards.ts";
-import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { ToolSource } from "../engine/ports.ts";
-import type {
-  DeclaredTools,
-  PermissionPreset,
-  Permissions,
-  PreparedEntry,
-} from "../entry/model.ts";
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import { version } from "../generated/version.ts";
-import { leafWorks } from "../entry/work.ts";
-import { allowsServer, allowsTool, boundsOf, effectivePermissions } from "../permissions/rules.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import type { Confinement } from "../sessions/confinement.ts";
+import type { McpServers } from "../tools/mcp/servers.ts";
+import type { Answers, Asker } from "../workflow/run/ask.ts";
+import type { Executor } from "../workflow/run/executor.ts";
 import { actionDialogues } from "./action-dialogues.ts";
+import { declaredFor, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint } from "./fingerprint.ts";
-import {
-  declaredFor,
-  permissionsOfFlow,
-  type FlowOptions,
-  type Flows,
-  type LoadedFlow,
-} from "./flows.ts";
-import { runTools, type ToolSettings } from "./run-tools.ts";
+import { flowSpecs, type Flows, type LoadedFlow, type WholeFlow } from "./flows.ts";
+import { runTools } from "./run-tools.ts";
+import { allowedOf } from "./variables.ts";
 
-interface SpecOptions {
+/** What a run needs of its host; `Host` is one. */
+export interface SpecHost {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly redactor: Pick<Redactor, "stream">;
+  /** Carried by the processes of the run. */
+  readonly mark?: string;
+  /** Default: no sandbox. */
+  readonly confinement?: Confinement;
+  readonly mcp?: Pick<McpServers, "forRun">;
+}
+
+export interface SpecOptions {
   readonly entry: PreparedEntry;
   /** The entry before its models were overridden. Default: the same. */
   readonly fingerprintOf?: PreparedEntry;
@@ -36,101 +43,32 @@ interface SpecOptions {
   readonly limits: ResolvedLimits;
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions: PermissionPreset | undefined;
-  /** How the tools of the entry are called. */
-  readonly tools: ToolSettings;
   /** The workflows of the entry. */
   readonly flows?: Flows;
-  /** How they are run. */
-  readonly specsOf?: (
-    run: Pick<FlowOptions, "entry" | "limits" | "permissions" | "toolSourceOf">,
-  ) => Readonly<Record<string, FlowSpec>>;
+  /** The names of the environment that workflows, tools and MCP servers may be given. */
+  readonly env?: readonly string[] | undefined;
+  /** Come before those of the front matter. */
+  readonly answers?: Answers | undefined;
+  readonly ask?: Asker | undefined;
+  readonly executors?: readonly Executor[] | undefined;
+  /** If the job is a workflow: what it begins with. */
+  readonly whole?: WholeFlow | undefined;
+  /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
+  readonly serversApart?: boolean | undefined;
 }
 
-/** What a task may do, under the option that is a ceiling. */
-export function permissionsOfTask(
-  entry: PreparedEntry,
-  taskId: string,
-  option: PermissionPreset | undefined,
-): Permissions {
-  const own = entry.tasks[taskId]?.permissions;
-  return effectivePermissions(entry.permissions, own, option, Object.keys(entry.tools ?? {}));
-}
-
-/** The tasks that a job may run. One with the action protocol may delegate to any other. */
-function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
-  const job = entry.jobs[jobName];
-  const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
-    leaf.kind === "Flow" ? [] : [leaf.taskId],
-  );
-  const delegates = own.some((name) => entry.tasks[name]?.protocol !== undefined);
-  return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
-}
-
-/** A task or a workflow: what it may do, and which of the declared tools and servers its agents may call. */
-export interface Caller {
-  readonly permissions: Permissions;
-  readonly declared: DeclaredTools;
-  readonly mayCall: (tool: string) => boolean;
-  readonly mayUse: (server: string) => boolean;
-}
-
-/** Under the option that is a ceiling. */
-export function callerOfTask(
-  entry: PreparedEntry,
-  taskId: string,
-  option: PermissionPreset | undefined,
-): Caller {
-  return callerWith(permissionsOfTask(entry, taskId, option), entry, undefined);
-}
-
-export function callerOfFlow(
-  entry: PreparedEntry,
-  { workflow }: Pick<LoadedFlow, "workflow">,
-  option: PermissionPreset | undefined,
-): Caller {
-  const { agentTools = [] } = workflow.settings;
-  const permissions = permissionsOfFlow(workflow, entry, option);
-  return callerWith(permissions, declaredFor(workflow, entry), agentTools);
-}
-
-function callerWith(
-  permissions: Permissions,
-  declared: DeclaredTools,
-  only: readonly string[] | undefined,
-): Caller {
-  const bounds = boundsOf(permissions, only);
-  return {
-    permissions,
-    declared,
-    mayCall: (tool) => bounds.every((one) => allowsTool(one, tool)),
-    mayUse: (server) => bounds.every((one) => allowsServer(one, server)),
-  };
-}
-
-/** Each task and each workflow of a job, under the option that is a ceiling. */
-export function callersOfJob(
-  entry: PreparedEntry,
-  jobName: string,
-  option: PermissionPreset | undefined,
-  flows: Flows = {},
-): readonly Caller[] {
-  const job = entry.jobs[jobName];
-  return [
-    ...tasksOfJob(entry, jobName).map((name) => callerOfTask(entry, name, option)),
-    ...(job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) => {
-      const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
-      return flow === undefined ? [] : [callerOfFlow(entry, flow, option)];
-    }),
-  ];
-}
-
-export function runSpec(spec: SpecOptions): RunSpec {
-  const { fingerprintOf, permissions, flows = {}, specsOf, tools: settings, ...options } = spec;
-  const { entry, limits, workingDirectory } = options;
-  const permissionsOf = (taskId: string): Permissions =>
-    permissionsOfTask(entry, taskId, permissions);
+export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
+  const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
+  const { permissions, flows = {}, env, serversApart = false } = options;
+  const { environment, clock, mark, confinement } = host;
+  const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
+  const servers = host.mcp?.forRun({
+    workingDirectory: serversApart ? undefined : workingDirectory,
+    variables: allowedOf({ environment, env }),
+  });
+  const common = { environment, env, mark, confinement, redact, clock };
   const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
-    runTools({ ...settings, entry: callable, flows, workingDirectory });
+    runTools({ ...common, servers, entry: callable, flows, workingDirectory });
   const tools = toolsOf(entry);
   const toolSourceOf = ({ workflow }: LoadedFlow): ToolSource | undefined => {
     const {
@@ -143,17 +81,20 @@ export function runSpec(spec: SpecOptions): RunSpec {
     if (own === entry.tools && mcpServers === entry.mcpServers) return tools?.source;
     return toolsOf({ ...entry, ...declaredFor(workflow, entry), tasks: {} })?.source;
   };
-  const { redact } = settings;
+  const permissionsOf = (taskId: string): Permissions =>
+    permissionsOfTask(entry, taskId, permissions);
   const dialogues = tools && actionDialogues({ entry, limits, permissionsOf, tools, redact });
+  const { answers, ask, executors, whole } = options;
+  const flowOptions = { ...common, entry, limits, permissions, toolSourceOf };
   return {
-    ...options,
+    entry,
+    userInput,
+    workingDirectory,
+    limits,
     version,
-    entryFingerprint: entryFingerprint(fingerprintOf ?? entry, flows),
-    ...(specsOf === undefined
-      ? {}
-      : { flows: specsOf({ entry, limits, permissions, toolSourceOf }) }),
-    ...(tools === undefined ? {} : { toolSource: tools.source }),
-    ...defined({ dialogues }),
+    entryFingerprint: entryFingerprint(fingerprintOf, flows),
+    flows: flowSpecs(flows, { ...flowOptions, answers, ask, executors, whole }),
+    ...defined({ entryFile, dialogues, toolSource: tools?.source }),
     permissionsOf,
   };
 }

@@ -22,7 +22,7 @@ import type { TextStream } from "../redaction/text-stream.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
-import { allowedForPrograms } from "./allowed-variables.ts";
+import { allowedForPrograms } from "./variables.ts";
 import type { Flows } from "./flows.ts";
 import { within } from "../platform/waiting.ts";
 import type { Confinement } from "../sessions/confinement.ts";

@@ -1,4 +1,4 @@
-import { createRedactor } from "../redaction/redactor.ts";
+import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
 // Common names of secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
@@ -54,6 +54,36 @@ function isSecret(value: string, isSetting: boolean): boolean {
   const { length } = value.trim();
   if (length < MIN_LENGTH) return false;
   return length >= SHORT || (!isSetting && !ordinary.has(value.trim().toLowerCase()));
+}
+
+/** The redactor of a host. It knows the secrets of its options, and those of the entries that it has run. */
+export class HostMasking {
+  readonly #access: ModelAccess;
+  readonly #secrets = new Set<string>();
+  #redactor: Redactor | undefined;
+
+  constructor(access: ModelAccess) {
+    this.#access = access;
+  }
+
+  /** The same one until `renew`: it remembers the texts that are under way. */
+  get redactor(): Redactor {
+    this.#redactor ??= createRedactor([...knownSecrets(this.#access), ...this.#secrets]);
+    return this.#redactor;
+  }
+
+  /** Are masked from now on. */
+  add(secrets: readonly string[]): void {
+    for (const secret of secrets) {
+      this.#secrets.add(secret);
+      this.#redactor?.addSecret(secret);
+    }
+  }
+
+  /** Nothing is under way. */
+  renew(): void {
+    this.#redactor = undefined;
+  }
 }
 
 /** For the output of a front-end that is no event of a run. */

@@ -18,8 +18,6 @@ export interface WorkflowRunOptions {
   readonly answers?: Answers;
   /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
   readonly env?: readonly string[];
-  /** The folder in which each step of a workflow becomes a Markdown file. */
-  readonly history?: string;
   /** The journal of an earlier run of the workflow, which is to be continued. */
   readonly resume?: string;
   /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. */
@@ -35,7 +33,7 @@ export interface WorkflowRunOptions {
 /** Throws `UsageError` for options that an entry of this kind can't have. */
 export async function checkEntryOptions(
   entryFile: string,
-  options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string },
+  options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string | undefined },
   write: WriteName,
 ): Promise<void> {
   const { params, resume, rerun, jobName, record } = options;
@@ -74,10 +72,10 @@ async function checkJournal(path: string, write: WriteName): Promise<void> {
 }
 
 /** Throws `UsageError` for options that have no effect on a job, because nothing in it is a workflow. */
-export function checkJobOptions(
+export function checkOptionsOfJob(
   entry: PreparedEntry,
   jobName: string,
-  { answers, env, history }: WorkflowRunOptions,
+  { answers, env, history }: WorkflowRunOptions & { readonly history?: string | undefined },
   write: WriteName,
 ): void {
   if (entry.jobs[jobName] === undefined || hasFlow(entry, jobName)) return;

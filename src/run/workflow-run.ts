@@ -18,10 +18,10 @@ import {
   given,
   type FlowReading,
   type LoadedFlow,
-  type ReadWorkflowEntry,
+  type ReadEntry,
   type WholeFlow,
 } from "./flows.ts";
-import { allowedForPrograms } from "./allowed-variables.ts";
+import { allowedForPrograms } from "./variables.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 
@@ -58,7 +58,7 @@ interface StartContext {
 
 /** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
 export async function startOfWorkflow(
-  loaded: Pick<ReadWorkflowEntry, "flows" | "whole">,
+  loaded: Pick<ReadEntry, "flows" | "whole">,
   context: StartContext,
 ): Promise<WorkflowStart | undefined> {
   const { options, script } = context;

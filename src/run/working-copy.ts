@@ -25,7 +25,10 @@ import { makeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { UsageError } from "./options.ts";
-import { inRunFolder, type MadeWorkspace } from "./workspace.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import { inRunFolder, makeWorkspace, type WorkFolder } from "./workspace.ts";
+
+export type { WorkFolder };
 import { errorMessage } from "../platform/system-error.ts";
 import { leaves } from "../platform/search-path.ts";
 
@@ -33,15 +36,42 @@ const MOST_BYTES = 200 * 1024 * 1024;
 const AT_ONCE = 16;
 
 /**
+ * Where a rehearsal works: in its own workspace, in a copy of the folder, or in the folder itself. Throws a `UsageError`
+ * if it can't be made. `inPlace`: the option that does without a copy, as the user writes it.
+ */
+export async function workFolder(
+  script: Script | undefined,
+  folder: string,
+  {
+    environment,
+    inPlace,
+    makes,
+    copies,
+  }: {
+    readonly environment: ModelAccess["environment"];
+    readonly inPlace: string;
+    /** Its workspace, if it has one. */
+    readonly makes: boolean;
+    /** The folder, which tools may change. */
+    readonly copies: boolean;
+  },
+): Promise<WorkFolder> {
+  if (makes && script?.workspace !== undefined) return makeWorkspace(script.workspace, environment);
+  if (copies && script !== undefined)
+    return copyWorkingDirectory(folder, environment, inPlace, script.include);
+  return { path: folder, remove: () => Promise.resolve() };
+}
+
+/**
  * Throws a `UsageError` if the folder is too large or can't be read; then nothing is left of the copy. `inPlace` is
  * the option that does without one, as the user writes it. `include`: paths in the folder, ignored or not.
  */
-export async function copyWorkingDirectory(
+async function copyWorkingDirectory(
   folder: string,
   environment: ModelAccess["environment"],
   inPlace: string,
   include: readonly string[] = [],
-): Promise<MadeWorkspace> {
+): Promise<WorkFolder> {
   const source = await realpath(folder);
   const root = (await repositoryOf(source, environment))?.root ?? source;
   const inside = relative(root, source);

@@ -9,7 +9,7 @@ import type { ModelAccess } from "./options-provider.ts";
 import { UsageError } from "./options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
-export interface MadeWorkspace {
+export interface WorkFolder {
   /** Absolute, without links. */
   readonly path: string;
   remove(): Promise<void>;
@@ -19,7 +19,7 @@ export interface MadeWorkspace {
 export async function makeWorkspace(
   workspace: Workspace,
   environment: ModelAccess["environment"],
-): Promise<MadeWorkspace> {
+): Promise<WorkFolder> {
   return inRunFolder(async (path) => {
     try {
       await makeDirectory(path);
@@ -34,7 +34,7 @@ export async function makeWorkspace(
 }
 
 /** A folder of the run that `fill` makes and fills; nothing is left if it throws. */
-export async function inRunFolder(fill: (path: string) => Promise<void>): Promise<MadeWorkspace> {
+export async function inRunFolder(fill: (path: string) => Promise<void>): Promise<WorkFolder> {
   const folder = await realpath((await makeRunFolder("workspace-")).path);
   const path = join(folder, "workspace");
   const remove = (): Promise<void> => removeDirectory(folder);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declaredPrograms, mayRunCommands } from "../../src/action/programs.ts";
 import { loadEntry } from "../../src/run/entry-files.ts";
-import { mayChangeFiles } from "../../src/run/prepare-run.ts";
+import { mayChangeFiles } from "../../src/run/callers.ts";
 
 test("a job may do what the tasks may do that its own may delegate to", () => {
   const tool = { description: "d", parameters: { type: "object" }, command: ["node", "x.mjs"] };

@@ -65,14 +65,16 @@ export function jobSpec(
     "",
   );
   return {
-    ...runSpec({
-      entry,
-      userInput: "",
-      workingDirectory: "/workspace",
-      limits: resolveLimits(entry.limits, limits),
-      permissions: "read-only",
-      tools: { environment: {}, redact: createRedactor([]).stream, clock: new FakeClock() },
-    }),
+    ...runSpec(
+      { environment: {}, redactor: createRedactor([]), clock: new FakeClock() },
+      {
+        entry,
+        userInput: "",
+        workingDirectory: "/workspace",
+        limits: resolveLimits(entry.limits, limits),
+        permissions: "read-only",
+      },
+    ),
     jobName: "job",
   };
 }

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { prepareRun } from "../../src/run/prepare-run.ts";
-import { executeRun } from "../../src/run/run.ts";
+import { prepareRun } from "../../src/run/prepare.ts";
+import { executeRun } from "../../src/run/execute.ts";
 import { readReport } from "../reports/rig.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
 import type { Script } from "../../../src/rehearsal/format/script.ts";
-import { prepareRun, type RunOptions } from "../../../src/run/prepare-run.ts";
+import { prepareRun, type RunOptions } from "../../../src/run/prepare.ts";
 import { rehearseFiles } from "../../../src/cli/rehearse.ts";
-import { executeRun } from "../../../src/run/run.ts";
+import { executeRun } from "../../../src/run/execute.ts";
 import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
 
 const review = `---

@@ -1,34 +1,27 @@
 /**
  * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
- * as the `RunReport`. What is checked beforehand is in `prepare-run.ts`.
+ * as the `RunReport`. What is checked beforehand is in `prepare.ts`.
  */
 import { defined } from "../document/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
-import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
-import { openJournal, type JournalReporter } from "../journal/write.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../reports/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
-import { allowedOf } from "./allowed-variables.ts";
-import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
+import { modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
-import type { PreparedRun, RunOptions } from "./prepare-run.ts";
-import { createHtmlReport } from "./html-report.ts";
-import { createRecording } from "./recording.ts";
-import { serverSecrets } from "./server-variables.ts";
+import type { PreparedRun, RunOptions } from "./prepare.ts";
+import { openRecords, orAbandon, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
-import { stepFiles } from "./step-files.ts";
-import { createStepHistory } from "./step-history.ts";
+import { serverSecrets } from "./variables.ts";
 import { createVerdict } from "./verdict.ts";
-import { fileErrorMessage } from "../platform/system-error.ts";
 
 export interface RunSignals {
   /** Cancels the run; its report is complete within five seconds. */
@@ -70,9 +63,7 @@ export async function executeRun(
     }
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
-    host.addSecrets(
-      serverSecrets({ ...options, entry: prepared.entry, flows: prepared.loaded.flows }),
-    );
+    host.addSecrets(serverSecrets({ ...prepared, environment: options.environment }));
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {
@@ -86,8 +77,8 @@ export async function executeRun(
   }
 }
 
-function asksModels({ loaded, entry, jobName, whole }: PreparedRun): boolean {
-  const need = modelNeed(entry, jobName, loaded.flows, whole?.params);
+function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
+  const need = modelNeed(entry, jobName, flows, whole?.params);
   if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
   return need === "needed";
 }
@@ -100,7 +91,7 @@ function openHost(options: RunOptions, transport: ScriptedModel | undefined): Ho
     mark,
     transport,
     sandbox: options.sandbox,
-    kept: ownFiles(options),
+    kept: recordFiles(options, environment),
   });
 }
 
@@ -116,19 +107,12 @@ async function runOn(
   host: Host,
   { prepared, model, options, signals: { signal, onStarted } }: RunOfFile,
 ): Promise<RunReport> {
-  const { loaded, entry, jobName, userInput, workingDirectory, limits, script } = prepared;
+  const { script, loaded, jobName } = prepared;
+  const { serversApart, asker: ask, honorExpectations = false } = options;
   const { redactor } = host;
   const view = createRunView();
-  const verdict =
-    script === undefined || model === undefined
-      ? undefined
-      : createVerdict({
-          script,
-          model,
-          redactor,
-          honorExpectations: options.honorExpectations === true,
-        });
-  const files = openFiles(prepared, options, redactor);
+  const verdict = script && model && createVerdict({ script, model, redactor, honorExpectations });
+  const files = openRecords(options, { redactor, recorded: { prepared, options } });
   const reporters: readonly (Reporter | undefined)[] = [
     { name: "view", report: (event) => applyEvent(view, event) },
     ...files,
@@ -138,49 +122,11 @@ async function runOn(
   ];
   const run = orAbandon(files, () =>
     host.run(
-      {
-        ...runSpec({
-          entry,
-          fingerprintOf: loaded.entry,
-          entryFile: loaded.file,
-          userInput,
-          workingDirectory,
-          limits,
-          permissions: prepared.permissions,
-          tools: {
-            environment: options.environment,
-            env: options.env,
-            mark: host.mark,
-            confinement: host.confinement,
-            redact: () => redactor.stream(),
-            clock: systemClock,
-            servers: host.mcp.forRun({
-              workingDirectory: options.serversApart === true ? undefined : workingDirectory,
-              variables: allowedOf(options),
-            }),
-          },
-          flows: loaded.flows,
-          specsOf: (run) =>
-            flowSpecs(loaded.flows, {
-              ...run,
-              environment: options.environment,
-              env: options.env,
-              answers: prepared.answers,
-              ask: options.asker,
-              executors: options.executors,
-              clock: systemClock,
-              mark: host.mark,
-              confinement: host.confinement,
-              redact: () => redactor.stream(),
-              whole: prepared.whole,
-            }),
-        }),
-        jobName,
-      },
+      { ...runSpec(host, { ...prepared, entryFile: loaded.file, ask, serversApart }), jobName },
       {
         signal,
         reporters: reporters.filter((reporter) => reporter !== undefined),
-        ...(verdict === undefined ? {} : { rewrite: (event) => verdict.judged(event) }),
+        ...(verdict && { rewrite: (event) => verdict.judged(event) }),
       },
     ),
   );
@@ -197,60 +143,12 @@ async function runOn(
   };
 }
 
-type OwnReporter = Reporter & {
-  /** Leaves everything as it was before the run, which doesn't start. */
-  readonly abandon?: () => void;
-  readonly saveUnfinished?: () => Promise<void>;
-};
-
-/** Opens the journal, the recording, the report and the history, all or none. */
-function openFiles(
-  prepared: PreparedRun,
-  options: RunOptions,
-  redactor: Redactor,
-): readonly OwnReporter[] {
-  const { journal, record, htmlReport, history } = options;
-  const opened: OwnReporter[] = [];
-  orAbandon(opened, () => {
-    if (journal !== undefined) opened.push(journalAt(journal));
-    if (record !== undefined) opened.push(createRecording(record, prepared, options, redactor));
-    if (htmlReport !== undefined) opened.push(createHtmlReport(htmlReport));
-    if (history !== undefined) opened.push(createStepHistory(history, redactor));
-  });
-  return opened;
-}
-
-/** A run that is refused leaves the files as they were. */
-function orAbandon<T>(files: readonly OwnReporter[], start: () => T): T {
-  try {
-    return start();
-  } catch (error) {
-    for (const file of files) file.abandon?.();
-    throw error;
-  }
-}
-
-/** Files the run writes; agents must not write them. */
-function ownFiles({ journal, record, htmlReport, history, environment }: RunOptions): string[] {
-  const paths = [journal, record, htmlReport, history].filter((path) => path !== undefined);
-  return [...paths, ...stepFiles(environment)];
-}
-
 function openTerminal({
   chart = false,
   ...terminal
 }: NonNullable<RunOptions["terminal"]>): Reporter {
   const options = { ...terminal, clock: systemClock };
   return createTerminalReporter(chart ? { ...options, chart: chartOf } : options);
-}
-
-function journalAt(path: string): JournalReporter {
-  try {
-    return openJournal(path);
-  } catch (error) {
-    const why = fileErrorMessage(error);
-    throw new UsageError(`Can't write the journal ${path}: ${why}`);
-  }
 }
 
 /** Why no model can answer; undefined: one can. */

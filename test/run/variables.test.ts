@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { delimiter } from "node:path";
 import { test } from "node:test";
-import { allowedForPrograms, allowedOf } from "../../src/run/allowed-variables.ts";
+import { allowedForPrograms, allowedOf } from "../../src/run/variables.ts";
 
 test("a variable is passed on as it is, but PATH only without what no process is to search", () => {
   const environment = {

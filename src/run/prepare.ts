@@ -1,52 +1,44 @@
 /**
- * A run of a file, before it begins: options in, checked input out. Everything that can be wrong beforehand is
- * thrown here; `run.ts` runs what was prepared.
+ * A job, before it runs: options in, checked input out. Everything that can be wrong beforehand is thrown here, for a
+ * run of a file and for the jobs of an installed entry; `execute.ts` runs what was prepared.
  */
 import { resolve } from "node:path";
+import { defined } from "../document/guards.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
-import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
-import type {
-  Limits,
-  PermissionPreset,
-  Permissions,
-  PreparedEntry,
-  SandboxMode,
-} from "../entry/model.ts";
+import { resolveLimits, setBy, type LimitSources } from "../engine/limits.ts";
+import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
-import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-pause.ts";
+import { callersOfJob, checkSandboxOption, mayChangeFiles } from "./callers.ts";
 import {
   chooseJob,
   overrideModels,
   readEntry,
   readRehearsal,
   userInputWarnings,
-  type ReadEntry,
 } from "./entry-files.ts";
-import { namedByServers } from "./allowed-variables.ts";
-import type { Flows, WholeFlow } from "./flows.ts";
-import { asFlag, UsageError, type Answers, type Models, type WriteName } from "./options.ts";
-import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
+import type { Flows, ReadEntry } from "./flows.ts";
+import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
+import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
-import { copyWorkingDirectory } from "./working-copy.ts";
+import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
-import { callersOfJob } from "./run-spec.ts";
-import { checkSandboxOption } from "./sandbox-option.ts";
-import { checkServersOfJob } from "./server-variables.ts";
-import { readingOf, startOfWorkflow } from "./workflow-run.ts";
+import type { SpecOptions } from "./run-spec.ts";
+import { checkServersOfJob, namedByServers } from "./variables.ts";
+import { workFolder } from "./working-copy.ts";
+import { readingOf, startOfWorkflow, type WorkflowStart } from "./workflow-run.ts";
 import {
   checkEntryOptions,
-  checkJobOptions,
+  checkOptionsOfJob,
   environmentWarnings,
   hasFlow,
   type WorkflowRunOptions,
 } from "./workflow-options.ts";
-import { makeWorkspace } from "./workspace.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends ModelAccess, WorkflowRunOptions {
+export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths {
   readonly entryFile: string;
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
@@ -74,12 +66,6 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly serversApart?: boolean;
   /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: `expect` is ignored. */
   readonly honorExpectations?: boolean;
-  /** Where to write a rehearsal of this run. */
-  readonly record?: string;
-  /** Where to write the journal. */
-  readonly journal?: string;
-  /** Where to write a report of this run, as one HTML file. */
-  readonly htmlReport?: string;
   readonly terminal?: {
     readonly stream: TerminalStream;
     readonly verbosity: "quiet" | "normal" | "verbose";
@@ -96,34 +82,95 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly mark?: string;
 }
 
+/** What options and a rehearsal make of an entry that was read: what all its runs have in common. */
+export type SettledEntry = Pick<
+  SpecOptions,
+  "entry" | "fingerprintOf" | "limits" | "permissions" | "env" | "answers" | "executors"
+> & {
+  readonly flows: Flows;
+};
+
+interface SettleOptions extends Pick<WorkflowRunOptions, "env" | "answers" | "executors"> {
+  readonly models?: Models;
+  readonly permissions?: PermissionPreset;
+  readonly limits?: Limits;
+  readonly limitNames?: LimitSources;
+}
+
+/** Throws `UsageError` for a model of an unknown category. */
+export function settleEntry(
+  { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
+  options: SettleOptions,
+  script: Script | undefined,
+): SettledEntry {
+  const { env, executors } = options;
+  return {
+    entry: overrideModels(entry, { ...script?.models, ...options.models }),
+    fingerprintOf: entry,
+    flows,
+    limits: resolveLimits(
+      { ...entry.limits, setBy: setBy(entry.limits, whole ?? "the entry") },
+      script && { ...script.limits, setBy: setBy(script.limits, script.file) },
+      { ...options.limits, setBy: options.limitNames },
+    ),
+    permissions: options.permissions ?? script?.permissions,
+    env,
+    answers: { ...script?.answers, ...options.answers },
+    executors,
+  };
+}
+
+interface JobStart
+  extends
+    Pick<WorkflowRunOptions, "params" | "resume" | "rerun" | "onResult">,
+    Pick<RunOptions, "userInput" | "environment"> {
+  readonly script: Script | undefined;
+  readonly write: WriteName;
+}
+
+/**
+ * What a job of it begins with; undefined if it is no workflow. Throws `UsageError` or `DiagnosticsError` if it can't
+ * begin like this.
+ */
+export async function beginJob(
+  loaded: Pick<ReadEntry, "flows" | "whole">,
+  settled: SettledEntry,
+  jobName: string,
+  start: JobStart,
+): Promise<WorkflowStart | undefined> {
+  const { script, write, environment } = start;
+  const { entry, limits, env, executors } = settled;
+  const options = { ...start, ...defined({ env, executors }) };
+  const begun = await startOfWorkflow(loaded, { options, script, entry, limits });
+  checkServersOfJob({ ...settled, environment }, jobName, write);
+  return begun;
+}
+
 /** Checked input, which can no longer be refused. */
-export interface PreparedRun {
+export interface PreparedRun extends SettledEntry {
   readonly loaded: ReadEntry;
-  readonly entry: PreparedEntry;
   readonly jobName: string;
   readonly userInput: string;
   /** Absolute. */
   readonly workingDirectory: string;
   /** The folder that it is a copy of; else the same. */
   readonly namedDirectory: string;
-  readonly limits: ResolvedLimits;
-  readonly permissions: PermissionPreset | undefined;
   readonly script: Script | undefined;
   /** About the entry and the options of the run. */
   readonly warnings: readonly Diagnostic[];
   /** If the job is a workflow: what it begins with. */
-  readonly whole?: WholeFlow;
-  readonly answers?: Answers;
+  readonly whole: SpecOptions["whole"];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
 
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
-  await checkEntryOptions(options.entryFile, options, options.write ?? asFlag);
+  const { write = asFlag } = options;
+  await checkEntryOptions(options.entryFile, options, write);
   const loaded = await readEntry(options.entryFile, readingOf(options, undefined));
   const jobName = chooseJob(loaded.entry, options.jobName);
-  checkJobOptions(loaded.entry, jobName, options, options.write ?? asFlag);
+  checkOptionsOfJob(loaded.entry, jobName, options, write);
   const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
   return prepareLoaded(options, loaded, jobName, script);
 }
@@ -140,26 +187,15 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
-  const { journal, record: recording, htmlReport, resume, write = asFlag } = options;
-  checkOutputs([loaded.file, script?.file, resume], {
-    journal,
-    recording,
-    "HTML report": htmlReport,
-  });
+  const { resume, write = asFlag, env = [], environment } = options;
+  checkRecords([loaded.file, script?.file, resume], options);
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
   if (script !== undefined) checkNames(script, loaded, jobName);
-  const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
-  const permissions = options.permissions ?? script?.permissions;
-  const limits = resolveLimits(
-    { ...loaded.entry.limits, setBy: setBy(loaded.entry.limits, loaded.whole ?? "the entry") },
-    script && { ...script.limits, setBy: setBy(script.limits, script.file) },
-    { ...options.limits, setBy: options.limitNames },
-  );
-  const start = await startOfWorkflow(loaded, { options, script, entry, limits });
-  const { flows } = loaded;
-  checkServersOfJob({ ...options, entry, flows, permissions }, jobName, write);
+  const settled = settleEntry(loaded, options, script);
+  const { entry, permissions, flows } = settled;
+  const start = await beginJob(loaded, settled, jobName, { ...options, script, write });
   checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
@@ -170,60 +206,32 @@ async function prepareLoaded(
   const named = options.workingDirectory ?? script?.workingDirectory;
   const folder = resolve(named ?? ".");
   await checkWorkingDirectory(folder);
-  const workspace =
-    named === undefined && script?.workspace !== undefined
-      ? await makeWorkspace(script.workspace, options.environment)
-      : undefined;
-  if (script !== undefined && workspace === undefined) await options.checkFolder?.(folder);
-  const copy =
-    script !== undefined &&
-    workspace === undefined &&
-    options.inPlace !== true &&
-    mayChangeFiles(entry, jobName, permissions, loaded.flows)
-      ? await copyWorkingDirectory(folder, options.environment, write("in-place"), script.include)
-      : undefined;
-  const workingDirectory = (workspace ?? copy)?.path ?? folder;
+  const isMade = named === undefined && script?.workspace !== undefined;
+  if (script !== undefined && !isMade) await options.checkFolder?.(folder);
+  const workspace = await workFolder(script, folder, {
+    environment,
+    inPlace: write("in-place"),
+    makes: isMade,
+    copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
+  });
   return {
+    ...settled,
     loaded,
-    entry,
     jobName,
     userInput: userInput ?? "",
-    workingDirectory,
-    namedDirectory: copy === undefined ? workingDirectory : folder,
-    limits,
-    permissions,
+    workingDirectory: workspace.path,
+    namedDirectory: isMade ? workspace.path : folder,
     script,
     warnings: [
       ...loaded.warnings,
-      ...(start?.warnings ?? []),
-      ...(start === undefined ? userInputWarnings(loaded, jobName, userInput) : []),
+      ...(start?.warnings ?? userInputWarnings(loaded, jobName, userInput)),
       ...environmentWarnings(
-        options.env,
-        options.environment,
-        hasFlow(entry, jobName) ? namedByServers(entry, flows) : (options.env ?? []),
+        env,
+        environment,
+        hasFlow(entry, jobName) ? namedByServers(entry, flows) : env,
       ),
     ],
-    ...(start === undefined ? {} : { whole: start.whole }),
-    answers: { ...script?.answers, ...options.answers },
-    cleanUp: async () => (workspace ?? copy)?.remove(),
+    whole: start?.whole,
+    cleanUp: () => workspace.remove(),
   };
-}
-
-/** Whether a task of the job may write files, or run commands, which may write files. */
-export function mayChangeFiles(
-  entry: PreparedEntry,
-  jobName: string,
-  option: PermissionPreset | undefined,
-  flows: Flows = {},
-): boolean {
-  return callersOfJob(entry, jobName, option, flows).some(({ permissions }) =>
-    allowChanges(permissions),
-  );
-}
-
-/** Whether the permissions allow tools to write files, or to run commands, which may write files. */
-export function allowChanges(permissions: Permissions): boolean {
-  const { preset, write, shell, tools } = ruleSet(permissions);
-  const commands = shell.allow === true || shell.allow.length > 0;
-  return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
 }

@@ -1,0 +1,167 @@
+/** The tasks and workflows of a job: what each of them may do, and what that means for its run. */
+import type {
+  DeclaredTools,
+  PermissionPreset,
+  Permissions,
+  PreparedEntry,
+  SandboxMode,
+} from "../entry/model.ts";
+import { leafWorks } from "../entry/work.ts";
+import {
+  allowsCommands,
+  allowsServer,
+  allowsTool,
+  boundsOf,
+  effectivePermissions,
+  ruleSet,
+  sandboxMode,
+} from "../permissions/rules.ts";
+import type { Workflow } from "../workflow/model.ts";
+import { UsageError, type WriteName } from "./options.ts";
+
+/** By the file as the entry names it. */
+type Workflows = Readonly<Record<string, { readonly workflow: Workflow }>>;
+
+/** What a task may do, under the option that is a ceiling. */
+export function permissionsOfTask(
+  entry: PreparedEntry,
+  taskId: string,
+  option: PermissionPreset | undefined,
+): Permissions {
+  const own = entry.tasks[taskId]?.permissions;
+  return effectivePermissions(entry.permissions, own, option, Object.keys(entry.tools ?? {}));
+}
+
+/** The tasks that a job may run. One with the action protocol may delegate to any other. */
+function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
+  const job = entry.jobs[jobName];
+  const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
+    leaf.kind === "Flow" ? [] : [leaf.taskId],
+  );
+  const delegates = own.some((name) => entry.tasks[name]?.protocol !== undefined);
+  return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
+}
+
+/** A task or a workflow: what it may do, and which of the declared tools and servers its agents may call. */
+export interface Caller {
+  readonly permissions: Permissions;
+  readonly declared: DeclaredTools;
+  readonly mayCall: (tool: string) => boolean;
+  readonly mayUse: (server: string) => boolean;
+}
+
+/** Under the option that is a ceiling. */
+export function callerOfTask(
+  entry: PreparedEntry,
+  taskId: string,
+  option: PermissionPreset | undefined,
+): Caller {
+  return callerWith(permissionsOfTask(entry, taskId, option), entry, undefined);
+}
+
+export function callerOfFlow(
+  entry: PreparedEntry,
+  { workflow }: { readonly workflow: Workflow },
+  option: PermissionPreset | undefined,
+): Caller {
+  const { agentTools = [] } = workflow.settings;
+  const permissions = permissionsOfFlow(workflow, entry, option);
+  return callerWith(permissions, declaredFor(workflow, entry), agentTools);
+}
+
+function callerWith(
+  permissions: Permissions,
+  declared: DeclaredTools,
+  only: readonly string[] | undefined,
+): Caller {
+  const bounds = boundsOf(permissions, only);
+  return {
+    permissions,
+    declared,
+    mayCall: (tool) => bounds.every((one) => allowsTool(one, tool)),
+    mayUse: (server) => bounds.every((one) => allowsServer(one, server)),
+  };
+}
+
+/** Each task and each workflow of a job, under the option that is a ceiling. */
+export function callersOfJob(
+  entry: PreparedEntry,
+  jobName: string,
+  option: PermissionPreset | undefined,
+  flows: Workflows = {},
+): readonly Caller[] {
+  const job = entry.jobs[jobName];
+  return [
+    ...tasksOfJob(entry, jobName).map((name) => callerOfTask(entry, name, option)),
+    ...(job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) => {
+      const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
+      return flow === undefined ? [] : [callerOfFlow(entry, flow, option)];
+    }),
+  ];
+}
+
+/** What the agents of a workflow may call: its own declarations come before those of the entry. */
+export function declaredFor(
+  { settings }: Workflow,
+  { tools, mcpServers }: DeclaredTools,
+): DeclaredTools {
+  return {
+    tools: { ...tools, ...settings.tools },
+    mcpServers: { ...mcpServers, ...settings.mcpServers },
+  };
+}
+
+/** What a workflow may do, under the option that is a ceiling. */
+export function permissionsOfFlow(
+  workflow: Workflow,
+  entry: DeclaredTools & Pick<PreparedEntry, "permissions">,
+  option: PermissionPreset | undefined,
+): Permissions {
+  const declared = Object.keys(declaredFor(workflow, entry).tools ?? {});
+  return effectivePermissions(entry.permissions, workflow.settings.permissions, option, declared);
+}
+
+/** Throws `UsageError` if the option turns off what the entry doesn't. */
+export function checkSandboxOption(
+  option: SandboxMode | undefined,
+  callers: readonly Caller[],
+  write: WriteName,
+): void {
+  if (option !== "off" || callers.every((one) => sandboxMode(one.permissions) === "off")) return;
+  throw new UsageError(
+    `${write("sandbox")} can't turn off the sandbox unless the entry allows it with \`permissions: { sandbox: off }\`, for each task of the job.`,
+  );
+}
+
+/** Whether one of them doesn't start without a sandbox. */
+export function needsSandbox(callers: readonly Caller[], option: SandboxMode | undefined): boolean {
+  return callers.some(({ permissions, declared: { tools = {}, mcpServers = {} }, ...caller }) => {
+    const mode = sandboxMode(permissions, option);
+    const startsPrograms =
+      allowsCommands(permissions) ||
+      Object.keys(tools).some(caller.mayCall) ||
+      Object.entries(mcpServers).some(
+        ([name, server]) => "command" in server && caller.mayUse(name),
+      );
+    return mode === "required" || (mode === "auto" && startsPrograms);
+  });
+}
+
+/** Whether a task of the job may write files, or run commands, which may write files. */
+export function mayChangeFiles(
+  entry: PreparedEntry,
+  jobName: string,
+  option: PermissionPreset | undefined,
+  flows: Workflows = {},
+): boolean {
+  return callersOfJob(entry, jobName, option, flows).some(({ permissions }) =>
+    allowChanges(permissions),
+  );
+}
+
+/** Whether the permissions allow tools to write files, or to run commands, which may write files. */
+export function allowChanges(permissions: Permissions): boolean {
+  const { preset, write, shell, tools } = ruleSet(permissions);
+  const commands = shell.allow === true || shell.allow.length > 0;
+  return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
+}

@@ -1,0 +1,128 @@
+/**
+ * What a run writes about itself into files that the user names. A further one is a row of the table, besides the
+ * option of each edge.
+ */
+import { join } from "node:path";
+import type { Reporter } from "../events/sink.ts";
+import { openJournal } from "../journal/write.ts";
+import type { Environment } from "../platform/environment.ts";
+import { errorMessage, fileErrorMessage } from "../platform/system-error.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import { createHtmlReport } from "./html-report.ts";
+import { UsageError } from "./options.ts";
+import { checkOutputs } from "./options-paths.ts";
+import { createRecording, type RecordedRun } from "./recording.ts";
+import { stepFiles } from "./step-files.ts";
+import { createStepHistory } from "./step-history.ts";
+
+const options = ["journal", "record", "htmlReport", "history"] as const;
+type RecordOption = (typeof options)[number];
+
+/** Where to write each. */
+export type RecordPaths = { readonly [Option in RecordOption]?: string | undefined };
+
+/** Gets every event. It leaves its file as it was until the run has begun. */
+export type RunRecord = Reporter & {
+  /** Leaves everything as it was before the run, which doesn't start. */
+  readonly abandon?: () => void;
+  /** Writes what there is so far, for a process that is about to exit. */
+  readonly saveUnfinished?: () => Promise<void>;
+};
+
+interface RecordContext {
+  readonly redactor: Redactor;
+  /** What a recording says about the run. Without it, nothing can be recorded. */
+  readonly recorded?: RecordedRun;
+}
+
+interface RecordKind {
+  readonly title: string;
+  /** Throws if it can't be written, so that this is known before a long run. */
+  readonly open: (path: string, context: RecordContext) => RunRecord | undefined;
+}
+
+const kinds: Readonly<Record<RecordOption, RecordKind>> = {
+  /** Every event, as JSON lines. */
+  journal: { title: "journal", open: (path) => openJournal(path) },
+  /** A rehearsal of this run. */
+  record: {
+    title: "recording",
+    open: (path, { recorded, redactor }) => recorded && createRecording(path, recorded, redactor),
+  },
+  /** A page of this run. */
+  htmlReport: { title: "HTML report", open: createHtmlReport },
+  /** A folder in which each step of a workflow becomes a Markdown file. */
+  history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
+};
+
+/** Refuses to write one over a file that the run reads, or two into one. */
+export function checkRecords(inputs: readonly (string | undefined)[], paths: RecordPaths): void {
+  const outputs = options.map((option) => [kinds[option].title, paths[option]] as const);
+  checkOutputs(inputs, Object.fromEntries(outputs));
+}
+
+/** Opens those that are asked for, all or none. Throws `UsageError`. */
+export function openRecords(paths: RecordPaths, context: RecordContext): readonly RunRecord[] {
+  const opened: RunRecord[] = [];
+  return orAbandon(opened, () => {
+    for (const option of options) {
+      const path = paths[option];
+      const record = path === undefined ? undefined : openRecord(kinds[option], path, context);
+      if (record !== undefined) opened.push(record);
+    }
+    return opened;
+  });
+}
+
+function openRecord(
+  { title, open }: RecordKind,
+  path: string,
+  context: RecordContext,
+): RunRecord | undefined {
+  try {
+    return open(path, context);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`Can't write the ${title} ${path}: ${fileErrorMessage(error)}`);
+  }
+}
+
+/** A run that is refused leaves the files as they were. */
+export function orAbandon<T>(records: readonly RunRecord[], start: () => T): T {
+  try {
+    return start();
+  } catch (error) {
+    for (const record of records) record.abandon?.();
+    throw error;
+  }
+}
+
+/** The files that a run writes; agents must not write them. */
+export function recordFiles(paths: RecordPaths, environment: Environment): readonly string[] {
+  const named = options.map((option) => paths[option]).filter((path) => path !== undefined);
+  return [...named, ...stepFiles(environment)];
+}
+
+/**
+ * The journal of a job, in the folder of an application for all of them. One that can't be written ends no run: it is
+ * reported as incomplete.
+ */
+export function openJournalIn(
+  folder: string,
+  jobName: string,
+  runId: string,
+  now: number,
+): Reporter {
+  // No option of a command, and not hidden.
+  const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+  const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
+  const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
+  try {
+    return openJournal(join(folder, `${name}-${start}-${runId}.jsonl`));
+  } catch (error) {
+    const report = (): never => {
+      throw new Error(errorMessage(error), { cause: error });
+    };
+    return { name: "journal", essential: true, report };
+  }
+}
