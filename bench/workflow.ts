@@ -22,7 +22,7 @@ import { openJournal } from "../src/journal/write.ts";
 import { Breath } from "../src/platform/breath.ts";
 import { systemClock } from "../src/platform/system-clock.ts";
 import { createTerminalReporter } from "../src/reports/terminal/terminal-reporter.ts";
-import { flowChartOf } from "../src/workflow/flow-chart.ts";
+import { flowChartOf } from "../src/workflow/describe.ts";
 import { loadWorkflow } from "../src/workflow/read/load-workflow.ts";
 import { runFlow } from "../src/workflow/run/run-flow.ts";
 import type { Scripts } from "../src/workflow/run/script-runner.ts";

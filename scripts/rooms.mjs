@@ -11,7 +11,8 @@ const time = ["platform/clock.ts", "platform/waiting.ts"];
  */
 export const rooms = {
   generated: {
-    holds: "what the build makes: the compiled check of an entry, action.yml, the runtime's hashes",
+    holds:
+      "what the build makes: the compiled check of an entry, a copy of action.yml, the runtime's hashes",
     imports: [],
   },
   document: {
@@ -203,7 +204,7 @@ export const rooms = {
     node: true,
   },
   action: {
-    holds: "the GitHub Action: inputs, trust, outputs",
+    holds: "the GitHub Action: inputs, trust, the event; its outputs are in `reports/github`",
     imports: [
       "run",
       "document",
@@ -265,7 +266,7 @@ export const library = [
  * the page fails otherwise.
  */
 export const web = {
-  holds: "the page: the portal of a server, and a report in a file",
+  holds: "the page, beside `src/`: the portal of a server, and a report in a file",
   folders: ["data", "model", "parts", "portal", "report", "run", "style"],
   imports: ["entry", "events", "reports"],
   packages: [

@@ -8,7 +8,7 @@ import { readJournalFile } from "../journal/file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { chartOf } from "../reports/chart.ts";
 import { printFlow } from "../reports/flow-chart.ts";
-import { flowFileOf } from "../workflow/flow-chart.ts";
+import { flowFileOf } from "../workflow/describe.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 

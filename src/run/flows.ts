@@ -21,7 +21,7 @@ import { makeRunFolder } from "../platform/run-folder.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/run/ask.ts";
 import { executes, promptsModels } from "../workflow/describe.ts";
-import { flowChartOf } from "../workflow/flow-chart.ts";
+import { flowChartOf } from "../workflow/describe.ts";
 import type { Executor } from "../workflow/run/executor.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";

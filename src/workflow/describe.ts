@@ -1,6 +1,7 @@
 import { defined } from "../document/guards.ts";
-import { promptRole } from "./activity-types.ts";
-import type { Workflow } from "./model.ts";
+import type { FlowChart, FlowFile, FlowNode } from "../events/plan.ts";
+import { factsOf, promptRole } from "./activity-types.ts";
+import type { Activity, Workflow, WorkflowFile } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
 
 /** What someone who runs a workflow needs to know of it. */
@@ -56,4 +57,40 @@ export function promptsModels({ files }: Workflow): boolean {
   return Object.values(files).some(({ activities }) =>
     Object.values(activities).some((activity) => promptRole(activity) === "user"),
   );
+}
+
+/** The flowcharts of a workflow, for its plan and for whoever draws them. */
+export function flowChartOf({ main, files }: Pick<Workflow, "main" | "files">): FlowChart {
+  return {
+    main,
+    files: Object.fromEntries(Object.entries(files).map(([id, file]) => [id, flowFileOf(file)])),
+  };
+}
+
+export function flowFileOf({
+  file,
+  title,
+  parameters,
+  activities,
+}: Pick<WorkflowFile, "file" | "title" | "parameters" | "activities">): FlowFile {
+  return {
+    file,
+    ...defined({ title }),
+    parameters: parameters.map(({ name, default: value }) =>
+      value === undefined ? { name } : { name, default: value },
+    ),
+    activities: Object.values(activities).map(flowNodeOf),
+  };
+}
+
+function flowNodeOf(activity: Activity): FlowNode {
+  const { id, kind, at, next, other } = activity;
+  return {
+    id,
+    kind,
+    label: factsOf(activity).label,
+    line: at.line,
+    ...defined({ next, other }),
+    ...(activity.kind === "call" ? { calls: activity.target } : {}),
+  };
 }

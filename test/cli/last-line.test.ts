@@ -142,7 +142,7 @@ describe("the last line", { concurrency: true }, () => {
 
   it("names the last error of the model server, when a limit ends the wait for a rate limit", async (t) => {
     const { last } = await fail(t, () => ({ status: 429, headers: { "retry-after": "300" } }), {
-      args: ["--timeout-minutes=0.1"],
+      args: ["--timeout-minutes=0.17"],
     });
     assert.match(
       last,

@@ -6,7 +6,7 @@ import { escapeFlowText, printFlow } from "../../src/reports/flow-chart.ts";
 import { evaluateCheck, parseCheck } from "../../src/workflow/check.ts";
 import { parseFlowchart } from "../../src/workflow/read/flowchart.ts";
 import { parseParameters } from "../../src/workflow/read/parameter-list.ts";
-import { flowFileOf } from "../../src/workflow/flow-chart.ts";
+import { flowFileOf } from "../../src/workflow/describe.ts";
 import { holds } from "../rig/fuzz.ts";
 import { filesOf, load, readFlow } from "../workflow/rig.ts";
 

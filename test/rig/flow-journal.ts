@@ -16,7 +16,7 @@ import type {
   StepStarted,
 } from "../../src/events/step.ts";
 import { createJournalReporter } from "../../src/journal/write.ts";
-import { flowChartOf } from "../../src/workflow/flow-chart.ts";
+import { flowChartOf } from "../../src/workflow/describe.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
 import { restoreRun, type Restorable, type Restored } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult } from "../../src/workflow/run/run-flow.ts";

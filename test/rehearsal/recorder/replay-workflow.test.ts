@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { resolveLimits } from "../../../src/engine/limits.ts";
 import { validateEntry } from "../../../src/entry/prepare.ts";
 import type { Work } from "../../../src/entry/model.ts";
-import { flowChartOf } from "../../../src/workflow/flow-chart.ts";
+import { flowChartOf } from "../../../src/workflow/describe.ts";
 import { loadWorkflow } from "../../../src/workflow/read/load-workflow.ts";
 import { runFlow } from "../../../src/workflow/run/run-flow.ts";
 import { neverDue } from "../../rig/flow.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
 import { escapeFlowText, flowPathChart, printFlow } from "../../../src/reports/flow-chart.ts";
-import { flowFileOf } from "../../../src/workflow/flow-chart.ts";
+import { flowFileOf } from "../../../src/workflow/describe.ts";
 import { buildStory } from "../../rig/flow-events.ts";
 import { holds } from "../../rig/fuzz.ts";
 import { readByMermaid, readByUs } from "./mermaid-rig.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { printFlow } from "../../../src/reports/flow-chart.ts";
 import { describeWorkflow } from "../../../src/workflow/describe.ts";
-import { flowFileOf } from "../../../src/workflow/flow-chart.ts";
+import { flowFileOf } from "../../../src/workflow/describe.ts";
 import { filesOf, loaded, readFlow, workflowText } from "../rig.ts";
 
 const chart = `    START@{ shape: f-circ, label:"start"} --> CHECK_A

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{c as o}from"./chunk-QGA4QZWQ.js";import"./chunk-MAWRDOMT.js";import{e as c}from"./chunk-QRETJVPX.js";import{e as t}from"./chunk-3ODUHMAH.js";import"./chunk-LFMQCSBV.js";import{U as s}from"./chunk-VDPPMUTV.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};
