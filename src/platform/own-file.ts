@@ -15,6 +15,7 @@ import {
   openSync,
   readSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from "node:fs";
 import type { Stats } from "node:fs";
@@ -29,6 +30,7 @@ export class OwnFile {
   readonly #what: string;
   readonly #path: string;
   readonly #file: number;
+  readonly #isNew: boolean;
   #written = 0;
   #hash = createHash("sha256");
   /** What was there before is still there. */
@@ -44,6 +46,7 @@ export class OwnFile {
     this.#path = resolve(path);
     makeDirectoryNow(dirname(this.#path));
     refuseSpecialFile(this.#path);
+    this.#isNew = statSync(this.#path, { throwIfNoEntry: false }) === undefined;
     const access = keep ? O_RDWR : O_WRONLY;
     this.#file = openSync(this.#path, access | O_CREAT | O_APPEND, 0o666);
     this.#toEmpty = !keep;
@@ -70,9 +73,13 @@ export class OwnFile {
     this.#count(this.read());
   }
 
-  /** Closes it as it is; nothing is lost if nothing was written. */
+  /** Closes it; if nothing was written, everything is as it was before, but for folders that were made. */
   abandon(): void {
+    const own = fstatSync(this.#file);
     closeSync(this.#file);
+    if (!this.#isNew || own.size > 0) return;
+    const there = statSync(this.#path, { throwIfNoEntry: false });
+    if (there?.ino === own.ino && there.dev === own.dev) unlinkSync(this.#path);
   }
 
   #count(bytes: Uint8Array): void {

@@ -6,7 +6,7 @@ import { createRedactor } from "../../src/redaction/redactor.ts";
 import { openRecords } from "../../src/run/records.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-test("if one record of a run can't be written, the others are closed as they were", async (t) => {
+test("if one record of a run can't be written, the others are left as they were", async (t) => {
   const workspace = await makeWorkspace(t, { "history/a.md": "x", "journal.jsonl": "earlier" });
   const at = (name: string): string => join(workspace.path, name);
   assert.throws(
@@ -18,6 +18,7 @@ test("if one record of a run can't be written, the others are closed as they wer
     /^UsageError: .*history/,
   );
   assert.equal(await workspace.read("journal.jsonl"), "earlier");
+  assert.deepEqual((await readdir(workspace.path)).sort(), ["history", "journal.jsonl"]);
   if (process.platform !== "linux") return;
   const descriptors = await readdir("/proc/self/fd");
   const open = await Promise.all(
