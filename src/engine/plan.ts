@@ -22,7 +22,7 @@ import type { DialogueSpec } from "./dialogue.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import type { ToolSource } from "./ports.ts";
-import { Variables } from "./variables.ts";
+import { Variables, type ValueOf } from "./variables.ts";
 
 /** What to run, and within which bounds: the same for a job and for a single task. */
 export interface RunSpec {
@@ -34,6 +34,8 @@ export interface RunSpec {
   /** The entry file as the user named it. */
   readonly entryFile?: string;
   readonly userInput: string;
+  /** Of the runtime variables that stay the same during the job, by name without `$`. */
+  readonly values?: Readonly<Record<string, string>>;
   /** Absolute. */
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
@@ -63,8 +65,9 @@ function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
     return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
   }
   const { modelId, chart, restoredSteps } = flowOf(spec, leaf);
-  // Nothing has run yet: the plan shows the variable itself.
-  const params = paramsOf(spec, leaf, "$previous-result");
+  // Nothing has run yet: the plan shows such a variable itself.
+  const ofJob = (name: string): string => spec.values?.[name] ?? `$${name}`;
+  const params = paramsOf(spec, leaf, "$previous-result", ofJob);
   const planned = { ...leaf, taskId: leaf.file, params, modelId, chart };
   return restoredSteps === undefined ? planned : { ...planned, restoredSteps };
 }
@@ -81,10 +84,11 @@ export function paramsOf(
   spec: RunSpec,
   leaf: FlowWork<number>,
   previousResult: string | undefined,
+  ofJob: ValueOf,
   onMissing?: (name: string) => void,
 ): Record<string, string> {
   const { modelId, params } = flowOf(spec, leaf);
-  const known = { userInput: spec.userInput, taskModel: modelId, previousResult };
+  const known = { userInput: spec.userInput, taskModel: modelId, previousResult, ofJob };
   const variables = new Variables(spec.entry, known, onMissing);
   const own = Object.entries(leaf.params ?? {}).map(([name, prompt]): [string, string] => [
     name,

@@ -36,7 +36,7 @@ import {
   type StopReason,
 } from "./scope.ts";
 import { obstacle, stopOf, type LatestAttempt } from "./task-context.ts";
-import { Variables } from "./variables.ts";
+import { Variables, type ValueOf } from "./variables.ts";
 
 export interface JobSpec extends RunSpec {
   readonly jobName: string;
@@ -209,7 +209,13 @@ class Run {
         work,
         scope,
         usage: this.#usage,
-        params: paramsOf(this.#spec, leaf, last?.output, this.#onMissing(work)),
+        params: paramsOf(
+          this.#spec,
+          leaf,
+          last?.output,
+          this.#valueOf(work),
+          this.#onMissing(work),
+        ),
         userInput,
         workingDirectory,
         latestOfRun: this.#latest,
@@ -265,6 +271,16 @@ class Run {
       : { kind: "unanswered", last, reason, inCondition: false };
   }
 
+  /** The one place where runtime variables get values that the task itself doesn't set. */
+  readonly #valueOf =
+    ({ item, itemIndex }: WorkRef): ValueOf =>
+    (name) => {
+      if (name === "item") return item;
+      if (name === "item-index") return itemIndex?.toString();
+      const { values = {} } = this.#spec;
+      return Object.hasOwn(values, name) ? values[name] : undefined;
+    };
+
   readonly #onMissing =
     (work: WorkRef) =>
     (name: string): void =>
@@ -301,7 +317,7 @@ class Run {
         limits,
         variables: new Variables(
           entry,
-          { userInput, taskModel: modelId, previousResult },
+          { userInput, taskModel: modelId, previousResult, ofJob: this.#valueOf(work) },
           this.#onMissing(work),
         ),
         scope,

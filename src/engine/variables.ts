@@ -10,12 +10,18 @@ interface KnownValues {
   readonly taskModel: string;
   /** What the work before reported. Empty is as good as absent. */
   readonly previousResult?: string | undefined;
+  /** Of the change, the items, the inputs, and what other tasks have left. By the name without `$`. */
+  readonly ofJob?: ValueOf | undefined;
 }
+
+/** The value of a runtime variable at this moment, if it has one. */
+export type ValueOf = (name: string) => string | undefined;
 
 export class Variables {
   /** What comes from outside of the task. */
   readonly given: readonly string[];
   readonly #entry: Entry;
+  readonly #ofJob: ValueOf;
   readonly #values = new Map<string, string>();
   readonly #onMissing: (name: string) => void;
   readonly #missing = new Set<string>();
@@ -23,10 +29,11 @@ export class Variables {
   /** `onMissing`: called once for each variable that was expanded without a value. */
   constructor(
     entry: Entry,
-    { userInput, taskModel, previousResult = "" }: KnownValues,
+    { userInput, taskModel, previousResult = "", ofJob = () => undefined }: KnownValues,
     onMissing: (name: string) => void = () => {},
   ) {
     this.#entry = entry;
+    this.#ofJob = ofJob;
     this.#onMissing = onMissing;
     this.given = [userInput, previousResult];
     this.#values.set("user-input", userInput);
@@ -59,12 +66,16 @@ export class Variables {
 
   /** The text to send, from the values of this moment. */
   expand(prompt: ExpandedPrompt): string {
+    const values = new Map<string, string>();
     for (const name of variablesIn(prompt)) {
-      if (this.#values.has(name) || this.#missing.has(name)) continue;
-      this.#missing.add(name);
-      this.#onMissing(name);
+      const value = this.#values.get(name) ?? this.#ofJob(name);
+      if (value !== undefined) values.set(name, value);
+      else if (!this.#missing.has(name)) {
+        this.#missing.add(name);
+        this.#onMissing(name);
+      }
     }
-    return expandPromptDynamic(this.#entry, prompt, Object.fromEntries(this.#values))[0];
+    return expandPromptDynamic(this.#entry, prompt, Object.fromEntries(values))[0];
   }
 }
 

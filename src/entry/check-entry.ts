@@ -5,7 +5,6 @@
 import { readGlob } from "./glob.ts";
 import { toolPatternProblem } from "./tool-pattern.ts";
 import {
-  runtimeVariables,
   type Entry,
   type FlowWork,
   type Model,
@@ -16,6 +15,7 @@ import {
 } from "./model.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { trailPath } from "./prompt.ts";
+import { fixedVariables } from "./runtime-variables.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
 import { checkTools } from "./check-tools.ts";
@@ -282,10 +282,9 @@ class EntryChecker {
   }
 
   #suggestVariable(name: string): { hint?: string } {
-    const runtimeNames = runtimeVariables.map((variable) => variable.slice(1));
     const { hint: guess } = this.#problems.suggest(name, [
       ...this.#names.promptVariables,
-      ...runtimeNames,
+      ...fixedVariables,
     ]);
     // What is written in capitals is mostly a variable of the environment.
     const literal = /^[A-Z\d]+$/.test(name) ? `write $$${name} for a literal $${name}` : undefined;

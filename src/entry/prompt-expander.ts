@@ -9,7 +9,8 @@
  * The result means, to `expandPromptDynamic`, exactly what the parts meant: where joining two parts
  * would make a variable or a `$$` that neither of them wrote, the `$` is doubled.
  */
-import { type Prompt, runtimeVariables } from "./model.ts";
+import type { Prompt } from "./model.ts";
+import { runtimeVariable } from "./runtime-variables.ts";
 
 /** `$$`, or a variable with its name (words joined by hyphens) as the first group. */
 export const variablePattern = /\$\$|\$([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z][A-Za-z0-9]*)*)/g;
@@ -60,7 +61,6 @@ interface Frame {
   usesUserInput: boolean;
 }
 
-const runtimeNames: ReadonlySet<string> = new Set(runtimeVariables.map((name) => name.slice(1)));
 const nothing: Piece = { text: "", tail: "plain", complete: false, usesUserInput: false };
 
 export class PromptExpander {
@@ -147,7 +147,7 @@ export class PromptExpander {
     }
     const prompt = this.#lookUp(name);
     if (prompt === undefined) {
-      if (runtimeNames.has(name)) {
+      if (runtimeVariable(name) !== undefined) {
         const usesUserInput = name === "user-input";
         this.#append(top, { text: `$${name}`, tail: "runtime", complete: true, usesUserInput });
       } else {

@@ -40,6 +40,12 @@ const workRefFields = {
   taskId: text,
   /** Counts the starts of this work in the run, from 1. */
   iteration: natural,
+  /** Of the innermost `Each` that it runs in. */
+  item: optional(text),
+  /** The number of the item, from 0. */
+  itemIndex: optional(count),
+  /** The items of the other `Each` around it, the outermost first. */
+  outerItems: optional(list(text)),
 };
 export const workRef: Shape<WorkRef> = record(workRefFields);
 
