@@ -1,10 +1,20 @@
 /** The entry: what a user declares. Source of the rules: `docs/entry-format.md`. */
+import type { Limits } from "./limits.ts";
+import type { Permissions } from "./permissions.ts";
+import type { Model, Prompt } from "./terms.ts";
+import type {
+  McpServer,
+  MonumentDeclaration,
+  RelicDeclaration,
+  ToolDeclaration,
+} from "./tool-declarations.ts";
+import type { Work } from "./works.ts";
 
-/** Lines of a prompt, joined with LF. A plain string counts as one item. */
-export type Prompt = string | readonly string[];
-
-/** A model by its category (a key of `Entry.models`) or by its id. */
-export type Model = { readonly category: string } | { readonly id: string };
+export * from "./limits.ts";
+export * from "./permissions.ts";
+export * from "./terms.ts";
+export * from "./tool-declarations.ts";
+export * from "./works.ts";
 
 /** `driving` plus any number of further categories, each naming a model id. */
 export interface Models {
@@ -34,87 +44,6 @@ export interface Criteria {
   readonly failureAction: FailureAction;
 }
 
-/** Where permissions start from: see `docs/permissions.md`. */
-export type PermissionPreset = "read-only" | "workspace" | "all";
-/** All of them, from the strictest on. */
-export const permissionPresets: readonly PermissionPreset[] = ["read-only", "workspace", "all"];
-
-/** Fields add to the preset (default `read-only`); a pattern that starts with `!` denies, and deny wins. */
-export interface PermissionRules {
-  readonly preset?: PermissionPreset;
-  readonly read?: readonly string[];
-  readonly write?: readonly string[];
-  readonly shell?: true | readonly string[];
-  readonly url?: readonly string[];
-  /** Hosts that commands may reach: names, `*.example.com`, `localhost`. Those of `url` are among them. */
-  readonly hosts?: readonly string[];
-  readonly tools?: readonly string[];
-  /** Whether the system enforces all this for programs. Default: `auto`. */
-  readonly sandbox?: SandboxMode;
-}
-
-/**
- * `auto`: wherever this machine has a sandbox; where it has none, only tasks that start no programs run. `required`: every
- * task needs one. `off`: none is used.
- */
-export type SandboxMode = "auto" | "required" | "off";
-/** All of them, from the weakest on. */
-export const sandboxModes: readonly SandboxMode[] = ["off", "auto", "required"];
-
-/** What an agent may do: a preset, or rules that add to one. */
-export type Permissions = PermissionPreset | PermissionRules;
-
-/** Bounds of a run, with their defaults. Minutes and cost may be fractions; infinity is none. */
-export const defaultLimits = {
-  /** The whole job, which then fails. */
-  jobMinutes: 60,
-  /** Input and output of all model calls of the job. */
-  tokens: Number.POSITIVE_INFINITY,
-  /** All model calls of the job, in premium requests, as the Copilot runtime reports them. */
-  cost: Number.POSITIVE_INFINITY,
-  /** One iteration of a task, which then fails. */
-  taskMinutes: 30,
-  /** Of one iteration of a task. */
-  modelCalls: 200,
-  /** One turn, which then counts as crashed. */
-  turnMinutes: 15,
-  /** Silence of a session while no tool runs; the turn then counts as crashed. */
-  idleMinutes: 5,
-  /** Iterations of one `Loop`. */
-  loopIterations: 100,
-  /** Turns at the same time; more wait. */
-  parallel: 8,
-  /** How often one activity runs in one run of its workflow file. */
-  activityHits: 3,
-  /** Activities of one run of a workflow, those of called files included. */
-  activities: 10_000,
-  /** CALLs of workflow files within one another. */
-  callDepth: 10,
-  /** Characters of one prompt of a workflow. */
-  promptCharacters: 1_000_000,
-  /** Characters of the output of one EXECUTE. */
-  outputCharacters: 100_000,
-  /** One EXECUTE. */
-  commandMinutes: 30,
-  /** Silence of an EXECUTE. */
-  commandIdleMinutes: 10,
-} as const;
-
-/** All optional, all positive. Defaults: `defaultLimits`. */
-export type Limits = { readonly [Name in keyof typeof defaultLimits]?: number };
-
-/** The limits that concern only workflows. */
-export const workflowLimits = [
-  "activityHits",
-  "activities",
-  "callDepth",
-  "promptCharacters",
-  "outputCharacters",
-  "commandMinutes",
-  "commandIdleMinutes",
-] as const satisfies readonly (keyof Limits)[];
-export type WorkflowLimit = (typeof workflowLimits)[number];
-
 /** A prompt, when it may run, and what must hold after it. */
 export interface Task {
   /** The model that does the work. Without it, every work of the task needs a `modelOverride`. */
@@ -139,153 +68,6 @@ export interface Task {
   readonly relics?: readonly string[];
   /** With `protocol`: names of the monuments that the model may address. Default: all of the entry. */
   readonly monuments?: readonly string[];
-}
-
-/** A command or a module of the repository that agents may call. Declaring a tool grants nothing. */
-export type ToolDeclaration = ToolCommon &
-  (
-    | {
-        /** The program and its arguments, without a shell. Runs in the working directory. */
-        readonly command: readonly string[];
-      }
-    | {
-        /** JavaScript or TypeScript, relative to the working directory; loaded in a process of its own. */
-        readonly module: string;
-        /** The name of the function. Default: `default`. */
-        readonly export?: string;
-      }
-  );
-
-interface ToolCommon {
-  /** For the model. */
-  readonly description: string;
-  /** JSON Schema of the arguments, which are one object. */
-  readonly parameters: object;
-  /** Of one call. Default: 600. */
-  readonly timeoutSeconds?: number;
-  /** Whether it changes nothing. Default: false. */
-  readonly readOnly?: boolean;
-  /** Whether its calls may run beside other calls. Default: false. */
-  readonly parallelSafe?: boolean;
-  /** What has to be done before the first call. */
-  readonly build?: ToolBuild;
-}
-
-export interface ToolBuild {
-  readonly command: readonly string[];
-  /** Globs of the files that the result depends on. */
-  readonly inputs: readonly string[];
-  /** Default: 10. */
-  readonly minutes?: number;
-}
-
-/** A server of the Model Context Protocol: a program that is started, or an address. */
-export type McpServer = {
-  /** The only tools of it that are offered. Default: all. */
-  readonly tools?: readonly string[];
-  /** Whether a task that may use it fails if it can't be used. Default: true. */
-  readonly required?: boolean;
-  /** How long a start may take. Default: `defaultStartSeconds`. */
-  readonly startSeconds?: number;
-} & (
-  | {
-      readonly command: string;
-      readonly args?: readonly string[];
-      /** `env:NAME` is the value of an environment variable that the caller has allowed. */
-      readonly env?: Readonly<Record<string, string>>;
-      /** What its program may do. Default: as much as the task that uses it; tasks of other permissions get a server of their own. */
-      readonly permissions?: Permissions;
-    }
-  | {
-      readonly url: string;
-      /** As `env`. */
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-);
-
-/** `npx -y` with an empty cache takes half of it. */
-export const defaultStartSeconds = 60;
-
-/** A source of knowledge. */
-export interface RelicDeclaration {
-  /** What it is about, for the model. */
-  readonly description: string;
-  /** Globs within the working directory. One that starts with `!` excludes. */
-  readonly files: readonly string[];
-  /** Of an excerpt, or of the answer to a query. Default: 2,000. */
-  readonly maxTokens?: number;
-}
-
-/** A bundle of tools and relics under a name. Its members are addressed as `name.member`. */
-export interface MonumentDeclaration {
-  /** What it is for, for the model. */
-  readonly description?: string;
-  /** Names of tools of the entry, or `server/tool`. */
-  readonly tools?: readonly string[];
-  /** Names of relics of the entry. */
-  readonly relics?: readonly string[];
-}
-
-/**
- * `Work<never>` is a tree as an author writes it, `Work<number>` one whose leaves carry a
- * `workIdInJob` (see `assignWorkId`). `Leaf` is what is known of each leaf of the tree.
- */
-export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
-  Leaf | SequentialWork<Id, Leaf> | ParallelWork<Id, Leaf> | LoopWork<Id, Leaf> | AltWork<Id, Leaf>;
-
-/** What runs: everything else only says when. */
-export type LeafWork<Id extends number = never> = TaskWork<Id> | FlowWork<Id>;
-
-export type TaskWork<Id extends number = never> = {
-  readonly kind: "Ref";
-  readonly taskId: string;
-  readonly modelOverride?: Model;
-} & Numbered<Id>;
-
-/** Runs a Markdown workflow. */
-export type FlowWork<Id extends number = never> = {
-  readonly kind: "Flow";
-  /** Its file, relative to the entry. */
-  readonly file: string;
-  /** By name; with the variables of a prompt. */
-  readonly params?: Readonly<Record<string, Prompt>>;
-} & Numbered<Id>;
-
-type Numbered<Id extends number> = [Id] extends [never]
-  ? { readonly workIdInJob?: number }
-  : { readonly workIdInJob: Id };
-
-export interface SequentialWork<
-  Id extends number = never,
-  Leaf extends LeafWork<Id> = LeafWork<Id>,
-> {
-  readonly kind: "Seq";
-  readonly works: readonly Work<Id, Leaf>[];
-}
-
-export interface ParallelWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
-  readonly kind: "Par";
-  readonly works: readonly Work<Id, Leaf>[];
-}
-
-export interface LoopWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
-  readonly kind: "Loop";
-  /** The body runs while the work's outcome equals the boolean. */
-  readonly preCondition?: readonly [boolean, Work<Id, Leaf>];
-  readonly body: Work<Id, Leaf>;
-  /** The loop repeats while the work's outcome equals the boolean. Without it, only `atMost` repeats the loop. */
-  readonly postCondition?: readonly [boolean, Work<Id, Leaf>];
-  /** The maximum number of passes. With it, an absent condition means to continue. */
-  readonly atMost?: number;
-  /** The outcome if a condition asks for another iteration after `atMost` iterations. Default: `fail`. */
-  readonly atMostReached?: "fail" | "succeed";
-}
-
-export interface AltWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
-  readonly kind: "Alt";
-  readonly condition: Work<Id, Leaf>;
-  readonly trueWork?: Work<Id, Leaf>;
-  readonly falseWork?: Work<Id, Leaf>;
 }
 
 /** A tree of works under a name: what `startJob` runs. */
