@@ -266,3 +266,19 @@ function sequenceMatches<P, T>(
   }
   return pattern.slice(at).every((one) => isMany(one));
 }
+
+/** Which paths (with `/`) a list of globs means. One that starts with `!` excludes; invalid ones match nothing. */
+export function globFilter(globs: readonly string[]): (path: string) => boolean {
+  const patterns = (excluding: boolean): readonly Glob[] =>
+    globs
+      .filter((glob) => glob.startsWith("!") === excluding)
+      .map((glob) => readGlob(excluding ? glob.slice(1) : glob))
+      .flatMap((read) => (typeof read === "string" ? [] : read));
+  const wanted = patterns(false);
+  const unwanted = patterns(true);
+  return (path) => {
+    const names = path.split("/");
+    const matches = ({ parts }: Glob): boolean => partsMatch(parts, names, false);
+    return wanted.some(matches) && !unwanted.some(matches);
+  };
+}

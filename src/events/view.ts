@@ -125,7 +125,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       view.plan = planIn(event);
       for (const planned of plannedWorks(event.work)) {
         const work = workOf(view, { ...planned, iteration: 0 });
-        work.modelId = planned.modelId;
+        work.modelId = planned.modelId ?? "";
         work.condition = planned.condition;
         if (planned.chart !== undefined) flowOf(work).chart = planned.chart;
         if (event.actionTasks?.includes(planned.taskId) === true) actionsOf(work);
@@ -143,7 +143,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       const work = workOf(view, event.work);
       if (delegateIn(work, event.work) !== undefined) return;
       if (work.startedAt !== undefined) stopClock(work, event.at);
-      work.modelId = event.modelId;
+      work.modelId = event.modelId ?? "";
       work.status = "running";
       work.reason = undefined;
       work.advice = undefined;

@@ -69,7 +69,7 @@ class Fold implements Expectations {
         this.#outcome = event.jobOutcome ?? event.outcome;
         break;
       case "work.started":
-        this.#tally(event.work.workId, (tally) => (tally.modelId = event.modelId));
+        this.#tally(event.work.workId, (tally) => (tally.modelId = event.modelId ?? ""));
         break;
       case "work.ended":
         this.#tally(event.work.workId, (tally) => this.#end(tally, event));
@@ -174,7 +174,7 @@ function newTally({ workId, taskId, modelId }: PlannedWork): WorkTally {
   return {
     workId,
     taskId,
-    modelId,
+    modelId: modelId ?? "",
     runs: 0,
     last: undefined,
     reason: "",

@@ -36,7 +36,7 @@ export function permissionsOfTask(
 function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
   const job = entry.jobs[jobName];
   const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
-    leaf.kind === "Flow" ? [] : [leaf.taskId],
+    leaf.kind === "Ref" ? [leaf.taskId] : [],
   );
   const delegates = own.some((name) => entry.tasks[name]?.protocol !== undefined);
   return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
