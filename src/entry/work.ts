@@ -218,7 +218,10 @@ export function commandName({ name, run }: Command): string {
   if (name !== undefined) return name;
   const text = typeof run === "string" ? run : run.map(quoted).join(" ");
   const line = text.trim().replaceAll(/\s+/gu, " ");
-  return line.length <= longestName ? line : `${line.slice(0, longestName - 1).trimEnd()}…`;
+  if (line.length <= longestName) return line;
+  const words = line.split(" ");
+  while (words.length > 1 && words.join(" ").length >= longestName) words.pop();
+  return `${words.join(" ")}…`;
 }
 
 const longestName = 80;

@@ -73,7 +73,11 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     permissionsOfTask(entry, taskId, permissions);
   const dialogues = tools && actionDialogues({ entry, limits, permissionsOf, tools, redact });
   const workspace = createJobWorkspace({
-    ...{ environment, env, workingDirectory, redact, clock },
+    environment,
+    env,
+    workingDirectory,
+    redact,
+    clock,
     mark: mark ?? randomUUID(),
   });
   const { answers, ask, executors, whole } = options;
