@@ -89,7 +89,10 @@ export class EachItems {
       if (end.kind === "passed") return itemsFrom(each, linesOf(end.output), note);
       return unlisted(withOutput(`${end.name} failed (${end.how})`, end.tail));
     }
-    if ("result" in items) return unlisted("there is no result");
+    if ("result" in items) {
+      const list = listAt(undefined, items.path ?? "");
+      return typeof list === "string" ? unlisted(list) : itemsFrom(each, list, note);
+    }
     const of = "files" in items ? "tracked" : "changed";
     const globs = "files" in items ? items.files : items.changedFiles;
     try {
@@ -137,7 +140,7 @@ function itemsFrom(
 }
 
 /** The lines that are items: without white space around them, list markers, and empty lines. */
-export function linesOf(text: string): readonly string[] {
+function linesOf(text: string): readonly string[] {
   return text
     .split(/\r\n|\r|\n/)
     .map((line) =>
@@ -150,7 +153,7 @@ export function linesOf(text: string): readonly string[] {
 }
 
 /** The list that a JSON pointer (RFC 6901) leads to. A text is the reason why there is none. */
-export function listAt(value: unknown, pointer: string): readonly unknown[] | string {
+function listAt(value: unknown, pointer: string): readonly unknown[] | string {
   let at = value;
   for (const part of pointer.split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~");

@@ -112,7 +112,7 @@ class Fold implements Expectations {
     if (tally !== undefined) change(tally);
   }
 
-  #end(tally: WorkTally, { outcome }: WorkEnded): void {
+  #end(tally: WorkTally, { work, outcome }: WorkEnded): void {
     tally.runs += 1;
     tally.last = outcome.kind;
     tally.reason = reasonOf(outcome);
@@ -120,7 +120,9 @@ class Fold implements Expectations {
     const listed = items.some(
       (item) => item.outcome.kind === "each" && item.outcome.outcomes.length >= tally.runs,
     );
-    if (listed) tally.each.push(outcome.kind);
+    // Items may run at the same time, and end in any order.
+    if (listed)
+      tally.each[work.item === undefined ? tally.runs - 1 : work.iteration - 1] = outcome.kind;
   }
 
   #decide(decided: DecisionOfWork): void {
