@@ -9,7 +9,7 @@ import { defined } from "../document/guards.ts";
 import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
-import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
+import type { RunOutcome, WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
@@ -24,8 +24,9 @@ import {
   toolSourcesOf,
   type RunSpec,
 } from "./plan.ts";
+import { withReadable } from "./open-session.ts";
 import type { EnginePorts, Session } from "./ports.ts";
-import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
+import { asReported, runTask, type AvailabilityInput } from "./run-task.ts";
 import { runWork, withOutput, type Finished, type WorkResult } from "./run-work.ts";
 import {
   Scope,
@@ -132,7 +133,7 @@ class Run {
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
     this.#spec = spec;
-    this.#ports = ports;
+    this.#ports = withReadable(ports, spec.change?.folder);
     this.#scope = Scope.root(signal);
     this.#usage = new UsageBudget(spec.limits, this.#scope);
     this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
@@ -171,6 +172,8 @@ class Run {
   #conclude(result: WorkResult, lent: boolean): RunOutcome {
     const stopped = this.#stopped();
     if (result.kind === "succeeded") return { kind: "succeeded" };
+    if (result.kind === "skipped" && stopped === undefined)
+      return { kind: "skipped", reason: `nothing ran: ${result.reason}` };
     if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
@@ -190,7 +193,8 @@ class Run {
   }
 
   async leaf(work: LeafWork<number>, last: Finished | undefined): Promise<WorkResult> {
-    return work.kind === "Flow" ? this.#flow(work, last) : this.#ref(work, last);
+    const result = await (work.kind === "Flow" ? this.#flow(work, last) : this.#ref(work, last));
+    return result.kind === "skipped" ? { ...result, last } : result;
   }
 
   async #ref(work: TaskWork<number>, last: Finished | undefined): Promise<WorkResult> {
@@ -258,8 +262,9 @@ class Run {
       this.#scope.stop({ kind: "task-crashed", taskId, crash: outcome.crash });
     }
     const reports = report === undefined ? {} : { report };
-    emit({ type: "work.ended", work, outcome: reported(outcome), ...reports });
+    emit({ type: "work.ended", work, outcome: asReported(outcome), ...reports });
     if (outcome.kind === "crashed" || outcome.kind === "stopped") return { kind: "stopped" };
+    if (outcome.kind === "skipped") return { ...outcome, last: undefined };
     this.#finishes += 1;
     const last = { taskId, order: this.#finishes, output };
     if (outcome.kind === "succeeded") return { kind: "succeeded", last };
@@ -315,6 +320,7 @@ class Run {
         permissions: permissionsOf(taskId),
         toolSource,
         limits,
+        changed: this.#spec.change?.files,
         variables: new Variables(
           entry,
           { userInput, taskModel: modelId, previousResult, ofJob: this.#valueOf(work) },
@@ -381,25 +387,11 @@ class Run {
     const { text = "" } = answer;
     if (outcome.kind === "succeeded") return { ...answer, kind: "succeeded", text };
     const reason =
-      outcome.kind === "failed"
+      outcome.kind === "failed" || outcome.kind === "skipped"
         ? outcome.reason
         : outcome.kind === "crashed"
           ? crashText(outcome.crash)
           : stopText(outcome.reason);
     return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
-  }
-}
-
-function reported(outcome: TaskOutcome): WorkOutcome {
-  switch (outcome.kind) {
-    case "stopped":
-      return { kind: "canceled", reason: stopText(outcome.reason) };
-    case "failed": {
-      const { reason, answer } = outcome;
-      return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
-    }
-    case "succeeded":
-    case "crashed":
-      return outcome;
   }
 }

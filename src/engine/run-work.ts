@@ -21,6 +21,7 @@ export type WorkResult =
   /** Also the answer "no" of a condition. */
   | { readonly kind: "failed"; readonly last: Finished | undefined; readonly reason: string }
   | Unanswered
+  | Skipped
   /** A cancel, a limit or a crash: the whole job is coming to its end. */
   | { readonly kind: "stopped" };
 
@@ -34,6 +35,13 @@ interface Unanswered {
   readonly reason: string;
   /** A condition has ended so already, and the reason says it. */
   readonly inCondition: boolean;
+}
+
+/** Nothing ran, because of the change: neutral to a `Seq` and a `Par`, the answer "no" of a condition. */
+interface Skipped {
+  readonly kind: "skipped";
+  readonly last: Finished | undefined;
+  readonly reason: string;
 }
 
 type LoopScope = Extract<LimitScope, { kind: "loop" }>;
@@ -58,11 +66,14 @@ export async function runWork(
       return runner.runLeaf(work, last);
     case "Seq": {
       let latest = last;
+      const skipped: Skipped[] = [];
       for (const child of work.works) {
         const result = await runWork(runner, child, latest);
-        if (result.kind !== "succeeded") return result;
+        if (result.kind === "skipped") skipped.push(result);
+        else if (result.kind !== "succeeded") return result;
         latest = result.last;
       }
+      if (skipped.length === work.works.length) return skippedAs(skipped, latest);
       return { kind: "succeeded", last: latest };
     }
     case "Par":
@@ -73,18 +84,20 @@ export async function runWork(
     case "Loop":
       return runLoop(runner, work, last);
     case "Alt": {
-      const condition = asCondition(await runWork(runner, work.condition, last));
+      const asked = await runWork(runner, work.condition, last);
+      const condition = asCondition(asked);
       if (condition.kind === "stopped" || condition.kind === "unanswered") return condition;
       const chosen = condition.kind === "succeeded" ? work.trueWork : work.falseWork;
-      return chosen === undefined
-        ? { kind: "succeeded", last: condition.last }
-        : runWork(runner, chosen, condition.last);
+      const none: WorkResult = { kind: "succeeded", last: condition.last };
+      const result = chosen === undefined ? none : await runWork(runner, chosen, condition.last);
+      if (asked.kind === "skipped") return chosen === undefined ? asked : result;
+      return result.kind === "skipped" ? none : result;
     }
   }
 }
 
 /**
- * Without `postCondition` the body isn't repeated, and without `preCondition` the body runs. `atMost` sets the
+ * A body that is skipped ends the loop: it would be skipped again. Without `postCondition` the body isn't repeated, and without `preCondition` the body runs. `atMost` sets the
  * maximum of iterations: an absent condition then starts the next one.
  */
 async function runLoop(
@@ -94,17 +107,25 @@ async function runLoop(
 ): Promise<WorkResult> {
   const { body, postCondition, atMost } = work;
   let latest = last;
+  /** Why nothing has run so far; undefined once something has. */
+  let skipped: Skipped | undefined = { kind: "skipped", last, reason: "" };
+  const see = (result: WorkResult): void => {
+    skipped = skipped && result.kind === "skipped" ? result : undefined;
+  };
+  const end = (): WorkResult => skipped ?? { kind: "succeeded", last: latest };
   /** What the condition that was asked last has answered, as the continuation of a reason. */
   let goOn = "";
   /** The end of the loop, or undefined if the condition asks it to go on. */
   const ask = async (field: "preCondition" | "postCondition"): Promise<WorkResult | undefined> => {
     const condition = work[field];
     if (condition === undefined) return undefined;
-    const answer = asCondition(await runWork(runner, condition[1], latest));
+    const asked = await runWork(runner, condition[1], latest);
+    see(asked);
+    const answer = asCondition(asked);
     if (answer.kind === "stopped" || answer.kind === "unanswered") return answer;
     latest = answer.last;
     const goesOn = (answer.kind === "succeeded") === condition[0];
-    if (!goesOn) return { kind: "succeeded", last: latest };
+    if (!goesOn) return end();
     goOn = `. ${answerText(field, answer)}`;
     return undefined;
   };
@@ -120,6 +141,8 @@ async function runLoop(
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
     const result = await runWork(runner, body, latest);
+    see(result);
+    if (result.kind === "skipped") return end();
     if (result.kind !== "succeeded") return result;
     latest = result.last;
     if (postCondition === undefined && atMost === undefined) return result;
@@ -179,7 +202,8 @@ function loopScope({ body }: LoopWork<number>): LoopScope {
 }
 
 /** How a composite takes the end of its condition. */
-function asCondition(result: WorkResult): WorkResult {
+function asCondition(result: WorkResult): Exclude<WorkResult, Skipped> {
+  if (result.kind === "skipped") return { ...result, kind: "failed" };
   return result.kind !== "unanswered" || result.inCondition
     ? result
     : { ...result, inCondition: true, reason: `a condition did not answer: ${result.reason}` };
@@ -196,11 +220,22 @@ function joined(results: readonly WorkResult[], before: Finished | undefined): W
   for (const result of ended) {
     if (result.last !== undefined && result.last.order > (last?.order ?? -1)) last = result.last;
   }
-  const failed = ended.filter((result) => result.kind !== "succeeded");
+  const skipped = ended.filter((result) => result.kind === "skipped");
+  if (skipped.length === ended.length && ended.length > 0) return skippedAs(skipped, last);
+  const failed = ended.filter((result) => result.kind === "failed" || result.kind === "unanswered");
   if (failed.length === 0) return { kind: "succeeded", last };
   const reason = [...new Set(failed.map((result) => result.reason))].join("; ");
   const unanswered = failed.filter((result) => result.kind === "unanswered");
   if (unanswered.length === 0) return { kind: "failed", last, reason };
   const inCondition = unanswered.every((result) => result.inCondition);
   return { kind: "unanswered", last, reason, inCondition };
+}
+
+/** What all parts are. */
+function skippedAs(parts: readonly Skipped[], last: Finished | undefined): WorkResult {
+  return {
+    kind: "skipped",
+    last,
+    reason: [...new Set(parts.map(({ reason }) => reason))].join("; "),
+  };
 }

@@ -43,6 +43,8 @@ export interface Setup {
   /** The front-ends of its tasks. */
   readonly dialogues?: RunSpec["dialogues"];
   readonly toolSource?: RunSpec["toolSource"];
+  /** What it is about. */
+  readonly change?: RunSpec["change"];
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -98,6 +100,7 @@ export async function play(setup: Setup): Promise<Played> {
     ...(setup.flows === undefined ? {} : { flows: setup.flows }),
     ...(setup.dialogues === undefined ? {} : { dialogues: setup.dialogues }),
     ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
+    ...(setup.change === undefined ? {} : { change: setup.change }),
   };
   const running =
     setup.single === undefined

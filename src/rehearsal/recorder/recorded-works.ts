@@ -41,7 +41,8 @@ export class RecordedWorks {
     }
     if (event.type === "work.ended") {
       this.#running.delete(work);
-      work.outcomes.push(event.outcome.kind);
+      const { kind } = event.outcome;
+      if (kind !== "skipped") work.outcomes.push(kind);
     }
     if (event.type === "decision" && event.decision.kind === "criteria-retry") work.retries += 1;
     if (event.type === "decision" && event.decision.kind === "session-crashed") work.crashes += 1;

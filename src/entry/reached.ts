@@ -1,0 +1,30 @@
+/** What the works of a job reach: its tasks, and whether any of them uses the change. */
+import type { PreparedEntry, PreparedTask, Prompt, Work } from "./model.ts";
+import { promptsOf } from "./prompt.ts";
+import { variablesIn } from "./prompt-expander.ts";
+import { leafWorks, taskWorks } from "./work.ts";
+
+/** The tasks that may run. One with the action protocol may delegate to any other. */
+export function reachedTasks(entry: PreparedEntry, work: Work<number>): readonly string[] {
+  const own = taskWorks(work).map(({ taskId }) => taskId);
+  const delegates = own.some((name) => entry.tasks[name]?.protocol !== undefined);
+  return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
+}
+
+/** Whether the change has to be known before the work can run. */
+export function usesChange(entry: PreparedEntry, work: Work<number>): boolean {
+  return (
+    reachedTasks(entry, work).some((name) => isAboutChange(entry.tasks[name])) ||
+    leafWorks(work).some(
+      (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(namesChange),
+    )
+  );
+}
+
+function isAboutChange(task: PreparedTask | undefined): boolean {
+  return task?.availability?.change !== undefined || promptsOf(task).some(namesChange);
+}
+
+function namesChange(prompt: Prompt): boolean {
+  return variablesIn(prompt).some((name) => name.startsWith("change-"));
+}
