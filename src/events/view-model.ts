@@ -6,12 +6,12 @@ import type { ModelUsed } from "./session-activity.ts";
 import type { ActionsView } from "./view-actions.ts";
 import type { FlowView } from "./view-flow.ts";
 
-export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
+export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled" | "skipped";
 /**
- * `skipped`: the run is over and it never started. `answered-no`: it failed as a condition of an `Alt` or `Loop`
+ * `skipped`: the run is over and it never started, or the change had nothing for it. `answered-no`: it failed as a condition of an `Alt` or `Loop`
  * (or as a part of one), and that is its answer.
  */
-export type WorkStatus = RunStatus | "crashed" | "skipped" | "answered-no";
+export type WorkStatus = RunStatus | "crashed" | "answered-no";
 
 export interface Usage {
   modelCalls: number;

@@ -285,6 +285,7 @@ export function outcomeReason(outcome: WorkOutcome): string | undefined {
       return undefined;
     case "failed":
     case "canceled":
+    case "skipped":
       return outcome.reason;
     case "crashed":
       return outcome.crash.message;

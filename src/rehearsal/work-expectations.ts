@@ -1,5 +1,5 @@
 /** Which works ran and how they ended, against what was expected. */
-import type { WorkResult } from "./format/schema-parts.ts";
+import type { RunResult, WorkResult } from "./format/schema-parts.ts";
 import type { ExpectedWork, Place } from "./format/script.ts";
 
 export interface WorkTally {
@@ -107,13 +107,13 @@ function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] 
 }
 
 /** After "should have". */
-export function wished(result: WorkResult): string {
-  return result === "canceled" ? "been canceled" : result;
+export function wished(result: RunResult | WorkResult): string {
+  return result === "canceled" || result === "skipped" ? `been ${result}` : result;
 }
 
 /** After "it". */
-export function happened(result: WorkResult): string {
-  return result === "canceled" ? "was canceled" : result;
+export function happened(result: RunResult | WorkResult): string {
+  return result === "canceled" || result === "skipped" ? `was ${result}` : result;
 }
 
 function endOf({ last }: WorkTally): string {

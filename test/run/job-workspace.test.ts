@@ -34,7 +34,6 @@ function open(t: TestContext): Opened {
     mark: `test-${folder}`,
     clock: systemClock,
     redact: () => redactor.stream(),
-    changedFiles: () => ["a.ts", "docs/b.md"],
     outputDirectory: output,
   });
   t.after(() => workspace.close());
@@ -133,13 +132,12 @@ describe("the files of a job", () => {
     git("add", "-A");
     execFileSync("rm", [join(folder, "gone.ts")]);
     writeFileSync(join(folder, "untracked.ts"), "");
-    const files = await workspace.files("tracked", ["**/*.ts", "!**/*.test.ts"]);
+    const files = await workspace.files(["**/*.ts", "!**/*.test.ts"]);
     assert.deepEqual(files.toSorted(), ["src/a.ts", "src/two\nlines.ts", "src/ä b.ts"].toSorted());
-    assert.deepEqual(await workspace.files("changed", ["**/*.md"]), ["docs/b.md"]);
   });
 
   it("can't be listed where there is no repository", async (t) => {
     const { workspace } = open(t);
-    await assert.rejects(workspace.files("tracked", ["**"]), /not a git repository/);
+    await assert.rejects(workspace.files(["**"]), /not a git repository/);
   });
 });

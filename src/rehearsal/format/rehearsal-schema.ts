@@ -6,7 +6,7 @@ import type { Described, SchemaType } from "../../document/schema-type.ts";
 import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
 import { condition, outcomes, results, text, whole, type ConditionField } from "./schema-parts.ts";
-import { workspace } from "./workspace.ts";
+import { change, workspace } from "./workspace.ts";
 
 const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
 
@@ -192,7 +192,7 @@ const work = {
     model: text("The model id of the work."),
     outcome: {
       description:
-        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the work never ran.',
+        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the work never ran, also because the change had nothing for it.',
       anyOf: [
         { type: "string", enum: [...outcomes, "skipped"] },
         { type: "array", minItems: 1, items: { type: "string", enum: outcomes } },
@@ -297,7 +297,7 @@ export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs rehearsal",
   description:
-    "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory. `$${workingDirectory}` is literal.",
+    "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory, and `${changeDiff}` by that of $change-diff. `$${workingDirectory}` is literal.",
   $defs: { text: asText, decision, action },
   type: "object",
   additionalProperties: false,
@@ -327,6 +327,7 @@ export const rehearsalSchema = {
       "The folder in which the sessions work, relative to this file. If they may write, they work in a copy. Default: the folder given on the command line, else the current directory.",
     ),
     workspace,
+    change,
     models: {
       type: "object",
       description: "Model ids by category. They override the entry's.",

@@ -43,8 +43,10 @@ export class RecordedWorks {
     if (event.type === "work.ended") {
       this.#running.delete(`${event.work.workId}/${event.work.iteration}`);
       const { item, iteration } = event.work;
+      const { kind } = event.outcome;
       // Items that run at the same time end in any order.
-      work.outcomes[item === undefined ? work.outcomes.length : iteration - 1] = event.outcome.kind;
+      const at = item === undefined ? work.outcomes.length : iteration - 1;
+      if (kind !== "skipped") work.outcomes[at] = kind;
     }
     if (event.type === "decision" && event.decision.kind === "criteria-retry") work.retries += 1;
     if (event.type === "decision" && event.decision.kind === "session-crashed") work.crashes += 1;

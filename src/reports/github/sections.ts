@@ -70,6 +70,7 @@ const signs: Readonly<Record<RunView["status"], string>> = {
   succeeded: "✓",
   failed: "✗",
   canceled: "■",
+  skipped: "–",
   running: "…",
   pending: "○",
 };
