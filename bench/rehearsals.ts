@@ -17,7 +17,10 @@ const entry = {
     look: {
       model: { category: "driving" },
       prompt: "Look.",
-      criteria: { condition: "Good? Call job_boolean_true or job_boolean_false.", failureAction: { retryTimes: 1 } },
+      criteria: {
+        condition: "Good? Call job_boolean_true or job_boolean_false.",
+        failureAction: { retryTimes: 1 },
+      },
     },
   },
   jobs: { look: { work: { kind: "Ref", taskId: "look" } } },

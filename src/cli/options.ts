@@ -210,10 +210,7 @@ export const options = {
       "only rehearsals whose path or description matches this regular expression",
       parsePattern,
     ),
-    watch: option<true>(
-      "--watch",
-      "rehearse again what depends on a file when it changes",
-    ),
+    watch: option<true>("--watch", "rehearse again what depends on a file when it changes"),
     reporters: parsed(
       "--reporter <name[=file]>",
       `${reporterNames.join(", ")}; printed, or written to a file (repeatable; default: list)`,

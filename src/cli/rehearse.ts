@@ -49,7 +49,13 @@ export async function rehearse(
 
 type Given = OptionsOf<"rehearse">;
 
-function checkReporters({ reporters = [], coverageThreshold, coverage, watch, shard }: Given): void {
+function checkReporters({
+  reporters = [],
+  coverageThreshold,
+  coverage,
+  watch,
+  shard,
+}: Given): void {
   const printed = reporters.filter(({ file }) => file === undefined).map(({ name }) => name);
   const alone = printed.find((name) => name === "json" || name === "junit");
   if (alone !== undefined && printed.length > 1) {
@@ -202,7 +208,9 @@ async function watch(
       if (changed === undefined) return code;
       // One may have been added, or the last one removed.
       files = await chosenFiles(given, options).catch(() => []);
-      due = files.filter((file) => [...(reads.get(file) ?? [resolve(file)])].some((one) => changed.has(one)));
+      due = files.filter((file) =>
+        [...(reads.get(file) ?? [resolve(file)])].some((one) => changed.has(one)),
+      );
     }
   } finally {
     changes.close();

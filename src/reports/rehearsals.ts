@@ -62,10 +62,10 @@ const make: Readonly<Record<ReporterName, () => RehearsalReporter>> = {
   }),
   github: () => ({
     one: annotations,
-    end: (totals) =>
-      belowThreshold(totals) === undefined
-        ? []
-        : [annotation("error", belowThreshold(totals) ?? "", {})],
+    end(totals) {
+      const below = belowThreshold(totals);
+      return below === undefined ? [] : [annotation("error", below, {})];
+    },
   }),
 };
 
@@ -205,17 +205,17 @@ function testCases(totals: RehearsalTotals): TestCase[] {
   return [...cases, { name, group: name, seconds: 0, result: "failure", reason: below }];
 }
 
-/** Each reason at its place in a file, as the runner shows it beside the code. */
+/** One at the place of the first reason, or at each place of an invalid file, as the runner shows them beside the code. */
 function annotations(report: RehearsalReport): string[] {
   if (report.kind === "invalid") {
     return report.diagnostics.map(({ file = report.file, line, column, ...diagnostic }) =>
       annotation("error", diagnosticLine(diagnostic), { file, line, col: column }),
     );
   }
-  return reasonsOf(report).map((reason) => {
-    // The place that a failure begins with: `expect.works[1] (a.rehearsal.yml:31:7): …`.
-    const at = /\((.+?):(\d+):(\d+)\)/.exec(reason.split("\n", 1)[0] ?? "");
-    const place = at?.[1] === report.file ? { line: Number(at[2]), col: Number(at[3]) } : {};
-    return annotation("error", reason, { file: report.file, ...place });
-  });
+  const reasons = reasonsOf(report);
+  if (reasons.length === 0) return [];
+  // The place that the first failure begins with: `expect.works[1] (a.rehearsal.yml:31:7): …`.
+  const [, file, line, col] = /^\S+ \((.+?):(\d+):(\d+)\)/.exec(reasons[0] ?? "") ?? [];
+  const place = file === report.file ? { line, col } : {};
+  return [annotation("error", reasons.join("\n"), { file: report.file, ...place })];
 }

@@ -69,7 +69,10 @@ async function rehearsalsIn(folder: string, environment: Environment): Promise<s
 }
 
 /** What git tracks or doesn't ignore; undefined if the folder is in no repository, or is ignored itself. */
-async function listedByGit(folder: string, environment: Environment): Promise<string[] | undefined> {
+async function listedByGit(
+  folder: string,
+  environment: Environment,
+): Promise<string[] | undefined> {
   const options = { cwd: folder, environment };
   try {
     const ignored = await runGit(["check-ignore", "--quiet", "."], options).then(

@@ -173,7 +173,9 @@ function workflowsOf({ loaded }: PreparedRun): string[] {
 }
 
 /** For several calls of `rehearseFiles`. Their owner must stop them. */
-export function shareRuntimes(options: Pick<RunOptions, "environment" | "runtimePath">): SharedRuntimes {
+export function shareRuntimes(
+  options: Pick<RunOptions, "environment" | "runtimePath">,
+): SharedRuntimes {
   return new SharedRuntimes({ ...options, clock: systemClock });
 }
 
