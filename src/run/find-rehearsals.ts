@@ -15,7 +15,7 @@ const named = "*.rehearsal.yml, *.rehearsal.yaml and *.rehearsal.json";
 
 /**
  * Of no argument all in the current directory. A file that is named is taken whatever it is called; folders and globs
- * have the files with the name of a rehearsal that git doesn't ignore. Sorted, each once, as seen from `directory`.
+ * have the files with the name of a rehearsal that git doesn't ignore, sorted. Each once, as seen from `directory`.
  * Throws a `UsageError` for an argument that means none.
  */
 export async function findRehearsals(
@@ -31,7 +31,7 @@ export async function findRehearsals(
     else for (const file of files) found.add(file);
   }
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  return [...found].sort();
+  return [...found];
 }
 
 /** A sentence: why there are none. */

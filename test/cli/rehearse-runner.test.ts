@@ -21,20 +21,21 @@ const okLines = (stdout: string): string[] =>
 
 describe("agent-jobs rehearse", () => {
   it("finds rehearsals here, in folders and by globs, without those that git ignores", async (t) => {
-    const { path: cwd, write } = await makeRepository(t, {
+    const workspace = await makeRepository(t, {
       "e.json": simple,
       ".gitignore": "ignored\n",
       "one.rehearsal.json": rehearsal(),
       "sub/two words.rehearsal.yaml": rehearsal({ entry: "../e.json" }),
     });
-    await write("ignored/three.rehearsal.yml", rehearsal({ entry: "../e.json" }));
-    await write("sub/new.rehearsal.yml", rehearsal({ entry: "../e.json" }));
+    const cwd = workspace.path;
+    await workspace.write("ignored/three.rehearsal.yml", rehearsal({ entry: "../e.json" }));
+    await workspace.write("sub/new.rehearsal.yml", rehearsal({ entry: "../e.json" }));
     const all = await runCli(["rehearse"], { cwd });
     assert.equal(all.code, 0, all.stdout + all.stderr);
     const [one, fresh, two] = ["one.rehearsal.json", "sub/new.rehearsal.yml", "sub/two"];
     assert.deepEqual(okLines(all.stdout), [one, fresh, two]);
     const some = await runCli(["rehearse", "sub", "*/*.yml", one], { cwd });
-    assert.deepEqual(okLines(some.stdout), [one, fresh, two]);
+    assert.deepEqual(okLines(some.stdout), [fresh, two, one]);
     const named = await runCli(["rehearse", "ignored"], { cwd });
     assert.deepEqual(okLines(named.stdout), ["ignored/three.rehearsal.yml"]);
     const shards = ["1/2", "2/2"].map((shard) => runCli(["rehearse", "--shard", shard], { cwd }));
@@ -63,12 +64,13 @@ describe("agent-jobs rehearse", () => {
 
   it("reports to several places at once: lines, XML, JSON, annotations", async (t) => {
     const hostile = "]]>\u0007 </testcase> ::error::x\n::stop-commands::y";
-    const { path: cwd, read } = await makeWorkspace(t, {
+    const workspace = await makeWorkspace(t, {
       "e.json": simple,
       "good.rehearsal.json": rehearsal({ description: hostile }),
       "bad.rehearsal.json": rehearsal({ sessions: [turn("Say B")] }),
       "invalid.rehearsal.json": rehearsal({ sesions: [] }),
     });
+    const cwd = workspace.path;
     const files = ["junit=r.xml", "json=r.json", "dot=dots.txt"];
     const args = ["github", ...files].flatMap((one) => ["--reporter", one]);
     const { code, stdout } = await runCli(["rehearse", ...args], { cwd });
@@ -77,10 +79,10 @@ describe("agent-jobs rehearse", () => {
     assert.equal(commands.length, 2, stdout);
     assert.match(commands[0] ?? "", /^::error file=bad\.rehearsal\.json::no rule expects/);
     assert.match(commands[1] ?? "", /^::error file=invalid\.rehearsal\.json,line=1,col=\d+::/);
-    const xml = await read("r.xml");
+    const xml = await workspace.read("r.xml");
     assert.match(xml, /<testsuites tests="3" failures="1" errors="1" skipped="0"/);
     assert.ok(xml.includes('name="]]&gt;\u{FFFD} &lt;/testcase&gt; ::error::x&#10;'), xml);
-    const json = JSON.parse(await read("r.json"));
+    const json = JSON.parse(await workspace.read("r.json"));
     assert.deepEqual(
       json.rehearsals.map(({ file, result }: Record<string, unknown>) => [file, result]),
       [
@@ -90,7 +92,7 @@ describe("agent-jobs rehearse", () => {
       ],
     );
     assert.deepEqual([json.version, json.passed, json.failed, json.coverage], [1, 1, 2, null]);
-    assert.match(await read("dots.txt"), /^F\.F\nFAIL {2}bad.*1 passed, 2 failed\n$/s);
+    assert.match(await workspace.read("dots.txt"), /^F\.F\nFAIL {2}bad.*1 passed, 2 failed\n$/s);
     const one = await runCli(["rehearse", "-t", "STOP-commands"], { cwd });
     assert.deepEqual(okLines(one.stdout), ["good.rehearsal.json"]);
   });
@@ -175,13 +177,14 @@ describe("agent-jobs rehearse", () => {
     const yaml = (expect: string): string =>
       `# A rehearsal\nentry: e.json   # the entry\nsessions:\n    - turns: [{ prompt: "Say A",  text: A }]\n\n${expect}`;
     const stale = `expect: # what must happen\n  works:\n    - { task: a, outcome: failed }\n  # as decided\n  decisions: [Task succeeded]\n\n# the end\ndescription: x # y\n`;
-    const { path: cwd, read } = await makeWorkspace(t, {
+    const workspace = await makeWorkspace(t, {
       "e.json": simple,
       "none.rehearsal.yml": yaml(""),
       "stale.rehearsal.yml": yaml(stale),
       "off.rehearsal.yml": yaml("").replace("Say A", "Say B"),
       "stale.rehearsal.json": rehearsal({ expect: { result: "failed", reason: "x" } }),
     });
+    const cwd = workspace.path;
     const { code, stdout } = await runCli(["rehearse", "--update"], { cwd });
     assert.equal(code, 1, stdout);
     assert.deepEqual(
@@ -194,14 +197,14 @@ describe("agent-jobs rehearse", () => {
       ]),
     );
     const works = "  works:\n    - task: a\n      workId: 0\n      outcome: succeeded\n";
-    assert.equal(await read("none.rehearsal.yml"), yaml(`expect:\n${works}`));
-    assert.equal(await read("off.rehearsal.yml"), yaml("").replace("Say A", "Say B"));
+    assert.equal(await workspace.read("none.rehearsal.yml"), yaml(`expect:\n${works}`));
+    assert.equal(await workspace.read("off.rehearsal.yml"), yaml("").replace("Say A", "Say B"));
     const kept = stale
       .replace("expect: # what must happen\n", "expect:\n  # what must happen\n")
       .replace(/ {2}works:\n.*\n/, works)
       .replace("[Task succeeded]", "[ Task succeeded ]");
-    assert.equal(await read("stale.rehearsal.yml"), yaml(kept));
-    assert.deepEqual(JSON.parse(await read("stale.rehearsal.json")).expect, {
+    assert.equal(await workspace.read("stale.rehearsal.yml"), yaml(kept));
+    assert.deepEqual(JSON.parse(await workspace.read("stale.rehearsal.json")).expect, {
       result: "succeeded",
     });
     assert.equal(
@@ -244,12 +247,13 @@ describe("agent-jobs rehearse", () => {
   });
 
   it("watches the entry, its prompts and the rehearsals, and rehearses what depends on them", async (t) => {
-    const { path: cwd, write } = await makeWorkspace(t, {
+    const workspace = await makeWorkspace(t, {
       "e.json": simple,
       "other/e.json": simple,
       "a.rehearsal.json": rehearsal(),
       "other/b.rehearsal.json": rehearsal(),
     });
+    const cwd = workspace.path;
     const child = startCli(["rehearse", "--watch"], { cwd });
     const counts = (): (string | undefined)[] =>
       [...child.output.stdout.matchAll(/(\d+ passed, \d+ failed)\nWaiting/g)].map(
@@ -263,9 +267,9 @@ describe("agent-jobs rehearse", () => {
       }
     };
     await round(1);
-    await write("e.json", entryOf({ kind: "Ref", taskId: "a" }, { a: say("Say B") }));
+    await workspace.write("e.json", entryOf({ kind: "Ref", taskId: "a" }, { a: say("Say B") }));
     await round(2);
-    await write("new.rehearsal.json", rehearsal({ sessions: [turn("Say B")] }));
+    await workspace.write("new.rehearsal.json", rehearsal({ sessions: [turn("Say B")] }));
     await round(3);
     child.signal("SIGINT");
     const { code, stdout } = await child.ended;
