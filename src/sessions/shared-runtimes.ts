@@ -1,8 +1,8 @@
 /**
  * Runtimes for the rehearsals of one process: a start costs more than most rehearsals.
  *
- * Owns which script answers in which session. Shared is what keeps nothing of a session: a runtime in a sandbox is bound
- * to one folder, and one that a script kills is lost to everyone, so neither is shared.
+ * Owns which script answers in which session. A sandbox names its folder, so only sessions of the same folder
+ * and permissions share a runtime in one. Who ends a runtime on purpose must not share.
  */
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -32,8 +32,9 @@ export class SharedRuntimes {
     this.#pool = new RuntimePool({
       clock,
       mark,
-      configure: ({ searches }) => ({
+      configure: ({ searches, sandbox }) => ({
         path: findRuntime(options),
+        sandbox,
         searchConfiguration: searches === "guarded" ? guard : undefined,
         environment: runtimeEnvironment(environment),
         authentication: authentication({ gitHubToken: undefined, hasProvider: true }),
@@ -51,9 +52,7 @@ export class SharedRuntimes {
 
   /** Undefined: it must have a runtime of its own. */
   acquire(kind: RuntimeKind): Promise<RuntimeLease> | undefined {
-    return kind.sandbox === undefined && kind.requests === "handled"
-      ? this.#pool.acquire(kind)
-      : undefined;
+    return kind.requests === "handled" ? this.#pool.acquire(kind) : undefined;
   }
 
   /** Ends the runtimes and all they started. Bounded, idempotent, never throws. */

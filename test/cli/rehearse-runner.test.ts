@@ -222,7 +222,7 @@ describe("agent-jobs rehearse", () => {
               prompt: "Say A",
               replies: [
                 { tools: [{ name: "view", arguments: { path: "${workingDirectory}/it.txt" } }] },
-                { toolResults: `I am ${name}`, text: "Seen." },
+                { toolResults: `I am ${name}`, delay: 900, text: "Seen." },
               ],
             },
           ],
@@ -235,7 +235,7 @@ describe("agent-jobs rehearse", () => {
       "e.json": simple,
       "dies.rehearsal.json": rehearsal({
         sessions: [
-          { attempt: 1, turns: [{ die: true }] },
+          { attempt: 1, turns: [{ die: true, delay: 300 }] },
           { attempt: 2, ...turn("Say A") },
         ],
         expect: { works: [{ task: "a", outcome: "succeeded", crashes: 1 }] },
