@@ -213,7 +213,7 @@ describe("agent-jobs rehearse", () => {
     );
   });
 
-  it("rehearses in one runtime without mixing folders, and apart what ends the runtime", async (t) => {
+  it("rehearses in one runtime without mixing scripts, and apart what ends the runtime", async (t) => {
     const look = (name: string): object => ({
       sessions: [
         {
@@ -221,14 +221,17 @@ describe("agent-jobs rehearse", () => {
             {
               prompt: "Say A",
               replies: [
-                { tools: [{ name: "view", arguments: { path: "${workingDirectory}/it.txt" } }] },
+                {
+                  tools: [
+                    { name: "view", arguments: { path: `\${workingDirectory}/${name}.txt` } },
+                  ],
+                },
                 { toolResults: `I am ${name}`, delay: 900, text: "Seen." },
               ],
             },
           ],
         },
       ],
-      workspace: { files: { "it.txt": `I am ${name}\n` } },
     });
     const names = ["one", "two", "three", "four"];
     const { path: cwd } = await makeWorkspace(t, {
@@ -240,7 +243,16 @@ describe("agent-jobs rehearse", () => {
         ],
         expect: { works: [{ task: "a", outcome: "succeeded", crashes: 1 }] },
       }),
-      ...Object.fromEntries(names.map((name) => [`${name}.rehearsal.json`, rehearsal(look(name))])),
+      ...Object.fromEntries(
+        names.flatMap((name) => [
+          [`${name}.rehearsal.json`, rehearsal(look(name))],
+          [
+            `${name}.txt`,
+            `I am ${name}
+`,
+          ],
+        ]),
+      ),
     });
     const { code, stdout } = await runCli(["rehearse", "--parallel", "5"], { cwd });
     assert.equal(code, 0, stdout);
