@@ -102,8 +102,12 @@ function apiOf({ environment, inputs, core, signal }: Setting): {
   return { api, token };
 }
 
-/** Throws a `Stop` unless the users who triggered the event may start an agent. */
-export async function trustedSources(setting: Setting, paths: Paths): Promise<Sources> {
+/** Throws a `Stop` unless the users who triggered the event may start an agent. `deciding`: more files that decide. */
+export async function trustedSources(
+  setting: Setting,
+  paths: Paths,
+  deciding: readonly string[] = [],
+): Promise<Sources> {
   const { inputs, environment, core } = setting;
   const event = readEvent({
     name: environment["GITHUB_EVENT_NAME"] ?? "",
@@ -126,7 +130,7 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     {
       permissionOf: (login) => api.permissionOf(login),
       isForkPullRequest: (number) => api.isForkPullRequest(number),
-      checkedOut: () => checkedOut(setting, paths),
+      checkedOut: () => checkedOut(setting, paths, deciding),
     },
   );
   switch (decision.kind) {
@@ -197,11 +201,15 @@ async function workFolders(
 }
 
 /** A rehearsal's own folder is not used beside a base. */
-async function checkedOut(setting: Setting, paths: Paths): Promise<CheckedOut> {
+async function checkedOut(
+  setting: Setting,
+  paths: Paths,
+  deciding: readonly string[],
+): Promise<CheckedOut> {
   const { workspace, inputs } = setting;
   const { entry, rehearse, resume } = paths;
   const work = await commitsOf(await workFolders(setting, paths));
-  const named = [entry, rehearse, resume].filter((file) => file !== undefined);
+  const named = [entry, rehearse, resume, ...deciding].filter((file) => file !== undefined);
   const files = await commitsOfFiles(named.map((file) => resolve(workspace, file)));
   // With several commits, the files are not believed, and nothing needs to be read in them.
   if (new Set([...work, ...files]).size > 1) return { work, files };

@@ -1,6 +1,7 @@
 /** Every option of the command line: how it is written, what the help says, how it is read, and the field it sets. */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { defined } from "../document/guards.ts";
+import { reporterNames } from "../reports/rehearsals.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import {
   asFlag,
@@ -11,7 +12,11 @@ import {
   parseModel,
   parseNumber,
   parseParam,
+  parsePattern,
+  parsePercent,
   parsePort,
+  parseReporter,
+  parseShard,
   UsageError,
   type Parsed,
 } from "../run/options.ts";
@@ -208,6 +213,33 @@ export const options = {
     output: or(option("-o, --output <file>", "file to write (- for stdout)"), "report.html"),
   },
   rehearse: {
+    test: parsed(
+      "-t, --test <pattern>",
+      "only rehearsals whose path or description matches this regular expression",
+      parsePattern,
+    ),
+    watch: option<true>("--watch", "rehearse again what depends on a file when it changes"),
+    reporters: parsed(
+      "--reporter <name[=file]>",
+      `${reporterNames.join(", ")}; printed, or written to a file (repeatable; default: list)`,
+      parseReporter,
+    ),
+    shard: parsed("--shard <n/count>", "only one of several equal parts, such as 1/3", parseShard),
+    update: option<true>(
+      "--update",
+      "write what was seen into expect, where it differs or is missing",
+    ),
+    parallel: parsed(
+      "--parallel <n>",
+      "maximum number of concurrent rehearsals (default: the number of cores)",
+      (one) => parseNumber(one, "a whole number"),
+    ),
+    coverage: option<true>("--coverage", "report what of the jobs no rehearsal has reached"),
+    coverageThreshold: parsed(
+      "--coverage-threshold <percent>",
+      "fail if the coverage is lower",
+      parsePercent,
+    ),
     env,
     workingDirectory: or(
       option("--working-directory <dir>", "folder for rehearsals that don't name one"),

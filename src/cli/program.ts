@@ -117,7 +117,10 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("rehearse")
-    .argument("<rehearsal...>", "rehearsal files, YAML or JSON")
+    .argument(
+      "[rehearsal...]",
+      "rehearsal files, folders and globs (default: all *.rehearsal.yml, .yaml and .json here)",
+    )
     .description("run rehearsals as tests")
     .action(async (files: string[], given: OptionsOf<"rehearse">) =>
       end(await (await import("./rehearse.ts")).rehearse(files, given, io)),

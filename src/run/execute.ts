@@ -90,12 +90,13 @@ function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
 }
 
 function openHost(options: RunOptions, transport: ScriptedModel | undefined): Host {
-  const { provider, gitHubToken, runtimePath, environment, mark } = options;
+  const { provider, gitHubToken, runtimePath, runtimes, environment, mark } = options;
   return new Host({
     environment,
     ...defined({ provider, gitHubToken, runtimePath }),
     mark,
     transport,
+    runtimes,
     sandbox: options.sandbox,
     kept: recordFiles(options, environment),
   });
@@ -131,6 +132,7 @@ async function runOn(
       { ...runSpec(host, { ...prepared, entryFile: loaded.file, ask, serversApart }), jobName },
       {
         signal,
+        onWay: options.onWay,
         reporters: reporters.filter((reporter) => reporter !== undefined),
         ...(verdict && { rewrite: (event) => verdict.judged(event) }),
       },
