@@ -13,7 +13,7 @@ import { entriesThere, missingEntry } from "./entries.ts";
 import { payloadOf, readEvent, sha } from "./webhook-event.ts";
 import { changeOfStep } from "./job-change.ts";
 import { cleanEventText } from "./event-text.ts";
-import { createGithubApi, NotFoundError, type GithubApi } from "./github-api.ts";
+import { apiOfStep, NotFoundError, type GithubApi } from "./github-api.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
@@ -85,23 +85,6 @@ export interface Sources {
   readonly baseFolder: string | undefined;
 }
 
-/** The API for the repository of the step. */
-function apiOf({ environment, inputs, core, signal }: Setting): {
-  readonly api: GithubApi;
-  readonly token: string | undefined;
-} {
-  // A token for models may lack the permission to look up users.
-  const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
-  const api = createGithubApi({
-    token,
-    repository: environment["GITHUB_REPOSITORY"],
-    apiUrl: environment["GITHUB_API_URL"],
-    log: (line) => sayLine(core, line),
-    signal,
-  });
-  return { api, token };
-}
-
 /** Throws a `Stop` unless the users who triggered the event may start an agent. `deciding`: more files that decide. */
 export async function trustedSources(
   setting: Setting,
@@ -116,7 +99,7 @@ export async function trustedSources(
     triggeringActor: environment["GITHUB_TRIGGERING_ACTOR"],
     attempt: environment["GITHUB_RUN_ATTEMPT"],
   });
-  const { api, token } = apiOf(setting);
+  const { api, token } = apiOfStep(setting);
   const decision = await decideTrust(
     event,
     {
@@ -378,7 +361,7 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
-  const { get } = apiOf(setting).api;
+  const { get } = apiOfStep(setting).api;
   const say = (line: string): void => sayLine(setting.core, line);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, baseFolder, workTree } = sources;

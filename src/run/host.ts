@@ -33,11 +33,8 @@ import {
   type RawSessionRequest,
   type Sessions,
   type SessionsOptions,
-  type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import type { SharedRuntimes } from "../sessions/shared-runtimes.ts";
-import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
@@ -48,9 +45,9 @@ import { HostMasking } from "./secrets.ts";
 
 export interface HostOptions extends ModelAccess {
   /** Answers every model request instead of a model server. */
-  readonly transport?: ModelTransport | undefined;
+  readonly transport?: SessionsOptions["transport"];
   /** Tools with handlers in this process, offered to every session. */
-  readonly tools?: readonly Tool[] | undefined;
+  readonly tools?: SessionsOptions["tools"];
   /** Files that runs write about themselves: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
   /** Stricter than what the permissions say. */
@@ -60,7 +57,7 @@ export interface HostOptions extends ModelAccess {
   /** Receive the events of all runs, told apart by `runId`, until the host is closed. */
   readonly reporters?: readonly Reporter[] | undefined;
   /** With `transport`: runtimes that other hosts use, too. */
-  readonly runtimes?: SharedRuntimes | undefined;
+  readonly runtimes?: SessionsOptions["runtimes"];
   /** Called with the first failure of each reporter. */
   readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
   readonly clock?: Clock;
@@ -191,7 +188,6 @@ export class Host {
       redactor: this.redactor,
       reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
-    const name = "jobName" in spec ? spec.jobName : spec.taskName;
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let [told, saysOpen] = [false, false];
@@ -237,7 +233,7 @@ export class Host {
     };
     const run: ActiveRun = {
       runId,
-      name,
+      name: "jobName" in spec ? spec.jobName : spec.taskName,
       parallel,
       tell(decision) {
         const isOpen = decision.kind === "sandbox-missing";

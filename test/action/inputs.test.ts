@@ -48,6 +48,7 @@ describe("the inputs", () => {
       job: undefined,
       userInput: undefined,
       userInputFile: undefined,
+      base: undefined,
       params: {},
       answers: {},
       env: [],
