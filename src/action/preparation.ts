@@ -35,6 +35,7 @@ const pathInputs = [
   ["userInputFile", "user-input-file"],
   ["workingDirectory", "working-directory"],
   ["history", "history"],
+  ["outputDir", "output-dir"],
   ["resume", "resume"],
   ["rehearse", "rehearse"],
   ["record", "record"],

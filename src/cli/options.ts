@@ -8,6 +8,7 @@ import {
   parseAnswer,
   parseChoice,
   parseEnvName,
+  parseInput,
   parseModel,
   parseNumber,
   parseParam,
@@ -163,9 +164,22 @@ export const options = {
       "--uncommitted",
       "the change includes uncommitted work and untracked files",
     ),
+    inputs: parsed(
+      "--input <name=value>",
+      "an input of the entry, or name=@FILE (repeatable)",
+      parseInput,
+    ),
     params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
     answers,
     env,
+    outputDir: option(
+      "--output-dir <dir>",
+      "write reports, run.json and what commands print into a folder",
+    ),
+    format: or(
+      choice("--format <format>", "text, or json: print run.json", ["text", "json"]),
+      "text",
+    ),
     history: option(
       "--history <dir>",
       "write each step of a workflow to a Markdown file in this folder",

@@ -110,6 +110,7 @@ export class JobRun {
       changed: this.#spec.change?.files,
       note: this.#note,
       textOf: (prompt, at) => this.#values.textOf(prompt, at),
+      resultOf: (task, at) => this.#values.data.result(task, noWork(at)),
       run: (command, at) =>
         runCommand(this.#values.commandContext(noWork(at), at.scope), command, {
           keepsOutput: true,

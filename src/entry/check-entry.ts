@@ -14,9 +14,9 @@ import {
   type Task,
   type Work,
 } from "./model.ts";
-import { PromptExpander } from "./prompt-expander.ts";
+import { PromptExpander, variablesIn } from "./prompt-expander.ts";
 import { trailPath } from "./prompt.ts";
-import { fixedVariables } from "./runtime-variables.ts";
+import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
 import { checkTools } from "./check-tools.ts";
@@ -62,6 +62,10 @@ class EntryChecker {
       if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
     }
     this.#checkGrid();
+    this.#checkInputs();
+    this.#entry.outputs?.report?.from?.forEach((task, index) => {
+      if (task !== undefined) this.#checkTaskName(["outputs", "report", "from", index], task);
+    });
     checkTools(this.#entry, this.#names, this.#problems);
     return this.#problems.all;
   }
@@ -136,7 +140,11 @@ class EntryChecker {
   ): boolean | undefined {
     const whole = sound(prompt);
     if (whole === undefined) return undefined;
-    const { faults, complete, usesUserInput } = this.#expander.expand(whole, requiresBooleanTool);
+    const { faults, complete, usesUserInput, text } = this.#expander.expand(
+      whole,
+      requiresBooleanTool,
+    );
+    for (const name of new Set(variablesIn(text))) this.#checkVariable(path, name);
     for (const { trail, reason, missing } of faults) {
       const codePath = trailPath(entryCheck.codePath(path), trail);
       const variable = trail.at(-1);
@@ -146,6 +154,43 @@ class EntryChecker {
       this.#problems.all.push({ path: place, codePath, reason, ...hint });
     }
     return complete ? usesUserInput : undefined;
+  }
+
+  #checkInputs(): void {
+    for (const [name, input] of Object.entries(this.#entry.inputs ?? {})) {
+      const { options, required, default: value } = input ?? {};
+      const at = ["inputs", name, "default"];
+      if (value === undefined) continue;
+      if (required === true) this.#problems.add(at, "A required input has no default.");
+      if (options?.includes(value) === false)
+        this.#problems.add(at, `Must be one of its options: ${listed(present(options))}.`);
+    }
+  }
+
+  /** A runtime variable that names something: a task or an input. */
+  #checkVariable(path: Path, name: string): void {
+    const variable = runtimeVariable(name);
+    if (variable === undefined || variable.kind === "fixed") return;
+    const { kind, of } = variable;
+    if (kind === "input") {
+      if (this.#names.inputs.has(of) || this.#problems.isBroken(["inputs"])) return;
+      const hint = this.#problems.suggest(of, this.#names.inputs);
+      return this.#problems.add(path, `$${name}: there is no input ${JSON.stringify(of)}.`, hint);
+    }
+    if (this.#problems.isBroken(["tasks"])) return;
+    if (!this.#names.tasks.has(of)) {
+      const hint = this.#problems.suggest(of, this.#names.tasks);
+      const inName = [...this.#names.tasks].find((task) => task.startsWith(of));
+      const words =
+        inName === undefined
+          ? hint
+          : {
+              hint: `the name of ${JSON.stringify(inName)} can't be a part of a variable: use words joined by hyphens`,
+            };
+      return this.#problems.add(path, `$${name}: there is no task ${JSON.stringify(of)}.`, words);
+    }
+    if (kind === "result" && this.#entry.tasks?.[of]?.criteria?.result === undefined)
+      this.#problems.add(path, `$${name}: task ${JSON.stringify(of)} has no criteria.result.`);
   }
 
   #checkJob(name: string, work: Salvaged<Work>, required: boolean | undefined): void {
@@ -270,8 +315,17 @@ class EntryChecker {
     if ("files" in items) this.#checkGlobs([...path, "files"], items.files ?? []);
     if ("changedFiles" in items)
       this.#checkGlobs([...path, "changedFiles"], items.changedFiles ?? []);
-    if ("result" in items && items.result !== undefined)
-      this.#checkTaskName([...path, "result"], items.result);
+    if ("result" in items && items.result !== undefined) {
+      const { result } = items;
+      if (
+        this.#checkTaskName([...path, "result"], result) &&
+        this.#entry.tasks?.[result]?.criteria?.result === undefined
+      )
+        this.#problems.add(
+          [...path, "result"],
+          `Task ${JSON.stringify(result)} has no criteria.result.`,
+        );
+    }
     if (!("lines" in items)) return "none";
     const uses = this.#checkPrompt([...path, "lines"], items.lines);
     return uses === true ? { of: "of the items" } : uses === false ? "none" : "unknown";
@@ -336,6 +390,10 @@ function isUnknown(need: Need): boolean {
 
 function whole(run: string | readonly (string | undefined)[]): string | readonly string[] {
   return typeof run === "string" ? run : run.filter((word) => word !== undefined);
+}
+
+function present(texts: readonly (string | undefined)[]): string[] {
+  return texts.filter((text) => text !== undefined);
 }
 
 /** A prompt of which no line has been taken out. */

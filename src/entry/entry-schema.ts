@@ -121,6 +121,11 @@ const criteria = object(
       description:
         "Commands that must exit with 0. Run after toolExecuted and before the condition; a retry is told what they printed.",
     },
+    result: {
+      type: "object",
+      description:
+        "JSON Schema of an object. The task is offered job_result, and must call it with arguments that fit.",
+    },
     runConditionInSameSession: {
       type: "boolean",
       default: true,
@@ -194,6 +199,38 @@ const job = object(
   { title: "Job" },
 );
 
+const input = object(
+  {
+    description: { ...text, description: "For people." },
+    required: { type: "boolean", default: false },
+    default: { ...text, description: "The value if none is given." },
+    options: { ...texts, description: "The only values that are allowed." },
+  },
+  ["description"],
+  { title: "Input" },
+);
+
+const outputs = object(
+  {
+    report: object(
+      {
+        from: {
+          ...names,
+          minItems: 1,
+          description: "The tasks whose reports are the report of the job.",
+        },
+      },
+      ["from"],
+    ),
+  },
+  [],
+  {
+    title: "Outputs",
+    description:
+      "What a job publishes. Without report, its report is that of the last finished task that has one.",
+  },
+);
+
 const gridRow = object(
   {
     keyword: text,
@@ -231,6 +268,11 @@ export const entrySchema = {
       promptVariables: map(ref("prompt"), {
         description: "Texts that prompts insert with $name. They may use each other.",
       }),
+      inputs: {
+        ...map(ref("input"), { description: "What a run can be given, by name: $input-NAME." }),
+        propertyNames: { pattern: "^[A-Za-z][A-Za-z0-9]*(-[A-Za-z][A-Za-z0-9]*)*$" },
+      },
+      outputs,
       tasks: map(ref("task"), { description: "Tasks by name." }),
       jobs: map(ref("job"), { description: "Jobs by name." }),
       grid: {
@@ -263,6 +305,7 @@ export const entrySchema = {
     model,
     permissions,
     limits,
+    input,
     task,
     job,
     work,

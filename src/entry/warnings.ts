@@ -15,6 +15,7 @@ import type { Path, Problem } from "../document/problem.ts";
 import { promptsOf } from "./prompt.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
 import { warning } from "./problems.ts";
+import { runtimeVariable } from "./runtime-variables.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves } from "./work-paths.ts";
 import { isLeaf, leafWorks, partsOf, taskWorks } from "./work.ts";
@@ -47,6 +48,7 @@ export function entryWarnings(
     ...Object.entries(entry.jobs).flatMap(([name, { work }]) => [
       ...loopWarnings(["jobs", name, "work"], work),
       ...orderWarnings(prepared, ["jobs", name, "work"], work),
+      ...dataWarnings(prepared, ["jobs", name, "work"], work, new Set()),
       ...itemWarnings(prepared, ["jobs", name, "work"], work, false),
     ]),
   ];
@@ -177,6 +179,45 @@ function loopWarnings(path: Path, work: Work): Problem[] {
   if (postCondition !== undefined || atMost !== undefined) return below;
   const reason = "This loop never repeats, because it has no postCondition.";
   return [warning(path, reason, "add a postCondition or atMost"), ...below];
+}
+
+/** What asks for the report or the result of a task that can't have run before. `before`: those that can. */
+function dataWarnings(
+  entry: PreparedEntry,
+  path: Path,
+  work: Work,
+  before: ReadonlySet<string>,
+): Problem[] {
+  const missing = (at: Path, prompts: readonly Prompt[]): Problem[] =>
+    [...new Set(prompts.flatMap(variablesIn))].flatMap((name) => {
+      const variable = runtimeVariable(name);
+      if (variable?.kind !== "report" && variable?.kind !== "result") return [];
+      if (before.has(variable.of) || entry.tasks[variable.of] === undefined) return [];
+      return [
+        warning(
+          at,
+          `$${name} has no value here: task ${JSON.stringify(variable.of)} can't have run before.`,
+        ),
+      ];
+    });
+  if (isLeaf(work)) {
+    // A task that delegates to others may ask for what they have left.
+    const own = work.kind === "Ref" && entry.tasks[work.taskId]?.protocol !== undefined;
+    return own ? [] : missing(path, promptsOfLeaf(entry, work));
+  }
+  const tasksIn = (part: Work): string[] => taskWorks(part).map(({ taskId }) => taskId);
+  const around = work.kind === "Par" || work.kind === "Loop" ? tasksIn(work) : [];
+  const known = new Set([...before, ...around]);
+  const lines =
+    work.kind === "Each" && "lines" in work.items
+      ? missing([...path, "items", "lines"], [work.items.lines])
+      : [];
+  const found = partsOf(path, work).flatMap(([at, part]) => {
+    const problems = dataWarnings(entry, at, part, known);
+    for (const task of tasksIn(part)) known.add(task);
+    return problems;
+  });
+  return [...lines, ...found];
 }
 
 /** What asks for an item where there is none, or for more items than are allowed. */

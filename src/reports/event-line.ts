@@ -93,6 +93,18 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         ? undefined
         : { work: event.work, tone: "faint", from: "verbose", text };
     }
+    case "report.given": {
+      const { title } = event;
+      const text = `reported${title === undefined ? "" : ` ${JSON.stringify(title)}`}: ${oneLine(event.markdown, SAID_LENGTH)}`;
+      return { work: event.work, tone: "plain", from: "normal", text };
+    }
+    case "result.given":
+      return {
+        work: event.work,
+        tone: "plain",
+        from: "normal",
+        text: `result: ${oneLine(JSON.stringify(event.result), SAID_LENGTH)}`,
+      };
     case "decision":
     case "session.started":
     case "session.ended":

@@ -2,6 +2,7 @@
  * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
  * as the `RunReport`. What is checked beforehand is in `prepare.ts`.
  */
+import { resolve } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
@@ -128,7 +129,16 @@ async function runOn(
   ];
   const run = orAbandon(files, () =>
     host.run(
-      { ...runSpec(host, { ...prepared, entryFile: loaded.file, ask, serversApart }), jobName },
+      {
+        ...runSpec(host, {
+          ...prepared,
+          entryFile: loaded.file,
+          ask,
+          serversApart,
+          outputDirectory: options.outputDir && resolve(options.outputDir),
+        }),
+        jobName,
+      },
       {
         signal,
         reporters: reporters.filter((reporter) => reporter !== undefined),

@@ -135,6 +135,9 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "step.ended":
       endStep(model, iterationOf(model, event.work, at), event, at);
       return undefined;
+    case "report.given":
+    case "result.given":
+      return undefined;
     case "action":
       applyAction(
         model,
