@@ -227,7 +227,8 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
   const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  return started.actionTasks === undefined ? plan : { ...plan, actionTasks: started.actionTasks };
+  const { actionTasks, change } = started;
+  return { ...plan, ...defined({ actionTasks, change }) };
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */

@@ -116,6 +116,31 @@ describe("the change of a checkout", () => {
     assert.match(diff, /rename from old\.ts\nrename to new name\.ts/);
   });
 
+  it("knows submodules, and any number of files", async (test) => {
+    const workspace = await makeRepository(test);
+    const commitOf = (letter: string): string => letter.repeat(40);
+    const link = (id: string): Promise<string> =>
+      workspace.git("update-index", "--add", "--cacheinfo", `160000,${id},lib`);
+    await link(commitOf("a"));
+    await workspace.git("commit", "--quiet", "--message=A submodule");
+    for (let index = 0; index < 3000; index += 1)
+      await workspace.write(`many/${index}.txt`, `${index}\n`);
+    await workspace.git("add", "many");
+    await link(commitOf("b"));
+    await workspace.git("commit", "--quiet", "--message=Many");
+    const { files, diff } = await changeIn(workspace.path);
+    assert.equal(files.length, 3001);
+    assert.deepEqual(files[0], {
+      path: "lib",
+      status: "modified",
+      isSubmodule: true,
+      additions: 1,
+      deletions: 1,
+    });
+    assert.match(changedFilesText(files), /^modified lib \(submodule\)\n/);
+    assert.match(diff, new RegExp(`\\+Subproject commit ${commitOf("b")}`));
+  });
+
   it("has uncommitted work only where it is asked for, untracked files included", async (test) => {
     const workspace = await makeRepository(test, { "a.ts": "one\n", ".gitignore": "dist\n" });
     await workspace.write("a.ts", "two\n");
