@@ -192,6 +192,29 @@ describe("the change of a checkout", () => {
     );
   });
 
+  it("is unknown where an older commit would pass for the merge base", async (test) => {
+    const workspace = await makeRepository(test, { "1.ts": "1\n" });
+    const { git } = workspace;
+    const merge = (name: string): Promise<string> => git("merge", "--quiet", "--no-ff", name);
+    await git("branch", "side");
+    await git("branch", "work");
+    const base = await commit(workspace, { "2.ts": "2\n" });
+    await commit(workspace, { "3.ts": "3\n" });
+    await git("checkout", "--quiet", "side");
+    await commit(workspace, { "side.ts": "4\n" });
+    await git("checkout", "--quiet", "work");
+    await commit(workspace, { "work.ts": "5\n" });
+    await merge(base);
+    await commit(workspace, { "more.ts": "6\n" });
+    await merge("side");
+    const branch = { base: "origin/main", head: "origin/work" };
+    const whole = await shallowClone(test, workspace, 9, "--no-single-branch");
+    assert.equal((await changeIn(whole, branch)).base, base);
+    // Without the parents of the first merge, the first commit of all is what both have in common.
+    const cut = await shallowClone(test, workspace, 3, "--no-single-branch");
+    await assert.rejects(changeIn(cut, branch), /too little history/);
+  });
+
   it("takes nothing for an option or a path", async (test) => {
     const workspace = await makeRepository(test, { main: "a file with the name of a branch\n" });
     await commit(workspace, { "a.ts": "one\n" });

@@ -108,27 +108,50 @@ describe("the change on the command line", () => {
   });
 });
 
-/** A rehearsal of one task with these fields. */
-async function rehearse(t: TestContext, fields: object, more: object = {}): Promise<CliResult> {
-  const task = {
-    model: { category: "driving" },
-    prompt: "See $change-files in $change-diff",
-    ...more,
-  };
-  const rehearsal = { entry: "e.json", sessions: [], ...fields };
+/** A rehearsal with these fields, of one task. */
+async function rehearse(
+  t: TestContext,
+  fields: object,
+  more: object = {},
+  work: object = { kind: "Ref", taskId: "see" },
+): Promise<CliResult> {
+  const prompt = "See $change-files in $change-diff";
+  const task = { model: { category: "driving" }, prompt, ...more };
+  // The value of the only argument.
+  const printFile = `cat "$(cut -d '"' -f 4)"`;
   const { path } = await makeWorkspace(t, {
     "e.json": JSON.stringify({
       models: { driving: "m" },
       tasks: { see: task },
-      jobs: { see: { work: { kind: "Ref", taskId: "see" } } },
+      jobs: { see: { work } },
       tools: {
-        head: { description: "d", parameters: {}, command: ["bash", "-c", "cat $(jq -r .f)"] },
+        print: {
+          description: "Prints a file",
+          parameters: { properties: { file: { type: "string" } } },
+          command: ["bash", "-c", printFile],
+        },
       },
     }),
-    "r.rehearsal.json": JSON.stringify(rehearsal),
+    "print.wf.md": workflow,
+    "r.rehearsal.json": JSON.stringify({ entry: "e.json", sessions: [], ...fields }),
   });
   return runCli(["rehearse", "r.rehearsal.json"], { cwd: path });
 }
+
+const workflow = `---
+permissions: { preset: read-only, shell: ["cat *"] }
+---
+
+# Prints the diff
+
+# Workflow
+
+\`\`\`mermaid
+flowchart TD
+    START --> EXECUTE_PRINT["Execute: cat {{DIFF}}"] --> SUCCESS
+    PARAMS@{ shape: comment, label: "DIFF" }
+\`\`\`
+`;
 
 const file = { path: "a b.ts", status: "added", additions: 1 };
 const sessions = (...replies: readonly object[]): object => ({
@@ -136,7 +159,7 @@ const sessions = (...replies: readonly object[]): object => ({
 });
 
 describe("the change of a rehearsal", () => {
-  it("is data, and its diff a file that commands can read, too", async (t) => {
+  it("is data, and its diff a file that commands, tools and workflows can read", async (t) => {
     const command = 'cat "${changeDiff}"';
     const { code, stdout } = await rehearse(
       t,
@@ -144,12 +167,24 @@ describe("the change of a rehearsal", () => {
         change: { files: [file], diff: "the whole diff\n" },
         ...sessions(
           { tools: [{ name: "bash", arguments: { command, description: "d" } }] },
+          {
+            toolResults: "the whole diff",
+            tools: [{ name: "print", arguments: { file: "${changeDiff}" } }],
+          },
           { toolResults: "the whole diff", text: "Seen." },
         ),
       },
-      { permissions: "workspace" },
+      { permissions: { preset: "workspace", tools: ["print"] } },
     );
     assert.equal(code, 0, stdout);
+    const params = { DIFF: "$change-diff" };
+    const flow = await rehearse(
+      t,
+      { change: { files: [file], diff: "the whole diff\n" }, expect: { report: "the whole diff" } },
+      {},
+      { kind: "Flow", file: "print.wf.md", params },
+    );
+    assert.equal(flow.code, 0, flow.stdout);
   });
 
   it("is that of its commits, or since a base that it names", async (t) => {
