@@ -66,8 +66,9 @@ describe("runJob", () => {
   });
 
   it("knows the change of the folder, and a job that it has nothing for is no failure", async (t) => {
-    const { path, git, write } = await makeRepository(t, { "src/a.ts": "one\n" });
-    await write("src/b.ts", "two\n");
+    const workspace = await makeRepository(t, { "src/a.ts": "one\n" });
+    const { path, git } = workspace;
+    await workspace.write("src/b.ts", "two\n");
     const prompts: string[] = [];
     const answer = (prompt: string): Reply => (prompts.push(prompt), { text: "Seen." });
     const host = await makeHost(t, answer, { base: "HEAD", uncommitted: true });
