@@ -68,7 +68,7 @@ export const rooms = {
   },
   engine: {
     holds: "ports; a job, a work, a task; the prompt loop; criteria; limits; scopes",
-    imports: ["document/guards.ts", "entry", "events", ...time],
+    imports: ["document/guards.ts", "document/fence.ts", "entry", "events", ...time],
   },
   tools: {
     holds:

@@ -19,7 +19,7 @@ import {
   type GithubRun,
   type Outputs,
 } from "./github.ts";
-import { namedByServers } from "../run/variables.ts";
+import { claimedNames } from "../run/variables.ts";
 import { prepareRun } from "../run/prepare.ts";
 import { executeRun, type RunReport } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -188,7 +188,7 @@ class Step {
       });
       const stepFiles = watchStepFiles(
         this.#environment,
-        new Set([...inputs.env, ...namedByServers(prepared.entry, prepared.loaded.flows)]),
+        new Set([...inputs.env, ...claimedNames(prepared.entry, prepared.loaded.flows)]),
       );
       const reporters = [stepFiles.reporter, ...this.#githubRun.reporters];
       const ready = {

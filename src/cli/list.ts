@@ -185,6 +185,7 @@ function describeJobs(entry: PreparedEntry, flows: Flows): readonly JobDescripti
         const workflow = flows[leaf.file]?.workflow;
         return workflow && promptsModels(workflow) ? [modelOfFlow(workflow, entry)] : [];
       }
+      if (leaf.kind === "Run") return [];
       const { taskId, modelOverride } = leaf;
       const own = modelOf(entry, taskId, modelOverride);
       const driven = entry.tasks[taskId]?.criteria?.runConditionInSameSession === false;

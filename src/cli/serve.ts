@@ -10,7 +10,7 @@ import type { Rehearsal } from "../live/host-options.ts";
 import { JobHost } from "../live/job-host.ts";
 import { asFlag, UsageError } from "../run/options.ts";
 import { checkRuntime, missingModel } from "../run/execute.ts";
-import { namedByServers } from "../run/variables.ts";
+import { claimedNames } from "../run/variables.ts";
 import { environmentWarnings } from "../run/workflow-options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { onAbort } from "../platform/waiting.ts";
@@ -88,7 +88,7 @@ async function start(given: Given, { output }: Io): Promise<Served> {
   if (test !== true && file !== undefined) {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });
-    const unread = namedByServers(read.entry, read.flows);
+    const unread = claimedNames(read.entry, read.flows);
     for (const warning of [...read.warnings, ...environmentWarnings(env, environment, unread)])
       output.printError(diagnosticLine(warning));
     if (rehearsal !== undefined) checkNames(rehearsal, read);

@@ -27,7 +27,7 @@ import { makeResults } from "../run/run-tools.ts";
 import { version } from "../generated/version.ts";
 import { knownSecrets } from "../run/secrets.ts";
 import { allowedForPrograms, allowedOf } from "../run/variables.ts";
-import { serverSecrets } from "../run/variables.ts";
+import { claimedSecrets } from "../run/variables.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -282,7 +282,7 @@ async function withToolsIn<T>(
 ): Promise<T> {
   const redactor = createRedactor([
     ...knownSecrets({ environment }),
-    ...serverSecrets({ entry, environment, env }),
+    ...claimedSecrets({ entry, environment, env }),
   ]);
   const { mark } = folder;
   const servers = new McpServers({ environment, redactor, version, mark });

@@ -5,11 +5,13 @@ import type { Path, Problem } from "./problem.ts";
  * A `T` without the values that its schema rejects: any field may be absent, but the remaining fields are
  * valid.
  */
-export type Salvaged<T> = T extends string | number | boolean | null
+export type Salvaged<T> = unknown extends T
   ? T
-  : T extends readonly unknown[]
-    ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
-    : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
+  : T extends string | number | boolean | null
+    ? T
+    : T extends readonly unknown[]
+      ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
+      : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
 
 /** Takes out, in place, every value that a problem is about; undefined if it is no object at all. */
 export function salvage<T>(value: unknown, problems: readonly Problem[]): Salvaged<T> | undefined {

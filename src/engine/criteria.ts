@@ -1,10 +1,12 @@
 /** Judgments over the tool calls of a turn: pure, so that each rule reads like its statement. */
+import { fenced } from "../document/fence.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import { isAmong } from "../entry/glob.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { ToolCall } from "./ports.ts";
+import type { CommandResult } from "./run-command.ts";
 import { argumentOf } from "./variables.ts";
 
 export interface Verdict<Field> {
@@ -139,9 +141,27 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
+/** What did not hold, for the prompt of a retry. */
+export interface FailedChecks {
+  /** Tools that were not called. */
+  readonly missing?: readonly string[];
+  readonly commands?: readonly FailedCommand[];
+}
+
+export type FailedCommand = Extract<CommandResult, { kind: "failed" }>;
+
 /** Statement 12: what a retry sends. Parts are one empty line apart. */
-export function retryPrompt(task: PreparedTask, missing: readonly string[]): readonly [string] {
+export function retryPrompt(
+  task: PreparedTask,
+  { missing = [], commands = [] }: FailedChecks,
+): readonly [string] {
   const parts = [withoutEnd(task.prompt[0])];
+  for (const { name, how, tail } of commands) {
+    // Data: no variable in it is expanded, and no line of it is read as a heading.
+    const title = name.replaceAll(/\s+/gu, " ");
+    const end = tail === "" ? "It printed nothing." : fenced(tail);
+    parts.push(`## Check Failed: ${title} (${how})\n${end}`.replaceAll("$", "$$$$"));
+  }
   if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);
   const additional = task.criteria?.failureAction.additionalPrompt;
   if (additional !== undefined)

@@ -24,7 +24,7 @@ import type {
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
-import type { ToolSource } from "./ports.ts";
+import type { ToolSource, Workspace } from "./ports.ts";
 import { Variables, type ValueOf } from "./variables.ts";
 
 /** What to run, and within which bounds: the same for a job and for a single task. */
@@ -47,6 +47,8 @@ export interface RunSpec {
   readonly permissionsOf: (taskId: string) => Permissions;
   /** The workflows of the entry, by their file as it names them. */
   readonly flows?: Readonly<Record<string, FlowSpec>>;
+  /** Where commands run and files are listed. Only a job without `Run`, `Each` and commands needs none. */
+  readonly workspace?: Workspace;
   /** What tasks may call beside the runtime's own tools. */
   readonly toolSource?: ToolSource;
   /** How tasks with a protocol talk to their model, by task. */
@@ -61,22 +63,30 @@ export interface RunChange {
   readonly folder: string;
 }
 
-/** The sources that the run has to prepare and to close. */
+/** The sources of tools that the run has to prepare. */
 export function toolSourcesOf({ toolSource, flows = {} }: RunSpec): readonly ToolSource[] {
   const all = [toolSource, ...Object.values(flows).map((flow) => flow.toolSource)];
   return [...new Set(all)].filter((source) => source !== undefined);
 }
 
+/** What the run has to close. */
+export function openedBy(spec: RunSpec): readonly Pick<ToolSource, "close">[] {
+  const { workspace } = spec;
+  return [...toolSourcesOf(spec), ...(workspace === undefined ? [] : [workspace])];
+}
+
 /** Of a job. */
 export function planOf(spec: RunSpec, work: Work<number>): RunPlan {
   const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
-  return { ...common(spec, tree), permissions: permissionsOf(spec, leafWorks(work).map(leafName)) };
+  const agents = leafWorks(work).filter(({ kind }) => kind !== "Run");
+  return { ...common(spec, tree), permissions: permissionsOf(spec, agents.map(leafName)) };
 }
 
 function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
   if (leaf.kind === "Ref") {
     return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
   }
+  if (leaf.kind === "Run") return { ...leaf, taskId: leafName(leaf) };
   const { modelId, chart, restoredSteps } = flowOf(spec, leaf);
   // Nothing has run yet: the plan shows such a variable itself.
   const ofJob = (name: string): string => spec.values?.[name] ?? `$${name}`;

@@ -2,7 +2,7 @@
  * What the engine needs of the world, as narrow as it needs it. `sessions/` implements `SessionFactory`
  * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
  */
-import type { JobTool, Permissions } from "../entry/model.ts";
+import type { Command, JobTool, Permissions } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
@@ -195,6 +195,45 @@ export interface ToolCall {
   readonly arguments?: unknown;
   readonly succeeded: boolean;
 }
+
+/** What works do in the working directory themselves, besides asking models. */
+export interface Workspace {
+  /** Runs what an author wrote. Never throws; ends with the signal, with all processes that the command started. */
+  runCommand(request: CommandRequest): Promise<CommandEnd>;
+  /** Files that git tracks, relative to the working directory. Rejects if git can't tell. */
+  files(globs: readonly string[]): Promise<readonly string[]>;
+  /** Ends what commands have left running. Called once, at the end of the run. Bounded in time, never throws. */
+  close(): Promise<void>;
+}
+
+export interface CommandRequest {
+  readonly command: Command;
+  /** Of the file for all that it prints, if there is to be one. */
+  readonly label: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Whether `output` is needed. */
+  readonly keepsOutput?: true;
+}
+
+export type CommandEnd =
+  | {
+      readonly kind: "exited";
+      readonly code: number;
+      /** The end of what it printed. */
+      readonly tail: string;
+      /** What it printed on stdout. */
+      readonly output: string;
+      /** The file with all that it printed. */
+      readonly file?: string;
+    }
+  /** It did not start, or something ended it. */
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      readonly tail: string;
+      readonly file?: string;
+    };
 
 export interface EnginePorts {
   readonly sessions: SessionFactory;

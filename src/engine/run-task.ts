@@ -6,16 +6,20 @@ import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import type { WorkOutcome } from "../events/event.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
-import type { PreparedTask } from "../entry/model.ts";
+import type { Command, PreparedTask } from "../entry/model.ts";
+import { commandName } from "../entry/work.ts";
 import {
   judgeChange,
   judgeCondition,
   judgePreviousTask,
   missingTools,
   retryPrompt,
+  type FailedChecks,
+  type FailedCommand,
   type Judged,
   type Verdict,
 } from "./criteria.ts";
+import { runCommand } from "./run-command.ts";
 import { stopText, type StopReason } from "./scope.ts";
 import { decide, obstacle, type TaskContext } from "./task-context.ts";
 import { TaskPrompts, type Answer } from "./task-prompts.ts";
@@ -192,7 +196,7 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
   let check = await checkCriteria(context, prompts, criteria, first, 0);
   if (check.kind === "exhausted") return { kind: "crashed", crash: check.crash };
   const of = criteria.failureAction.retryTimes;
-  let missing: readonly string[] = [];
+  let failed: FailedChecks = {};
   let reason = "";
   for (let retry = 0; ; retry += 1) {
     if (check.kind === "stopped") return { kind: "interrupted" };
@@ -201,11 +205,11 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
       return { kind: "crashed", crash: check.crash };
     if (check.kind === "holds") return { kind: "succeeded" };
     if (check.kind === "ended") return { kind: "failed", reason: check.reason, answer: false };
-    if (check.kind === "fails") ({ missing, reason } = check);
+    if (check.kind === "fails") ({ failed, reason } = check);
     else reason = `the session crashed: ${check.crash.message}`;
     if (retry === of) break;
     decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
-    check = await retryOnce(context, prompts, criteria, missing, retry + 1);
+    check = await retryOnce(context, prompts, criteria, failed, retry + 1);
   }
   decide(context, { kind: "retries-exhausted", retries: of, reason });
   // The last round decides: a verdict is an answer whatever crashed before it.
@@ -217,7 +221,7 @@ type Check =
   | { readonly kind: "holds" }
   | {
       readonly kind: "fails";
-      readonly missing: readonly string[];
+      readonly failed: FailedChecks;
       readonly reason: string;
       /** As in `TaskOutcome`. */
       readonly answer: boolean;
@@ -238,27 +242,27 @@ async function retryOnce(
   context: TaskContext,
   prompts: TaskPrompts,
   criteria: PreparedCriteria,
-  missing: readonly string[],
+  failed: FailedChecks,
   retry: number,
 ): Promise<Check> {
-  const prompt = retryPrompt(context.task, missing);
+  const prompt = retryPrompt(context.task, failed);
   const outcome = await prompts.round({ prompt, retry, wentWell: promptWentWell(context.task) });
   if (outcome.kind === "failed") return { kind: "ended", reason: outcome.reason };
   if (outcome.kind !== "completed") return outcome;
   return checkCriteria(context, prompts, criteria, outcome, retry);
 }
 
-/** Statement 11: the tools first; only when they were called, the condition. */
+/** Statement 11: the tools first; only when they were called, the commands, and when they passed, the condition. */
 async function checkCriteria(
   context: TaskContext,
   prompts: TaskPrompts,
-  { toolExecuted, condition }: PreparedCriteria,
+  { toolExecuted, commands, condition }: PreparedCriteria,
   { toolCalls, fault }: Judged,
   retry: number,
 ): Promise<Check> {
   if (fault !== undefined) {
     const missing = missingTools(toolExecuted ?? [], toolCalls);
-    return { kind: "fails", missing, reason: fault, answer: false };
+    return { kind: "fails", failed: { missing }, reason: fault, answer: false };
   }
   if (toolExecuted !== undefined) {
     const content = JSON.stringify(toolExecuted);
@@ -267,7 +271,7 @@ async function checkCriteria(
       const where = prompts.hasDialogue ? "since the last retry" : "in the last turn";
       const reason = `not called successfully ${where}: ${missing.join(", ")}`;
       decide(context, { kind: "criteria-failed", field: "toolExecuted", content, reason });
-      return { kind: "fails", missing, reason, answer: true };
+      return { kind: "fails", failed: { missing }, reason, answer: true };
     }
     decide(context, {
       kind: "criteria-passed",
@@ -275,6 +279,10 @@ async function checkCriteria(
       content,
       reason: "all tools were called",
     });
+  }
+  if (commands !== undefined) {
+    const check = await checkCommands(context, commands);
+    if (check.kind !== "holds") return check;
   }
   if (condition !== undefined) {
     const judge = (judged: Judged): Verdict<CriteriaField> =>
@@ -294,8 +302,28 @@ async function checkCriteria(
       reason,
     });
     if (kind !== "holds") {
-      return { kind: "fails", missing: [], reason, answer: kind === "fails" };
+      return { kind: "fails", failed: {}, reason, answer: kind === "fails" };
     }
   }
   return { kind: "holds" };
+}
+
+/** All of them run, so that a retry knows everything that is wrong. */
+async function checkCommands(context: TaskContext, all: readonly Command[]): Promise<Check> {
+  const content = JSON.stringify(all.map(commandName));
+  const commands: FailedCommand[] = [];
+  for (const command of all) {
+    const end = await runCommand(context.commands, command);
+    if (end.kind === "stopped") return end;
+    if (end.kind === "failed") commands.push(end);
+  }
+  if (commands.length === 0) {
+    const reason = all.length === 1 ? "the command passed" : "all commands passed";
+    decide(context, { kind: "criteria-passed", field: "commands", content, reason });
+    return { kind: "holds" };
+  }
+  const reason = commands.map(({ name, how }) => `${name} failed (${how})`).join("; ");
+  decide(context, { kind: "criteria-failed", field: "commands", content, reason });
+  const answer = commands.every((one) => one.answer);
+  return { kind: "fails", failed: { commands }, reason, answer };
 }

@@ -2,11 +2,13 @@
  * The control flow of a job: the only switch over the kinds of work. Statements 15–17 of
  * docs/internals/engine.md. Owns nothing but the order of things; what a leaf does is `runLeaf`.
  */
-import type { LeafWork, LoopWork, Work } from "../entry/model.ts";
-import { leafName, leafWorks } from "../entry/work.ts";
-import { clipWords, endOf } from "../events/cut.ts";
-import { sentence } from "../events/decision-words.ts";
+import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/model.ts";
+import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
+import { clipWords } from "../events/cut.ts";
+import { withOutput } from "../events/decision-words.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
+import type { Item, Items, Place } from "./items.ts";
+import { stopText } from "./scope.ts";
 
 /** The work that finished last along a path, with its place in the order of all finishes. */
 export interface Finished {
@@ -22,7 +24,7 @@ export type WorkResult =
   | { readonly kind: "failed"; readonly last: Finished | undefined; readonly reason: string }
   | Unanswered
   | Skipped
-  /** A cancel, a limit or a crash: the whole job is coming to its end. */
+  /** A cancel, a limit or a crash: the whole job, or the part that outlives crashes, is coming to its end. */
   | { readonly kind: "stopped" };
 
 /**
@@ -48,7 +50,13 @@ type LoopScope = Extract<LimitScope, { kind: "loop" }>;
 
 interface WorkRunner {
   readonly loopIterations: number;
-  readonly runLeaf: (work: LeafWork<number>, last: Finished | undefined) => Promise<WorkResult>;
+  readonly runLeaf: (
+    work: LeafWork<number>,
+    last: Finished | undefined,
+    place: Place,
+  ) => Promise<WorkResult>;
+  /** The items of an `Each`, or why it can't begin. */
+  readonly itemsOf: (work: EachWork<number>, place: Place) => Promise<Items>;
   /** Called when a loop was about to begin more than `loopIterations` iterations. */
   readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly note: (text: string) => void;
@@ -59,16 +67,18 @@ export async function runWork(
   runner: WorkRunner,
   work: Work<number>,
   last: Finished | undefined,
+  place: Place,
 ): Promise<WorkResult> {
   switch (work.kind) {
     case "Ref":
     case "Flow":
-      return runner.runLeaf(work, last);
+    case "Run":
+      return runner.runLeaf(work, last, place);
     case "Seq": {
       let latest = last;
       const skipped: Skipped[] = [];
       for (const child of work.works) {
-        const result = await runWork(runner, child, latest);
+        const result = await runWork(runner, child, latest, place);
         if (result.kind === "skipped") skipped.push(result);
         else if (result.kind !== "succeeded") return result;
         latest = result.last;
@@ -78,32 +88,77 @@ export async function runWork(
     }
     case "Par":
       return joined(
-        await Promise.all(work.works.map((child) => runWork(runner, child, last))),
+        await Promise.all(work.works.map((child) => runPart(runner, work, child, last, place))),
         last,
       );
     case "Loop":
-      return runLoop(runner, work, last);
+      return runLoop(runner, work, last, place);
+    case "Each":
+      return runEach(runner, work, last, place);
     case "Alt": {
-      const asked = await runWork(runner, work.condition, last);
+      const asked = await runWork(runner, work.condition, last, place);
       const condition = asCondition(asked);
       if (condition.kind === "stopped" || condition.kind === "unanswered") return condition;
       const chosen = condition.kind === "succeeded" ? work.trueWork : work.falseWork;
       const none: WorkResult = { kind: "succeeded", last: condition.last };
-      const result = chosen === undefined ? none : await runWork(runner, chosen, condition.last);
+      const result =
+        chosen === undefined ? none : await runWork(runner, chosen, condition.last, place);
       if (asked.kind === "skipped") return chosen === undefined ? asked : result;
       return result.kind === "skipped" ? none : result;
     }
   }
 }
 
+/** One of several parts that don't depend on each other: with `onCrash: continue`, its crash is its own failure. */
+async function runPart(
+  runner: WorkRunner,
+  { onCrash = "stop" }: ParallelWork<number> | EachWork<number>,
+  part: Work<number>,
+  last: Finished | undefined,
+  place: Place,
+): Promise<WorkResult> {
+  if (onCrash === "stop") return runWork(runner, part, last, place);
+  const scope = place.scope.child();
+  const result = await runWork(runner, part, last, { ...place, scope });
+  scope.dispose();
+  const { stopped } = scope;
+  if (result.kind !== "stopped" || stopped?.kind !== "task-crashed") return result;
+  if (place.scope.stopped !== undefined) return result;
+  return { kind: "unanswered", last, reason: stopText(stopped), inCondition: false };
+}
+
+/** Each item begins after what came before the `Each`. All run, whatever becomes of the others. */
+async function runEach(
+  runner: WorkRunner,
+  work: EachWork<number>,
+  last: Finished | undefined,
+  place: Place,
+): Promise<WorkResult> {
+  const found = await runner.itemsOf(work, place);
+  if (found.kind !== "found") return found.kind === "stopped" ? found : { ...found, last };
+  const run = (item: Item): Promise<WorkResult> =>
+    runPart(runner, work, work.work, last, { ...place, items: [...place.items, item] });
+  const results: WorkResult[] = [];
+  if (work.parallel === true) results.push(...(await Promise.all(found.items.map(run))));
+  else
+    for (const item of found.items) {
+      const result = await run(item);
+      if (result.kind === "stopped") return result;
+      results.push(result);
+    }
+  return joined(results, last, (index) => found.items[index]);
+}
+
 /**
- * A body that is skipped ends the loop: it would be skipped again. Without `postCondition` the body isn't repeated, and without `preCondition` the body runs. `atMost` sets the
- * maximum of iterations: an absent condition then starts the next one.
+ * Without `postCondition` the body isn't repeated, and without `preCondition` the body runs. `atMost` sets the
+ * maximum of iterations: an absent condition then starts the next one. A body that is skipped ends the loop: it would be
+ * skipped again.
  */
 async function runLoop(
   runner: WorkRunner,
   work: LoopWork<number>,
   last: Finished | undefined,
+  place: Place,
 ): Promise<WorkResult> {
   const { body, postCondition, atMost } = work;
   let latest = last;
@@ -119,14 +174,15 @@ async function runLoop(
   const ask = async (field: "preCondition" | "postCondition"): Promise<WorkResult | undefined> => {
     const condition = work[field];
     if (condition === undefined) return undefined;
-    const asked = await runWork(runner, condition[1], latest);
+    const asked = await runWork(runner, condition[1], latest, place);
     see(asked);
     const answer = asCondition(asked);
     if (answer.kind === "stopped" || answer.kind === "unanswered") return answer;
-    latest = answer.last;
     const goesOn = (answer.kind === "succeeded") === condition[0];
+    const before = latest;
+    latest = answer.last;
     if (!goesOn) return end();
-    goOn = `. ${answerText(field, answer)}`;
+    goOn = `. ${answerText(field, condition[1], answer, before)}`;
     return undefined;
   };
   for (let iteration = 1; ; iteration += 1) {
@@ -140,7 +196,7 @@ async function runLoop(
       const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})${goOn}`;
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
-    const result = await runWork(runner, body, latest);
+    const result = await runWork(runner, body, latest, place);
     see(result);
     if (result.kind === "skipped") return end();
     if (result.kind !== "succeeded") return result;
@@ -171,31 +227,21 @@ function afterAtMost(
 /** The answer of a condition that didn't let its loop end. */
 function answerText(
   field: "preCondition" | "postCondition",
+  condition: Work<number>,
   answer: Extract<WorkResult, { kind: "succeeded" | "failed" }>,
+  before: Finished | undefined,
 ): string {
   const { last } = answer;
+  const name = isLeaf(condition) ? leafName(condition) : (last?.taskId ?? "");
   const text =
     answer.kind === "failed"
       ? `Its ${field} still fails: ${clipWords(answer.reason, REASON_CHARACTERS)}`
-      : `Its ${field} still succeeds: ${JSON.stringify(last?.taskId ?? "")}`;
-  return withOutput(text, last?.output ?? "");
+      : `Its ${field} still succeeds: ${JSON.stringify(name)}`;
+  // A command is no task: what finished last finished before it.
+  return withOutput(text, last === before ? "" : (last?.output ?? ""));
 }
 
 const REASON_CHARACTERS = 500;
-const OUTPUT_CHARACTERS = 300;
-const OUTPUT_LINES = 3;
-
-/** A reason with the last lines of an output, which usually say what failed, unless it contains them already. */
-export function withOutput(reason: string, output: string): string {
-  const lines = endOf(output.trimEnd(), OUTPUT_CHARACTERS)
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .slice(-OUTPUT_LINES);
-  const end = lines.join("\n");
-  if (end === "" || lines.every((line) => reason.includes(line))) return reason;
-  return `${sentence(reason)} The end of its output: ${end}`;
-}
 
 function loopScope({ body }: LoopWork<number>): LoopScope {
   return { kind: "loop", tasks: [...new Set(leafWorks(body).map(leafName))] };
@@ -209,8 +255,12 @@ function asCondition(result: WorkResult): Exclude<WorkResult, Skipped> {
     : { ...result, inCondition: true, reason: `a condition did not answer: ${result.reason}` };
 }
 
-/** `Par` has waited for all: it failed if any did; the last task is the one that finished last. */
-function joined(results: readonly WorkResult[], before: Finished | undefined): WorkResult {
+/** All have ended: it failed if any did; the last task is the one that finished last. */
+function joined(
+  results: readonly WorkResult[],
+  before: Finished | undefined,
+  itemOf?: (index: number) => Item | undefined,
+): WorkResult {
   const ended: Exclude<WorkResult, { kind: "stopped" }>[] = [];
   for (const result of results) {
     if (result.kind === "stopped") return result;
@@ -224,12 +274,22 @@ function joined(results: readonly WorkResult[], before: Finished | undefined): W
   if (skipped.length === ended.length && ended.length > 0) return skippedAs(skipped, last);
   const failed = ended.filter((result) => result.kind === "failed" || result.kind === "unanswered");
   if (failed.length === 0) return { kind: "succeeded", last };
-  const reason = [...new Set(failed.map((result) => result.reason))].join("; ");
+  const reasons = ended.flatMap((result, index) => {
+    if (result.kind !== "failed" && result.kind !== "unanswered") return [];
+    const item = itemOf?.(index);
+    return [item === undefined ? result.reason : `${JSON.stringify(item.text)}: ${result.reason}`];
+  });
+  const of = itemOf === undefined ? "" : `${failed.length} of ${ended.length} items failed: `;
+  const shown = [...new Set(reasons)];
+  const rest = shown.length > SHOWN_REASONS ? `; and ${shown.length - SHOWN_REASONS} more` : "";
+  const reason = `${of}${shown.slice(0, SHOWN_REASONS).join("; ")}${rest}`;
   const unanswered = failed.filter((result) => result.kind === "unanswered");
   if (unanswered.length === 0) return { kind: "failed", last, reason };
   const inCondition = unanswered.every((result) => result.inCondition);
   return { kind: "unanswered", last, reason, inCondition };
 }
+
+const SHOWN_REASONS = 10;
 
 /** What all parts are. */
 function skippedAs(parts: readonly Skipped[], last: Finished | undefined): WorkResult {

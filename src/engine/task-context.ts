@@ -6,6 +6,7 @@ import type { ChangedFile } from "../events/plan.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session, ToolSource } from "./ports.ts";
+import type { CommandContext } from "./run-command.ts";
 import type { Deadlines, Scope, StopReason } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
@@ -38,6 +39,8 @@ export interface TaskContext {
   /** Of `limits.taskMinutes`. */
   readonly deadlines: Deadlines;
   readonly budgets: Budgets;
+  /** For the commands of its criteria. */
+  readonly commands: CommandContext;
   /** The attempt of this task that began last. */
   readonly latest: LatestAttempt;
   /** Unique in the run. */

@@ -6,7 +6,9 @@
  * leads out of it, and the graph has one end: the only node without arrows.
  */
 import { defined } from "../document/guards.ts";
-import type { Model, Work } from "./model.ts";
+import type { EachWork, Model, Work } from "./model.ts";
+import { promptText } from "./prompt-expander.ts";
+import { commandName, leafName } from "./work.ts";
 
 export type ChartHint =
   /** With the work's `workIdInJob`. A `CondNode` is a task that belongs to the condition of an Alt or a Loop. */
@@ -81,15 +83,21 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
 
   const draw = (part: Work<number>, inCondition: boolean): Drawn => {
     switch (part.kind) {
-      case "Ref": {
+      case "Ref":
+      case "Flow":
+      case "Run": {
         const kind = inCondition ? "CondNode" : "TaskNode";
-        const id = add([kind, part.workIdInJob], part.taskId + modelLabel(part.modelOverride));
+        const model = part.kind === "Ref" ? modelLabel(part.modelOverride) : "";
+        const id = add([kind, part.workIdInJob], leafName(part) + model);
         return { first: id, last: id };
       }
-      case "Flow": {
-        const kind = inCondition ? "CondNode" : "TaskNode";
-        const id = add([kind, part.workIdInJob], part.file);
-        return { first: id, last: id };
+      case "Each": {
+        const first = add("ParBegin", `for each ${itemsText(part)}`);
+        const inside = draw(part.work, inCondition);
+        const last = add("ParEnd", "all items done");
+        connect(first, inside.first);
+        connect(inside.last, last);
+        return { first, last };
       }
       case "Seq": {
         const [head, ...others] = part.works.map((one) => draw(one, inCondition));
@@ -163,6 +171,17 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
 
   draw(work, false);
   return { nodes };
+}
+
+/** What an `Each` goes through, and how. */
+export function itemsText({ items, parallel = false }: EachWork | EachWork<number>): string {
+  const how = parallel ? ", in parallel" : "";
+  if ("values" in items) return `of ${items.values.length} values${how}`;
+  if ("files" in items) return `file of ${items.files.join(" ")}${how}`;
+  if ("changedFiles" in items) return `changed file of ${items.changedFiles.join(" ")}${how}`;
+  if ("lines" in items) return `line of ${promptText(items.lines)}${how}`;
+  if ("run" in items) return `line of ${commandName(items)}${how}`;
+  return `item of the result of ${items.result}${how}`;
 }
 
 function modelLabel(model: Model | undefined): string {

@@ -7,6 +7,7 @@ import { toolPatternProblem } from "./tool-pattern.ts";
 import {
   type Entry,
   type FlowWork,
+  type ItemSource,
   type Model,
   type Permissions,
   type Prompt,
@@ -19,6 +20,7 @@ import { fixedVariables } from "./runtime-variables.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
 import { checkTools } from "./check-tools.ts";
+import { commandName } from "./work.ts";
 import { entryCheck, type EntryNames, listed, Problems } from "./problems.ts";
 
 /** Whether a work requires user input, and which task (quoted) is the reason. */
@@ -171,6 +173,15 @@ class EntryChecker {
         return this.#checkRef(path, work.taskId, work.modelOverride);
       case "Flow":
         return this.#checkFlow(path, work);
+      case "Run":
+        if (work.run !== undefined)
+          this.#checkOwnName([...path, "name"], work.name ?? commandName({ run: whole(work.run) }));
+        return "none";
+      case "Each":
+        return most([
+          this.#checkItems([...path, "items"], work.items),
+          this.#checkBranch([...path, "work"], work.work),
+        ]);
       case "Seq":
       case "Par":
         if (work.works === undefined) return "unknown";
@@ -237,10 +248,7 @@ class EntryChecker {
 
   #checkFlow(path: Path, { file, params }: Salvaged<FlowWork>): Need {
     const quoted = JSON.stringify(file ?? "");
-    if (file !== undefined && this.#names.tasks.has(file)) {
-      const reason = `A task is called ${quoted}, too. What is told of them could not be told apart.`;
-      this.#problems.add([...path, "file"], reason);
-    }
+    if (file !== undefined) this.#checkOwnName([...path, "file"], file);
     const needs = Object.entries<Salvaged<Prompt> | undefined>(params ?? {}).map(
       ([name, prompt]): Need => {
         const uses = this.#checkPrompt([...path, "params", name], prompt);
@@ -248,6 +256,25 @@ class EntryChecker {
       },
     );
     return most(needs);
+  }
+
+  #checkOwnName(path: Path, name: string): void {
+    if (!this.#names.tasks.has(name)) return;
+    const quoted = JSON.stringify(name);
+    const reason = `A task is called ${quoted}, too. What is told of them could not be told apart.`;
+    this.#problems.add(path, reason);
+  }
+
+  #checkItems(path: Path, items: Salvaged<ItemSource> | undefined): Need {
+    if (items === undefined) return "unknown";
+    if ("files" in items) this.#checkGlobs([...path, "files"], items.files ?? []);
+    if ("changedFiles" in items)
+      this.#checkGlobs([...path, "changedFiles"], items.changedFiles ?? []);
+    if ("result" in items && items.result !== undefined)
+      this.#checkTaskName([...path, "result"], items.result);
+    if (!("lines" in items)) return "none";
+    const uses = this.#checkPrompt([...path, "lines"], items.lines);
+    return uses === true ? { of: "of the items" } : uses === false ? "none" : "unknown";
   }
 
   #checkGrid(): void {
@@ -305,6 +332,10 @@ function most(needs: readonly Need[]): Need {
 
 function isUnknown(need: Need): boolean {
   return need === "unknown";
+}
+
+function whole(run: string | readonly (string | undefined)[]): string | readonly string[] {
+  return typeof run === "string" ? run : run.filter((word) => word !== undefined);
 }
 
 /** A prompt of which no line has been taken out. */

@@ -5,6 +5,7 @@
 import { limitProperties } from "./limits-schema.ts";
 import { availableTools, permissionPresets, sandboxModes } from "./model.ts";
 import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
+import { command, work } from "./works-schema.ts";
 import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
 
 const prompt = {
@@ -113,6 +114,13 @@ const criteria = object(
       "prompt",
       "Sent after the prompt. Must mention job_boolean_true or job_boolean_false.",
     ),
+    commands: {
+      type: "array",
+      items: object(command, ["run"]),
+      minItems: 1,
+      description:
+        "Commands that must exit with 0. Run after toolExecuted and before the condition; a retry is told what they printed.",
+    },
     runConditionInSameSession: {
       type: "boolean",
       default: true,
@@ -173,87 +181,6 @@ const task = object(
   ["prompt"],
   { title: "Task" },
 );
-
-function workOf(kind: string, description: string, properties: object, required: string[]): object {
-  return object({ kind: { const: kind }, ...properties }, ["kind", ...required], {
-    title: kind,
-    description,
-  });
-}
-
-function condition(description: string): object {
-  const prefixItems = [{ type: "boolean" }, ref("work")];
-  return { type: "array", description, prefixItems, minItems: 2, maxItems: 2 };
-}
-
-const works = { type: "array", items: ref("work"), minItems: 1 };
-
-const work = {
-  title: "Work",
-  type: "object",
-  required: ["kind"],
-  discriminator: { propertyName: "kind" },
-  oneOf: [
-    workOf(
-      "Ref",
-      "Runs a task.",
-      {
-        taskId: { ...text, description: "A key of tasks." },
-        modelOverride: ref("model", "The model to use in place of the task's."),
-        workIdInJob: { type: "integer", minimum: 0, description: "Assigned by agent-jobs." },
-      },
-      ["taskId"],
-    ),
-    workOf(
-      "Flow",
-      "Runs a Markdown workflow.",
-      {
-        file: { ...text, minLength: 1, description: "The workflow, relative to this file." },
-        params: {
-          type: "object",
-          description: "The parameters of the workflow, by name.",
-          additionalProperties: ref("prompt"),
-        },
-        workIdInJob: { type: "integer", minimum: 0, description: "Assigned by agent-jobs." },
-      },
-      ["file"],
-    ),
-    workOf("Seq", "One after the other; stops at the first that fails.", { works }, ["works"]),
-    workOf("Par", "All at once; fails if one of them fails.", { works }, ["works"]),
-    workOf(
-      "Loop",
-      "Repeats its body. Without postCondition and atMost, the body runs once.",
-      {
-        preCondition: condition(
-          "[outcome, work]: checked before the body. If the work has the outcome, the body runs; otherwise the loop succeeds.",
-        ),
-        body: ref("work"),
-        postCondition: condition(
-          "[outcome, work]: checked after the body. If the work has the outcome, the loop starts over; otherwise it succeeds.",
-        ),
-        atMost: {
-          type: "integer",
-          minimum: 1,
-          description:
-            "Maximum number of times that the body runs. With it, an absent condition asks for another iteration. If a condition still asks for another iteration, the loop fails.",
-        },
-        atMostReached: {
-          enum: ["fail", "succeed"],
-          default: "fail",
-          description:
-            "How the loop ends if a condition still asks for another iteration after atMost iterations.",
-        },
-      },
-      ["body"],
-    ),
-    workOf(
-      "Alt",
-      "Runs one of two works, depending on the outcome of a condition.",
-      { condition: ref("work"), trueWork: ref("work"), falseWork: ref("work") },
-      ["condition"],
-    ),
-  ],
-};
 
 const job = object(
   {

@@ -8,7 +8,7 @@ import type {
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
-import type { Work } from "./works.ts";
+import type { Command, Work } from "./works.ts";
 
 export * from "./limits.ts";
 export * from "./permissions.ts";
@@ -43,6 +43,8 @@ export interface FailureAction {
 export interface Criteria {
   /** Tools that must have run, successfully, in the last turn of the task session. */
   readonly toolExecuted?: readonly string[];
+  /** Must exit with 0. Run after `toolExecuted` and before `condition`. */
+  readonly commands?: readonly Command[];
   readonly condition?: Prompt;
   /** `false` puts availability and criteria checks into sessions of their own. Default: true. */
   readonly runConditionInSameSession?: boolean;

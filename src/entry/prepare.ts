@@ -21,7 +21,7 @@ import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
 import { entryWarnings, type WarningChecks } from "./warnings.ts";
 import { flowLeaves, type FlowLeaf } from "./work-paths.ts";
-import { assignWorkId, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
+import { assignWorkId, mapEach, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
 
 export type PrepareResult =
   | {
@@ -194,10 +194,13 @@ function buildJob(
     return [text];
   };
   const numbered = assignWorkId(simplifyWork(job.work));
-  const work = mapLeaves<number, number, LeafWork<number>>(numbered, (leaf) =>
+  const filled = mapLeaves<number, number, LeafWork<number>>(numbered, (leaf) =>
     leaf.kind === "Flow" && leaf.params !== undefined
       ? { ...leaf, params: mapValues(leaf.params, expand) }
       : leaf,
+  );
+  const work = mapEach(filled, (each) =>
+    "lines" in each.items ? { ...each, items: { lines: expand(each.items.lines) } } : each,
   );
   required ||= taskWorks(work).some(({ taskId }) => tasks[taskId]?.requireUserInput === true);
   return { requireUserInput: required, work };

@@ -1,8 +1,8 @@
 /** What the works of a job reach: its tasks, and whether any of them uses the change. */
-import type { PreparedEntry, PreparedTask, Prompt, Work } from "./model.ts";
+import type { ItemSource, PreparedEntry, PreparedTask, Prompt, Work } from "./model.ts";
 import { promptsOf } from "./prompt.ts";
 import { variablesIn } from "./prompt-expander.ts";
-import { leafWorks, taskWorks } from "./work.ts";
+import { allWorks, commandsOf, leafWorks, taskWorks } from "./work.ts";
 
 /** The tasks that may run. One with the action protocol may delegate to any other. */
 export function reachedTasks(entry: PreparedEntry, work: Work<number>): readonly string[] {
@@ -13,12 +13,21 @@ export function reachedTasks(entry: PreparedEntry, work: Work<number>): readonly
 
 /** Whether the change has to be known before the work can run. */
 export function usesChange(entry: PreparedEntry, work: Work<number>): boolean {
+  const commands = commandsOf([{ work }], entry.tasks);
   return (
+    commands.some(({ run }) =>
+      [run].flat().some((text) => text.includes("AGENT_JOBS_CHANGE_BASE")),
+    ) ||
+    allWorks(work).some((part) => part.kind === "Each" && isOfChange(part.items)) ||
     reachedTasks(entry, work).some((name) => isAboutChange(entry.tasks[name])) ||
     leafWorks(work).some(
       (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(namesChange),
     )
   );
+}
+
+function isOfChange(items: ItemSource): boolean {
+  return "changedFiles" in items || ("lines" in items && namesChange(items.lines));
 }
 
 function isAboutChange(task: PreparedTask | undefined): boolean {

@@ -1,5 +1,6 @@
 /** Finds what is valid but probably not what the author intended. Only for valid entries. Pure. */
 import {
+  defaultAtMostItems,
   reportedBy,
   type Entry,
   type FlowWork,
@@ -15,8 +16,8 @@ import { promptsOf } from "./prompt.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
 import { warning } from "./problems.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
-import { flowLeaves, partsOf } from "./work-paths.ts";
-import { leafWorks, taskWorks } from "./work.ts";
+import { flowLeaves } from "./work-paths.ts";
+import { isLeaf, leafWorks, partsOf, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
 export type CommandPatternCheck = (pattern: string) => string | undefined;
@@ -46,6 +47,7 @@ export function entryWarnings(
     ...Object.entries(entry.jobs).flatMap(([name, { work }]) => [
       ...loopWarnings(["jobs", name, "work"], work),
       ...orderWarnings(prepared, ["jobs", name, "work"], work),
+      ...itemWarnings(prepared, ["jobs", name, "work"], work, false),
     ]),
   ];
 }
@@ -177,6 +179,39 @@ function loopWarnings(path: Path, work: Work): Problem[] {
   return [warning(path, reason, "add a postCondition or atMost"), ...below];
 }
 
+/** What asks for an item where there is none, or for more items than are allowed. */
+function itemWarnings(entry: PreparedEntry, path: Path, work: Work, inEach: boolean): Problem[] {
+  if (isLeaf(work)) {
+    const used = promptsOfLeaf(entry, work).flatMap(variablesIn);
+    const name = ["item", "item-index"].find((variable) => used.includes(variable));
+    if (inEach || name === undefined) return [];
+    return [warning(path, `$${name} has no value here: no Each is around this work.`)];
+  }
+  const below = partsOf(path, work).flatMap(([at, part]) =>
+    itemWarnings(entry, at, part, inEach || work.kind === "Each"),
+  );
+  if (work.kind !== "Each" || !("values" in work.items) || work.sample === true) return below;
+  const { atMost = defaultAtMostItems, items } = work;
+  const count = new Set(items.values.map((value) => JSON.stringify(value))).size;
+  if (count <= atMost) return below;
+  const reason = `There are ${count} items, and atMost is ${atMost}: the job fails before it begins.`;
+  return [
+    warning([...path, "items", "values"], reason, "raise atMost or set sample: true"),
+    ...below,
+  ];
+}
+
+function promptsOfLeaf(entry: PreparedEntry, leaf: LeafWork): readonly Prompt[] {
+  switch (leaf.kind) {
+    case "Ref":
+      return promptsOf(entry.tasks[leaf.taskId]);
+    case "Flow":
+      return Object.values(leaf.params ?? {});
+    case "Run":
+      return [];
+  }
+}
+
 /** The tasks that may have finished last. `undefined` means that no task has finished. */
 type Last = ReadonlySet<string | undefined>;
 
@@ -211,10 +246,8 @@ function orderWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
     found.set(key, warning(path, reason));
   };
   const checkLeaf = (path: Path, work: LeafWork, last: Last, first: boolean): void => {
-    const prompts =
-      work.kind === "Ref" ? promptsOf(entry.tasks[work.taskId]) : Object.values(work.params ?? {});
-    checkResult(path, prompts, last, first ? "in the first pass" : "here");
-    if (work.kind === "Flow") return;
+    checkResult(path, promptsOfLeaf(entry, work), last, first ? "in the first pass" : "here");
+    if (work.kind !== "Ref") return;
     const when = first
       ? "not available in the first pass, which ends the loop"
       : "never available here";
@@ -222,7 +255,7 @@ function orderWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
   };
   /** The works that must succeed for the body of a loop to succeed the first time. */
   const firstPass = (path: Path, work: Work, last: Last): void => {
-    if (work.kind === "Ref" || work.kind === "Flow") {
+    if (isLeaf(work)) {
       checkLeaf(path, work, last, true);
     } else if (work.kind === "Seq" || work.kind === "Par") {
       let before = last;
@@ -235,7 +268,7 @@ function orderWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
     }
   };
   const follow = (path: Path, work: Work, last: Last): void => {
-    if (work.kind === "Ref" || work.kind === "Flow") return checkLeaf(path, work, last, false);
+    if (isLeaf(work)) return checkLeaf(path, work, last, false);
     const parts = partsOf(path, work);
     // A branch follows the condition; of a Par all parts follow what was before it.
     const [condition] = parts;
@@ -294,6 +327,10 @@ function makeEffect(work: Work, of: (part: Work) => Effect): Effect {
       return { ends: new Set([work.taskId]), through: false };
     case "Flow":
       return { ends: new Set([work.file]), through: false };
+    case "Run":
+      return nothing;
+    case "Each":
+      return either([nothing, of(work.work)]);
     case "Seq":
       return work.works.map(of).reduce(inSequence, nothing);
     case "Par":

@@ -1,130 +1,70 @@
-/** Operations on work trees. None of them changes its input. */
-import type { AltWork, LeafWork, LoopWork, TaskWork, Work } from "./model.ts";
+/**
+ * Operations on work trees. None of them changes its input. What is inside of each kind of work stands in `placedParts`
+ * and `mapParts` alone: whoever walks a tree does it with them.
+ */
+import type { Path } from "../document/problem.ts";
+import type {
+  Command,
+  CompositeWork,
+  EachWork,
+  LeafWork,
+  OnCrash,
+  Task,
+  TaskWork,
+  Work,
+} from "./model.ts";
 
 type Id = number;
+type Leaves<I extends Id> = LeafWork<I>;
 
-/**
- * Flattens `Seq` directly in `Seq` and `Par` directly in `Par`, over any number of levels, in every
- * part of the tree.
- */
-export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
-  switch (work.kind) {
-    case "Ref":
-    case "Flow":
-      return work;
-    case "Seq":
-    case "Par":
-      return {
-        kind: work.kind,
-        works: work.works.flatMap((part) => {
-          const simple = simplifyWork(part);
-          return simple.kind === work.kind ? simple.works : [simple];
-        }),
-      };
-    case "Loop":
-    case "Alt":
-      return mapParts(work, simplifyWork);
-  }
+interface Part<W> {
+  readonly work: W;
+  /** From the work that it is in. */
+  readonly path: Path;
+  /** Its outcome decides how the work that it is in goes on. */
+  readonly condition?: true;
 }
 
-/**
- * Numbers the leaves of a job 0, 1, 2… in reading order: a condition before its branches, a
- * precondition before the body before the postcondition. Ids that are there already are replaced.
- */
-export function assignWorkId(work: Work): Work<number> {
-  let next = 0;
-  return mapLeaves(work, (leaf): LeafWork<number> => ({ ...leaf, workIdInJob: next++ }));
-}
-
-/** Maps the leaves of the tree, in reading order. */
-export function mapLeaves<I extends Id, O extends Id, To extends LeafWork<O>>(
-  work: Work<I>,
-  change: (leaf: LeafWork<I>) => To,
-): Work<O, To> {
-  switch (work.kind) {
-    case "Ref":
-    case "Flow":
-      return change(work);
-    case "Seq":
-    case "Par":
-      return {
-        kind: work.kind,
-        works: work.works.map((part) => mapLeaves<I, O, To>(part, change)),
-      };
-    case "Loop":
-    case "Alt":
-      return mapParts<I, O, To>(work, (part) => mapLeaves<I, O, To>(part, change));
-  }
-}
-
-/** Every leaf of a tree, in reading order. */
-export function leafWorks<I extends Id, Leaf extends LeafWork<I> = LeafWork<I>>(
+/** The works directly inside a work, in reading order, each with its place. */
+function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   work: Work<I, Leaf>,
-): Leaf[] {
-  const found: Leaf[] = [];
-  const visit = (part: Work<I, Leaf>): void => {
-    if (part.kind === "Ref" || part.kind === "Flow") found.push(part);
-    else workParts<I, Leaf>(part).forEach(visit);
-  };
-  visit(work);
-  return found;
-}
-
-/** Every task of a tree, in reading order. */
-export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
-  return leafWorks(work).filter((leaf) => leaf.kind === "Ref");
-}
-
-/** What a leaf is called where works are listed: its task, or the file of its workflow. */
-export function leafName(leaf: LeafWork | LeafWork<Id>): string {
-  return leaf.kind === "Ref" ? leaf.taskId : leaf.file;
-}
-
-/** The ids of the leaves that answer for an `Alt` or a `Loop`: all inside of its conditions. */
-export function conditionIds(work: Work<Id>): ReadonlySet<Id> {
-  const conditions = conditionsOf(work).flatMap((condition) => leafWorks(condition));
-  const inside = workParts(work).flatMap((part) => [...conditionIds(part)]);
-  return new Set([...conditions.map(({ workIdInJob }) => workIdInJob), ...inside]);
-}
-
-function conditionsOf<I extends Id>(work: Work<I>): readonly Work<I>[] {
+): readonly Part<Work<I, Leaf>>[] {
   switch (work.kind) {
     case "Ref":
     case "Flow":
-    case "Seq":
-    case "Par":
-      return [];
-    case "Loop":
-      return present([work.preCondition?.[1], work.postCondition?.[1]]);
-    case "Alt":
-      return [work.condition];
-  }
-}
-
-/** The works directly inside a work, in reading order. */
-export function workParts<I extends Id, Leaf extends LeafWork<I> = LeafWork<I>>(
-  work: Work<I, Leaf>,
-): readonly Work<I, Leaf>[] {
-  switch (work.kind) {
-    case "Ref":
-    case "Flow":
+    case "Run":
       return [];
     case "Seq":
     case "Par":
-      return work.works;
+      return work.works.map((part, index) => ({ work: part, path: ["works", index] }));
+    case "Each":
+      return [{ work: work.work, path: ["work"] }];
     case "Loop":
-      return present([work.preCondition?.[1], work.body, work.postCondition?.[1]]);
+      return present([
+        { work: work.preCondition?.[1], path: ["preCondition", 1], condition: true },
+        { work: work.body, path: ["body"] },
+        { work: work.postCondition?.[1], path: ["postCondition", 1], condition: true },
+      ]);
     case "Alt":
-      return present([work.condition, work.trueWork, work.falseWork]);
+      return present([
+        { work: work.condition, path: ["condition"], condition: true },
+        { work: work.trueWork, path: ["trueWork"] },
+        { work: work.falseWork, path: ["falseWork"] },
+      ]);
   }
 }
 
-/** The parts are mapped in reading order. */
-function mapParts<I extends Id, O extends Id, To extends LeafWork<O>>(
-  work: LoopWork<I> | AltWork<I>,
+/** The same work with other parts, which are made in reading order. */
+function mapParts<I extends Id, O extends Id, To extends Leaves<O>>(
+  work: CompositeWork<I>,
   map: (part: Work<I>) => Work<O, To>,
 ): Work<O, To> {
   switch (work.kind) {
+    case "Seq":
+    case "Par":
+      return { ...work, works: work.works.map(map) };
+    case "Each":
+      return { ...work, work: map(work.work) };
     case "Loop": {
       const { preCondition: before, postCondition: after, body, ...rest } = work;
       return {
@@ -146,6 +86,161 @@ function mapParts<I extends Id, O extends Id, To extends LeafWork<O>>(
   }
 }
 
-function present<T>(values: readonly (T | undefined)[]): T[] {
-  return values.filter((value) => value !== undefined);
+export function isLeaf<I extends Id, Leaf extends Leaves<I>>(
+  work: Work<I, Leaf>,
+): work is Extract<Work<I, Leaf>, LeafWork<I>> {
+  return work.kind === "Ref" || work.kind === "Flow" || work.kind === "Run";
+}
+
+function isComposite<I extends Id>(work: Work<I>): work is CompositeWork<I> {
+  return !isLeaf(work);
+}
+
+/** The works directly inside a work, in reading order. */
+export function workParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
+  work: Work<I, Leaf>,
+): readonly Work<I, Leaf>[] {
+  return placedParts<I, Leaf>(work).map((part) => part.work);
+}
+
+/** The same, with their paths in the document that describes them. */
+export function partsOf(path: Path, work: Work): readonly (readonly [Path, Work])[] {
+  return placedParts(work).map((part) => [[...path, ...part.path], part.work]);
+}
+
+/**
+ * Flattens `Seq` directly in `Seq` and `Par` directly in `Par`, over any number of levels, in every
+ * part of the tree. A `Par` that takes crashes in another way than the one around it stays.
+ */
+export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
+  if (!isComposite(work)) return work;
+  const simple = mapParts<I, I, LeafWork<I>>(work, simplifyWork);
+  if (simple.kind !== "Seq" && simple.kind !== "Par") return simple;
+  const works = simple.works.flatMap((part): readonly Work<I>[] =>
+    (part.kind === "Seq" || part.kind === "Par") && joins(part, simple) ? part.works : [part],
+  );
+  return { ...simple, works };
+}
+
+type Listing<I extends Id> = Extract<CompositeWork<I>, { works: unknown }>;
+
+function joins<I extends Id>(part: Listing<I>, around: Listing<I>): boolean {
+  return part.kind === around.kind && takesCrashes(part) === takesCrashes(around);
+}
+
+function takesCrashes<I extends Id>(work: Listing<I>): OnCrash {
+  return work.kind === "Par" ? (work.onCrash ?? "stop") : "stop";
+}
+
+/**
+ * Numbers the leaves of a job 0, 1, 2… in reading order: a condition before its branches, a
+ * precondition before the body before the postcondition. Ids that are there already are replaced.
+ */
+export function assignWorkId(work: Work): Work<number> {
+  let next = 0;
+  return mapLeaves(work, (leaf): LeafWork<number> => ({ ...leaf, workIdInJob: next++ }));
+}
+
+/** Maps the leaves of the tree, in reading order. */
+export function mapLeaves<I extends Id, O extends Id, To extends Leaves<O>>(
+  work: Work<I>,
+  change: (leaf: LeafWork<I>) => To,
+): Work<O, To> {
+  return isComposite(work)
+    ? mapParts<I, O, To>(work, (part) => mapLeaves<I, O, To>(part, change))
+    : change(work);
+}
+
+/** Maps what an `Each` says of itself, wherever there is one. */
+export function mapEach<I extends Id>(
+  work: Work<I>,
+  change: (each: EachWork<I>) => EachWork<I>,
+): Work<I> {
+  if (!isComposite(work)) return work;
+  const mapped = mapParts<I, I, LeafWork<I>>(work, (part) => mapEach(part, change));
+  return mapped.kind === "Each" ? change(mapped) : mapped;
+}
+
+/** Every leaf of a tree, in reading order. */
+export function leafWorks<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
+  work: Work<I, Leaf>,
+): Leaf[] {
+  return allWorks<I, Leaf>(work).filter((part) => isLeaf<I, Leaf>(part));
+}
+
+/** A work and all that is inside of it, in reading order. */
+export function allWorks<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
+  work: Work<I, Leaf>,
+): Work<I, Leaf>[] {
+  const found: Work<I, Leaf>[] = [];
+  const visit = (part: Work<I, Leaf>): void => {
+    found.push(part);
+    workParts<I, Leaf>(part).forEach(visit);
+  };
+  visit(work);
+  return found;
+}
+
+/** Every task of a tree, in reading order. */
+export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
+  return leafWorks(work).filter((leaf) => leaf.kind === "Ref");
+}
+
+/** Every command of jobs: works, criteria of their tasks, and sources of items. */
+export function commandsOf(
+  jobs: readonly { readonly work: Work<Id> }[],
+  tasks: Readonly<Record<string, Pick<Task, "criteria">>>,
+): readonly Command[] {
+  return jobs.flatMap(({ work }) =>
+    allWorks(work).flatMap((part): readonly Command[] => {
+      if (part.kind === "Run") return [part];
+      if (part.kind === "Each") return "run" in part.items ? [part.items] : [];
+      if (part.kind !== "Ref" || !Object.hasOwn(tasks, part.taskId)) return [];
+      return tasks[part.taskId]?.criteria?.commands ?? [];
+    }),
+  );
+}
+
+/** What a leaf is called where works are listed: its task, the file of its workflow, or the name of its command. */
+export function leafName(leaf: LeafWork | LeafWork<Id>): string {
+  switch (leaf.kind) {
+    case "Ref":
+      return leaf.taskId;
+    case "Flow":
+      return leaf.file;
+    case "Run":
+      return commandName(leaf);
+  }
+}
+
+/** The name that its author gave it, or the command in one line. */
+export function commandName({ name, run }: Command): string {
+  if (name !== undefined) return name;
+  const text = typeof run === "string" ? run : run.map(quoted).join(" ");
+  const line = text.trim().replaceAll(/\s+/gu, " ");
+  if (line.length <= longestName) return line;
+  const words = line.split(" ");
+  while (words.length > 1 && words.join(" ").length >= longestName) words.pop();
+  return `${words.join(" ")}…`;
+}
+
+const longestName = 80;
+
+function quoted(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word);
+}
+
+/** The ids of the leaves that answer for an `Alt` or a `Loop`: all inside of its conditions. */
+export function conditionIds(work: Work<Id>): ReadonlySet<Id> {
+  const found = new Set<Id>();
+  const visit = (part: Work<Id>, answers: boolean): void => {
+    if (answers && isLeaf(part)) found.add(part.workIdInJob);
+    for (const { work: inner, condition = answers } of placedParts(part)) visit(inner, condition);
+  };
+  visit(work, false);
+  return found;
+}
+
+function present<W>(parts: readonly Part<W | undefined>[]): Part<W>[] {
+  return parts.flatMap((part) => (part.work === undefined ? [] : [{ ...part, work: part.work }]));
 }

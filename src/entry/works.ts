@@ -6,10 +6,18 @@ import type { Model, Prompt } from "./terms.ts";
  * `workIdInJob` (see `assignWorkId`). `Leaf` is what is known of each leaf of the tree.
  */
 export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
-  Leaf | SequentialWork<Id, Leaf> | ParallelWork<Id, Leaf> | LoopWork<Id, Leaf> | AltWork<Id, Leaf>;
+  Leaf | CompositeWork<Id, Leaf>;
+
+/** What says when its parts run. */
+export type CompositeWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
+  | SequentialWork<Id, Leaf>
+  | ParallelWork<Id, Leaf>
+  | LoopWork<Id, Leaf>
+  | AltWork<Id, Leaf>
+  | EachWork<Id, Leaf>;
 
 /** What runs: everything else only says when. */
-export type LeafWork<Id extends number = never> = TaskWork<Id> | FlowWork<Id>;
+export type LeafWork<Id extends number = never> = TaskWork<Id> | FlowWork<Id> | RunWork<Id>;
 
 export type TaskWork<Id extends number = never> = {
   readonly kind: "Ref";
@@ -26,6 +34,23 @@ export type FlowWork<Id extends number = never> = {
   readonly params?: Readonly<Record<string, Prompt>>;
 } & Numbered<Id>;
 
+/** A command that the author wrote. The permissions of agents don't apply to it. */
+export interface Command {
+  /** A string is run by `bash`, a list without a shell. Never expanded: variables come in the environment. */
+  readonly run: string | readonly string[];
+  /** Default: `defaultCommandMinutes`. */
+  readonly minutes?: number;
+  /** What it is called. Default: the command itself. */
+  readonly name?: string;
+  /** Names of variables that it needs beside the common ones. The caller must allow them (`--env`). */
+  readonly env?: readonly string[];
+}
+
+export const defaultCommandMinutes = 30;
+
+/** Succeeds if its command exits with 0. No task: `previousTasks` passes over it. */
+export type RunWork<Id extends number = never> = { readonly kind: "Run" } & Command & Numbered<Id>;
+
 type Numbered<Id extends number> = [Id] extends [never]
   ? { readonly workIdInJob?: number }
   : { readonly workIdInJob: Id };
@@ -41,7 +66,12 @@ export interface SequentialWork<
 export interface ParallelWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
   readonly kind: "Par";
   readonly works: readonly Work<Id, Leaf>[];
+  readonly onCrash?: OnCrash;
 }
+
+/** `stop`: a crash ends the job. `continue`: it is a failure of the part that it is in. Default: `stop`. */
+export type OnCrash = "stop" | "continue";
+export const onCrashes: readonly OnCrash[] = ["stop", "continue"];
 
 export interface LoopWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
   readonly kind: "Loop";
@@ -62,3 +92,33 @@ export interface AltWork<Id extends number = never, Leaf extends LeafWork<Id> = 
   readonly trueWork?: Work<Id, Leaf>;
   readonly falseWork?: Work<Id, Leaf>;
 }
+
+/** Runs its work once for each item. Fails if one of them failed, after all of them. */
+export interface EachWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
+  readonly kind: "Each";
+  readonly items: ItemSource;
+  readonly work: Work<Id, Leaf>;
+  /** Default: one after the other. */
+  readonly parallel?: boolean;
+  /** More items are a failure before the first of them is run. Default: `defaultAtMostItems`. */
+  readonly atMost?: number;
+  /** Takes the first `atMost` items if there are more. Default: false. */
+  readonly sample?: boolean;
+  readonly onCrash?: OnCrash;
+}
+
+export const defaultAtMostItems = 50;
+
+/** Where items come from. An item that is no text is its JSON. */
+export type ItemSource =
+  | { readonly values: readonly unknown[] }
+  /** Tracked files. A glob that starts with `!` excludes. */
+  | { readonly files: readonly string[] }
+  /** Files of the change, but for deleted ones. */
+  | { readonly changedFiles: readonly string[] }
+  /** The lines of a text, with the variables of a prompt; without empty lines and list markers. */
+  | { readonly lines: Prompt }
+  /** The lines that a command prints. */
+  | Command
+  /** A list in the structured result of a task. `path`: a JSON pointer; default: the result itself. */
+  | { readonly result: string; readonly path?: string };

@@ -109,7 +109,11 @@ const availability = {
   content: text,
   reason: text,
 };
-const criteria = { field: words("toolExecuted", "condition"), content: text, reason: text };
+const criteria = {
+  field: words("toolExecuted", "commands", "condition"),
+  content: text,
+  reason: text,
+};
 const waitingCause = words("rate-limited", "overloaded", "unreachable", "runtime-ended");
 
 const exceededLimit = {
@@ -173,6 +177,10 @@ const made = {
   "variable-missing": { name: text },
   /** An EXECUTE did not run a script, or had none to run. */
   "script-skipped": { activity: text, reason: text },
+  /** A command of the author has exited with 0. `tail`: the end of what it printed. `file`: all of it. */
+  "command-passed": { name: text, tail: text, file: optional(text) },
+  /** It has exited otherwise, or not at all: `how` says it, such as `exit 1`. */
+  "command-failed": { name: text, how: text, tail: text, file: optional(text) },
   "limit-exceeded": { scope: limitScope, ...exceededLimit },
   "task-succeeded": { what: optional(words("workflow")) },
   "task-failed": { reason: text },

@@ -1,4 +1,5 @@
 /** Turns of phrase that the texts of decisions share. */
+import { endOf } from "./cut.ts";
 import type { Purpose, SessionRole } from "./decision-shapes.ts";
 
 export type { Purpose, SessionRole };
@@ -41,4 +42,19 @@ export function roleName(role: SessionRole): string {
     case "both":
       return "Session";
   }
+}
+
+const OUTPUT_CHARACTERS = 300;
+const OUTPUT_LINES = 3;
+
+/** A reason with the last lines of an output, which usually say what failed, unless it contains them already. */
+export function withOutput(reason: string, output: string): string {
+  const lines = endOf(output.trimEnd(), OUTPUT_CHARACTERS)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .slice(-OUTPUT_LINES);
+  const end = lines.join("\n");
+  if (end === "" || lines.every((line) => reason.includes(line))) return reason;
+  return `${sentence(reason)} The end of its output: ${end}`;
 }

@@ -1,5 +1,12 @@
 import type { Decision, Purpose, SessionRole, WaitingCause } from "./decision-shapes.ts";
-import { attemptOf, capitalized, purposeName, roleName, times } from "./decision-words.ts";
+import {
+  attemptOf,
+  capitalized,
+  purposeName,
+  roleName,
+  times,
+  withOutput,
+} from "./decision-words.ts";
 import { limitText } from "./exceeded-limit.ts";
 
 export type {
@@ -208,6 +215,19 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     severity: "warning",
     audience: leftOut,
     message: ({ activity, reason }) => `${activity}: ${reason}`,
+  },
+  "command-passed": {
+    category: "OPERATION",
+    severity: "good",
+    audience: normal,
+    message: ({ name }) => `${name} passed`,
+  },
+  "command-failed": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: { ...always, annotation: 2 },
+    answer: true,
+    message: ({ name, how, tail }) => withOutput(`${name} failed (${how})`, tail),
   },
   "limit-exceeded": {
     category: "OPERATION",

@@ -70,7 +70,8 @@ const bodies = {
   },
   /** `jobOutcome`: the outcome of the job itself, if `outcome` is that of a rehearsal. */
   "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },
-  "work.started": { work, modelId: text },
+  /** `modelId`: of the task session; a command has none. */
+  "work.started": { work, modelId: optional(text) },
   /** `report`: what it reports, the RESULT of a workflow. */
   "work.ended": { work, outcome: workOutcome, report: optional(text) },
   /**

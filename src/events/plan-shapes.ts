@@ -1,14 +1,18 @@
 /** The plan of a run, and what the works, limits and charts of it are in events. */
-import type {
-  FlowWork,
-  Limits,
-  Model,
-  PermissionRules,
-  Permissions,
-  TaskWork,
-  Work,
+import {
+  onCrashes,
+  type FlowWork,
+  type ItemSource,
+  type Limits,
+  type Model,
+  type PermissionRules,
+  type Permissions,
+  type RunWork,
+  type TaskWork,
+  type Work,
 } from "../entry/model.ts";
 import {
+  anything,
   count,
   dictionary,
   either,
@@ -140,6 +144,21 @@ const flowChart: Shape<FlowChart> = record(flowChartFields);
 
 const model: Shape<Model> = either(record({ category: text }), record({ id: text }));
 
+const command = {
+  run: either(text, list(text)),
+  minutes: optional(positive),
+  name: optional(text),
+  env: optional(list(text)),
+};
+const onCrash = optional(words(...onCrashes));
+const items: Shape<ItemSource> = either(
+  either(record({ values: list(anything) }), record({ lines: either(text, list(text)) })),
+  either(
+    either(record({ files: list(text) }), record({ changedFiles: list(text) })),
+    either(record(command), record({ result: text, path: optional(text) })),
+  ),
+);
+
 const tree: Shape<PlannedTree> = nested(() => anyTree);
 const condition = pair(flag, tree);
 const anyTree = tagged("kind", {
@@ -153,8 +172,17 @@ const anyTree = tagged("kind", {
     chart: flowChart,
     restoredSteps: optional(count),
   },
+  Run: { workIdInJob: count, ...command, taskId: text },
   Seq: { works: list(tree) },
-  Par: { works: list(tree) },
+  Par: { works: list(tree), onCrash },
+  Each: {
+    items,
+    work: tree,
+    parallel: optional(flag),
+    atMost: optional(natural),
+    sample: optional(flag),
+    onCrash,
+  },
   Loop: {
     preCondition: optional(condition),
     body: tree,
@@ -236,7 +264,7 @@ export const plan = {
 };
 
 export type PlannedTree = Work<number, PlannedLeaf>;
-export type PlannedLeaf = PlannedRef | PlannedFlow;
+export type PlannedLeaf = PlannedRef | PlannedFlow | PlannedRun;
 
 export type PlannedRef = TaskWork<number> & {
   /** Of the task session. */
@@ -253,6 +281,11 @@ export type PlannedFlow = Omit<FlowWork<number>, "params"> & {
   readonly chart: FlowChart;
   /** So many steps are taken over from the journal of an earlier run before anything is done. */
   readonly restoredSteps?: number;
+};
+
+export type PlannedRun = RunWork<number> & {
+  /** What it is called. No task has the name. */
+  readonly taskId: string;
 };
 
 export type WorkRef = ObjectOf<typeof workRefFields>;

@@ -15,6 +15,7 @@ export type {
   PlannedLimit,
   PlannedLimits,
   PlannedRef,
+  PlannedRun,
   PlannedTree,
   RunPlan,
   WorkRef,
@@ -24,7 +25,8 @@ export type {
 export interface PlannedWork {
   readonly workId: number;
   readonly taskId: string;
-  readonly modelId: string;
+  /** A command has none. */
+  readonly modelId: string | undefined;
   /** It is a condition, or a part of one: its failure is an answer. */
   readonly condition: boolean;
   /** Of a workflow. */
@@ -37,7 +39,7 @@ export function plannedWorks(tree: PlannedTree): readonly PlannedWork[] {
   return leafWorks<number, PlannedLeaf>(tree).map((leaf) => ({
     workId: leaf.workIdInJob,
     taskId: leaf.taskId,
-    modelId: leaf.modelId,
+    modelId: leaf.kind === "Run" ? undefined : leaf.modelId,
     condition: conditions.has(leaf.workIdInJob),
     ...(leaf.kind === "Flow" ? { chart: leaf.chart } : {}),
   }));

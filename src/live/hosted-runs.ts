@@ -45,7 +45,7 @@ import { incompleteText } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/working-copy.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { modelsNamedBy, OfferedModels, unofferedModels } from "../run/offered-models.ts";
-import { checkServersOfTask, serverSecrets } from "../run/variables.ts";
+import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
 
 /** Who follows a run. */
@@ -150,7 +150,7 @@ export class HostedRuns {
       callersOfJob(entry, name, permissions, flows),
     );
     checkSandboxOption(this.options.sandbox, callers, (option) => `The option ${option}`);
-    this.host.addSecrets(serverSecrets({ ...settled, environment: this.host.environment }));
+    this.host.addSecrets(claimedSecrets({ ...settled, environment: this.host.environment }));
     this.#installed = { checked, settled };
   }
 

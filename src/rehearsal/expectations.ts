@@ -76,7 +76,7 @@ class Fold implements Expectations {
         this.#outcome = event.jobOutcome ?? event.outcome;
         break;
       case "work.started":
-        this.#tally(event.work.workId, (tally) => (tally.modelId = event.modelId));
+        this.#tally(event.work.workId, (tally) => (tally.modelId = event.modelId ?? ""));
         break;
       case "work.ended":
         this.#tally(event.work.workId, (tally) => this.#end(tally, event));
@@ -119,7 +119,7 @@ class Fold implements Expectations {
     if (tally !== undefined) change(tally);
   }
 
-  #end(tally: WorkTally, { outcome }: WorkEnded): void {
+  #end(tally: WorkTally, { work, outcome }: WorkEnded): void {
     // As if it had never started.
     if (outcome.kind === "skipped") return;
     tally.runs += 1;
@@ -129,7 +129,9 @@ class Fold implements Expectations {
     const listed = items.some(
       (item) => item.outcome.kind === "each" && item.outcome.outcomes.length >= tally.runs,
     );
-    if (listed) tally.each.push(outcome.kind);
+    // Items may run at the same time, and end in any order.
+    if (listed)
+      tally.each[work.item === undefined ? tally.runs - 1 : work.iteration - 1] = outcome.kind;
   }
 
   #decide(decided: DecisionOfWork): void {
@@ -183,7 +185,7 @@ function newTally({ workId, taskId, modelId }: PlannedWork): WorkTally {
   return {
     workId,
     taskId,
-    modelId,
+    modelId: modelId ?? "",
     runs: 0,
     last: undefined,
     reason: "",

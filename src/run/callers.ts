@@ -7,7 +7,7 @@ import type {
   SandboxMode,
 } from "../entry/model.ts";
 import { reachedTasks } from "../entry/reached.ts";
-import { leafWorks } from "../entry/work.ts";
+import { commandsOf, leafWorks } from "../entry/work.ts";
 import {
   allowsCommands,
   allowsServer,
@@ -140,13 +140,15 @@ export function needsSandbox(callers: readonly Caller[], option: SandboxMode | u
   });
 }
 
-/** Whether a task of the job may write files, or run commands, which may write files. */
+/** Whether a task of the job may write files, or a command runs, which may write files. */
 export function mayChangeFiles(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
   flows: Workflows = {},
 ): boolean {
+  const job = entry.jobs[jobName];
+  if (job !== undefined && commandsOf([job], entry.tasks).length > 0) return true;
   return callersOfJob(entry, jobName, option, flows).some(({ permissions }) =>
     allowChanges(permissions),
   );

@@ -20,7 +20,7 @@ import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { openRecords, orAbandon, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
-import { serverSecrets } from "./variables.ts";
+import { claimedSecrets } from "./variables.ts";
 import { createVerdict } from "./verdict.ts";
 
 export interface RunSignals {
@@ -69,7 +69,7 @@ export async function executeRun(
         changeDiff: change?.diffFile,
       });
     const host = openHost(options, model);
-    host.addSecrets(serverSecrets({ ...prepared, environment: options.environment }));
+    host.addSecrets(claimedSecrets({ ...prepared, environment: options.environment }));
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {

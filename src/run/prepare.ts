@@ -27,7 +27,7 @@ import type { ModelAccess } from "./options-provider.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
-import { checkServersOfJob, namedByServers } from "./variables.ts";
+import { checkVariablesOfJob, claimedNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
 import { readingOf, startOfWorkflow, type WorkflowStart } from "./workflow-run.ts";
 import {
@@ -141,7 +141,7 @@ export async function beginJob(
   const { entry, limits, env, executors } = settled;
   const options = { ...start, ...defined({ env, executors }) };
   const begun = await startOfWorkflow(loaded, { options, script, entry, limits });
-  checkServersOfJob({ ...settled, environment }, jobName, write);
+  checkVariablesOfJob({ ...settled, environment }, jobName, write);
   return begun;
 }
 
@@ -238,7 +238,7 @@ async function prepareLoaded(
       ...environmentWarnings(
         env,
         environment,
-        hasFlow(entry, jobName) ? namedByServers(entry, flows) : env,
+        hasFlow(entry, jobName) ? claimedNames(entry, flows) : env,
       ),
     ],
     whole: start?.whole,

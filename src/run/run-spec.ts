@@ -1,4 +1,5 @@
 /** What a run is, in the engine's terms: the same for every edge, for a file and for an installed entry. */
+import { randomUUID } from "node:crypto";
 import { defined } from "../document/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ToolSource } from "../engine/ports.ts";
@@ -13,6 +14,7 @@ import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import { flowSpecs, type FlowInputs, type Flows, type LoadedFlow } from "./flows.ts";
+import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
 import { runTools } from "./run-tools.ts";
 import { allowedOf } from "./variables.ts";
@@ -73,6 +75,14 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const permissionsOf = (taskId: string): Permissions =>
     permissionsOfTask(entry, taskId, permissions);
   const dialogues = tools && actionDialogues({ entry, limits, permissionsOf, tools, redact });
+  const workspace = createJobWorkspace({
+    environment,
+    env,
+    workingDirectory,
+    redact,
+    clock,
+    mark: mark ?? randomUUID(),
+  });
   const { answers, ask, executors, whole } = options;
   const flowOptions = { ...common, entry, limits, permissions, toolSourceOf };
   return {
@@ -85,6 +95,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     flows: flowSpecs(flows, { ...flowOptions, answers, ask, executors, whole }),
     ...defined({ entryFile, dialogues, toolSource: tools?.source }),
+    workspace,
     permissionsOf,
   };
 }

@@ -7,6 +7,7 @@ import type { DeclaredTools, PermissionPreset, PreparedEntry } from "../entry/mo
 import type { Workflow } from "../workflow/model.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { callerOfTask, callersOfJob, type Caller } from "./callers.ts";
+import { commandName, commandsOf } from "../entry/work.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import { secretsIn } from "./secrets.ts";
 
@@ -29,42 +30,55 @@ export function allowedOf({
   );
 }
 
-/** What the MCP servers of an entry and of its workflows name. */
-export function namedByServers(
-  { mcpServers }: Pick<DeclaredTools, "mcpServers">,
+type Claimant = Pick<DeclaredTools, "mcpServers"> & Partial<Pick<PreparedEntry, "jobs" | "tasks">>;
+
+/** What the commands of an entry, its MCP servers and those of its workflows name. */
+export function claimedNames(
+  { mcpServers, jobs = {}, tasks = {} }: Claimant,
   flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
 ): readonly string[] {
   const ofFlows = Object.values(flows).map(({ workflow }) => workflow.settings.mcpServers);
-  return [mcpServers, ...ofFlows].flatMap((servers) =>
-    Object.values(servers ?? {}).flatMap(variablesOf),
-  );
+  return [
+    ...[mcpServers, ...ofFlows].flatMap((servers) =>
+      Object.values(servers ?? {}).flatMap(variablesOf),
+    ),
+    ...commandsOf(Object.values(jobs), tasks).flatMap(({ env = [] }) => env),
+  ];
 }
 
 /**
- * For the tools and scripts of the checkout: all but what an MCP server names. Such a variable is most likely a token,
- * which is for that server alone.
+ * For the tools and scripts of the checkout: all but what an MCP server or a command of the author names. Such a
+ * variable is most likely a token, which is for that server or command alone.
  */
 export function allowedForPrograms(
-  entry: Pick<DeclaredTools, "mcpServers">,
+  entry: Claimant,
   { environment, env = [] }: AllowedVariables,
-  flows?: Parameters<typeof namedByServers>[1],
+  flows?: Parameters<typeof claimedNames>[1],
 ): Readonly<Record<string, string>> {
-  const ofServers = new Set(namedByServers(entry, flows));
-  return allowedOf({ environment, env: env.filter((name) => !ofServers.has(name)) });
+  const claimed = new Set(claimedNames(entry, flows));
+  return allowedOf({ environment, env: env.filter((name) => !claimed.has(name)) });
 }
 
 export interface ServerStart {
   readonly entry: PreparedEntry;
-  readonly flows?: Parameters<typeof namedByServers>[1];
+  readonly flows?: Parameters<typeof claimedNames>[1];
   /** The option that is a ceiling. */
   readonly permissions: PermissionPreset | undefined;
   readonly environment: Environment;
   readonly env?: readonly string[] | undefined;
 }
 
-/** Throws `UsageError` if a required server that a task or a workflow of the job may call lacks a variable. */
-export function checkServersOfJob(started: ServerStart, jobName: string, write: WriteName): void {
+/** Throws `UsageError` if a command of the job, or a required server that it may call, lacks a variable. */
+export function checkVariablesOfJob(started: ServerStart, jobName: string, write: WriteName): void {
   const { entry, permissions, flows } = started;
+  const job = entry.jobs[jobName];
+  const commands = job === undefined ? [] : commandsOf([job], entry.tasks);
+  const problems = commands.flatMap((command) =>
+    (command.env ?? []).flatMap((name) =>
+      missing(`The command ${JSON.stringify(commandName(command))}`, name, started, write),
+    ),
+  );
+  if (problems.length > 0) throw new UsageError([...new Set(problems)].join("\n"));
   checkServers(started, callersOfJob(entry, jobName, permissions, flows), write);
 }
 
@@ -72,40 +86,40 @@ export function checkServersOfTask(started: ServerStart, taskName: string, write
   checkServers(started, [callerOfTask(started.entry, taskName, started.permissions)], write);
 }
 
-function checkServers(
-  { environment, env = [] }: ServerStart,
-  callers: readonly Caller[],
+function missing(
+  who: string,
+  name: string,
+  { environment, env = [] }: AllowedVariables,
   write: WriteName,
-): void {
+): readonly string[] {
+  const needs = `${who} needs the environment variable ${name}`;
+  if (!env.includes(name)) return [`${needs}. Allow it with ${write("env")}.`];
+  if ((environment[name] ?? "") !== "") return [];
+  return [`${needs}, which ${write("env")} allows, but it is not set or empty.`];
+}
+
+function checkServers(started: ServerStart, callers: readonly Caller[], write: WriteName): void {
   const usable = callers.flatMap(({ declared, mayUse }) =>
     Object.entries(declared.mcpServers ?? {}).filter(([server]) => mayUse(server)),
   );
   const problems = usable.flatMap(([server, declaration]) => {
     if (declaration.required === false) return [];
     const quoted = JSON.stringify(server);
-    return variablesOf(declaration).flatMap((name) => {
-      if (!env.includes(name)) {
-        return [
-          `The MCP server ${quoted} needs the environment variable ${name}. Allow it with ${write("env")}.`,
-        ];
-      }
-      if ((environment[name] ?? "") !== "") return [];
-      return [
-        `The MCP server ${quoted} needs the environment variable ${name}, which ${write("env")} allows, but it is not set or empty.`,
-      ];
-    });
+    return variablesOf(declaration).flatMap((name) =>
+      missing(`The MCP server ${quoted}`, name, started, write),
+    );
   });
   if (problems.length > 0) throw new UsageError([...new Set(problems)].join("\n"));
 }
 
-/** The values that servers are given: nothing may show them. */
-export function serverSecrets({
+/** The values that servers and commands are given: nothing may show them. */
+export function claimedSecrets({
   entry,
   flows,
   ...allowed
 }: Omit<ServerStart, "permissions">): readonly string[] {
   const values = allowedOf(allowed);
-  return namedByServers(entry, flows).flatMap((name) =>
+  return claimedNames(entry, flows).flatMap((name) =>
     Object.hasOwn(values, name) ? secretsIn(values[name] ?? "") : [],
   );
 }

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { suggestion } from "../document/suggest.ts";
 import type { PreparedEntry } from "../entry/model.ts";
-import { leafWorks } from "../entry/work.ts";
+import { commandsOf, leafWorks } from "../entry/work.ts";
 import type { Asker } from "../workflow/run/ask.ts";
 import type { Executor } from "../workflow/run/executor.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
@@ -80,9 +80,9 @@ export function checkOptionsOfJob(
 ): void {
   if (entry.jobs[jobName] === undefined || hasFlow(entry, jobName)) return;
   const quoted = JSON.stringify(jobName);
-  if (env !== undefined && env.length > 0 && !declaresTools(entry)) {
+  if (env !== undefined && env.length > 0 && !declaresPrograms(entry)) {
     throw new UsageError(
-      `${write("env")} is only for workflows, tools and MCP servers, and the job ${quoted} has none.`,
+      `${write("env")} is only for workflows, tools, MCP servers and commands, and the job ${quoted} has none.`,
     );
   }
   const given = [
@@ -98,8 +98,9 @@ export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
   return job !== undefined && leafWorks(job.work).some(({ kind }) => kind === "Flow");
 }
 
-function declaresTools({ tools = {}, mcpServers = {} }: PreparedEntry): boolean {
-  return Object.keys(tools).length > 0 || Object.keys(mcpServers).length > 0;
+function declaresPrograms({ tools, mcpServers, jobs, tasks }: PreparedEntry): boolean {
+  if (Object.keys({ ...tools, ...mcpServers }).length > 0) return true;
+  return commandsOf(Object.values(jobs), tasks).some(({ env }) => env !== undefined);
 }
 
 /**

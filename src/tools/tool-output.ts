@@ -19,13 +19,19 @@ const linesPerSecond = 100;
 export class ToolLog {
   readonly #decoder = new StringDecoder("utf8");
   readonly #onLine: (line: string) => void;
+  readonly #onText: (text: string) => void;
   readonly #redacted: TextStream;
   #tail = "";
   #line = "";
 
-  constructor(redact: () => TextStream, onLine: (line: string) => void) {
+  constructor(
+    redact: () => TextStream,
+    onLine: (line: string) => void,
+    onText: (text: string) => void = () => {},
+  ) {
     this.#redacted = redact();
     this.#onLine = onLine;
+    this.#onText = onText;
   }
 
   push(piece: Buffer): void {
@@ -45,6 +51,7 @@ export class ToolLog {
 
   #add(text: string): void {
     if (text === "") return;
+    this.#onText(text);
     this.#tail = cutStart(this.#tail + text, keptTail);
     // A carriage return begins a line again, as progress bars do.
     const lines = (this.#line + text).split(/\r\n|\n|\r/);

@@ -51,6 +51,8 @@ export interface Program {
   readonly input?: string;
   /** Which stream has the result; the others are its log. `none`: stdout belongs to the log, too. */
   readonly result: "stdout" | "messages" | "none";
+  /** Gets what is printed to the log, as it comes. */
+  readonly onText?: (text: string) => void;
   /** Docker's client needs its server, and a container is a sandbox of its own. */
   readonly isDocker?: true;
   /** Ends what no signal reaches, such as a container. Never throws. */
@@ -110,13 +112,13 @@ export class Programs {
 
   async #run(program: Program, context: CallContext): Promise<ProgramResult> {
     const { workingDirectory, clock, redact, graceMs, mark } = this.#options;
-    const { command, input, result, cleanUp } = program;
+    const { command, input, result, onText, cleanUp } = program;
     if (context.signal.aborted || this.#closed.signal.aborted) return canceled;
     const call = randomUUID();
     const progress = lineProgress(clock, context.onProgress);
     const logs = {
-      stdout: new ToolLog(redact, progress.line),
-      stderr: new ToolLog(redact, progress.line),
+      stdout: new ToolLog(redact, progress.line, onText),
+      stderr: new ToolLog(redact, progress.line, onText),
     };
     const bytes = new BoundedBytes();
     let stopped: ProgramResult | undefined;

@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import type { Task, Work } from "../../src/entry/model.ts";
 import { assignWorkId } from "../../src/entry/work.ts";
 import { runWork, type Finished, type WorkResult } from "../../src/engine/run-work.ts";
+import { Scope } from "../../src/engine/scope.ts";
 import { play } from "../rig/engine.ts";
 import { answered } from "../rig/crashes.ts";
 
@@ -87,7 +88,9 @@ function reference(
 ): Ended {
   switch (work.kind) {
     case "Flow":
-      throw new Error("These trees have no workflows.");
+    case "Run":
+    case "Each":
+      throw new Error("These trees have none of them.");
     case "Ref":
       switch (next(work.workIdInJob, work.taskId)) {
         case "succeeds":
@@ -243,10 +246,12 @@ describe("runWork against a reference model", () => {
     const runner = {
       loopIterations: 1,
       runLeaf: async () => done,
+      itemsOf: async () => ({ kind: "stopped" as const }),
       loopLimitExceeded: () => {},
       note: () => {},
     };
-    assert.deepEqual(await runWork(runner, work, undefined), done);
+    const place = { scope: Scope.root(undefined), items: [] };
+    assert.deepEqual(await runWork(runner, work, undefined, place), done);
   });
 });
 

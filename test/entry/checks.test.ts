@@ -326,7 +326,7 @@ describe("problems", () => {
     assert.deepEqual(problemsOf(entry).sort(), [
       'entry.grid[0].jobs[0].jobName: There is no job "k".',
       "entry.grid[0].keyword: Must be text, not 1.",
-      'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Seq", "Par", "Loop" or "Alt", not the text "Reff".',
+      'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Run", "Seq", "Par", "Loop", "Alt" or "Each", not the text "Reff".',
       'entry.jobs["j"].work.works[1].taskId: There is no task "c".',
       'entry.tasks["a"].color: Unknown field "color".',
       'entry.tasks["a"].model.category: There is no model category "slow".',
@@ -429,14 +429,14 @@ describe("problems", () => {
           j: { requireUserInput: true, work: { kind: "Seq", works: [{ kind: "X" }, task("a")] } },
         },
       }),
-      'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Seq", "Par", "Loop" or "Alt", not the text "X".',
+      'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Run", "Seq", "Par", "Loop", "Alt" or "Each", not the text "X".',
     ],
     [
       "a work that is not understood, in a job that requires none",
       entryWith({
         jobs: { j: { requireUserInput: false, work: { kind: "Seq", works: [{ kind: "X" }] } } },
       }),
-      'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Seq", "Par", "Loop" or "Alt", not the text "X".',
+      'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Run", "Seq", "Par", "Loop", "Alt" or "Each", not the text "X".',
     ],
     [
       "works that are missing, for the job's user input",

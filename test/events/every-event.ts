@@ -47,6 +47,8 @@ const decisions: {
   "tool-server-failed": { server: "s", reason: "r" },
   "name-missing": { activity: "PROMPT_A", name: "X" },
   "script-skipped": { activity: "EXECUTE_A", reason: "r" },
+  "command-passed": { name: "npm test", tail: "ok", file: "npm-test.log" },
+  "command-failed": { name: "npm test", how: "exit 1", tail: "not ok", file: "npm-test.log" },
   "limit-exceeded": {
     scope: { kind: "job" },
     limit: "tokens",

@@ -43,6 +43,8 @@ export interface Setup {
   /** The front-ends of its tasks. */
   readonly dialogues?: RunSpec["dialogues"];
   readonly toolSource?: RunSpec["toolSource"];
+  readonly workspace?: RunSpec["workspace"];
+  readonly values?: RunSpec["values"];
   /** What it is about. */
   readonly change?: RunSpec["change"];
   /** Run this as `startTask` would, instead of a job. */
@@ -100,6 +102,8 @@ export async function play(setup: Setup): Promise<Played> {
     ...(setup.flows === undefined ? {} : { flows: setup.flows }),
     ...(setup.dialogues === undefined ? {} : { dialogues: setup.dialogues }),
     ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
+    ...(setup.workspace === undefined ? {} : { workspace: setup.workspace }),
+    ...(setup.values === undefined ? {} : { values: setup.values }),
     ...(setup.change === undefined ? {} : { change: setup.change }),
   };
   const running =

@@ -94,12 +94,13 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
       return undefined;
     case "work.started": {
       if (delegateOf(model, event.work) !== undefined) return undefined;
-      // A further start ends what a damaged journal has left open.
+      // A further start ends what a damaged journal has left open; items may run at the same time.
       for (const iteration of model.running) {
+        if (event.work.item !== undefined) break;
         if (iteration.work.workId === event.work.workId)
           endIteration(model, iteration, at, undefined);
       }
-      iterationOf(model, event.work, at).modelId = event.modelId;
+      iterationOf(model, event.work, at).modelId = event.modelId ?? "";
       return undefined;
     }
     case "work.ended":

@@ -151,6 +151,7 @@ const rule = {
       "Selects sessions of the work with this id: its number in the job, from 0 in reading order.",
     ),
     iteration: whole(1, "Selects sessions of this iteration of the work, in a loop."),
+    item: text("Selects sessions of this item of the innermost `Each`."),
     retry: whole(0, "Selects sessions that were opened for this retry. 0 is the first round."),
     attempt: whole(
       1,
@@ -183,9 +184,10 @@ const work = {
   type: "object",
   description: "A work of the job, and how it must have ended.",
   additionalProperties: false,
-  required: ["task", "outcome"],
+  required: ["outcome"],
   properties: {
-    task: text("The task of the work."),
+    task: text("The task of the work. A work needs this field, `name` or `workId`."),
+    name: text("The name of a `Run`, or its command."),
     workId: whole(0, "The id of the work, where the task occurs more than once in the job."),
     model: text("The model id of the work."),
     outcome: {

@@ -76,6 +76,7 @@ export interface Selectors {
   readonly model?: string;
   readonly workId?: number;
   readonly iteration?: number;
+  readonly item?: string;
   readonly retry?: number;
   readonly attempt?: number;
   readonly activity?: ActivityName;
@@ -182,7 +183,8 @@ export interface ExpectedActivity {
 
 export interface ExpectedWork {
   readonly place: Place;
-  readonly task: string;
+  /** Of its task, its workflow or its command. */
+  readonly task?: string;
   readonly workId?: number;
   readonly model?: string;
   /** `last`: of its last run. */

@@ -124,7 +124,11 @@ function workSelectors(
   return {
     task: work.taskId,
     workId: work.workId,
-    ...(differ?.iteration === true ? { iteration: work.iteration } : {}),
+    ...(work.item !== undefined
+      ? { item: work.item }
+      : differ?.iteration === true
+        ? { iteration: work.iteration }
+        : {}),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   failuresSection,
   headline,
   omissionsSection,
+  itemsSection,
   worksSection,
 } from "./sections.ts";
 import { decisionSections, finalMessageSection } from "./decisions-section.ts";
@@ -49,6 +50,7 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
           failuresSection(view),
           omissionsSection(view),
           worksSection(view),
+          itemsSection(view),
           ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
           ...flowSections(view),
           ...actionSections(view),

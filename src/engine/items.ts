@@ -1,0 +1,183 @@
+/** What an `Each` goes through: from its source to the items, checked before the first of them is run. */
+import { isList } from "../document/guards.ts";
+import { itemsText } from "../entry/chart.ts";
+import {
+  defaultAtMostItems,
+  type Command,
+  type EachWork,
+  type ItemSource,
+  type Prompt,
+  type Work,
+} from "../entry/model.ts";
+import { isAmong } from "../entry/glob.ts";
+import { allWorks } from "../entry/work.ts";
+import { withOutput } from "../events/decision-words.ts";
+import type { ChangedFile } from "../events/plan.ts";
+import type { Workspace } from "./ports.ts";
+import type { CommandResult } from "./run-command.ts";
+import type { Scope } from "./scope.ts";
+
+/** Where in the job a work runs. */
+export interface Place {
+  /** What a crash stops: the job, or the part of it that may crash alone. */
+  readonly scope: Scope;
+  /** Of each `Each` around it, the outermost first. */
+  readonly items: readonly Item[];
+}
+
+export interface Item {
+  /** As it is. What is no text is its JSON, on one line. */
+  readonly text: string;
+  /** From 0. */
+  readonly index: number;
+}
+
+interface Found {
+  readonly kind: "found";
+  readonly items: readonly Item[];
+}
+
+export type Items =
+  | Found
+  /** `unanswered`, as there is no verdict of a check. */
+  | {
+      readonly kind: "unanswered";
+      readonly reason: string;
+      readonly inCondition: false;
+    }
+  | { readonly kind: "stopped" };
+
+export interface EachItemsOptions {
+  readonly workspace: Workspace | undefined;
+  /** The files of the change. */
+  readonly changed: readonly ChangedFile[] | undefined;
+  readonly note: (text: string) => void;
+  /** With the values of its variables. */
+  readonly textOf: (prompt: Prompt, place: Place) => string;
+  readonly run: (command: Command, place: Place) => Promise<CommandResult>;
+}
+
+/** Finds the items of a job: static sources before anything runs, the others when their `Each` begins. */
+export class EachItems {
+  readonly #options: EachItemsOptions;
+  /** Of the sources that are the same during the whole job. */
+  readonly #known = new Map<EachWork<number>, Items>();
+
+  constructor(options: EachItemsOptions) {
+    this.#options = options;
+  }
+
+  /** Counts what can be counted before anything is paid for. Undefined: nothing stands in the way. */
+  async prepare(work: Work<number>, place: Place): Promise<Exclude<Items, Found> | undefined> {
+    for (const each of allWorks(work)) {
+      if (each.kind !== "Each" || !isStatic(each.items)) continue;
+      const items = await this.#find(each, place);
+      if (items.kind !== "found") return items;
+      this.#known.set(each, items);
+    }
+    return undefined;
+  }
+
+  async of(each: EachWork<number>, place: Place): Promise<Items> {
+    return this.#known.get(each) ?? this.#find(each, place);
+  }
+
+  async #find(each: EachWork<number>, place: Place): Promise<Items> {
+    const { items } = each;
+    const { workspace, changed, note, textOf, run } = this.#options;
+    if ("values" in items) return itemsFrom(each, items.values, note);
+    if ("lines" in items) return itemsFrom(each, linesOf(textOf(items.lines, place)), note);
+    if ("run" in items) {
+      const end = await run(items, place);
+      if (end.kind === "stopped") return end;
+      if (end.kind === "passed") return itemsFrom(each, linesOf(end.output), note);
+      return unlisted(withOutput(`${end.name} failed (${end.how})`, end.tail));
+    }
+    if ("result" in items) {
+      const list = listAt(undefined, items.path ?? "");
+      return typeof list === "string" ? unlisted(list) : itemsFrom(each, list, note);
+    }
+    if ("changedFiles" in items) {
+      const left = (changed ?? []).filter(({ status }) => status !== "deleted");
+      const paths = left.map(({ path }) => path);
+      return itemsFrom(
+        each,
+        paths.filter((path) => isAmong(items.changedFiles, path)),
+        note,
+      );
+    }
+    try {
+      const files = (await workspace?.files(items.files)) ?? [];
+      return place.scope.stopped === undefined ? itemsFrom(each, files, note) : { kind: "stopped" };
+    } catch (error) {
+      return unlisted(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+function unlisted(reason: string): Items {
+  const said = `the items could not be listed: ${reason}`;
+  return { kind: "unanswered", reason: said, inCondition: false };
+}
+
+/** Whether a source is the same during the whole job, so that it can be counted before anything is paid for. */
+function isStatic(items: ItemSource): boolean {
+  return "values" in items || "files" in items || "changedFiles" in items;
+}
+
+/** What a source gave, without what is there twice, and within `atMost`. `note`: what authors should know of it. */
+function itemsFrom(
+  work: EachWork<number>,
+  values: readonly unknown[],
+  note: (text: string) => void,
+): Items {
+  const { atMost = defaultAtMostItems, sample = false } = work;
+  const each = `Each ${itemsText(work)}`;
+  const texts = values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  const different = [...new Set(texts)];
+  const twice = texts.length - different.length;
+  if (twice > 0) note(`${each}: ${twice} duplicate item${twice === 1 ? " is" : "s are"} left out`);
+  if (different.length === 0) note(`${each}: there are no items`);
+  if (different.length > atMost) {
+    const reason = `${each} has ${different.length} items, and at most ${atMost} are allowed (atMost)`;
+    if (!sample) {
+      const advice = "Raise atMost, or set sample: true to take the first of them";
+      return { kind: "unanswered", reason: `${reason}. ${advice}`, inCondition: false };
+    }
+    note(`${reason}: the first ${atMost} are taken`);
+  }
+  const items = different.slice(0, atMost).map((text, index) => ({ text, index }));
+  return { kind: "found", items };
+}
+
+/** The lines that are items: without white space around them, list markers, and empty lines. */
+function linesOf(text: string): readonly string[] {
+  return text
+    .split(/\r\n|\r|\n/)
+    .map((line) =>
+      line
+        .trim()
+        .replace(/^(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)/, "")
+        .trim(),
+    )
+    .filter((line) => line !== "");
+}
+
+/** The list that a JSON pointer (RFC 6901) leads to. A text is the reason why there is none. */
+function listAt(value: unknown, pointer: string): readonly unknown[] | string {
+  let at = value;
+  for (const part of pointer.split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key))
+      return `it has nothing at ${pointer}`;
+    at = Object.entries(at).find(([name]) => name === key)?.[1];
+  }
+  return isList(at) ? at : `${pointer === "" ? "it" : `what is at ${pointer}`} is not a list`;
+}
+
+/** For a prompt: as it is where it is one line that can be printed, else as a JSON string. */
+export function itemInPrompt(text: string): string {
+  return /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+$/u.test(text) && text.trim() === text
+    ? text
+    : JSON.stringify(text);
+}

@@ -1,0 +1,95 @@
+/** Commands that authors wrote: as a work, as a criterion, as the source of items. */
+import { defined } from "../document/guards.ts";
+import { defaultCommandMinutes, type Command } from "../entry/model.ts";
+import { commandName } from "../entry/work.ts";
+import type { MadeDecision } from "../events/decision.ts";
+import type { WorkRef } from "../events/event.ts";
+import type { Clock } from "../platform/clock.ts";
+import { startTimer } from "../platform/waiting.ts";
+import type { CommandEnd, Workspace } from "./ports.ts";
+import type { Scope } from "./scope.ts";
+
+export interface CommandContext {
+  readonly workspace: Workspace | undefined;
+  readonly clock: Clock;
+  readonly scope: Scope;
+  /** Of `label.log`, if what it prints is kept. */
+  readonly label: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly decide: (decision: MadeDecision) => void;
+}
+
+export type CommandResult =
+  | { readonly kind: "passed"; readonly output: string }
+  /** `answer`: it has exited. `how`: `exit 1`, or why it did not. */
+  | {
+      readonly kind: "failed";
+      readonly name: string;
+      readonly how: string;
+      readonly tail: string;
+      readonly answer: boolean;
+    }
+  | { readonly kind: "stopped" };
+
+/** Never throws. `stopped`: the scope has stopped, and nothing of the command is left. */
+export async function runCommand(
+  { workspace, clock, scope, label, variables, decide }: CommandContext,
+  command: Command,
+  { keepsOutput }: { readonly keepsOutput?: true } = {},
+): Promise<CommandResult> {
+  if (scope.stopped !== undefined) return { kind: "stopped" };
+  if (workspace === undefined) throw new Error("This run has no workspace to run commands in.");
+  const { minutes = defaultCommandMinutes } = command;
+  const name = commandName(command);
+  const late = new AbortController();
+  const release = scope.onStop(() => late.abort());
+  let isLate = false;
+  const stopTimer = startTimer(clock, minutes * 60_000, () => {
+    isLate = true;
+    late.abort();
+  });
+  const end = await workspace.runCommand({
+    command,
+    label,
+    variables,
+    signal: late.signal,
+    ...defined({ keepsOutput }),
+  });
+  stopTimer();
+  release();
+  if (scope.stopped !== undefined) return { kind: "stopped" };
+  const file = defined({ file: end.file });
+  if (!isLate && end.kind === "exited" && end.code === 0) {
+    decide({ kind: "command-passed", name, tail: end.tail, ...file });
+    return { kind: "passed", output: end.output };
+  }
+  const unit = minutes === 1 ? "minute" : "minutes";
+  const how = isLate ? `exceeded its time limit of ${minutes} ${unit}` : howItEnded(end);
+  decide({ kind: "command-failed", name, how, tail: end.tail, ...file });
+  const answer = !isLate && end.kind === "exited";
+  return { kind: "failed", name, how, tail: end.tail, answer };
+}
+
+function howItEnded(end: CommandEnd): string {
+  return end.kind === "exited" ? `exit ${end.code}` : end.reason;
+}
+
+/** The environment of a command: the values that prompts have as variables. Nothing is put into the command itself. */
+export function commandVariables(
+  values: Readonly<Record<string, string>>,
+  { item, itemIndex }: Pick<WorkRef, "item" | "itemIndex">,
+): Record<string, string> {
+  const inputs = Object.entries(values).flatMap(([name, value]) =>
+    name.startsWith("input-")
+      ? [[`AGENT_JOBS_${name.toUpperCase().replaceAll("-", "_")}`, value] as const]
+      : [],
+  );
+  return {
+    ...Object.fromEntries(inputs),
+    ...defined({
+      AGENT_JOBS_CHANGE_BASE: values["change-base"],
+      AGENT_JOBS_ITEM: item,
+      AGENT_JOBS_ITEM_INDEX: itemIndex?.toString(),
+    }),
+  };
+}

@@ -1,0 +1,153 @@
+/** Runs of tasks: as works of a job, and on behalf of others. */
+import { defined } from "../document/guards.ts";
+import { crashText } from "../events/crash.ts";
+import type { WorkRef } from "../events/event.ts";
+import { onAbort } from "../platform/waiting.ts";
+import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
+import type { JobValues } from "./job-values.ts";
+import { CallBudget, type UsageBudget } from "./limits.ts";
+import { modelOf, type RunSpec } from "./plan.ts";
+import type { EnginePorts, Session } from "./ports.ts";
+import { runTask, type AvailabilityInput } from "./run-task.ts";
+import { stopText, type Deadlines, type Scope } from "./scope.ts";
+import type { LatestAttempt } from "./task-context.ts";
+import { Variables } from "./variables.ts";
+
+/** What a task begins with. */
+export interface TaskInput {
+  readonly modelId: string;
+  readonly availability: AvailabilityInput;
+  /** What the work that finished before it reported. */
+  readonly previousResult?: string | undefined;
+  readonly borrowed?: Session;
+}
+
+/** One run of a task: as a work of the job, or delegated by one. */
+export interface TaskRun extends TaskInput {
+  readonly work: WorkRef;
+  readonly scope: Scope;
+  readonly userInput: string;
+  /** Of delegation. */
+  readonly depth: number;
+}
+
+/** What all tasks of a job share. */
+interface Shared {
+  readonly spec: RunSpec;
+  readonly ports: EnginePorts;
+  /** Of the job. */
+  readonly scope: Scope;
+  readonly values: JobValues;
+  readonly usage: UsageBudget;
+  readonly deadlines: Deadlines;
+  readonly latest: LatestAttempt;
+  readonly nextTurnId: () => string;
+}
+
+export class TaskRuns {
+  readonly #shared: Shared;
+
+  constructor(shared: Shared) {
+    this.#shared = shared;
+  }
+
+  async run(run: TaskRun): ReturnType<typeof runTask> {
+    const { spec, ports, values, usage, deadlines, latest, nextTurnId } = this.#shared;
+    const { entry, workingDirectory, limits, permissionsOf, toolSource } = spec;
+    const { work, modelId, borrowed, scope, userInput, previousResult } = run;
+    const { taskId } = work;
+    const task = entry.tasks[taskId];
+    if (task === undefined) {
+      const message = `There is no task "${taskId}" in the entry.`;
+      return { outcome: { kind: "crashed", crash: { cause: "internal", message } }, answer: {} };
+    }
+    const multiple = task.criteria?.runConditionInSameSession === false;
+    const startDialogue = this.dialogueOf(run);
+    return runTask(
+      {
+        entry,
+        task,
+        work,
+        mode:
+          borrowed !== undefined
+            ? { kind: "borrowed", session: borrowed }
+            : { kind: multiple ? "multiple" : "single" },
+        modelId,
+        workingDirectory,
+        permissions: permissionsOf(taskId),
+        toolSource,
+        limits,
+        changed: spec.change?.files,
+        variables: new Variables(
+          entry,
+          { userInput, taskModel: modelId, previousResult, ofJob: values.valueOf(work) },
+          values.onMissing(work),
+        ),
+        scope,
+        budgets: { calls: new CallBudget(limits, scope), usage },
+        deadlines,
+        commands: values.commandContext(work, scope),
+        latest: { attempt: 1, attempts: 1 },
+        latestOfRun: latest,
+        nextTurnId,
+        ...defined({ startDialogue }),
+        ports,
+      },
+      run.availability,
+    );
+  }
+
+  dialogueOf(run: TaskRun): (() => Promise<Dialogue | Crashed>) | undefined {
+    const { dialogues = {}, permissionsOf, workingDirectory } = this.#shared.spec;
+    const { work, scope, depth } = run;
+    const { taskId } = work;
+    const spec = Object.hasOwn(dialogues, taskId) ? dialogues[taskId] : undefined;
+    if (spec === undefined) return undefined;
+    const { emit, clock } = this.#shared.ports;
+    return () =>
+      spec.start({
+        work,
+        depth,
+        scope,
+        permissions: permissionsOf(taskId),
+        workingDirectory,
+        clock,
+        emit: (action) => emit({ type: "action", work, action }),
+        decide: (decision) => emit({ type: "decision", work, decision }),
+        delegate: (request, signal) => this.#delegate(run, request, signal),
+      });
+  }
+
+  /**
+   * Runs a task for the dialogue of another, as a part of its work: it has limits of its own as every task, ends with
+   * the signal, and counts in the budgets of the job. Its crash is a failure.
+   */
+  async #delegate(
+    { work, depth }: TaskRun,
+    { taskId, input }: DelegateRequest,
+    signal: AbortSignal,
+  ): Promise<DelegateEnd> {
+    const { entry } = this.#shared.spec;
+    const scope = this.#shared.scope.child();
+    const release = onAbort(signal, () => scope.stop({ kind: "canceled", reason: "canceled" }));
+    const { outcome, answer } = await this.run({
+      work: { ...work, taskId },
+      modelId: modelOf(entry, taskId, undefined),
+      availability: { previousTask: work.taskId, skip: false },
+      scope,
+      userInput: input,
+      depth: depth + 1,
+    });
+    release();
+    scope.dispose();
+    const { text = "" } = answer;
+    if (outcome.kind === "succeeded") return { ...answer, kind: "succeeded", text };
+    const reason =
+      outcome.kind === "failed" || outcome.kind === "skipped"
+        ? outcome.reason
+        : outcome.kind === "crashed"
+          ? crashText(outcome.crash)
+          : stopText(outcome.reason);
+    return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The working directory of a job, for the job itself: commands that the author of the entry wrote, and lists of files.
+ * The permissions of agents don't apply here. What a command prints is redacted before anyone sees it.
+ */
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { defined } from "../document/guards.ts";
+import type { CommandEnd, CommandRequest, Workspace } from "../engine/ports.ts";
+import { isAmong } from "../entry/glob.ts";
+import type { Clock } from "../platform/clock.ts";
+import { childEnvironment } from "../platform/environment.ts";
+import { runGit } from "../platform/git.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
+import { Programs } from "../tools/tool-programs.ts";
+import { allowedOf, type AllowedVariables } from "./variables.ts";
+
+export interface JobWorkspaceOptions extends AllowedVariables {
+  /** Absolute. */
+  readonly workingDirectory: string;
+  readonly mark: string;
+  readonly clock: Clock;
+  readonly redact: () => TextStream;
+  /** Absolute: where each command gets a file with all that it prints. */
+  readonly outputDirectory?: string | undefined;
+}
+
+/** As GitHub runs a step with `shell: bash`: a command that fails in a script or in a pipeline fails the whole. */
+const bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"];
+const graceMs = 2_000;
+
+export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
+  const { workingDirectory, environment, clock, redact, mark } = options;
+  let started: Programs | undefined;
+  const programs = (): Programs => {
+    const variables = childEnvironment(environment);
+    return (started ??= new Programs({
+      workingDirectory,
+      variables,
+      clock,
+      redact,
+      mark,
+      graceMs,
+    }));
+  };
+  const logs = new CommandLogs(options.outputDirectory);
+
+  async function runCommand(request: CommandRequest): Promise<CommandEnd> {
+    const { command, label, variables, signal, keepsOutput = false } = request;
+    const { run, env: named = [] } = command;
+    const broken = Object.entries(variables).find(([, value]) => value.includes("\0"));
+    if (broken !== undefined)
+      return { kind: "failed", reason: `${broken[0]} would contain a NUL character`, tail: "" };
+    const log = logs.open(label);
+    const end = await programs().run(
+      {
+        command: typeof run === "string" ? [...bash, run] : run,
+        field: "run",
+        variables: { ...allowedOf({ environment, env: named }), ...variables },
+        result: keepsOutput ? "stdout" : "none",
+        ...defined({ onText: log?.write }),
+      },
+      { signal, onProgress: () => {} },
+    );
+    const file = defined({ file: log?.path });
+    return end.kind === "exited"
+      ? { kind: "exited", code: end.code, tail: end.tail, output: end.result, ...file }
+      : { kind: "failed", reason: plain(end.reason), tail: end.tail ?? "", ...file };
+  }
+
+  async function files(globs: readonly string[]): Promise<readonly string[]> {
+    const list = async (...args: string[]): Promise<string[]> => {
+      const git = { cwd: workingDirectory, environment };
+      const text = await runGit(["ls-files", "-z", ...args], git);
+      return text.split("\0").filter((path) => path !== "");
+    };
+    const deleted = new Set(await list("--deleted"));
+    return (await list()).filter((path) => !deleted.has(path) && isAmong(globs, path));
+  }
+
+  return { runCommand, files, close: async () => started?.close() };
+}
+
+/** As the continuation of a sentence. */
+function plain(reason: string): string {
+  return reason.replace(/^run: /, "").replace(/\.$/, "");
+}
+
+/** One file for each command of a job that runs; further runs of it are added at its end. */
+class CommandLogs {
+  readonly #folder: string | undefined;
+
+  constructor(folder: string | undefined) {
+    this.#folder = folder;
+  }
+
+  open(
+    label: string,
+  ): { readonly path: string; readonly write: (text: string) => void } | undefined {
+    const folder = this.#folder;
+    if (folder === undefined) return undefined;
+    const name = label.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+    const [short = "command"] = /^.{1,80}/su.exec(name) ?? [];
+    const path = join(folder, `${short}.log`);
+    mkdirSync(folder, { recursive: true });
+    return { path, write: (text) => appendFileSync(path, text) };
+  }
+}
