@@ -4,6 +4,7 @@ import { describeWorkflow, promptsModels, type WorkflowDescription } from "../wo
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { clip } from "../events/cut.ts";
 import type { PreparedEntry } from "../entry/model.ts";
+import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
 import { modelOfFlow, type Flows } from "../run/flows.ts";
@@ -66,13 +67,15 @@ function runOf(
 
 function jobTable(jobs: readonly JobDescription[]): readonly string[] {
   if (jobs.length === 0) return ["The entry has no jobs."];
-  const rows = jobs.map(({ name, requireUserInput, tasks, models, protocols = {} }) => [
+  const about = jobs.some((job) => job.usesChange === true);
+  const rows = jobs.map(({ name, requireUserInput, usesChange, tasks, models, protocols = {} }) => [
     name,
     requireUserInput ? "required" : "none",
+    ...(about ? [usesChange === true ? "used" : "none"] : []),
     tasks.map((task) => (task in protocols ? `${task} (actions)` : task)).join(", "),
     models.join(", "),
   ]);
-  return table(["JOB", "USER INPUT", "TASKS", "MODELS"], rows);
+  return table(["JOB", "USER INPUT", ...(about ? ["CHANGE"] : []), "TASKS", "MODELS"], rows);
 }
 
 function toolTable({
@@ -107,6 +110,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): r
 interface JobDescription {
   readonly name: string;
   readonly requireUserInput: boolean;
+  /** It needs to know the change. */
+  readonly usesChange?: true;
   /** With the files of workflows. In reading order, each once. */
   readonly tasks: readonly string[];
   /** The models of tasks and workflows, and the driving model where a task uses it. */
@@ -194,6 +199,7 @@ function describeJobs(entry: PreparedEntry, flows: Flows): readonly JobDescripti
     return {
       name,
       requireUserInput: job.requireUserInput,
+      ...(usesChange(entry, job.work) ? { usesChange: true as const } : {}),
       tasks,
       models: [...new Set(models)],
       ...(protocols.length === 0 ? {} : { protocols: Object.fromEntries(protocols) }),

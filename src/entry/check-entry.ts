@@ -14,11 +14,12 @@ import {
   type Task,
   type Work,
 } from "./model.ts";
-import { PromptExpander, variablesIn } from "./prompt-expander.ts";
+import { PromptExpander } from "./prompt-expander.ts";
 import { trailPath } from "./prompt.ts";
-import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
+import { fixedVariables } from "./runtime-variables.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
+import { checkInputs, checkVariables } from "./check-data.ts";
 import { checkTools } from "./check-tools.ts";
 import { commandName } from "./work.ts";
 import { entryCheck, type EntryNames, listed, Problems } from "./problems.ts";
@@ -62,7 +63,7 @@ class EntryChecker {
       if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
     }
     this.#checkGrid();
-    this.#checkInputs();
+    checkInputs(this.#entry, this.#problems);
     this.#entry.outputs?.report?.from?.forEach((task, index) => {
       if (task !== undefined) this.#checkTaskName(["outputs", "report", "from", index], task);
     });
@@ -144,7 +145,7 @@ class EntryChecker {
       whole,
       requiresBooleanTool,
     );
-    for (const name of new Set(variablesIn(text))) this.#checkVariable(path, name);
+    checkVariables(path, text, this.#entry, this.#names, this.#problems);
     for (const { trail, reason, missing } of faults) {
       const codePath = trailPath(entryCheck.codePath(path), trail);
       const variable = trail.at(-1);
@@ -154,43 +155,6 @@ class EntryChecker {
       this.#problems.all.push({ path: place, codePath, reason, ...hint });
     }
     return complete ? usesUserInput : undefined;
-  }
-
-  #checkInputs(): void {
-    for (const [name, input] of Object.entries(this.#entry.inputs ?? {})) {
-      const { options, required, default: value } = input ?? {};
-      const at = ["inputs", name, "default"];
-      if (value === undefined) continue;
-      if (required === true) this.#problems.add(at, "A required input has no default.");
-      if (options?.includes(value) === false)
-        this.#problems.add(at, `Must be one of its options: ${listed(present(options))}.`);
-    }
-  }
-
-  /** A runtime variable that names something: a task or an input. */
-  #checkVariable(path: Path, name: string): void {
-    const variable = runtimeVariable(name);
-    if (variable === undefined || variable.kind === "fixed") return;
-    const { kind, of } = variable;
-    if (kind === "input") {
-      if (this.#names.inputs.has(of) || this.#problems.isBroken(["inputs"])) return;
-      const hint = this.#problems.suggest(of, this.#names.inputs);
-      return this.#problems.add(path, `$${name}: there is no input ${JSON.stringify(of)}.`, hint);
-    }
-    if (this.#problems.isBroken(["tasks"])) return;
-    if (!this.#names.tasks.has(of)) {
-      const hint = this.#problems.suggest(of, this.#names.tasks);
-      const inName = [...this.#names.tasks].find((task) => task.startsWith(of));
-      const words =
-        inName === undefined
-          ? hint
-          : {
-              hint: `the name of ${JSON.stringify(inName)} can't be a part of a variable: use words joined by hyphens`,
-            };
-      return this.#problems.add(path, `$${name}: there is no task ${JSON.stringify(of)}.`, words);
-    }
-    if (kind === "result" && this.#entry.tasks?.[of]?.criteria?.result === undefined)
-      this.#problems.add(path, `$${name}: task ${JSON.stringify(of)} has no criteria.result.`);
   }
 
   #checkJob(name: string, work: Salvaged<Work>, required: boolean | undefined): void {
@@ -390,10 +354,6 @@ function isUnknown(need: Need): boolean {
 
 function whole(run: string | readonly (string | undefined)[]): string | readonly string[] {
   return typeof run === "string" ? run : run.filter((word) => word !== undefined);
-}
-
-function present(texts: readonly (string | undefined)[]): string[] {
-  return texts.filter((text) => text !== undefined);
 }
 
 /** A prompt of which no line has been taken out. */

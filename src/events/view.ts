@@ -257,8 +257,8 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
   const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  const { actionTasks, reportFrom, inputs } = started;
-  return { ...plan, ...defined({ actionTasks, reportFrom, inputs }) };
+  const { actionTasks, change, reportFrom, inputs } = started;
+  return { ...plan, ...defined({ actionTasks, change, reportFrom, inputs }) };
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */

@@ -177,9 +177,9 @@ export function readObject(text: string): readonly AssignmentLine[] {
   const value = parsedJson(text);
   if (!isRecord(value)) return [{ ...wrong("is no JSON object"), line: text }];
   return Object.entries(value).map(([name, one]) =>
-    typeof one === "object"
+    typeof one !== "string" && typeof one !== "number" && typeof one !== "boolean"
       ? { ...wrong(`has a value for ${JSON.stringify(name)} that is no text`), line: text }
-      : { kind: "value", value: [name, String(one)], line: name },
+      : { kind: "value", value: [name, `${one}`], line: name },
   );
 }
 

@@ -5,14 +5,14 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
+import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView, endText } from "../events/view.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
-import type { RunRecord } from "./records.ts";
 
 export const reportFile = "report.md";
 
 /** Throws if the folder can't be made. */
-export function openOutputDirectory(folder: string): RunRecord {
+export function openOutputDirectory(folder: string): Reporter {
   mkdirSync(folder, { recursive: true });
   // What an earlier run has left there would be taken for that of this one.
   for (const name of [reportFile, "index.md", "run.json"])

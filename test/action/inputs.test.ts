@@ -50,6 +50,7 @@ describe("the inputs", () => {
       userInputFile: undefined,
       params: {},
       answers: {},
+      base: undefined,
       env: [],
       history: undefined,
       resume: undefined,

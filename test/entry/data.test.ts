@@ -82,6 +82,7 @@ describe("variables of tasks and inputs", () => {
       const tasks = { plan: {}, next: { prompt: "$report-of-plan" } };
       const text = JSON.stringify(entry(tasks, { jobs: { j: { work } } }));
       const loaded = loadEntry("entry.json", text);
+      assert.ok(loaded.kind === "loaded", JSON.stringify(loaded));
       return loaded.warnings
         .map(({ reason }) => reason)
         .filter((reason) => reason.includes("report-of"));

@@ -137,6 +137,8 @@ class Recording implements Recorder {
         break;
       case "work.ended":
       case "step.output":
+      case "report.given":
+      case "result.given":
       case "action":
         break;
     }
