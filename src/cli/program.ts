@@ -92,6 +92,12 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await (await import("./validate.ts")).validate(files, given, io)),
     );
 
+  command("models")
+    .description("list the models that the token or the model server offers")
+    .action(async (given: OptionsOf<"models">) =>
+      end(await (await import("./models.ts")).models(given, io)),
+    );
+
   command("list")
     .argument("<entry>", ENTRY_OR_WORKFLOW)
     .description(

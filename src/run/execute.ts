@@ -2,6 +2,7 @@
  * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
  * as the `RunReport`. What is checked beforehand is in `prepare.ts`.
  */
+import { DiagnosticsError } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
@@ -15,6 +16,7 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
+import { unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
@@ -67,6 +69,7 @@ export async function executeRun(
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {
+      if (options.checkModels === true && model === undefined) await requireModels(host, prepared);
       return await runOn(host, { prepared, model, options, signals });
     } finally {
       await host.close();
@@ -75,6 +78,15 @@ export async function executeRun(
   } finally {
     await prepared.cleanUp();
   }
+}
+
+/** An entry or a workflow that names a model which is not offered is not started. */
+async function requireModels(host: Host, { entry, flows, loaded }: PreparedRun): Promise<void> {
+  const offered = await host.listModels();
+  if (offered.length === 0)
+    throw new UsageError("The models can't be checked, because none are listed.");
+  const problems = unofferedModels({ entry, flows }, offered, loaded);
+  if (problems.length > 0) throw new DiagnosticsError(problems);
 }
 
 function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
