@@ -193,6 +193,10 @@ export const options = {
     strict: option<true>("--strict", "treat warnings as errors"),
     checkModels,
   },
+  init: {
+    workflow: option<true>("--workflow", "also write the workflow of GitHub Actions"),
+    force: option<true>("--force", "overwrite files that are there with another content"),
+  },
   models: { ...server, json },
   list: { json },
   chart: {
