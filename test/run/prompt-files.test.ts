@@ -62,10 +62,10 @@ promptVariables: { v: { file: prompts/v.md } }
       "in/folder/x": "",
       "out.md": "secret",
     });
-    const { path, write } = workspace;
+    const { path } = workspace;
     await symlink("p.md", join(path, "in/link.md"));
     await symlink("..", join(path, "in/up"));
-    await write("in/large.md", "");
+    await workspace.write("in/large.md", "");
     await truncate(join(path, "in/large.md"), 10_000_001);
     await writeFile(join(path, "in/latin.md"), new Uint8Array([0x23, 0xe4]));
     execFileSync("mkfifo", [join(path, "in/pipe.md")]);
@@ -82,7 +82,7 @@ promptVariables: { v: { file: prompts/v.md } }
       ["latin.md", '"latin.md" is not valid UTF-8.'],
     ] as const;
     for (const [file, reason] of wrong) {
-      await write("in/e.yml", entry(`[Before, { file: ${file} }]`));
+      await workspace.write("in/e.yml", entry(`[Before, { file: ${file} }]`));
       const found = await problems(workspace);
       const expected = `in/e.yml:5:22: entry.tasks["review"].prompt[1]: ${reason}`;
       assert.ok(found.startsWith(expected), `${found}\n${expected}`);
