@@ -51,9 +51,9 @@ describe("agent-jobs init", () => {
 
   it("overwrites nothing without --force, and never what a link leads to", async (t) => {
     const repository = await makeRepository(t);
-    const { path: cwd, write, read } = repository;
-    await write("own.yml", "mine");
-    await write(".github/agent-jobs/triage.rehearsal.yml", "mine");
+    const { path: cwd } = repository;
+    await repository.write("own.yml", "mine");
+    await repository.write(".github/agent-jobs/triage.rehearsal.yml", "mine");
     await symlink("../../own.yml", join(cwd, ".github/agent-jobs/triage.yml"));
     const refused = await runCli(["init", "triage"], { cwd });
     assert.equal(refused.code, 2, refused.stdout);
@@ -61,10 +61,10 @@ describe("agent-jobs init", () => {
       refused.stderr,
       /Nothing was written, because \S+triage\.rehearsal\.yml, \S+triage\.yml would be overwritten\. .*--force/,
     );
-    assert.equal(await read(".github/agent-jobs/triage.rehearsal.yml"), "mine");
+    assert.equal(await repository.read(".github/agent-jobs/triage.rehearsal.yml"), "mine");
     const forced = await runCli(["init", "triage", "--force"], { cwd });
     assert.equal(forced.code, 0, forced.stdout + forced.stderr);
-    assert.equal(await read("own.yml"), "mine");
+    assert.equal(await repository.read("own.yml"), "mine");
     const folder = join(cwd, ".github");
     const again = await runCli(["init", "triage", "--workflow"], { cwd: folder });
     assert.equal(again.code, 0, again.stdout + again.stderr);
