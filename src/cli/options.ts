@@ -79,6 +79,13 @@ const server = {
   runtimePath: option("--runtime-path <path>", "path of the Copilot runtime"),
 };
 
+const checkModels = option<true>(
+  "--models",
+  "check first that the model server, or GitHub, offers the models of the entry",
+);
+
+const json = option<true>("--json", "print JSON");
+
 const sandbox = choice(
   "--sandbox <mode>",
   "whether programs run in a sandbox, if stricter than the entry",
@@ -188,6 +195,7 @@ export const options = {
     rerun: option<true>("--rerun", "with --resume: rerun the interrupted command"),
     ...rehearsal,
     ...models,
+    checkModels,
     record: option("--record <file>", "record this run as a rehearsal"),
     journal: option("--journal <file>", "write every event to a file, as JSON lines"),
     htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
@@ -205,12 +213,14 @@ export const options = {
     ...server,
     format: or(choice("--format <format>", "output format", ["text", "json", "github"]), "text"),
     strict: option<true>("--strict", "treat warnings as errors"),
-    checkModels: option<true>(
-      "--check-models",
-      "ask the model server, or GitHub, whether it offers the models",
-    ),
+    checkModels,
   },
-  list: { json: option<true>("--json", "print JSON") },
+  init: {
+    workflow: option<true>("--workflow", "also write the workflow of GitHub Actions"),
+    force: option<true>("--force", "overwrite files that are there with another content"),
+  },
+  models: { ...server, json },
+  list: { json },
   chart: {
     journal: option(
       "--journal <file>",
@@ -264,7 +274,7 @@ export const options = {
     ...rehearsal,
     ...models,
   },
-  doctor: { ...server, json: option<true>("--json", "print JSON") },
+  doctor: { ...server, json },
   build: {
     ...tool,
     print: option<true>(

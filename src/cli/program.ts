@@ -92,6 +92,19 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await (await import("./validate.ts")).validate(files, given, io)),
     );
 
+  command("init")
+    .argument("[template]", "review, nightly, triage or release-notes", "review")
+    .description("write an entry and its rehearsal for this repository, and rehearse it")
+    .action(async (template: string, given: OptionsOf<"init">) =>
+      end(await (await import("./init.ts")).init(template, given, io)),
+    );
+
+  command("models")
+    .description("list the models that the token or the model server offers")
+    .action(async (given: OptionsOf<"models">) =>
+      end(await (await import("./models.ts")).models(given, io)),
+    );
+
   command("list")
     .argument("<entry>", ENTRY_OR_WORKFLOW)
     .description(

@@ -2,6 +2,7 @@
  * The checks that compare two places of an entry, for the parts that the schema has accepted. They
  * add no follow-up problems: what depends on something that is broken is passed over.
  */
+import { isList, isText } from "../document/guards.ts";
 import { readGlob } from "./glob.ts";
 import { toolPatternProblem } from "./tool-pattern.ts";
 import {
@@ -356,9 +357,10 @@ function whole(run: string | readonly (string | undefined)[]): string | readonly
   return typeof run === "string" ? run : run.filter((word) => word !== undefined);
 }
 
-/** A prompt of which no line has been taken out. */
+/** A prompt of which no line has been taken out. What is left of a file that the schema rejects is no text. */
 function sound(prompt: Salvaged<Prompt> | undefined): Prompt | undefined {
   if (prompt === undefined || typeof prompt === "string") return prompt;
-  const lines = prompt.filter((line) => line !== undefined);
+  if (!isList(prompt)) return undefined;
+  const lines = prompt.filter((line) => isText(line));
   return lines.length === prompt.length ? lines : undefined;
 }

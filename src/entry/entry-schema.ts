@@ -8,13 +8,22 @@ import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
 import { command, work } from "./works-schema.ts";
 import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
 
+const promptFile = {
+  properties: {
+    file: { ...name, description: "A text file, relative to this one, such as prompts/review.md." },
+  },
+  required: ["file"],
+  additionalProperties: false,
+};
+
 const prompt = {
   title: "Prompt",
   description:
-    "A text, or lines that are joined with line breaks. $name inserts a prompt variable, or a runtime variable such as $user-input. $$ is a literal $.",
-  type: ["string", "array"],
-  items: text,
+    "A text, the file of a text, or a list of them that is joined with line breaks. $name inserts a prompt variable, or a runtime variable such as $user-input. $$ is a literal $.",
+  type: ["string", "array", "object"],
+  items: { type: ["string", "object"], ...promptFile },
   minItems: 1,
+  ...promptFile,
 };
 
 const model = {

@@ -3,6 +3,7 @@
  * as the `RunReport`. What is checked beforehand is in `prepare.ts`.
  */
 import { resolve } from "node:path";
+import { DiagnosticsError } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
@@ -16,6 +17,7 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
+import { unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
@@ -74,6 +76,7 @@ export async function executeRun(
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {
+      if (options.checkModels === true && model === undefined) await requireModels(host, prepared);
       return await runOn(host, { prepared, model, options, signals });
     } finally {
       await host.close();
@@ -82,6 +85,15 @@ export async function executeRun(
   } finally {
     await prepared.cleanUp();
   }
+}
+
+/** An entry or a workflow that names a model which is not offered is not started. */
+async function requireModels(host: Host, { entry, flows, loaded }: PreparedRun): Promise<void> {
+  const offered = await host.listModels();
+  if (offered.length === 0)
+    throw new UsageError("The models can't be checked, because none are listed.");
+  const problems = unofferedModels({ entry, flows }, offered, loaded);
+  if (problems.length > 0) throw new DiagnosticsError(problems);
 }
 
 function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {

@@ -50,6 +50,8 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths
   readonly workingDirectory?: string;
   /** Category to model id. Overrides `entry.models`. */
   readonly models?: Models;
+  /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */
+  readonly checkModels?: boolean;
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions?: PermissionPreset;
   /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */

@@ -1,10 +1,22 @@
 /** The workflows of the README, the documentation and this repository do what they say they do. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { agentSteps, fields, jobsOf, namesOf, optional, recipes, triggersOf } from "./pages.ts";
+import {
+  agentSteps,
+  fields,
+  jobsOf,
+  namesOf,
+  optional,
+  recipes,
+  templates,
+  triggersOf,
+} from "./pages.ts";
 
 const all = recipes();
-const examples = namesOf("examples/", /\.ya?ml$/).map((name) => name.replace("examples/", ""));
+const copied = ["", ...templates.map((name) => `${name}/`)];
+const examples = copied.flatMap((folder) =>
+  namesOf(`examples/${folder}`, /\.ya?ml$/).map((name) => name.replace(`examples/${folder}`, "")),
+);
 const entries = namesOf("entries/", /\.ya?ml$/);
 
 describe("the workflows that people copy", () => {
@@ -21,7 +33,7 @@ describe("the workflows that people copy", () => {
   });
 
   it("have entries with rehearsals", () => {
-    const named = examples.filter((name) => !name.includes(".rehearsal."));
+    const named = examples.filter((name) => !/\.rehearsal\.|^agent-/.test(name));
     assert.ok(named.length >= 3);
     for (const name of named)
       assert.ok(examples.includes(name.replace(".yml", ".rehearsal.yml")), name);
