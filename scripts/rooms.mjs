@@ -37,6 +37,11 @@ export const rooms = {
     imports: ["entry", "document/guards.ts", ...time],
     node: ["events"],
   },
+  change: {
+    holds: "what a run is about: the files that differ between two commits, and their diff",
+    imports: ["document/guards.ts", "events", "platform"],
+    node: ["fs/promises", "path"],
+  },
   redaction: {
     holds: "secrets in texts, in streams and in events",
     imports: ["document/guards.ts", "entry/model.ts", "events", "platform/terminal-sequences.ts"],
@@ -121,6 +126,7 @@ export const rooms = {
     holds: "the format of a rehearsal, the scripted model, expectations, recording",
     folders: ["format", "player", "recorder"],
     imports: [
+      "change/change.ts",
       "document",
       "entry/limits-schema.ts",
       "entry/model.ts",
@@ -155,6 +161,7 @@ export const rooms = {
       "redaction",
       "permissions",
       "runtime",
+      "change",
       "engine",
       "sessions",
       "tools",
@@ -206,6 +213,7 @@ export const rooms = {
   action: {
     holds: "the GitHub Action: inputs, trust, the event; its outputs are in `reports/github`",
     imports: [
+      "change",
       "run",
       "document",
       "entry",

@@ -161,8 +161,15 @@ describe("source files", () => {
       );
     assert.ok(exported.length > 300);
     const unused = exported.filter(({ file, name }) => {
+      const through = [...source].filter(
+        ([other, text]) =>
+          dirname(other) === dirname(file) && text.includes(`export * from "./${basename(file)}"`),
+      );
+      const files = [file, ...through.map(([other]) => other)]
+        .map((one) => basename(one))
+        .join("|");
       const imported = new RegExp(
-        `[{,]\\s*${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/${basename(file)}"|import\\("[^"]*/${basename(file)}"\\)\\)\\.${name}\\b`,
+        `[{,]\\s*${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/(?:${files})"|import\\("[^"]*/(?:${files})"\\)\\)\\.${name}\\b`,
       );
       return ![...source.values()].some((text) => imported.test(text));
     });

@@ -208,7 +208,8 @@ class Step {
       const outputs = this.#githubRun.outputs();
       // A requested record is incomplete or can't be trusted: a run that went well otherwise is no success.
       const isWhole = report.complete && foreign === undefined;
-      const incomplete = report.outcome.kind === "succeeded" && !isWhole;
+      const { kind } = report.outcome;
+      const incomplete = (kind === "succeeded" || kind === "skipped") && !isWhole;
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const written = this.#setOutputs(
         incomplete ? { ...outputs, result: "failure", reason: failures.join("\n") } : outputs,
@@ -216,6 +217,7 @@ class Step {
       if (incomplete || !written) return "failed";
       switch (report.outcome.kind) {
         case "succeeded":
+        case "skipped":
           return "passed";
         case "failed":
           return inputs.failOn === "never" ? "passed" : "failed";

@@ -8,6 +8,8 @@ import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 
 export interface GithubApi {
+  /** A request without side effects; `owner` and `repo` are filled in. */
+  readonly get: (route: string, values: Readonly<Record<string, string>>) => Promise<unknown>;
   permissionOf(login: string): Promise<string>;
   isForkPullRequest(number: number): Promise<boolean>;
   /** The bytes of a file at a commit; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
@@ -76,6 +78,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     }
   };
   return {
+    get: ask,
     async permissionOf(username) {
       const data = await ask("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
         username,

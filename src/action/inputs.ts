@@ -71,6 +71,7 @@ function inputsFrom(read: Reader, environment: Environment) {
     job: read.text("job"),
     userInput: read.text("user-input"),
     userInputFile: read.text("user-input-file"),
+    base: read.text("base"),
     // As they were given, to be cleaned.
     params: read.assignments<Params>("params", "BRANCH=main", {}, addParam),
     answers: read.assignments<Answers>("answers", "ASK_NAME=yes", {}, addAnswer),

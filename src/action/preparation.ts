@@ -1,6 +1,6 @@
 /** From typed inputs to the options of a run: trust, paths, the entry's true text, the user input. */
 import { defined } from "../document/guards.ts";
-import { mkdir, mkdtemp, readFile, realpath, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "./github.ts";
@@ -10,7 +10,8 @@ import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
-import { readEvent, sha } from "./webhook-event.ts";
+import { payloadOf, readEvent, sha } from "./webhook-event.ts";
+import { changeOfStep } from "./job-change.ts";
 import { cleanEventText } from "./event-text.ts";
 import { createGithubApi, NotFoundError, type GithubApi } from "./github-api.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
@@ -84,6 +85,23 @@ export interface Sources {
   readonly baseFolder: string | undefined;
 }
 
+/** The API for the repository of the step. */
+function apiOf({ environment, inputs, core, signal }: Setting): {
+  readonly api: GithubApi;
+  readonly token: string | undefined;
+} {
+  // A token for models may lack the permission to look up users.
+  const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
+  const api = createGithubApi({
+    token,
+    repository: environment["GITHUB_REPOSITORY"],
+    apiUrl: environment["GITHUB_API_URL"],
+    log: (line) => sayLine(core, line),
+    signal,
+  });
+  return { api, token };
+}
+
 /** Throws a `Stop` unless the users who triggered the event may start an agent. */
 export async function trustedSources(setting: Setting, paths: Paths): Promise<Sources> {
   const { inputs, environment, core } = setting;
@@ -94,15 +112,7 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     triggeringActor: environment["GITHUB_TRIGGERING_ACTOR"],
     attempt: environment["GITHUB_RUN_ATTEMPT"],
   });
-  // A token for models may lack the permission to look up users.
-  const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
-  const api = createGithubApi({
-    token,
-    repository: environment["GITHUB_REPOSITORY"],
-    apiUrl: environment["GITHUB_API_URL"],
-    log: (line) => sayLine(core, line),
-    signal: setting.signal,
-  });
+  const { api, token } = apiOf(setting);
   const decision = await decideTrust(
     event,
     {
@@ -197,15 +207,6 @@ async function checkedOut(setting: Setting, paths: Paths): Promise<CheckedOut> {
   if (new Set([...work, ...files]).size > 1) return { work, files };
   const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
   return { work, files: [...files, ...(await commitsOfFiles(found))] };
-}
-
-async function payloadOf(path: string | undefined): Promise<unknown> {
-  try {
-    return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));
-  } catch {
-    // An unreadable payload is unknown, and `trust.ts` decides what that means.
-    return undefined;
-  }
 }
 
 /** The runtime enforces the sandbox, so it must not come from untrusted files. */
@@ -368,7 +369,9 @@ export function runOptions(
   userInput: string | undefined,
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
-  const { job, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
+  const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
+  const { get } = apiOf(setting).api;
+  const say = (line: string): void => sayLine(setting.core, line);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, baseFolder, workTree } = sources;
   // A rehearsal may name its own folder, which for a copy of the base would be next to the copy.
@@ -382,9 +385,11 @@ export function runOptions(
     env,
     rerun,
     write,
+    findChange: (folder) => changeOfStep(folder, { environment, base, get, say }),
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...workflowTexts(setting),
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),
+    base,
     serversApart: workTree.kind === "elsewhere",
     ...(rehearse !== undefined && { inPlace: inputs.inPlace, honorExpectations: true }),
     ...defined({ provider, gitHubToken: provider === undefined ? gitHubToken : undefined }),

@@ -1,4 +1,5 @@
 /** Reads the cause and the subject of an event. The payload is untrusted JSON, so every field is checked. */
+import { readFile } from "node:fs/promises";
 import { isRecord } from "../document/guards.ts";
 
 export interface Actor {
@@ -124,4 +125,14 @@ export function sha(value: unknown): string | undefined {
   return typeof value === "string" && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(value)
     ? value
     : undefined;
+}
+
+/** Undefined if it can't be read. */
+export async function payloadOf(path: string | undefined): Promise<unknown> {
+  try {
+    return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    // An unreadable payload is unknown, and `trust.ts` decides what that means.
+    return undefined;
+  }
 }

@@ -163,6 +163,14 @@ export const options = {
       "--working-directory <dir>",
       "folder in which the agent works (default: the current directory)",
     ),
+    base: option(
+      "--base <ref>",
+      "what $change-base and the diff start from: a branch, tag or commit (default: HEAD~1)",
+    ),
+    uncommitted: option<true>(
+      "--uncommitted",
+      "the change includes uncommitted work and untracked files",
+    ),
     params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
     answers,
     env,

@@ -37,6 +37,7 @@ export async function run(
     }
     switch (outcome.kind) {
       case "succeeded":
+      case "skipped":
         return complete ? exitCode.success : exitCode.failed;
       case "failed":
         return exitCode.failed;

@@ -1,7 +1,9 @@
 /** Judgments over the tool calls of a turn: pure, so that each rule reads like its statement. */
 import { fenced } from "../document/fence.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
+import { isAmong } from "../entry/glob.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
+import type { ChangedFile } from "../events/plan.ts";
 import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { ToolCall } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
@@ -38,6 +40,30 @@ function meansVerdict(name: string): boolean {
 
 function lettersOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z]/g, "");
+}
+
+/** Whether the change has anything for the task; globs match a file by its former path, too. */
+export function judgeChange(
+  wanted: true | readonly string[],
+  changed: readonly ChangedFile[] | undefined,
+): Verdict<AvailabilityField> {
+  if (changed === undefined) throw new Error("The change of the job was not computed.");
+  const matching =
+    wanted === true
+      ? changed
+      : changed.filter(({ path, previousPath = path }) =>
+          [path, previousPath].some((one) => isAmong(wanted, one)),
+        );
+  const globs = wanted === true ? [] : wanted.map((glob) => JSON.stringify(glob));
+  const count = matching.length;
+  const reason =
+    changed.length === 0
+      ? "the change is empty"
+      : count === 0
+        ? `no changed file matches ${globs.join(", ")}`
+        : `${count} changed ${count === 1 ? "file" : "files"}${wanted === true ? "" : ` ${count === 1 ? "matches" : "match"} it`}`;
+  const content = wanted === true ? "true" : `[${globs.join(",")}]`;
+  return { kind: count === 0 ? "fails" : "holds", field: "change", content, reason };
 }
 
 /** Statement 10 of docs/internals/engine.md, first half: the task that finished last before this one must be in the list. */

@@ -9,8 +9,10 @@ import {
   type Prompt,
   type Work,
 } from "../entry/model.ts";
+import { isAmong } from "../entry/glob.ts";
 import { allWorks } from "../entry/work.ts";
 import { withOutput } from "../events/decision-words.ts";
+import type { ChangedFile } from "../events/plan.ts";
 import type { Workspace } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
@@ -47,6 +49,8 @@ export type Items =
 
 export interface EachItemsOptions {
   readonly workspace: Workspace | undefined;
+  /** The files of the change. */
+  readonly changed: readonly ChangedFile[] | undefined;
   readonly note: (text: string) => void;
   /** With the values of its variables. */
   readonly textOf: (prompt: Prompt, place: Place) => string;
@@ -80,7 +84,7 @@ export class EachItems {
 
   async #find(each: EachWork<number>, place: Place): Promise<Items> {
     const { items } = each;
-    const { workspace, note, textOf, run } = this.#options;
+    const { workspace, changed, note, textOf, run } = this.#options;
     if ("values" in items) return itemsFrom(each, items.values, note);
     if ("lines" in items) return itemsFrom(each, linesOf(textOf(items.lines, place)), note);
     if ("run" in items) {
@@ -89,11 +93,21 @@ export class EachItems {
       if (end.kind === "passed") return itemsFrom(each, linesOf(end.output), note);
       return unlisted(withOutput(`${end.name} failed (${end.how})`, end.tail));
     }
-    if ("result" in items) return unlisted("there is no result");
-    const of = "files" in items ? "tracked" : "changed";
-    const globs = "files" in items ? items.files : items.changedFiles;
+    if ("result" in items) {
+      const list = listAt(undefined, items.path ?? "");
+      return typeof list === "string" ? unlisted(list) : itemsFrom(each, list, note);
+    }
+    if ("changedFiles" in items) {
+      const left = (changed ?? []).filter(({ status }) => status !== "deleted");
+      const paths = left.map(({ path }) => path);
+      return itemsFrom(
+        each,
+        paths.filter((path) => isAmong(items.changedFiles, path)),
+        note,
+      );
+    }
     try {
-      const files = (await workspace?.files(of, globs)) ?? [];
+      const files = (await workspace?.files(items.files)) ?? [];
       return place.scope.stopped === undefined ? itemsFrom(each, files, note) : { kind: "stopped" };
     } catch (error) {
       return unlisted(error instanceof Error ? error.message : String(error));
@@ -137,7 +151,7 @@ function itemsFrom(
 }
 
 /** The lines that are items: without white space around them, list markers, and empty lines. */
-export function linesOf(text: string): readonly string[] {
+function linesOf(text: string): readonly string[] {
   return text
     .split(/\r\n|\r|\n/)
     .map((line) =>
@@ -150,7 +164,7 @@ export function linesOf(text: string): readonly string[] {
 }
 
 /** The list that a JSON pointer (RFC 6901) leads to. A text is the reason why there is none. */
-export function listAt(value: unknown, pointer: string): readonly unknown[] | string {
+function listAt(value: unknown, pointer: string): readonly unknown[] | string {
   let at = value;
   for (const part of pointer.split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~");

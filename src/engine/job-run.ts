@@ -11,16 +11,17 @@ import { leafName } from "../entry/work.ts";
 import { crashAdvice } from "../events/crash.ts";
 import { withOutput } from "../events/decision-words.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
-import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
+import type { RunOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { FlowEnd } from "./flow.ts";
 import { EachItems, type Place } from "./items.ts";
 import { itemFields, JobValues, noWork } from "./job-values.ts";
 import { deadlines, exceeded, UsageBudget } from "./limits.ts";
 import { flowOf, modelOf, openedBy, paramsOf, type RunSpec } from "./plan.ts";
+import { withReadable } from "./open-session.ts";
 import type { EnginePorts } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
-import type { TaskOutcome } from "./run-task.ts";
+import { asReported, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
 import {
   Scope,
@@ -59,14 +60,14 @@ export class JobRun {
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
     this.#spec = spec;
-    this.#ports = ports;
+    this.#ports = withReadable(ports, spec.change?.folder);
     this.#scope = Scope.root(signal);
     this.#usage = new UsageBudget(spec.limits, this.#scope);
     this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
-    this.#values = new JobValues(spec, ports);
+    this.#values = new JobValues(spec, this.#ports);
     this.#tasks = new TaskRuns({
       spec,
-      ports,
+      ports: this.#ports,
       scope: this.#scope,
       values: this.#values,
       usage: this.#usage,
@@ -106,6 +107,7 @@ export class JobRun {
     const place = { scope: this.#scope, items: [] };
     const items = new EachItems({
       workspace: this.#spec.workspace,
+      changed: this.#spec.change?.files,
       note: this.#note,
       textOf: (prompt, at) => this.#values.textOf(prompt, at),
       run: (command, at) =>
@@ -142,6 +144,8 @@ export class JobRun {
   #conclude(result: WorkResult, lent: boolean): RunOutcome {
     const stopped = this.#stopped();
     if (result.kind === "succeeded") return { kind: "succeeded" };
+    if (result.kind === "skipped" && stopped === undefined)
+      return { kind: "skipped", reason: `nothing ran: ${result.reason}` };
     if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
@@ -183,14 +187,10 @@ export class JobRun {
     const { workIdInJob: workId, taskId, modelOverride } = work;
     const modelId = modelOf(this.#spec.entry, taskId, modelOverride);
     const availability = { previousTask: last?.taskId, skip: false };
-    return this.task({
-      workId,
-      taskId,
-      modelId,
-      place,
-      availability,
-      previousResult: last?.output,
-    });
+    return this.task(
+      { workId, taskId, modelId, place, availability, previousResult: last?.output },
+      last,
+    );
   }
 
   async #flow(
@@ -202,6 +202,7 @@ export class JobRun {
     const { userInput, workingDirectory } = this.#spec;
     return this.#finished(
       leaf.file,
+      last,
       await this.#work(leaf.workIdInJob, leaf.file, flow.modelId, place, (work, scope) =>
         flow.run({
           work,
@@ -245,6 +246,7 @@ export class JobRun {
       case "crashed":
       case "stopped":
         return { kind: "stopped" };
+      case "skipped":
       case "succeeded":
         return { kind: "succeeded", last };
       case "failed":
@@ -252,10 +254,11 @@ export class JobRun {
     }
   }
 
-  async task(start: TaskStart): Promise<WorkResult> {
+  async task(start: TaskStart, last?: Finished): Promise<WorkResult> {
     const { workId, taskId, modelId, place = { scope: this.#scope, items: [] } } = start;
     return this.#finished(
       taskId,
+      last,
       await this.#work(workId, taskId, modelId, place, async (work, scope) => {
         const { userInput } = this.#spec;
         const run = { ...start, work, scope, userInput, depth: 0 };
@@ -292,14 +295,15 @@ export class JobRun {
       // Statement 16: what else runs is stopped at once.
       around.stop({ kind: "task-crashed", taskId, crash: ended.crash });
     }
-    emit({ type: "work.ended", work, outcome: reported(ended), ...defined({ report }) });
+    emit({ type: "work.ended", work, outcome: asReported(ended), ...defined({ report }) });
     return ended;
   }
 
   /** What the end of a task or of a workflow means for the works around it. */
-  #finished(taskId: string, ended: Ended | undefined): WorkResult {
+  #finished(taskId: string, before: Finished | undefined, ended: Ended | undefined): WorkResult {
     if (ended === undefined || ended.kind === "crashed" || ended.kind === "stopped")
       return { kind: "stopped" };
+    if (ended.kind === "skipped") return { ...ended, last: before };
     const { report, output = report ?? "" } = ended;
     this.#finishes += 1;
     const last = { taskId, order: this.#finishes, output };
@@ -307,20 +311,6 @@ export class JobRun {
     const isTask = this.#spec.entry.tasks[taskId] !== undefined;
     const reason = `${isTask ? "task" : "workflow"} "${taskId}" failed: ${ended.reason}`;
     return failure(ended, last, isTask ? reason : withOutput(reason, output));
-  }
-}
-
-function reported(outcome: TaskOutcome): WorkOutcome {
-  switch (outcome.kind) {
-    case "stopped":
-      return { kind: "canceled", reason: stopText(outcome.reason) };
-    case "failed": {
-      const { reason, answer } = outcome;
-      return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
-    }
-    case "succeeded":
-    case "crashed":
-      return outcome;
   }
 }
 

@@ -117,3 +117,16 @@ export async function closeSession(
   await unlessStopped(scope, ports.clock, STOP_GRACE_MS, session.close());
   ports.emit({ type: "session.ended", work, sessionId: session.id, role, succeeded });
 }
+
+/** All sessions of the run may read the folder, too. */
+export function withReadable(ports: EnginePorts, folder: string | undefined): EnginePorts {
+  if (folder === undefined) return ports;
+  const { sessions } = ports;
+  return {
+    ...ports,
+    sessions: {
+      open: (request, signal) =>
+        sessions.open({ ...request, readable: [...(request.readable ?? []), folder] }, signal),
+    },
+  };
+}

@@ -9,9 +9,12 @@ import {
   type PreparedEntry,
   type Work,
 } from "../entry/model.ts";
+import { defined } from "../document/guards.ts";
 import { promptText } from "../entry/prompt-expander.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import type {
+  ChangedFile,
+  PlannedChange,
   PlannedLeaf,
   PlannedLimit,
   PlannedLimits,
@@ -36,6 +39,8 @@ export interface RunSpec {
   readonly userInput: string;
   /** Of the runtime variables that stay the same during the job, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
+  /** What the job is about, if it uses that. */
+  readonly change?: RunChange;
   /** Absolute. */
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
@@ -48,6 +53,14 @@ export interface RunSpec {
   readonly toolSource?: ToolSource;
   /** How tasks with a protocol talk to their model, by task. */
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
+}
+
+export interface RunChange {
+  readonly planned: PlannedChange;
+  /** All of them. */
+  readonly files: readonly ChangedFile[];
+  /** Absolute. It holds the diff, and all sessions and programs of the run may read it. */
+  readonly folder: string;
 }
 
 /** The sources of tools that the run has to prepare. */
@@ -124,7 +137,12 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
   const hasFlow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
   const plan = { version, entryFingerprint, models, limits: limitsOf(limits, hasFlow), userInput };
   const actionTasks = Object.keys(spec.dialogues ?? {});
-  return { ...plan, ...(actionTasks.length === 0 ? {} : { actionTasks }), work };
+  return {
+    ...plan,
+    ...(actionTasks.length === 0 ? {} : { actionTasks }),
+    ...defined({ change: spec.change?.planned }),
+    work,
+  };
 }
 
 function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {

@@ -200,8 +200,8 @@ export interface ToolCall {
 export interface Workspace {
   /** Runs what an author wrote. Never throws; ends with the signal, with all processes that the command started. */
   runCommand(request: CommandRequest): Promise<CommandEnd>;
-  /** Files that git tracks or that have changed, relative to the working directory. Rejects if git can't tell. */
-  files(of: "tracked" | "changed", globs: readonly string[]): Promise<readonly string[]>;
+  /** Files that git tracks, relative to the working directory. Rejects if git can't tell. */
+  files(globs: readonly string[]): Promise<readonly string[]>;
   /** Ends what commands have left running. Called once, at the end of the run. Bounded in time, never throws. */
   close(): Promise<void>;
 }

@@ -4,10 +4,12 @@
  */
 import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
+import type { WorkOutcome } from "../events/event.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { Command, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import {
+  judgeChange,
   judgeCondition,
   judgePreviousTask,
   missingTools,
@@ -28,10 +30,28 @@ export type TaskOutcome =
   | { readonly kind: "failed"; readonly reason: string; readonly answer: boolean }
   /** All attempts failed, and no retry follows. */
   | { readonly kind: "crashed"; readonly crash: Crash }
+  /** The change has nothing for it. */
+  | { readonly kind: "skipped"; readonly reason: string }
   /** Something outside the task stopped it. */
   | { readonly kind: "stopped"; readonly reason: StopReason };
 
 type PreparedCriteria = NonNullable<PreparedTask["criteria"]>;
+
+/** For the event of its end. */
+export function asReported(outcome: TaskOutcome): WorkOutcome {
+  switch (outcome.kind) {
+    case "stopped":
+      return { kind: "canceled", reason: stopText(outcome.reason) };
+    case "failed": {
+      const { reason, answer } = outcome;
+      return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
+    }
+    case "succeeded":
+    case "crashed":
+    case "skipped":
+      return outcome;
+  }
+}
 
 export interface AvailabilityInput {
   /** The task that finished last before this one along the control flow. */
@@ -51,6 +71,7 @@ export async function runTask(
   const outcome = settle(context, await runPhases(context, prompts, availability));
   deadlines.delete(scope);
   if (outcome.kind === "succeeded") decide(context, { kind: "task-succeeded" });
+  if (outcome.kind === "skipped") decide(context, { kind: "task-skipped", reason: outcome.reason });
   if (outcome.kind === "failed") decide(context, { kind: "task-failed", reason: outcome.reason });
   if (outcome.kind === "crashed") {
     decide(context, { kind: "task-failed", reason: `crashed: ${outcome.crash.message}` });
@@ -110,6 +131,11 @@ async function checkAvailability(
 ): Promise<Result | undefined> {
   const { availability } = context.task;
   if (availability === undefined || skip) return undefined;
+  if (availability.change !== undefined) {
+    const verdict = judgeChange(availability.change, context.changed);
+    if (verdict.kind !== "holds") return { kind: "skipped", reason: verdict.reason };
+    decideAvailability(context, verdict);
+  }
   if (availability.previousTasks !== undefined) {
     const verdict = judgePreviousTask(availability.previousTasks, previousTask);
     decideAvailability(context, verdict);

@@ -23,6 +23,7 @@ export type WorkResult =
   /** Also the answer "no" of a condition. */
   | { readonly kind: "failed"; readonly last: Finished | undefined; readonly reason: string }
   | Unanswered
+  | Skipped
   /** A cancel, a limit or a crash: the whole job, or the part that outlives crashes, is coming to its end. */
   | { readonly kind: "stopped" };
 
@@ -36,6 +37,13 @@ interface Unanswered {
   readonly reason: string;
   /** A condition has ended so already, and the reason says it. */
   readonly inCondition: boolean;
+}
+
+/** Nothing ran, because of the change: neutral to a `Seq` and a `Par`, the answer "no" of a condition. */
+interface Skipped {
+  readonly kind: "skipped";
+  readonly last: Finished | undefined;
+  readonly reason: string;
 }
 
 type LoopScope = Extract<LimitScope, { kind: "loop" }>;
@@ -68,11 +76,14 @@ export async function runWork(
       return runner.runLeaf(work, last, place);
     case "Seq": {
       let latest = last;
+      const skipped: Skipped[] = [];
       for (const child of work.works) {
         const result = await runWork(runner, child, latest, place);
-        if (result.kind !== "succeeded") return result;
+        if (result.kind === "skipped") skipped.push(result);
+        else if (result.kind !== "succeeded") return result;
         latest = result.last;
       }
+      if (skipped.length === work.works.length) return skippedAs(skipped, latest);
       return { kind: "succeeded", last: latest };
     }
     case "Par":
@@ -85,12 +96,15 @@ export async function runWork(
     case "Each":
       return runEach(runner, work, last, place);
     case "Alt": {
-      const condition = asCondition(await runWork(runner, work.condition, last, place));
+      const asked = await runWork(runner, work.condition, last, place);
+      const condition = asCondition(asked);
       if (condition.kind === "stopped" || condition.kind === "unanswered") return condition;
       const chosen = condition.kind === "succeeded" ? work.trueWork : work.falseWork;
-      return chosen === undefined
-        ? { kind: "succeeded", last: condition.last }
-        : runWork(runner, chosen, condition.last, place);
+      const none: WorkResult = { kind: "succeeded", last: condition.last };
+      const result =
+        chosen === undefined ? none : await runWork(runner, chosen, condition.last, place);
+      if (asked.kind === "skipped") return chosen === undefined ? asked : result;
+      return result.kind === "skipped" ? none : result;
     }
   }
 }
@@ -137,7 +151,8 @@ async function runEach(
 
 /**
  * Without `postCondition` the body isn't repeated, and without `preCondition` the body runs. `atMost` sets the
- * maximum of iterations: an absent condition then starts the next one.
+ * maximum of iterations: an absent condition then starts the next one. A body that is skipped ends the loop: it would be
+ * skipped again.
  */
 async function runLoop(
   runner: WorkRunner,
@@ -147,18 +162,27 @@ async function runLoop(
 ): Promise<WorkResult> {
   const { body, postCondition, atMost } = work;
   let latest = last;
+  /** Why nothing has run so far; undefined once something has. */
+  let skipped: Skipped | undefined = { kind: "skipped", last, reason: "" };
+  const see = (result: WorkResult): void => {
+    skipped = skipped && result.kind === "skipped" ? result : undefined;
+  };
+  const end = (): WorkResult => skipped ?? { kind: "succeeded", last: latest };
   /** What the condition that was asked last has answered, as the continuation of a reason. */
   let goOn = "";
   /** The end of the loop, or undefined if the condition asks it to go on. */
   const ask = async (field: "preCondition" | "postCondition"): Promise<WorkResult | undefined> => {
     const condition = work[field];
     if (condition === undefined) return undefined;
-    const answer = asCondition(await runWork(runner, condition[1], latest, place));
+    const asked = await runWork(runner, condition[1], latest, place);
+    see(asked);
+    const answer = asCondition(asked);
     if (answer.kind === "stopped" || answer.kind === "unanswered") return answer;
     const goesOn = (answer.kind === "succeeded") === condition[0];
-    if (!goesOn) return { kind: "succeeded", last: answer.last };
-    goOn = `. ${answerText(field, condition[1], answer, latest)}`;
+    const before = latest;
     latest = answer.last;
+    if (!goesOn) return end();
+    goOn = `. ${answerText(field, condition[1], answer, before)}`;
     return undefined;
   };
   for (let iteration = 1; ; iteration += 1) {
@@ -173,6 +197,8 @@ async function runLoop(
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
     const result = await runWork(runner, body, latest, place);
+    see(result);
+    if (result.kind === "skipped") return end();
     if (result.kind !== "succeeded") return result;
     latest = result.last;
     if (postCondition === undefined && atMost === undefined) return result;
@@ -222,7 +248,8 @@ function loopScope({ body }: LoopWork<number>): LoopScope {
 }
 
 /** How a composite takes the end of its condition. */
-function asCondition(result: WorkResult): WorkResult {
+function asCondition(result: WorkResult): Exclude<WorkResult, Skipped> {
+  if (result.kind === "skipped") return { ...result, kind: "failed" };
   return result.kind !== "unanswered" || result.inCondition
     ? result
     : { ...result, inCondition: true, reason: `a condition did not answer: ${result.reason}` };
@@ -243,10 +270,12 @@ function joined(
   for (const result of ended) {
     if (result.last !== undefined && result.last.order > (last?.order ?? -1)) last = result.last;
   }
-  const failed = ended.filter((result) => result.kind !== "succeeded");
+  const skipped = ended.filter((result) => result.kind === "skipped");
+  if (skipped.length === ended.length && ended.length > 0) return skippedAs(skipped, last);
+  const failed = ended.filter((result) => result.kind === "failed" || result.kind === "unanswered");
   if (failed.length === 0) return { kind: "succeeded", last };
   const reasons = ended.flatMap((result, index) => {
-    if (result.kind === "succeeded") return [];
+    if (result.kind !== "failed" && result.kind !== "unanswered") return [];
     const item = itemOf?.(index);
     return [item === undefined ? result.reason : `${JSON.stringify(item.text)}: ${result.reason}`];
   });
@@ -261,3 +290,12 @@ function joined(
 }
 
 const SHOWN_REASONS = 10;
+
+/** What all parts are. */
+function skippedAs(parts: readonly Skipped[], last: Finished | undefined): WorkResult {
+  return {
+    kind: "skipped",
+    last,
+    reason: [...new Set(parts.map(({ reason }) => reason))].join("; "),
+  };
+}

@@ -2,6 +2,7 @@ import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts
 import type { MadeDecision } from "../events/decision.ts";
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
+import type { ChangedFile } from "../events/plan.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session, ToolSource } from "./ports.ts";
@@ -31,6 +32,8 @@ export interface TaskContext {
   /** What its sessions may call beside the runtime's own tools. */
   readonly toolSource?: ToolSource | undefined;
   readonly limits: ResolvedLimits;
+  /** The files of the change, if the job uses it. */
+  readonly changed: readonly ChangedFile[] | undefined;
   readonly variables: Variables;
   readonly scope: Scope;
   /** Of `limits.taskMinutes`. */

@@ -77,6 +77,7 @@ export class TaskRuns {
         permissions: permissionsOf(taskId),
         toolSource,
         limits,
+        changed: spec.change?.files,
         variables: new Variables(
           entry,
           { userInput, taskModel: modelId, previousResult, ofJob: values.valueOf(work) },
@@ -142,7 +143,7 @@ export class TaskRuns {
     const { text = "" } = answer;
     if (outcome.kind === "succeeded") return { ...answer, kind: "succeeded", text };
     const reason =
-      outcome.kind === "failed"
+      outcome.kind === "failed" || outcome.kind === "skipped"
         ? outcome.reason
         : outcome.kind === "crashed"
           ? crashText(outcome.crash)

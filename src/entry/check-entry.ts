@@ -85,6 +85,7 @@ class EntryChecker {
         this.#checkTaskName([...at, "availability", "previousTasks", index], previous);
       }
     });
+    this.#checkGlobs([...at, "availability", "change"], task.availability?.change);
     const usesUserInput = this.#checkPrompt([...at, "prompt"], task.prompt);
     this.#checkPrompt([...at, "availability", "condition"], task.availability?.condition, true);
     this.#checkPrompt([...at, "criteria", "condition"], task.criteria?.condition, true);
@@ -99,12 +100,21 @@ class EntryChecker {
   #checkPatterns(path: Path, permissions: Salvaged<Permissions> | undefined): void {
     if (typeof permissions !== "object") return;
     for (const field of ["read", "write"] as const)
-      this.#checkGlobs([...path, field], permissions[field] ?? []);
+      this.#checkGlobs([...path, field], permissions[field]);
     for (const [index, pattern] of (permissions.tools ?? []).entries()) {
       const reason =
         pattern === undefined ? pattern : toolPatternProblem(pattern.replace(/^!/, ""));
       if (reason !== undefined)
         this.#problems.add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
+    }
+  }
+
+  #checkGlobs(path: Path, globs: true | readonly (string | undefined)[] | undefined): void {
+    if (globs === true) return;
+    for (const [index, glob] of (globs ?? []).entries()) {
+      const reason = glob === undefined ? [] : readGlob(glob.replace(/^!/, ""));
+      if (typeof reason === "string")
+        this.#problems.add([...path, index], `Is not a valid glob: ${reason}.`);
     }
   }
 
@@ -266,14 +276,6 @@ class EntryChecker {
     if (!("lines" in items)) return "none";
     const uses = this.#checkPrompt([...path, "lines"], items.lines);
     return uses === true ? { of: "of the items" } : uses === false ? "none" : "unknown";
-  }
-
-  #checkGlobs(path: Path, globs: readonly (string | undefined)[]): void {
-    for (const [index, pattern] of globs.entries()) {
-      const reason = pattern === undefined ? [] : readGlob(pattern.replace(/^!/, ""));
-      if (typeof reason === "string")
-        this.#problems.add([...path, index], `Is not a valid glob: ${reason}.`);
-    }
   }
 
   #checkGrid(): void {

@@ -96,6 +96,11 @@ const limits = object(limitProperties, [], {
 
 const availability = object(
   {
+    change: {
+      description:
+        "true: there must be a changed file. Globs: one must match, relative to the root of the repository; a leading ! excludes. Otherwise the task is skipped, which is no failure.",
+      oneOf: [{ const: true }, { ...names, minItems: 1 }],
+    },
     previousTasks: { ...texts, description: "The task that ran before must be one of these." },
     condition: ref(
       "prompt",

@@ -200,6 +200,25 @@ function readSet(content: string): CharacterSet {
   return { not, ranges };
 }
 
+/**
+ * Whether a relative path matches one of the globs, and none of those that begin with `!`. With such ones only, all
+ * other paths do. Invalid globs match nothing.
+ */
+export function isAmong(globs: readonly string[], path: string): boolean {
+  const names = path.split("/");
+  const matches = (glob: string): boolean => {
+    const patterns = readGlob(glob);
+    return (
+      typeof patterns !== "string" && patterns.some(({ parts }) => partsMatch(parts, names, false))
+    );
+  };
+  const wanted = globs.filter((glob) => !glob.startsWith("!"));
+  return (
+    (wanted.length === 0 || wanted.some(matches)) &&
+    !globs.some((glob) => glob.startsWith("!") && matches(glob.slice(1)))
+  );
+}
+
 /** Whether the segments of a pattern match the names of a path. */
 export function partsMatch(
   parts: readonly Part[],
@@ -265,20 +284,4 @@ function sequenceMatches<P, T>(
     } else return false;
   }
   return pattern.slice(at).every((one) => isMany(one));
-}
-
-/** Which paths (with `/`) a list of globs means. One that starts with `!` excludes; invalid ones match nothing. */
-export function globFilter(globs: readonly string[]): (path: string) => boolean {
-  const patterns = (excluding: boolean): readonly Glob[] =>
-    globs
-      .filter((glob) => glob.startsWith("!") === excluding)
-      .map((glob) => readGlob(excluding ? glob.slice(1) : glob))
-      .flatMap((read) => (typeof read === "string" ? [] : read));
-  const wanted = patterns(false);
-  const unwanted = patterns(true);
-  return (path) => {
-    const names = path.split("/");
-    const matches = ({ parts }: Glob): boolean => partsMatch(parts, names, false);
-    return wanted.some(matches) && !unwanted.some(matches);
-  };
 }

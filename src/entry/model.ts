@@ -23,6 +23,11 @@ export interface Models {
 }
 
 export interface Availability {
+  /**
+   * The change must have a file (`true`), or one that the globs match; they are relative to the root of the repository.
+   * Otherwise the task is skipped.
+   */
+  readonly change?: true | readonly string[];
   /** The task that finished last before this one must be in the list. */
   readonly previousTasks?: readonly string[];
   /** Asked in the driving session; holds when `job_boolean_true` is the last boolean tool called. */

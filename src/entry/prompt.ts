@@ -2,7 +2,7 @@
  * Expansion of prompts: statically when an entry is prepared, dynamically each time one is sent.
  */
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import type { Entry, ExpandedPrompt, Prompt } from "./model.ts";
+import type { Entry, ExpandedPrompt, Prompt, Task } from "./model.ts";
 import { PromptExpander, promptText, variablePattern } from "./prompt-expander.ts";
 
 /**
@@ -54,4 +54,14 @@ export function expandPromptDynamic(
     return (Object.hasOwn(values, name) ? values[name] : undefined) ?? "<MISSING>";
   });
   return [text];
+}
+
+/** Those that a task sends. */
+export function promptsOf(task: Task | undefined): Prompt[] {
+  return [
+    task?.prompt,
+    task?.availability?.condition,
+    task?.criteria?.condition,
+    task?.criteria?.failureAction.additionalPrompt,
+  ].filter((prompt) => prompt !== undefined);
 }

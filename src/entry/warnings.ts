@@ -9,10 +9,10 @@ import {
   type PreparedEntry,
   type PreparedTask,
   type Prompt,
-  type Task,
   type Work,
 } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
+import { promptsOf } from "./prompt.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
 import { warning } from "./problems.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
@@ -116,15 +116,6 @@ function unusedVariables(entry: Entry): Problem[] {
   return Object.keys(variables)
     .filter((name) => !used.has(name))
     .map((name) => warning(["promptVariables", name], "No prompt uses this variable."));
-}
-
-function promptsOf(task: Task | undefined): Prompt[] {
-  return [
-    task?.prompt,
-    task?.availability?.condition,
-    task?.criteria?.condition,
-    task?.criteria?.failureAction.additionalPrompt,
-  ].filter((prompt) => prompt !== undefined);
 }
 
 /**

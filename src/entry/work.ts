@@ -26,7 +26,7 @@ interface Part<W> {
 }
 
 /** The works directly inside a work, in reading order, each with its place. */
-export function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
+function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   work: Work<I, Leaf>,
 ): readonly Part<Work<I, Leaf>>[] {
   switch (work.kind) {

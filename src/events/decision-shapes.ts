@@ -104,7 +104,11 @@ const crashes = {
 /** A plain string is its cause. */
 export const crash: Shape<Crash> = { ...tagged("cause", crashes), is: Object.keys(crashes) };
 
-const availability = { field: words("previousTasks", "condition"), content: text, reason: text };
+const availability = {
+  field: words("change", "previousTasks", "condition"),
+  content: text,
+  reason: text,
+};
 const criteria = {
   field: words("toolExecuted", "commands", "condition"),
   content: text,
@@ -134,6 +138,7 @@ const made = {
   "availability-passed": availability,
   "availability-failed": availability,
   "task-unavailable": { reason: text },
+  "task-skipped": { reason: text },
   "criteria-passed": criteria,
   "criteria-failed": criteria,
   "criteria-retry": { retry: natural, of: natural, reason: text },

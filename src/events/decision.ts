@@ -87,6 +87,12 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     answer: true,
     message: ({ reason }) => `The task is not available and is not retried: ${reason}`,
   },
+  "task-skipped": {
+    category: "AVAILABILITY",
+    severity: "neutral",
+    audience: normal,
+    message: ({ reason }) => `The task is skipped: ${reason}`,
+  },
   "criteria-passed": {
     category: "CRITERIA",
     severity: "good",

@@ -36,6 +36,8 @@ const runOutcomeCases = {
   /** `advice`: what to do about it, if it is known. */
   failed: { reason: text, advice: optional(text) },
   canceled: { reason: text },
+  /** Nothing of the job ran, because of the change. */
+  skipped: { reason: text },
 };
 const runOutcome: Shape<RunOutcome> = tagged("kind", runOutcomeCases);
 
@@ -46,6 +48,8 @@ const workOutcomeCases = {
   /** All attempts failed: the job stops. */
   crashed: { crash },
   canceled: { reason: text },
+  /** The change has nothing for it. */
+  skipped: { reason: text },
 };
 const workOutcome: Shape<WorkOutcome> = tagged("kind", workOutcomeCases);
 

@@ -208,6 +208,42 @@ const permissions: Shape<Permissions> = either(
   } satisfies Readonly<Record<keyof PermissionRules, unknown>>),
 );
 
+export const fileStatus = words(
+  "added",
+  "modified",
+  "deleted",
+  "renamed",
+  "copied",
+  "type-changed",
+  "unmerged",
+);
+
+const changedFileFields = {
+  /** With slashes, relative to the root of the repository. */
+  path: text,
+  status: fileStatus,
+  /** Lines; null in a binary file. */
+  additions: nullable(count),
+  deletions: nullable(count),
+  /** Of a file that was renamed or copied. */
+  previousPath: optional(text),
+  isSubmodule: optional(yes),
+};
+
+const changeFields = {
+  /** A commit, or the empty tree of a first commit. */
+  base: text,
+  /** A commit. With `uncommitted`, what the working tree adds to it. */
+  head: text,
+  uncommitted: optional(yes),
+  /** The path of its diff while the run lasts. */
+  diffFile: text,
+  /** Of all files. */
+  count,
+  /** The first ones. */
+  files: list(record(changedFileFields)),
+};
+
 export const plan = {
   /** Of agent-jobs. */
   version: text,
@@ -221,6 +257,8 @@ export const plan = {
   userInput: text,
   /** Tasks with the action protocol. Also those that the job only reaches by delegation. */
   actionTasks: optional(list(text)),
+  /** What the job is about, if it uses that. */
+  change: optional(record(changeFields)),
   /** The job's tree. */
   work: tree,
 };
@@ -252,6 +290,8 @@ export type PlannedRun = RunWork<number> & {
 
 export type WorkRef = ObjectOf<typeof workRefFields>;
 export type LimitScope = Tagged<"kind", typeof scopes>;
+export type ChangedFile = ObjectOf<typeof changedFileFields>;
+export type PlannedChange = ObjectOf<typeof changeFields>;
 export type RunPlan = ObjectOf<typeof plan>;
 export type PlannedLimits = TypeOf<typeof plannedLimits>;
 export type PlannedLimit = TypeOf<typeof whole>;

@@ -2,11 +2,14 @@
 import { conditionIds, leafWorks } from "../entry/work.ts";
 import type { FlowChart, PlannedLeaf, PlannedTree } from "./plan-shapes.ts";
 
+export { fileStatus } from "./plan-shapes.ts";
 export type {
+  ChangedFile,
   FlowChart,
   FlowFile,
   FlowNode,
   FlowNodeKind,
+  PlannedChange,
   PlannedFlow,
   PlannedLeaf,
   PlannedLimit,

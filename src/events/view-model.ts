@@ -6,12 +6,12 @@ import type { ModelUsed } from "./session-activity.ts";
 import type { ActionsView } from "./view-actions.ts";
 import type { FlowView } from "./view-flow.ts";
 
-export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
+export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled" | "skipped";
 /**
- * `skipped`: the run is over and it never started. `answered-no`: it failed as a condition of an `Alt` or `Loop`
+ * `skipped`: the run is over and it never started, or the change had nothing for it. `answered-no`: it failed as a condition of an `Alt` or `Loop`
  * (or as a part of one), and that is its answer.
  */
-export type WorkStatus = RunStatus | "crashed" | "skipped" | "answered-no";
+export type WorkStatus = RunStatus | "crashed" | "answered-no";
 
 export interface Usage {
   modelCalls: number;
@@ -100,6 +100,17 @@ export interface OpenSession {
   >;
 }
 
+/** What became of an item of an `Each` in one work, in the last iteration that it was run in. */
+export interface ItemView {
+  /** With the items of the `Each` around it, the outermost first. Bounded. */
+  readonly name: string;
+  status: WorkStatus;
+  reason: string | undefined;
+  startedAt: number;
+  /** In milliseconds; undefined while it runs. */
+  elapsedMs: number | undefined;
+}
+
 /** A work of a job: its status, the reason, and its cost. */
 export interface WorkView extends Counters {
   /** Its `workIdInJob`. */
@@ -118,8 +129,14 @@ export interface WorkView extends Counters {
   advice: string | undefined;
   /** The end of the last iteration. */
   endedAt: number | undefined;
-  /** The start of the current iteration; undefined if there is none. */
+  /** The start of the current iteration; undefined if there is none. Of several at once, of the first. */
   startedAt: number | undefined;
+  /** How many iterations are running: items may at the same time. */
+  running: number;
+  /** In an `Each`: the first items, in the order of their starts. By their place, see `itemsOf`. */
+  readonly items: Map<string, ItemView>;
+  /** How many items there are, those that are not kept included. */
+  itemCount: number;
   /** Of all finished iterations; `elapsedMs` adds the current one. */
   finishedMs: number;
   /** The open ones, by id. */
@@ -186,6 +203,8 @@ export interface RunView {
   lastSpeaker: number | undefined;
 }
 
+/** Items kept for each work. */
+export const KEPT_ITEMS = 1_000;
 /** Decisions kept for each work, and for the job. */
 export const KEPT_DECISIONS = 50;
 /** Different denials kept of a run. */

@@ -3,11 +3,15 @@ import type { SessionRole } from "./decision.ts";
 import type { WorkRef } from "./plan.ts";
 import { createActionsView, endActions, type ActionsView } from "./view-actions.ts";
 import { createFlowView, endSteps, type FlowView } from "./view-flow.ts";
+import { clip } from "./cut.ts";
 import {
+  KEPT_ITEMS,
   noCounters,
   type Counters,
+  type ItemView,
   type OpenSession,
   type RunView,
+  type WorkStatus,
   type WorkView,
 } from "./view-model.ts";
 
@@ -30,6 +34,9 @@ export function workOf(view: RunView, ref: WorkRef): WorkView {
     advice: undefined,
     endedAt: undefined,
     startedAt: undefined,
+    running: 0,
+    items: new Map(),
+    itemCount: 0,
     finishedMs: 0,
     sessions: new Map(),
     lastMessage: undefined,
@@ -43,6 +50,75 @@ export function workOf(view: RunView, ref: WorkRef): WorkView {
   view.works.set(workId, work);
   return work;
 }
+
+/** An iteration begins: the clock of a work runs as long as any of its iterations. */
+export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
+  const { item } = ref;
+  if (item === undefined || work.startedAt === undefined) {
+    if (work.startedAt !== undefined) stopClock(work, at);
+    work.startedAt = at;
+    work.running = 0;
+  }
+  work.running += 1;
+  if (item === undefined) return;
+  const key = itemKey(ref);
+  const known = work.items.get(key);
+  if (known === undefined) work.itemCount += 1;
+  if (known === undefined && work.items.size >= KEPT_ITEMS) return;
+  const name = clip([...(ref.outerItems ?? []), item].join(" › "), MAX_ITEM);
+  const fresh = { name, status: "running", reason: undefined, startedAt: at } as const;
+  work.items.set(key, { ...fresh, elapsedMs: undefined });
+}
+
+/** The item of an iteration that has ended gets its status, and the work that of the worst item. */
+export function endIteration(work: WorkView, ref: WorkRef, at: number): void {
+  work.endedAt = at;
+  work.running -= 1;
+  const item = ref.item === undefined ? undefined : work.items.get(itemKey(ref));
+  if (item !== undefined) {
+    item.status = work.status;
+    item.reason = work.reason;
+    item.elapsedMs = at - item.startedAt;
+    const worst = [...work.items.values()].find(({ status }) => isBad(status));
+    if (!isBad(work.status) && worst !== undefined) {
+      work.status = worst.status;
+      work.reason = worst.reason;
+    }
+    if (work.running > 0 && !isBad(work.status)) work.status = "running";
+  }
+  if (work.running <= 0) stopClock(work, at);
+}
+
+/** Those that failed come first; otherwise in the order of their starts. */
+export function itemsOf({ items }: WorkView): readonly ItemView[] {
+  return [...items.values()].toSorted((a, b) => Number(isBad(b.status)) - Number(isBad(a.status)));
+}
+
+/** What became of the item that an event is about. */
+export function itemOf(work: WorkView, ref: WorkRef): ItemView | undefined {
+  return ref.item === undefined ? undefined : work.items.get(itemKey(ref));
+}
+
+/** `50 items: 2 failed, 47 succeeded, 1 running`. Empty if the work is in no `Each`. */
+export function itemsText({ items, itemCount }: WorkView): string {
+  if (itemCount === 0) return "";
+  const counts = new Map<string, number>();
+  for (const { status } of items.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const parts = [...counts]
+    .toSorted(([a], [b]) => Number(b === "failed") - Number(a === "failed"))
+    .map(([status, count]) => `${count} ${status === "answered-no" ? "answered no" : status}`);
+  return `${itemCount} item${itemCount === 1 ? "" : "s"}: ${parts.join(", ")}`;
+}
+
+function isBad(status: WorkStatus): boolean {
+  return status === "failed" || status === "crashed";
+}
+
+function itemKey({ outerItems = [], item = "" }: WorkRef): string {
+  return JSON.stringify([...outerItems, item]);
+}
+
+const MAX_ITEM = 200;
 
 interface SessionHead {
   readonly work: WorkRef;
@@ -70,9 +146,10 @@ export function sessionOf(
   return session;
 }
 
-export function stopClock(work: WorkView, at: number): void {
+function stopClock(work: WorkView, at: number): void {
   work.finishedMs = elapsedMs(work, at);
   work.startedAt = undefined;
+  work.running = 0;
   // Sessions of a killed runtime may never have been reported as ended.
   work.sessions.clear();
   if (work.flow !== undefined) endSteps(work.flow, at);
@@ -84,6 +161,9 @@ export function settle(work: WorkView, at: number): void {
   stopClock(work, at);
   if (work.status === "pending") work.status = "skipped";
   if (work.status === "running") work.status = "canceled";
+  for (const item of work.items.values()) {
+    if (item.status === "running") item.status = "canceled";
+  }
 }
 
 export function count(view: RunView, work: WorkView, counter: keyof Counters, by: number): void {

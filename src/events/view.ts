@@ -46,8 +46,9 @@ import {
   delegateIn,
   flowOf,
   sessionOf,
+  endIteration,
   settle,
-  stopClock,
+  startIteration,
   workOf,
 } from "./view-works.ts";
 
@@ -56,6 +57,7 @@ export type {
   Counters,
   DecisionEntry,
   DenialEntry,
+  ItemView,
   OmissionEntry,
   OpenSession,
   RunStatus,
@@ -85,7 +87,7 @@ export {
   type OpenAction,
 } from "./view-actions.ts";
 export { isSending, type Sent } from "./view-actions.ts";
-export { delegateIn, elapsedMs, hasProtocol } from "./view-works.ts";
+export { delegateIn, elapsedMs, hasProtocol, itemOf, itemsOf, itemsText } from "./view-works.ts";
 
 const MAX_DECISION_TEXT = 2000;
 const MAX_DELEGATE = 200;
@@ -142,12 +144,11 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "work.started": {
       const work = workOf(view, event.work);
       if (delegateIn(work, event.work) !== undefined) return;
-      if (work.startedAt !== undefined) stopClock(work, event.at);
+      startIteration(work, event.work, event.at);
       work.modelId = event.modelId ?? "";
       work.status = "running";
       work.reason = undefined;
       work.advice = undefined;
-      work.startedAt = event.at;
       if (work.flow !== undefined) work.flow = createFlowView(work.flow.chart);
       if (work.actions !== undefined) work.actions = createActionsView();
       count(view, work, "runs", 1);
@@ -168,9 +169,8 @@ function applyItself(view: RunView, event: RunEvent): void {
           work.decisions[index] = { ...last, answer: true };
       }
       work.reason = outcomeReason(outcome);
-      work.endedAt = event.at;
       if (event.report !== undefined) work.report = bothEnds(event.report, MAX_MESSAGE);
-      stopClock(work, event.at);
+      endIteration(work, event.work, event.at);
       return;
     }
     case "decision":
@@ -285,6 +285,7 @@ export function outcomeReason(outcome: WorkOutcome): string | undefined {
       return undefined;
     case "failed":
     case "canceled":
+    case "skipped":
       return outcome.reason;
     case "crashed":
       return outcome.crash.message;

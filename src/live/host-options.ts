@@ -64,6 +64,10 @@ export interface JobHostOptions extends Partial<ModelAccess> {
    * change the folder, in a copy of it.
    */
   readonly inPlace?: boolean;
+  /** The change is what `HEAD` has done since it left this branch, tag or commit. Default: its last commit. */
+  readonly base?: string;
+  /** Whether uncommitted work and untracked files belong to the change. Default: false. */
+  readonly uncommitted?: boolean;
   /** The folder in which each job writes its journal. Default: none. */
   readonly journals?: string;
   /**
@@ -115,6 +119,8 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   ),
   rehearsal: must((value) => isRecord(value) && Array.isArray(value["rules"]), "be a rehearsal"),
   inPlace: trueOrFalse,
+  base: filledText,
+  uncommitted: trueOrFalse,
   journals: filledText,
   feedsFolder: filledText,
   answers: must(

@@ -10,7 +10,8 @@ import { resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
-import type { Entry, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { Entry, PermissionPreset, PreparedEntry, Work } from "../entry/model.ts";
+import { changeOfJob, type JobChange } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import {
@@ -38,7 +39,7 @@ import { modelNeed, noModelNamed, type FlowReading } from "../run/flows.ts";
 import { Host } from "../run/host.ts";
 import type { HostRun } from "../run/host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { UsageError } from "../run/options.ts";
+import { asOption, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/working-copy.ts";
@@ -225,9 +226,11 @@ export class HostedRuns {
       mayChangeFiles(entry, jobName, permissions, flows),
     );
     const workingDirectory = resolve(folder?.path ?? start.workingDirectory);
-    const inputs = { ...settled, userInput, workingDirectory, whole, ask };
+    const change = await this.#change(entry.jobs[jobName]?.work, workingDirectory, folder);
+    const inputs = { ...settled, userInput, workingDirectory, whole, ask, change };
     const spec: JobSpec = { ...runSpec(this.host, inputs), jobName };
-    return this.#run(spec, { ...watch, folder, play: this.#rehearsal?.run(workingDirectory) });
+    const play = this.#rehearsal?.run(workingDirectory, change?.diffFile);
+    return this.#run(spec, { ...watch, folder: change ?? folder, play });
   }
 
   /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
@@ -259,8 +262,10 @@ export class HostedRuns {
       session === undefined ? await this.#rehearsal?.folder(named, changes) : undefined;
     const place = session && this.#places.get(session.rawSection);
     const workingDirectory = folder?.path ?? place ?? named;
+    const work = { kind: "Ref", taskId: taskName, workIdInJob: 0 } as const;
+    const change = await this.#change(work, workingDirectory, folder);
     const spec: TaskSpec = {
-      ...runSpec(this.host, { ...settled, userInput, workingDirectory }),
+      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       ...defined({ modelOverride }),
@@ -268,9 +273,22 @@ export class HostedRuns {
     };
     const play =
       session === undefined
-        ? this.#rehearsal?.run(workingDirectory)
+        ? this.#rehearsal?.run(workingDirectory, change?.diffFile)
         : this.#rehearsal?.borrowed(workingDirectory, session.rawSection.sessionId);
-    return this.#run(spec, { ...watch, folder, play });
+    return this.#run(spec, { ...watch, folder: change ?? folder, play });
+  }
+
+  /** `folder`: is removed with it, or if it is unknown. */
+  #change(
+    work: Work<number> | undefined,
+    path: string,
+    folder: WorkFolder | undefined,
+  ): Promise<JobChange | undefined> {
+    const { options, installed: entry, host } = this;
+    const place = { path, remove: async () => folder?.remove() };
+    const { rehearsal: script } = options;
+    const { environment } = host;
+    return changeOfJob({ entry, work, place, environment, script, options, write: asOption });
   }
 
   /** Rejects if it can't be opened, or if the host is closed. `onEnded`: the session has ended, for any reason. */
@@ -359,7 +377,7 @@ export class HostedRuns {
     return run;
   }
 
-  #remove(folder: WorkFolder | undefined): void {
+  #remove(folder: Removable | undefined): void {
     if (folder === undefined) return;
     const removing = folder
       .remove()
@@ -369,16 +387,14 @@ export class HostedRuns {
   }
 }
 
+type Removable = Pick<WorkFolder, "remove">;
+
 interface Owned extends Watch {
   /** Removed after the run. */
-  readonly folder: WorkFolder | undefined;
+  readonly folder: Removable | undefined;
   readonly play: Play | undefined;
 }
 
 export function warnOf(failure: ReporterFailure): void {
   process.emitWarning(incompleteText(failure), "AgentJobsWarning");
-}
-
-function asOption(name: string): string {
-  return name;
 }

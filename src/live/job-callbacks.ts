@@ -2,7 +2,7 @@
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
-import { outcomeText, type RunEvent, type RunOutcome } from "../events/event.ts";
+import { outcomeText, type RunEvent, type RunOutcome, type WorkOutcome } from "../events/event.ts";
 import type { ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
 
@@ -76,7 +76,13 @@ export const endStatus = {
   succeeded: "Succeeded",
   failed: "Failed",
   canceled: "Canceled",
+  skipped: "Succeeded",
 } as const satisfies Record<RunOutcome["kind"], JobStatus>;
+
+/** Nothing was to be done where it was skipped, which is no failure. */
+export function isFine({ kind }: WorkOutcome | RunOutcome): boolean {
+  return kind === "succeeded" || kind === "skipped";
+}
 
 export class JobFold {
   readonly #running = new Set<number>();
@@ -108,7 +114,7 @@ export class JobFold {
         break;
       case "work.ended":
         this.#running.delete(event.work.workId);
-        this.#callback.workStopped(event.work.workId, event.outcome.kind === "succeeded");
+        this.#callback.workStopped(event.work.workId, isFine(event.outcome));
         break;
       case "run.ended":
         this.#end(
@@ -124,7 +130,7 @@ export class JobFold {
 
   #end(outcome: RunOutcome): void {
     this.#status = endStatus[outcome.kind];
-    if (outcome.kind === "succeeded") this.#callback.jobSucceeded();
+    if (isFine(outcome)) this.#callback.jobSucceeded();
     else if (outcome.kind === "failed") this.#callback.jobFailed(outcomeText(outcome));
     else this.#callback.jobCanceled();
   }
@@ -203,7 +209,7 @@ export class TaskFold {
         }
         break;
       case "run.ended":
-        this.#status = event.outcome.kind === "succeeded" ? "Succeeded" : "Failed";
+        this.#status = isFine(event.outcome) ? "Succeeded" : "Failed";
         if (this.#crashError !== undefined) exceptionHandler(this.#crashError);
         if (this.#status === "Succeeded") callback.taskSucceeded();
         else callback.taskFailed();

@@ -61,9 +61,9 @@ export class HostRehearsal implements ModelTransport {
   }
 
   /** A run whose sessions are its own. */
-  run(workingDirectory: string): Play {
+  run(workingDirectory: string, changeDiff?: string): Play {
     const { script, clock } = this.#options;
-    return this.#play(createScriptedModel(script, { clock, workingDirectory }));
+    return this.#play(createScriptedModel(script, { clock, workingDirectory, changeDiff }));
   }
 
   session(workingDirectory: string): Play {

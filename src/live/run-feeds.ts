@@ -12,7 +12,7 @@ import type { RunEvent, WorkOutcome } from "../events/event.ts";
 import { plannedWorks } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Feed } from "./feed.ts";
-import { endStatus, JobFold } from "./job-callbacks.ts";
+import { endStatus, isFine, JobFold } from "./job-callbacks.ts";
 import type { HostRun } from "../run/host-run.ts";
 import type { Params } from "../run/options.ts";
 import type { OpenQuestion, Questions } from "./questions.ts";
@@ -87,7 +87,7 @@ export class TaskFeed {
     }
     this.#status = endStatus[outcome.kind];
     this.feed.append({
-      callback: outcome.kind === "succeeded" ? "taskSucceeded" : "taskFailed",
+      callback: isFine(outcome) ? "taskSucceeded" : "taskFailed",
     });
     this.feed.close();
   }

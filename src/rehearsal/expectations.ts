@@ -8,7 +8,14 @@ import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import { ActionExpectations } from "./action-expectations.ts";
 import type { ExpectedDecision, ExpectedField, Expectation } from "./format/script.ts";
-import { describeCondition, fillIn, mismatch, quote } from "./format/text-condition.ts";
+import {
+  describeCondition,
+  fillIn,
+  mismatch,
+  placesOf,
+  quote,
+  type Places,
+} from "./format/text-condition.ts";
 import { ListedExpectations } from "./listed-expectations.ts";
 import { WorkflowExpectations } from "./workflow-expectations.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
@@ -35,7 +42,7 @@ class Fold implements Expectations {
   readonly #listed: ListedExpectations<ExpectedDecision, DecisionOfWork>;
   /** Decisions of the run, one of each text and work. */
   readonly #decisions = new Map<string, DecisionOfWork>();
-  #workingDirectory = "";
+  #places: Places = { workingDirectory: "" };
   #outcome: RunOutcome | undefined;
 
   constructor(expect: Expectation) {
@@ -62,7 +69,7 @@ class Fold implements Expectations {
   #see(event: RunEvent): void {
     switch (event.type) {
       case "run.started":
-        this.#workingDirectory = event.workingDirectory;
+        this.#places = placesOf(event);
         for (const work of plannedWorks(event.work)) this.#works.set(work.workId, newTally(work));
         break;
       case "run.ended":
@@ -112,7 +119,9 @@ class Fold implements Expectations {
     if (tally !== undefined) change(tally);
   }
 
-  #end(tally: WorkTally, { outcome }: WorkEnded): void {
+  #end(tally: WorkTally, { work, outcome }: WorkEnded): void {
+    // As if it had never started.
+    if (outcome.kind === "skipped") return;
     tally.runs += 1;
     tally.last = outcome.kind;
     tally.reason = reasonOf(outcome);
@@ -120,7 +129,9 @@ class Fold implements Expectations {
     const listed = items.some(
       (item) => item.outcome.kind === "each" && item.outcome.outcomes.length >= tally.runs,
     );
-    if (listed) tally.each.push(outcome.kind);
+    // Items may run at the same time, and end in any order.
+    if (listed)
+      tally.each[work.item === undefined ? tally.runs - 1 : work.iteration - 1] = outcome.kind;
   }
 
   #decide(decided: DecisionOfWork): void {
@@ -136,7 +147,7 @@ class Fold implements Expectations {
     if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.set(key, decided);
   }
 
-  readonly #fill = (template: string): string => fillIn(template, this.#workingDirectory);
+  readonly #fill = (template: string): string => fillIn(template, this.#places);
 
   #resultFailures(): string[] {
     const { place, result, reason } = this.#expect;
@@ -192,6 +203,7 @@ function reasonOf(outcome: WorkEnded["outcome"]): string {
       return "";
     case "failed":
     case "canceled":
+    case "skipped":
       return outcome.reason;
     case "crashed":
       return outcome.crash.message;

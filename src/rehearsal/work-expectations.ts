@@ -1,5 +1,5 @@
 /** Which works ran and how they ended, against what was expected. */
-import type { WorkResult } from "./format/schema-parts.ts";
+import type { RunResult, WorkResult } from "./format/schema-parts.ts";
 import type { ExpectedWork, Place } from "./format/script.ts";
 
 export interface WorkTally {
@@ -53,14 +53,16 @@ export function workFailures(
 
 function isMeant(item: ExpectedWork, work: WorkTally): boolean {
   return (
-    item.task === work.taskId &&
+    (item.task === undefined || item.task === work.taskId) &&
     (item.workId === undefined || item.workId === work.workId) &&
     (item.model === undefined || item.model === work.modelId)
   );
 }
 
-function particularity({ workId, model }: ExpectedWork): number {
-  return (workId === undefined ? 0 : 2) + (model === undefined ? 0 : 1);
+function particularity({ task, workId, model }: ExpectedWork): number {
+  return (
+    (task === undefined ? 0 : 4) + (workId === undefined ? 0 : 2) + (model === undefined ? 0 : 1)
+  );
 }
 
 function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] {
@@ -105,13 +107,13 @@ function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] 
 }
 
 /** After "should have". */
-export function wished(result: WorkResult): string {
-  return result === "canceled" ? "been canceled" : result;
+export function wished(result: RunResult | WorkResult): string {
+  return result === "canceled" || result === "skipped" ? `been ${result}` : result;
 }
 
 /** After "it". */
-export function happened(result: WorkResult): string {
-  return result === "canceled" ? "was canceled" : result;
+export function happened(result: RunResult | WorkResult): string {
+  return result === "canceled" || result === "skipped" ? `was ${result}` : result;
 }
 
 function endOf({ last }: WorkTally): string {
@@ -120,7 +122,7 @@ function endOf({ last }: WorkTally): string {
 
 function describeItem({ task, workId, model }: ExpectedWork): string {
   return [
-    `of task "${task}"`,
+    ...(task === undefined ? [] : [`of task "${task}"`]),
     ...(workId === undefined ? [] : [`with the id ${workId}`]),
     ...(model === undefined ? [] : [`on the model "${model}"`]),
   ].join(" ");

@@ -6,9 +6,9 @@ import {
   type DecisionTraits,
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent, WorkStarted } from "../events/event.ts";
+import type { RunEvent, WorkRef, WorkStarted } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { delegateIn, hasProtocol, type RunView, type WorkView } from "../events/view.ts";
+import { delegateIn, hasProtocol, itemOf, type RunView, type WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
 import { clockText, countText, oneLine, plural } from "./text.ts";
 import { plannedWorks } from "../events/plan.ts";
@@ -131,8 +131,8 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
 };
 
 /** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
-/** A workflow that sends no prompts has no model. */
-export function startText({ modelId }: WorkStarted): string {
+/** A command has no model, nor has a workflow that sends no prompts. */
+export function startText({ modelId = "" }: WorkStarted): string {
   return modelId === "" ? "started" : `started, model ${modelId}`;
 }
 
@@ -145,7 +145,7 @@ function endOfWork(
   { work: ref, outcome }: Extract<RunEvent, { type: "work.ended" }>,
   work: WorkView | undefined,
 ): Candidate {
-  const took = work === undefined ? "" : soFar(work);
+  const took = work === undefined ? "" : soFar(work, ref);
   if (work?.condition !== true || (outcome.kind !== "failed" && outcome.kind !== "crashed")) {
     return { work: ref, tone: "faint", from: "normal", text: `${outcome.kind}${took}` };
   }
@@ -160,8 +160,11 @@ function endOfWork(
       };
 }
 
-/** What all iterations of the work have used so far. */
-function soFar(work: WorkView): string {
+/** How long the item took, or what all iterations of the work have used so far. */
+function soFar(work: WorkView, ref: WorkRef): string {
+  const { elapsedMs } = itemOf(work, ref) ?? {};
+  if (elapsedMs !== undefined) return ` after ${clockText(elapsedMs)}`;
+  if (work.modelId === "" && work.modelCalls === 0) return ` after ${clockText(work.finishedMs)}`;
   const iterations = work.runs > 1 ? ` in ${work.runs} iterations` : "";
   return ` after ${clockText(work.finishedMs)}${iterations}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }

@@ -1,6 +1,8 @@
 import stringWidth from "fast-string-width";
 import {
   elapsedMs,
+  itemsOf,
+  itemsText,
   type Counters,
   type RunView,
   type WorkStatus,
@@ -10,6 +12,7 @@ import type { Paint, Tone } from "./paint.ts";
 import { clockText, countText, cutTo, fit, fitName, oneLine } from "./text.ts";
 
 const MAX_ROWS = 100;
+const MAX_ITEMS = 20;
 const MIN_TASK = 8;
 
 interface Row {
@@ -29,15 +32,18 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
   const now = view.endedAt ?? view.startedAt ?? 0;
   const all = [...view.works.values()].sort((a, b) => a.workId - b.workId);
   const shown = mostTelling(all);
-  const rows: Row[] = shown.map((work) => ({
-    cells: [
-      String(work.workId),
-      oneLine(work.taskId, 200),
-      statusText(work.status),
-      ...numbers(work, elapsedMs(work, now)),
-    ],
-    tone: statusTone(work),
-  }));
+  const rows: Row[] = shown.flatMap((work) => [
+    {
+      cells: [
+        String(work.workId),
+        oneLine([work.taskId, itemsText(work)].filter((text) => text !== "").join(", "), 200),
+        statusText(work.status),
+        ...numbers(work, elapsedMs(work, now)),
+      ],
+      tone: statusTone(work),
+    },
+    ...failedItems(work),
+  ]);
   const total = ["", "total", "", ...numbers(view.totals, now - (view.startedAt ?? now))];
   const widths = columnWidths([header, ...rows.map((row) => row.cells), total], width);
   const lines = [
@@ -50,6 +56,30 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
     lines.push(cutTo(`… and ${all.length - shown.length} more`, width));
   lines.push(paint("faint", tableLine(total, widths)));
   return lines;
+}
+
+/** The items that failed, below their work. */
+function failedItems(work: WorkView): Row[] {
+  const failed = itemsOf(work).filter((item) => statusTone(item) === "bad");
+  const rows = failed.slice(0, MAX_ITEMS).map((item): Row => ({
+    cells: [
+      "",
+      `  ${oneLine(item.name, 200)}`,
+      statusText(item.status),
+      "",
+      "",
+      "",
+      "",
+      clockText(item.elapsedMs ?? 0),
+    ],
+    tone: "bad",
+  }));
+  const left = failed.length - rows.length;
+  const more = {
+    cells: ["", `  … and ${left} more`, "failed", "", "", "", "", ""],
+    tone: "bad",
+  } as const;
+  return left > 0 ? [...rows, more] : rows;
 }
 
 function numbers(counters: Counters, milliseconds: number): string[] {
@@ -79,7 +109,7 @@ function statusText(status: WorkStatus): string {
   return status === "answered-no" ? "answered no" : status;
 }
 
-function statusTone({ status }: WorkView): Tone {
+function statusTone({ status }: Pick<WorkView, "status">): Tone {
   switch (status) {
     case "succeeded":
       return "good";

@@ -6,7 +6,8 @@ import type {
   PreparedEntry,
   SandboxMode,
 } from "../entry/model.ts";
-import { leafWorks } from "../entry/work.ts";
+import { reachedTasks } from "../entry/reached.ts";
+import { commandsOf, leafWorks } from "../entry/work.ts";
 import {
   allowsCommands,
   allowsServer,
@@ -30,16 +31,6 @@ export function permissionsOfTask(
 ): Permissions {
   const own = entry.tasks[taskId]?.permissions;
   return effectivePermissions(entry.permissions, own, option, Object.keys(entry.tools ?? {}));
-}
-
-/** The tasks that a job may run. One with the action protocol may delegate to any other. */
-function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
-  const job = entry.jobs[jobName];
-  const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
-    leaf.kind === "Ref" ? [leaf.taskId] : [],
-  );
-  const delegates = own.some((name) => entry.tasks[name]?.protocol !== undefined);
-  return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
 }
 
 /** A task or a workflow: what it may do, and which of the declared tools and servers its agents may call. */
@@ -92,7 +83,9 @@ export function callersOfJob(
 ): readonly Caller[] {
   const job = entry.jobs[jobName];
   return [
-    ...tasksOfJob(entry, jobName).map((name) => callerOfTask(entry, name, option)),
+    ...(job === undefined ? [] : reachedTasks(entry, job.work)).map((name) =>
+      callerOfTask(entry, name, option),
+    ),
     ...(job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) => {
       const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
       return flow === undefined ? [] : [callerOfFlow(entry, flow, option)];
@@ -147,13 +140,15 @@ export function needsSandbox(callers: readonly Caller[], option: SandboxMode | u
   });
 }
 
-/** Whether a task of the job may write files, or run commands, which may write files. */
+/** Whether a task of the job may write files, or a command runs, which may write files. */
 export function mayChangeFiles(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
   flows: Workflows = {},
 ): boolean {
+  const job = entry.jobs[jobName];
+  if (job !== undefined && commandsOf([job], entry.tasks).length > 0) return true;
   return callersOfJob(entry, jobName, option, flows).some(({ permissions }) =>
     allowChanges(permissions),
   );

@@ -54,7 +54,7 @@ export async function executeRun(
   options: RunOptions,
   signals: RunSignals = {},
 ): Promise<RunReport> {
-  const { script, workingDirectory } = prepared;
+  const { script, workingDirectory, change } = prepared;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
     const write = options.write ?? asFlag;
@@ -63,7 +63,13 @@ export async function executeRun(
       if (missing !== undefined) throw new UsageError(missing);
       checkRuntime(options, write);
     }
-    const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
+    const model =
+      script &&
+      createScriptedModel(script, {
+        clock: systemClock,
+        workingDirectory,
+        changeDiff: change?.diffFile,
+      });
     const host = openHost(options, model);
     host.addSecrets(claimedSecrets({ ...prepared, environment: options.environment }));
     const { lastCall } = signals;

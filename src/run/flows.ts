@@ -192,6 +192,8 @@ export interface ProgramSettings {
   readonly mark?: string | undefined;
   /** Default: no sandbox. */
   readonly confinement?: Confinement | undefined;
+  /** Folders that they may read in any case. Absolute. */
+  readonly readable?: readonly string[];
   readonly redact: () => TextStream;
   readonly clock: Clock;
 }
@@ -366,7 +368,11 @@ async function withScripts(
       confine:
         confinement &&
         ((readable) =>
-          confinement.ofProgram(permissions, { workingDirectory }, { readable: [readable] })),
+          confinement.ofProgram(
+            permissions,
+            { workingDirectory, readable: options.readable },
+            { readable: [readable] },
+          )),
       ...defined({ executors }),
     });
     try {

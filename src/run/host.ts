@@ -192,9 +192,9 @@ export class Host {
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let [told, saysOpen] = [false, false];
-    const stops = new Map<number, (reason: string) => void>();
+    const stops = new Map<string, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
-      if (event.type === "work.ended") stops.delete(event.work.workId);
+      if (event.type === "work.ended") stops.delete(iterationKey(event.work));
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
       sink.emit(rewrite(event));
@@ -210,7 +210,8 @@ export class Host {
       rateLimit: this.#rateLimit,
       random: Math.random,
       awaited: () => sessions.unreachable,
-      onWork: ({ workId }: WorkRef, stop: (reason: string) => void) => void stops.set(workId, stop),
+      onWork: (work: WorkRef, stop: (why: string) => void) =>
+        void stops.set(iterationKey(work), stop),
       emit,
     };
     const start = async (): Promise<RunEnd> => {
@@ -241,9 +242,8 @@ export class Host {
       },
       cancel: (reason) => abort.abort(reason),
       stopWork(workId, reason) {
-        const stop = stops.get(workId);
-        stop?.(reason);
-        return stop !== undefined;
+        const all = [...stops].filter(([key]) => key.startsWith(`${workId}/`));
+        return all.map(([, stop]) => stop(reason)).length > 0;
       },
       // Called in the next step, when there is the run to leave.
       ended: Promise.resolve().then(start),
@@ -388,6 +388,11 @@ export class Host {
     const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
     this.#ending.set(sessions, ended);
   }
+}
+
+/** Items of one work may run at the same time. */
+function iterationKey({ workId, iteration }: WorkRef): string {
+  return `${workId}/${iteration}`;
 }
 
 function closed(): Error {

@@ -6,7 +6,7 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { CommandEnd, CommandRequest, Workspace } from "../engine/ports.ts";
-import { globFilter } from "../entry/glob.ts";
+import { isAmong } from "../entry/glob.ts";
 import type { Clock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { runGit } from "../platform/git.ts";
@@ -20,8 +20,6 @@ export interface JobWorkspaceOptions extends AllowedVariables {
   readonly mark: string;
   readonly clock: Clock;
   readonly redact: () => TextStream;
-  /** The paths of the change, but for deleted files. */
-  readonly changedFiles?: () => readonly string[];
   /** Absolute: where each command gets a file with all that it prints. */
   readonly outputDirectory?: string | undefined;
 }
@@ -69,19 +67,14 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
       : { kind: "failed", reason: plain(end.reason), tail: end.tail ?? "", ...file };
   }
 
-  async function files(
-    of: "tracked" | "changed",
-    globs: readonly string[],
-  ): Promise<readonly string[]> {
-    const matches = globFilter(globs);
-    if (of === "changed") return (options.changedFiles?.() ?? []).filter(matches);
+  async function files(globs: readonly string[]): Promise<readonly string[]> {
     const list = async (...args: string[]): Promise<string[]> => {
       const git = { cwd: workingDirectory, environment };
       const text = await runGit(["ls-files", "-z", ...args], git);
       return text.split("\0").filter((path) => path !== "");
     };
     const deleted = new Set(await list("--deleted"));
-    return (await list()).filter((path) => !deleted.has(path) && matches(path));
+    return (await list()).filter((path) => !deleted.has(path) && isAmong(globs, path));
   }
 
   return { runCommand, files, close: async () => started?.close() };

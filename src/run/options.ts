@@ -23,6 +23,9 @@ export type WriteName = (option: string) => string;
 /** As the command line writes them. */
 export const asFlag: WriteName = (option) => `--${option}`;
 
+/** As a library's options are called. */
+export const asOption: WriteName = (option) => option;
+
 export type Parsed<T> =
   | { readonly kind: "value"; readonly value: T }
   /** A phrase that follows the name, such as `must be a number greater than 0, not "soon"`. */

@@ -20,6 +20,7 @@ import {
   userInputWarnings,
 } from "./entry-files.ts";
 import type { Flows, ReadEntry } from "./flows.ts";
+import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
 import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
@@ -38,7 +39,7 @@ import {
 } from "./workflow-options.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths {
+export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions {
   readonly entryFile: string;
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
@@ -156,6 +157,8 @@ export interface PreparedRun extends SettledEntry {
   /** The folder that it is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
+  /** If the job uses it. */
+  readonly change: JobChange | undefined;
   readonly warnings: readonly Diagnostic[];
   /** If the job is a workflow: what it begins with. */
   readonly whole: SpecOptions["whole"];
@@ -213,10 +216,20 @@ async function prepareLoaded(
     makes: isMade,
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
+  const change = await changeOfJob({
+    entry,
+    work: entry.jobs[jobName]?.work,
+    place: workspace,
+    environment,
+    script,
+    options,
+    write,
+  });
   return {
     ...settled,
     loaded,
     jobName,
+    change,
     userInput: userInput ?? "",
     workingDirectory: workspace.path,
     namedDirectory: isMade ? workspace.path : folder,
@@ -231,6 +244,6 @@ async function prepareLoaded(
       ),
     ],
     whole: start?.whole,
-    cleanUp: () => workspace.remove(),
+    cleanUp: () => (change ?? workspace).remove(),
   };
 }

@@ -1,8 +1,10 @@
+import type { Change } from "../change/change.ts";
 import { defined } from "../document/guards.ts";
 import { dirname, relative, resolve } from "node:path";
 import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../redaction/redactor.ts";
+import { cut } from "../events/cut.ts";
 import type { Reporter } from "../events/sink.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/recorder/recorder.ts";
@@ -21,6 +23,7 @@ export interface RecordedRun {
     readonly permissions: PermissionPreset | undefined;
     /** That the run rehearses. */
     readonly script: Script | undefined;
+    readonly change: Change | undefined;
   };
   readonly options: {
     readonly workingDirectory?: string;
@@ -52,6 +55,7 @@ export function createRecording(
     ...(loaded.whole === undefined ? { job: jobName } : {}),
     ...(workspace === undefined ? { workingDirectory: fromFolder(folder, namedDirectory) } : {}),
     ...(usesUserInput(entry, jobName, userInput) ? { userInput: redactor.text(userInput) } : {}),
+    ...defined({ change: recordedChange(prepared, workspace, redactor) }),
     ...(Object.keys(models).length === 0 ? {} : { models }),
     ...defined({ permissions }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
@@ -72,6 +76,32 @@ export function createRecording(
       file.writeAll([renderRehearsal(rehearsal, format)]);
       await file.close();
     },
+  };
+}
+
+/** Of a diff, in characters. */
+const MAX_DIFF = 256 * 1024;
+
+/** As data: what git knows of it may be gone. The commits of a workspace are made again. */
+function recordedChange(
+  { change, script }: RecordedRun["prepared"],
+  workspace: Workspace | undefined,
+  redactor: Redactor,
+): RehearsalFile["change"] {
+  if (change === undefined || (workspace !== undefined && script?.change === undefined))
+    return undefined;
+  const { base, head, files, diff } = change;
+  const kept =
+    diff.length > MAX_DIFF ? `${cut(diff, MAX_DIFF)}\n(The rest was not recorded.)\n` : diff;
+  return {
+    base,
+    head,
+    files: files.map((file) => ({
+      ...file,
+      path: redactor.text(file.path),
+      ...defined({ previousPath: file.previousPath && redactor.text(file.previousPath) }),
+    })),
+    diff: redactor.text(kept),
   };
 }
 

@@ -24,7 +24,10 @@ export function checkNames(
   jobName?: string,
 ): void {
   const { entry, flows } = loaded;
-  const works = [...Object.keys(entry.tasks), ...Object.keys(flows)];
+  const commands = Object.values(entry.jobs).flatMap(({ work }) =>
+    leafWorks(work).flatMap((leaf) => (leaf.kind === "Run" ? [leafName(leaf)] : [])),
+  );
+  const works = [...Object.keys(entry.tasks), ...Object.keys(flows), ...commands];
   const tasks = namedTasks
     .filter(({ task }) => !works.includes(task))
     .map(({ task, at }) => ({

@@ -15,6 +15,7 @@ import { declaredFor, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import { flowSpecs, type FlowInputs, type Flows, type LoadedFlow } from "./flows.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
+import { changeOfSpec, type JobChange } from "./job-change.ts";
 import { runTools } from "./run-tools.ts";
 import { allowedOf } from "./variables.ts";
 
@@ -36,6 +37,7 @@ export interface SpecOptions extends FlowInputs {
   /** As the user named it. */
   readonly entryFile?: string;
   readonly userInput: string;
+  readonly change?: JobChange | undefined;
   /** Absolute. */
   readonly workingDirectory: string;
   readonly flows?: Flows;
@@ -47,14 +49,15 @@ export interface SpecOptions extends FlowInputs {
 
 export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
-  const { permissions, flows = {}, env, serversApart = false } = options;
+  const { permissions, flows = {}, env, serversApart = false, change } = options;
   const { environment, clock, mark, confinement } = host;
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
   const servers = host.mcp?.forRun({
     workingDirectory: serversApart ? undefined : workingDirectory,
     variables: allowedOf({ environment, env }),
   });
-  const common = { environment, env, mark, confinement, redact, clock };
+  const readable = change === undefined ? [] : [change.folder];
+  const common = { environment, env, mark, confinement, redact, clock, readable };
   const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
     runTools({ ...common, servers, entry: callable, flows, workingDirectory });
   const tools = toolsOf(entry);
@@ -85,6 +88,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   return {
     entry,
     userInput,
+    ...changeOfSpec(change),
     workingDirectory,
     limits,
     version,

@@ -138,7 +138,7 @@ class RunTools {
   }
 
   async #make(): Promise<Opened> {
-    const { entry, flows, env, environment, mark, servers, confinement, ...options } =
+    const { entry, flows, env, environment, mark, servers, confinement, readable, ...options } =
       this.#options;
     const folder = await makeRunFolder("tools-", mark);
     const results = await makeResults(folder).catch(async (error: unknown) => {
@@ -159,7 +159,7 @@ class RunTools {
         ((permissions) =>
           confinement.ofProgram(
             permissions,
-            { workingDirectory: options.workingDirectory },
+            { workingDirectory: options.workingDirectory, readable },
             { readable: [folder.path] },
           )),
       ...defined({ servers }),

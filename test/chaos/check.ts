@@ -108,7 +108,8 @@ function checkJournal(seen: Observation, expected: Expectation, problems: string
   if (outcome !== expected.run) problems.push(`the run: ${outcome}, must be ${expected.run}`);
   const ends: Record<string, WorkEnd> = {};
   for (const event of events) {
-    if (event.type === "work.ended") ends[event.work.taskId] = event.outcome.kind;
+    if (event.type === "work.ended" && event.outcome.kind !== "skipped")
+      ends[event.work.taskId] = event.outcome.kind;
   }
   for (const [task, end] of Object.entries(expected.works)) {
     // A work that had not begun when the run was canceled has no end either.

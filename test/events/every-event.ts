@@ -25,6 +25,7 @@ const decisions: {
   "availability-passed": availability,
   "availability-failed": availability,
   "task-unavailable": { reason: "r" },
+  "task-skipped": { reason: "r" },
   "criteria-passed": criteria,
   "criteria-failed": criteria,
   "criteria-retry": { retry: 1, of: 2, reason: "r" },

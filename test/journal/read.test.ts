@@ -68,7 +68,7 @@ test("a field of another type is reported with its line, wherever it is, and all
 });
 
 const optional =
-  /^(entryFile|actionTasks|report|input|to|variables|effects|restored|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
+  /^(entryFile|file|actionTasks|report|input|to|variables|effects|restored|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
 
 const optionalOfActions =
   /^action\.(response|group|inThought|requires|display|params|percent|cause|output|outputCharacters|replayed)$/;

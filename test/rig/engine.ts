@@ -45,6 +45,8 @@ export interface Setup {
   readonly toolSource?: RunSpec["toolSource"];
   readonly workspace?: RunSpec["workspace"];
   readonly values?: RunSpec["values"];
+  /** What it is about. */
+  readonly change?: RunSpec["change"];
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -102,6 +104,7 @@ export async function play(setup: Setup): Promise<Played> {
     ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
     ...(setup.workspace === undefined ? {} : { workspace: setup.workspace }),
     ...(setup.values === undefined ? {} : { values: setup.values }),
+    ...(setup.change === undefined ? {} : { change: setup.change }),
   };
   const running =
     setup.single === undefined

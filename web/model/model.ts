@@ -281,7 +281,7 @@ export interface DecisionItem {
 export type SpanKind =
   "job" | "iteration" | "queue" | "wait" | "step" | "action" | "turn" | "model" | "tool";
 export type SpanStatus =
-  "running" | "succeeded" | "failed" | "answered-no" | "canceled" | "neutral";
+  "running" | "succeeded" | "failed" | "answered-no" | "canceled" | "skipped" | "neutral";
 
 export interface Span {
   readonly kind: SpanKind;

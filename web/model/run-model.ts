@@ -231,7 +231,8 @@ function statusOf(kind: WorkOutcome["kind"] | "completed"): SpanStatus {
     case "crashed":
       return "failed";
     case "canceled":
-      return "canceled";
+    case "skipped":
+      return kind;
   }
 }
 

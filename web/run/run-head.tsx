@@ -140,7 +140,7 @@ function Reason({ model, feed }: { model: RunModel; feed: Feed }) {
       jobOutcome.kind === "succeeded" ||
       reason?.includes(jobOutcome.reason) === true ? null : (
         <p class="run-reason" data-tone="skip">
-          The job itself {jobOutcome.kind === "failed" ? "failed" : "was canceled"}:{" "}
+          The job itself {jobOutcome.kind === "failed" ? "failed" : `was ${jobOutcome.kind}`}:{" "}
           {jobOutcome.reason}
         </p>
       )}

@@ -32,5 +32,7 @@ export function runState(view: RunView, feed: Feed): RunState {
       return { status, word: "Failed" };
     case "canceled":
       return { status, word: "Canceled" };
+    case "skipped":
+      return { status, word: "Skipped" };
   }
 }

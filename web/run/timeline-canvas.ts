@@ -135,6 +135,7 @@ function drawSpan(
     failed: colors.fail,
     "answered-no": colors.run,
     canceled: colors.skip,
+    skipped: colors.skip,
     neutral: colors.skip,
   }[status];
   switch (span.kind) {
@@ -152,6 +153,7 @@ function drawSpan(
         failed: colors.failSoft,
         "answered-no": colors.runSoft,
         canceled: colors.skipSoft,
+        skipped: colors.skipSoft,
         neutral: colors.skipSoft,
       }[status];
       context.fillStyle = width > 3 ? soft : solid;
@@ -181,6 +183,7 @@ function drawSpan(
         failed: colors.failSoft,
         "answered-no": colors.runSoft,
         canceled: colors.skipSoft,
+        skipped: colors.skipSoft,
         neutral: colors.skipSoft,
       }[status];
       context.fillStyle = soft;

@@ -82,7 +82,11 @@ export function WorkDetail({
       {iteration === undefined ? null : <ActionsUnderWay model={model} iteration={iteration} />}
       {iteration === undefined ? (
         <EmptyState
-          title={view?.status === "skipped" ? "It was never started" : "It has not started yet"}
+          title={
+            view?.status === "skipped"
+              ? (view.reason ?? "It was never started")
+              : "It has not started yet"
+          }
         />
       ) : (
         <Iterations

@@ -149,10 +149,14 @@ function expectedDecision(
 }
 
 function toWork(
-  { outcome, ...rest }: WorkFields,
+  { outcome, name, task = name, ...others }: WorkFields,
   path: Path,
-  { placeOf, problem }: Reading,
+  { placeOf, problem, names }: Reading,
 ): ExpectedWork {
+  const rest = { ...others, ...defined({ task }) };
+  if (name !== undefined) names(name, [...path, "name"]);
+  if (task === undefined && rest.workId === undefined)
+    problem(path, 'A work needs a "task", the "name" of a command, or a "workId".');
   const { runs, attempts, retries, crashes, rejected } = rest;
   if (outcome === "skipped") {
     const stray = Object.entries({ runs, attempts, retries, crashes, rejected }).find(

@@ -86,6 +86,7 @@ class Builder {
         ? {}
         : { workingDirectory: this.#beside(workingDirectory) }),
       ...this.#folder(workspace, workingDirectory !== undefined),
+      ...this.#change(value.change),
       models: value.models ?? {},
       ...defined({ permissions }),
       limits: value.limits ?? {},
@@ -120,6 +121,31 @@ class Builder {
     const activity = toActivityName(text);
     this.namedActivities.push({ path, activity, isAsk: false });
     return activity;
+  }
+
+  #change(field: RehearsalFile["change"]): Pick<Script, "change"> {
+    if (field === undefined) return {};
+    const { base, head, files, diff } = field;
+    if (files === undefined) {
+      if (head !== undefined || diff !== undefined || base === undefined) {
+        const reason = "A change has its files, or the base alone, which git is asked about.";
+        this.#problem(["change"], reason, "add files; an empty list is an empty change");
+      }
+      return { change: { kind: "git", base: base ?? "" } };
+    }
+    const change = {
+      base: base ?? "1".repeat(40),
+      head: head ?? "2".repeat(40),
+      files: files.map(({ path, status = "modified", additions = 0, deletions = 0, ...more }) => ({
+        path,
+        status,
+        additions,
+        deletions,
+        ...more,
+      })),
+      diff: diff ?? "",
+    };
+    return { change: { kind: "data", change } };
   }
 
   #beside(path: string): string {

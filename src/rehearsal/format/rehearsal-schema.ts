@@ -6,7 +6,7 @@ import type { Described, SchemaType } from "../../document/schema-type.ts";
 import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
 import { condition, outcomes, results, text, whole, type ConditionField } from "./schema-parts.ts";
-import { workspace } from "./workspace.ts";
+import { change, workspace } from "./workspace.ts";
 
 const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
 
@@ -151,6 +151,7 @@ const rule = {
       "Selects sessions of the work with this id: its number in the job, from 0 in reading order.",
     ),
     iteration: whole(1, "Selects sessions of this iteration of the work, in a loop."),
+    item: text("Selects sessions of this item of the innermost `Each`."),
     retry: whole(0, "Selects sessions that were opened for this retry. 0 is the first round."),
     attempt: whole(
       1,
@@ -183,14 +184,15 @@ const work = {
   type: "object",
   description: "A work of the job, and how it must have ended.",
   additionalProperties: false,
-  required: ["task", "outcome"],
+  required: ["outcome"],
   properties: {
-    task: text("The task of the work."),
+    task: text("The task of the work. A work needs this field, `name` or `workId`."),
+    name: text("The name of a `Run`, or its command."),
     workId: whole(0, "The id of the work, where the task occurs more than once in the job."),
     model: text("The model id of the work."),
     outcome: {
       description:
-        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the work never ran.',
+        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the work never ran, also because the change had nothing for it.',
       anyOf: [
         { type: "string", enum: [...outcomes, "skipped"] },
         { type: "array", minItems: 1, items: { type: "string", enum: outcomes } },
@@ -295,7 +297,7 @@ export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs rehearsal",
   description:
-    "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory. `$${workingDirectory}` is literal.",
+    "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory, and `${changeDiff}` by that of $change-diff. `$${workingDirectory}` is literal.",
   $defs: { text: asText, decision, action },
   type: "object",
   additionalProperties: false,
@@ -325,6 +327,7 @@ export const rehearsalSchema = {
       "The folder in which the sessions work, relative to this file. If they may write, they work in a copy. Default: the folder given on the command line, else the current directory.",
     ),
     workspace,
+    change,
     models: {
       type: "object",
       description: "Model ids by category. They override the entry's.",

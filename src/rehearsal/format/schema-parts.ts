@@ -33,7 +33,7 @@ const strings = (description: string) =>
   }) as const;
 
 /** How a job ends, and how a work does. */
-export const results = ["succeeded", "failed", "canceled"] as const;
+export const results = ["succeeded", "failed", "canceled", "skipped"] as const;
 export const outcomes = ["succeeded", "failed", "crashed", "canceled"] as const;
 export type RunResult = (typeof results)[number];
 export type WorkResult = (typeof outcomes)[number];

@@ -2,6 +2,7 @@
  * A rehearsal, ready to be played: the shorthands of the file are resolved, what contradicts itself
  * is refused, and every part knows its place in the file, for the messages about it.
  */
+import type { Change } from "../../change/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { EndedStatus } from "../../events/action.ts";
@@ -28,6 +29,8 @@ export interface Script {
   readonly workspace?: Workspace;
   /** What a copy of the working directory includes although it is ignored. Relative paths, with `/`. */
   readonly include?: readonly string[];
+  /** Absent: that of the workspace. */
+  readonly change?: ScriptedChange;
   readonly models: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits: Limits;
@@ -62,12 +65,18 @@ export interface Workspace {
   readonly commits: readonly CommitFields[];
 }
 
+/** `git`: the checked-out branch of the folder, since it left the base. */
+export type ScriptedChange =
+  | { readonly kind: "git"; readonly base: string }
+  | { readonly kind: "data"; readonly change: Change };
+
 export interface Selectors {
   readonly task?: string;
   readonly role?: "task" | "driving";
   readonly model?: string;
   readonly workId?: number;
   readonly iteration?: number;
+  readonly item?: string;
   readonly retry?: number;
   readonly attempt?: number;
   readonly activity?: ActivityName;
@@ -174,7 +183,8 @@ export interface ExpectedActivity {
 
 export interface ExpectedWork {
   readonly place: Place;
-  readonly task: string;
+  /** Of its task, its workflow or its command. */
+  readonly task?: string;
   readonly workId?: number;
   readonly model?: string;
   /** `last`: of its last run. */

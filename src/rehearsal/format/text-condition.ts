@@ -3,6 +3,7 @@ import { defined } from "../../document/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./schema-parts.ts";
 import { cut, cutStart } from "../../events/cut.ts";
+import type { RunStarted } from "../../events/event.ts";
 
 export interface TextCondition {
   readonly contains: readonly string[];
@@ -71,23 +72,42 @@ export function quote(text: string): string {
   return `${JSON.stringify(cut(text, half))} … ${JSON.stringify(cutStart(text, half))} (${text.length} characters)`;
 }
 
-const PLACEHOLDER = /(\$?)\$\{workingDirectory\}/g;
+/** Paths that differ from run to run, and that a rehearsal names. */
+export interface Places {
+  readonly workingDirectory: string;
+  /** Undefined: the job doesn't use the change. */
+  readonly changeDiff?: string | undefined;
+}
 
-/** `${workingDirectory}` → the path; `$${workingDirectory}` → `${workingDirectory}`. */
-export function fillIn(template: string, workingDirectory: string): string {
-  return template.replace(PLACEHOLDER, (whole: string, escape: string) =>
-    escape === "" ? workingDirectory : whole.slice(1),
+export function placesOf({ workingDirectory, change }: RunStarted): Places {
+  return { workingDirectory, changeDiff: change?.diffFile };
+}
+
+const PLACEHOLDER = /(\$?)\$\{(workingDirectory|changeDiff)\}/g;
+
+/** `${workingDirectory}` → the path; `$${workingDirectory}` → `${workingDirectory}`. The same for `changeDiff`. */
+export function fillIn(template: string, places: Places): string {
+  return template.replace(PLACEHOLDER, (whole: string, escape: string, name: keyof Places) =>
+    escape === "" ? (places[name] ?? whole) : whole.slice(1),
   );
 }
 
 /** The reverse of `fillIn`, for recordings. */
-export function takeOut(text: string, workingDirectory: string): string {
-  const escaped = text.replace(/\$\{workingDirectory\}/g, "$$$&");
+export function takeOut(text: string, { workingDirectory, changeDiff = "" }: Places): string {
+  const escaped = text.replace(/\$\{(?:workingDirectory|changeDiff)\}/g, "$$$&");
+  return withoutPath(
+    withoutPath(escaped, changeDiff, "${changeDiff}"),
+    workingDirectory,
+    "${workingDirectory}",
+  );
+}
+
+function withoutPath(text: string, path: string, placeholder: string): string {
   // The root and the empty path occur in every text.
-  if (workingDirectory.length < 2) return escaped;
-  return escaped.replaceAll(workingDirectory, (path, at: number) => {
-    const longerName = /^[\w-]/.test(escaped.slice(at + path.length));
-    return longerName || escaped[at - 1] === "$" ? path : "${workingDirectory}";
+  if (path.length < 2) return text;
+  return text.replaceAll(path, (found, at: number) => {
+    const longerName = /^[\w-]/.test(text.slice(at + found.length));
+    return longerName || text[at - 1] === "$" ? found : placeholder;
   });
 }
 

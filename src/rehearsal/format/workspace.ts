@@ -1,6 +1,8 @@
-/** The folder that a rehearsal works in: its schema, and the names of its files, of which git reserves some for itself. */
+/** The folder that a rehearsal works in and the change that it is about: their schemas, and the names of its files, of which git reserves some for itself. */
 import { posix, win32 } from "node:path";
 import type { SchemaType } from "../../document/schema-type.ts";
+import { fileStatus } from "../../events/plan.ts";
+import { text } from "./schema-parts.ts";
 
 export const workspace = {
   type: "object",
@@ -50,6 +52,41 @@ export const workspace = {
         },
       },
     },
+  },
+} as const;
+
+const lines = (description: string) =>
+  ({ type: ["integer", "null"], minimum: 0, description }) as const;
+
+const changedFile = {
+  type: "object",
+  additionalProperties: false,
+  required: ["path"],
+  properties: {
+    path: text("With /, relative to the root of the repository."),
+    status: { enum: fileStatus.is, description: "Default: modified." },
+    additions: lines("Added lines; null in a binary file. Default: 0."),
+    deletions: lines("Removed lines; null in a binary file. Default: 0."),
+    previousPath: text("Of a file that was renamed or copied."),
+    isSubmodule: { const: true, description: "It is a submodule." },
+  },
+} as const;
+
+export const change = {
+  type: "object",
+  description:
+    "The change that the job is about. With `base` alone, git compares the workspace with it. Default: what the commits of the workspace have done since they left main, or the last of them.",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    base: text("The base: its name in the workspace, or with `files` what $change-base is."),
+    head: text("With `files`: what $change-head is."),
+    files: {
+      type: "array",
+      description: "The changed files, as data. An empty list is an empty change.",
+      items: changedFile,
+    },
+    diff: text("With `files`: the content of the file $change-diff. Default: empty."),
   },
 } as const;
 

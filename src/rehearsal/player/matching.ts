@@ -81,6 +81,7 @@ function selectorConflicts(
   compare("model", selectors.model, modelOf(label?.modelId, subAgent, chat), 4);
   compare("workId", selectors.workId, label?.workId, 4);
   compare("iteration", selectors.iteration, label?.iteration, 4);
+  compare("item", selectors.item, label?.item, 4);
   compare("retry", selectors.retry, label?.retry, 4);
   compare("attempt", selectors.attempt, label?.attempt, 4);
   const { activity, hit } = selectors;
@@ -118,7 +119,7 @@ export function describeRequest({ label, subAgent }: ModelRequest, chat: ChatReq
   const session =
     label === undefined
       ? `a session of no task (model ${show(chat.model)})`
-      : `${activityOf(label)}a session of task ${show(label.taskId)} (workId ${label.workId}, iteration ${label.iteration}, role ${label.role}, model ${show(label.modelId)}, retry ${label.retry}, attempt ${label.attempt})`;
+      : `${activityOf(label)}a session of task ${show(label.taskId)} (workId ${label.workId}, iteration ${label.iteration}${label.item === undefined ? "" : `, item ${show(label.item)}`}, role ${label.role}, model ${show(label.modelId)}, retry ${label.retry}, attempt ${label.attempt})`;
   return `${subAgent ? "a sub-agent of " : ""}${session} with the prompt ${quote(chat.prompts.at(-1) ?? "")}`;
 }
 

@@ -42,6 +42,8 @@ export interface ScriptedModelOptions {
   readonly clock: { sleep(milliseconds: number, signal?: AbortSignal): Promise<void> };
   /** Absolute. The value of `${workingDirectory}`. */
   readonly workingDirectory: string;
+  /** Absolute. The value of `${changeDiff}`. */
+  readonly changeDiff?: string | undefined;
   /**
    * Plays in a session that others use, too: a session of no run, or one that was lent to a task. Prompts that it
    * has not seen are others', and when the turns of a rule are used up, the next prompt chooses a rule again.
@@ -71,8 +73,8 @@ class Model implements ScriptedModel {
   readonly #rules: readonly PlayedRule[];
   readonly #clock: ScriptedModelOptions["clock"];
   readonly #fill: (template: string) => string;
-  /** The working directory in a text of JSON: its path must be escaped, on Windows. */
-  readonly #escaped: string;
+  /** In a text of JSON: paths must be escaped, on Windows. */
+  readonly #fillEscaped: (template: string) => string;
   readonly #conversations = new Map<string, Conversation>();
   readonly #failures = new Set<string>();
   readonly #calls: ToolCalls;
@@ -80,7 +82,8 @@ class Model implements ScriptedModel {
   readonly #shared: ScriptedModelOptions["shared"];
   #conversationsBegun = 0;
 
-  constructor(script: Script, { clock, workingDirectory, shared }: ScriptedModelOptions) {
+  constructor(script: Script, options: ScriptedModelOptions) {
+    const { clock, workingDirectory, changeDiff, shared } = options;
     this.#rules = script.rules.map((rule) => ({
       rule,
       used: 0,
@@ -90,8 +93,13 @@ class Model implements ScriptedModel {
     }));
     this.#clock = clock;
     this.#shared = shared;
-    this.#fill = (template) => fillIn(template, workingDirectory);
-    this.#escaped = JSON.stringify(workingDirectory).slice(1, -1);
+    const escaped = (path: string): string => JSON.stringify(path).slice(1, -1);
+    this.#fill = (template) => fillIn(template, { workingDirectory, changeDiff });
+    this.#fillEscaped = (template) =>
+      fillIn(template, {
+        workingDirectory: escaped(workingDirectory),
+        changeDiff: changeDiff && escaped(changeDiff),
+      });
     this.#calls = new ToolCalls(this.#fill);
   }
 
@@ -249,13 +257,13 @@ class Model implements ScriptedModel {
 
   /** Of JSON, and of the input of a freeform tool. */
   #fillJson(input: string): string {
-    if (!input.includes("${workingDirectory}")) return input;
+    if (!/\$\{(?:workingDirectory|changeDiff)\}/.test(input)) return input;
     try {
       JSON.parse(input);
     } catch {
       return this.#fill(input);
     }
-    return fillIn(input, this.#escaped);
+    return this.#fillEscaped(input);
   }
 }
 

@@ -9,6 +9,7 @@ import {
 } from "./recorded-turn.ts";
 import type { RecordedStep } from "./recorded-workflows.ts";
 import type { RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
+import type { Places } from "../format/text-condition.ts";
 
 export interface RecordedTurn {
   readonly prompt: string;
@@ -39,7 +40,7 @@ export interface RecordedSession {
 export interface ReplayContext {
   /** The entry is a workflow, so its work is the only one. */
   readonly isWorkflow: boolean;
-  readonly workingDirectory: string;
+  readonly places: Places;
   /** Whether other works ran at the same time. */
   readonly overlapped: (workId: number) => boolean;
   /** Whether a replay may stop this work at another point than the run did. */
@@ -123,7 +124,11 @@ function workSelectors(
   return {
     task: work.taskId,
     workId: work.workId,
-    ...(differ?.iteration === true ? { iteration: work.iteration } : {}),
+    ...(work.item !== undefined
+      ? { item: work.item }
+      : differ?.iteration === true
+        ? { iteration: work.iteration }
+        : {}),
   };
 }
 
@@ -163,9 +168,9 @@ function sessionRules(
 function turnFields(
   { prompt, replies, state, crash }: RecordedTurn,
   overlapped: boolean,
-  { workingDirectory }: ReplayContext,
+  { places }: ReplayContext,
 ): TurnFields {
-  const condition = recordedPrompt(prompt, workingDirectory);
+  const condition = recordedPrompt(prompt, places);
   const start = condition === undefined ? {} : { prompt: condition };
   const all = replies.map(({ fields }) => fields);
   const last = all.at(-1);

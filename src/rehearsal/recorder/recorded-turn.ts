@@ -3,7 +3,7 @@ import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
 import type { ConditionField } from "../format/schema-parts.ts";
 import type { ReplyFields } from "../format/rehearsal-schema.ts";
-import { takeOut } from "../format/text-condition.ts";
+import { takeOut, type Places } from "../format/text-condition.ts";
 import { defined, isRecord } from "../../document/guards.ts";
 import { MASK } from "../../redaction/text-stream.ts";
 
@@ -13,10 +13,7 @@ const LONGEST_LINE = 200;
  * Its first and its last line: the crash prefix, the task, and what a retry adds. What stands where a secret stood is
  * left out: a replay knows the secret, or another one.
  */
-export function recordedPrompt(
-  prompt: string,
-  workingDirectory: string,
-): ConditionField | undefined {
+export function recordedPrompt(prompt: string, places: Places): ConditionField | undefined {
   // The runtime sends a prompt without white space at its end.
   const lines = prompt
     .trimEnd()
@@ -26,7 +23,7 @@ export function recordedPrompt(
   const pieces = ends.flatMap((line) => line.slice(0, LONGEST_LINE).split(MASK));
   const contains = [...new Set(pieces)]
     .filter((piece) => piece.trim() !== "")
-    .map((piece) => takeOut(piece, workingDirectory));
+    .map((piece) => takeOut(piece, places));
   const [only] = contains;
   if (only === undefined) return undefined;
   return contains.length === 1 ? only : { contains };
@@ -49,17 +46,17 @@ export interface RecordedReply {
 export function recordedReply(
   { text, reasoning = "", toolCalls }: ModelReplied,
   used: RecordedUsage | undefined,
-  workingDirectory: string,
+  places: Places,
 ): RecordedReply {
   const tools = toolCalls.map(({ name, arguments: given }) => ({
     name,
-    arguments: recordedArguments(given, workingDirectory),
+    arguments: recordedArguments(given, places),
   }));
   const { finish, ...usage } = used ?? { input: 0, output: 0 };
   const callIds = toolCalls.map(({ id }) => id);
   const fields = {
-    ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, workingDirectory) }),
-    ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, workingDirectory) }),
+    ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, places) }),
+    ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, places) }),
     ...(tools.length === 0 ? {} : { tools }),
     ...defined({ finish }),
     ...(usage.input === 0 && usage.output === 0 ? {} : { usage }),
@@ -72,12 +69,12 @@ export function recordedReply(
 
 function recordedArguments(
   given: unknown,
-  workingDirectory: string,
+  places: Places,
 ): string | Readonly<Record<string, unknown>> {
-  if (typeof given === "string") return takeOut(given, workingDirectory);
+  if (typeof given === "string") return takeOut(given, places);
   const copy: unknown = JSON.parse(
     JSON.stringify(given ?? {}, (_key, value: unknown) =>
-      typeof value === "string" ? takeOut(value, workingDirectory) : value,
+      typeof value === "string" ? takeOut(value, places) : value,
     ),
   );
   return isRecord(copy) ? copy : JSON.stringify(copy);
@@ -124,7 +121,7 @@ export function markFailed(
   replies: readonly RecordedReply[],
   callId: string,
   { message, code }: ToolError,
-  workingDirectory: string,
+  places: Places,
 ): void {
   // It was stopped with its turn, and the replay stops it again.
   if (code === "unfinished") return;
@@ -135,7 +132,7 @@ export function markFailed(
     if (reply.callIds[index] !== callId) return tool;
     if (code === "denied") return { ...tool, denied: true as const };
     if (NO_SUCH_TOOL.test(message)) return { ...tool, unknown: true as const };
-    return { ...tool, fails: takeOut(lastingPart(message), workingDirectory) };
+    return { ...tool, fails: takeOut(lastingPart(message), places) };
   });
   reply.fields = { ...reply.fields, tools: marked };
 }

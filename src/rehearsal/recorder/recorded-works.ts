@@ -18,7 +18,8 @@ interface RecordedWork {
 
 export class RecordedWorks {
   readonly #works = new Map<number, RecordedWork>();
-  readonly #running = new Set<RecordedWork>();
+  /** By work id and iteration: items may run at the same time. */
+  readonly #running = new Map<string, RecordedWork>();
 
   report(event: RunEvent): void {
     if (event.type === "run.started") {
@@ -32,16 +33,20 @@ export class RecordedWorks {
       "work" in event && event.work !== null ? this.#works.get(event.work.workId) : undefined;
     if (work === undefined) return;
     if (event.type === "work.started") {
-      this.#running.add(work);
-      if (this.#running.size > 1) for (const one of this.#running) one.overlapped = true;
+      this.#running.set(`${event.work.workId}/${event.work.iteration}`, work);
+      if (this.#running.size > 1) for (const one of this.#running.values()) one.overlapped = true;
     }
     // A task that it delegates to runs beside it.
     if (event.type === "session.started" && event.work.taskId !== work.taskId) {
       work.overlapped = true;
     }
     if (event.type === "work.ended") {
-      this.#running.delete(work);
-      work.outcomes.push(event.outcome.kind);
+      this.#running.delete(`${event.work.workId}/${event.work.iteration}`);
+      const { item, iteration } = event.work;
+      const { kind } = event.outcome;
+      // Items that run at the same time end in any order.
+      const at = item === undefined ? work.outcomes.length : iteration - 1;
+      if (kind !== "skipped") work.outcomes[at] = kind;
     }
     if (event.type === "decision" && event.decision.kind === "criteria-retry") work.retries += 1;
     if (event.type === "decision" && event.decision.kind === "session-crashed") work.crashes += 1;

@@ -21,6 +21,7 @@ import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import { RecordedWorks } from "./recorded-works.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { RehearsalFile, RuleFields } from "../format/rehearsal-schema.ts";
+import { placesOf, type Places } from "../format/text-condition.ts";
 
 export interface RecorderOptions {
   /** The entry file, relative to where the recording will be. */
@@ -31,6 +32,8 @@ export interface RecorderOptions {
   readonly userInput?: string;
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
+  /** Already redacted. */
+  readonly change?: RehearsalFile["change"];
   /** The settings of the run that override the entry's. */
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
@@ -68,7 +71,7 @@ class Recording implements Recorder {
   readonly #retries = new Map<string, number>();
   /** The longest limit in minutes, of a job or a task, that was exceeded. */
   #waitedMinutes = 0;
-  #workingDirectory = "";
+  #places: Places = { workingDirectory: "" };
   #outcome: RunOutcome | undefined;
 
   constructor(options: RecorderOptions) {
@@ -81,7 +84,7 @@ class Recording implements Recorder {
     this.#actions.report(event);
     switch (event.type) {
       case "run.started":
-        this.#workingDirectory = event.workingDirectory;
+        this.#places = placesOf(event);
         break;
       case "run.ended":
         this.#outcome = event.jobOutcome ?? event.outcome;
@@ -139,7 +142,7 @@ class Recording implements Recorder {
   }
 
   toRehearsal(): RehearsalFile {
-    const { entry, job, userInput, workingDirectory, models, permissions } = this.#options;
+    const { entry, job, userInput, workingDirectory, change, models, permissions } = this.#options;
     const outcome = this.#outcome ?? { kind: "canceled" };
     const limits = this.#limits();
     const works = this.#works.expectation();
@@ -151,7 +154,7 @@ class Recording implements Recorder {
     const params = job === undefined ? this.#workflows.params() : undefined;
     const context = {
       isWorkflow: job === undefined,
-      workingDirectory: this.#workingDirectory,
+      places: this.#places,
       overlapped: (workId: number) => overlapped.has(workId),
       stoppable: (workId: number) => torn && overlapped.has(workId),
     };
@@ -163,6 +166,7 @@ class Recording implements Recorder {
         params,
         answers,
         workingDirectory,
+        change,
         models,
         permissions,
         limits,
@@ -203,7 +207,7 @@ class Recording implements Recorder {
       if (effect.kind !== "answered") continue;
       const { text } = effect;
       const reply = { kind: "model.replied", text, toolCalls: [], subAgent: false } as const;
-      turn.replies.push(recordedReply(reply, undefined, this.#workingDirectory));
+      turn.replies.push(recordedReply(reply, undefined, this.#places));
     }
   }
 
@@ -217,7 +221,7 @@ class Recording implements Recorder {
         if (session.usage?.finish === "length") {
           // The runtime drops what was cut and asks again by itself: of that answer it reports only the cost.
           const dropped = { ...activity, kind: "model.replied", text: "…", toolCalls: [] } as const;
-          turn.replies.push(recordedReply(dropped, session.usage, this.#workingDirectory));
+          turn.replies.push(recordedReply(dropped, session.usage, this.#places));
           session.usage = undefined;
         }
         const { input, output } = session.usage ?? { input: 0, output: 0 };
@@ -232,7 +236,7 @@ class Recording implements Recorder {
         if (activity.subAgent) {
           this.#subAgentReplied(session, activity);
         } else {
-          const reply = recordedReply(activity, session.usage, this.#workingDirectory);
+          const reply = recordedReply(activity, session.usage, this.#places);
           reply.fields = { ...this.#actions.after(session.work), ...reply.fields };
           turn.replies.push(reply);
           session.usage = undefined;
@@ -256,12 +260,12 @@ class Recording implements Recorder {
     replies: readonly RecordedReply[],
     { toolCallId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,
   ): void {
-    markFailed(replies, toolCallId, error, this.#workingDirectory);
+    markFailed(replies, toolCallId, error, this.#places);
   }
 
   /** A sub-agent is over with its first answer that calls no tool. */
   #subAgentReplied({ subAgents, work }: RecordedSession, activity: ModelReplied): void {
-    const reply = recordedReply(activity, undefined, this.#workingDirectory);
+    const reply = recordedReply(activity, undefined, this.#places);
     const current = subAgents.at(-1);
     if (current?.replies.at(-1)?.fields.tools !== undefined) current.replies.push(reply);
     else subAgents.push({ replies: [reply], step: this.#workflows.step(work.workId) });

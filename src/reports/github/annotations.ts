@@ -154,7 +154,8 @@ function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] 
       const message = bounded(endText(view), `\n${totals(view)}`);
       return [{ ...about, level, title, message }];
     }
-    case "canceled": {
+    case "canceled":
+    case "skipped": {
       const message = bounded(view.reason ?? "", `\n${totals(view)}`);
       return [{ ...about, level: "notice", title, message }];
     }

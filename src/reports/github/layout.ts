@@ -108,6 +108,7 @@ const statusText: Readonly<Record<RunView["status"], string>> = {
   succeeded: "succeeded",
   failed: "failed",
   canceled: "was canceled",
+  skipped: "was skipped",
   running: "has not ended yet",
   pending: "did not start",
 };

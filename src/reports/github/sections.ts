@@ -2,7 +2,7 @@
  * The sections of the job summary. Each can be rendered into a limited space. All text of an agent, a tool or
  * an entry goes through `inline`, `code` or `fenced`.
  */
-import { elapsedMs, type RunView, type WorkView } from "../../events/view.ts";
+import { elapsedMs, itemsOf, itemsText, type RunView, type WorkView } from "../../events/view.ts";
 import { isDrawable } from "../flow-chart.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
@@ -70,6 +70,7 @@ const signs: Readonly<Record<RunView["status"], string>> = {
   succeeded: "✓",
   failed: "✗",
   canceled: "■",
+  skipped: "–",
   running: "…",
   pending: "○",
 };
@@ -131,6 +132,20 @@ function failureItem(all: number): (works: readonly WorkView[]) => string {
   };
 }
 
+/** What became of the items of each `Each`, those that failed first. */
+export function itemsSection(view: RunView): Section {
+  const rows = worksOf(view).flatMap((work) =>
+    itemsOf(work).map(
+      ({ name, status, reason, elapsedMs: took }) =>
+        `| ${nameOf(work)} | ${code(name, 200)} | ${unbroken(status)} | ${inline(reason ?? "", 300)} | ${took === undefined ? "" : durationText(took)} |\n`,
+    ),
+  );
+  const left = worksOf(view).reduce((sum, work) => sum + work.itemCount - work.items.size, 0);
+  if (left > 0) rows.push(`| | and ${left} more | | | |\n`);
+  const head = `### Items\n\n| Work | Item | Result | Why | Time |\n| --- | --- | --- | --- | ---: |\n`;
+  return listSection("items", 4, head, rows);
+}
+
 export function chartSection(view: RunView, chart: (view: RunView) => string): Section {
   let text: string;
   try {
@@ -186,7 +201,7 @@ export function worksSection(view: RunView): Section {
     .sort((a, b) => a.workId - b.workId);
   const rows = shown.map((work) => [
     String(work.workId),
-    code(work.taskId, 80),
+    code(work.taskId, 80) + (work.itemCount > 0 ? ` ${inline(itemsText(work), 200)}` : ""),
     unbroken(`${result(work).sign} ${result(work).word}`),
     work.modelId === "" ? "" : code(work.modelId, 60),
     ...(work.runs === 0

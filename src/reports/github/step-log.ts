@@ -47,7 +47,7 @@ export function createGithubLog(
   hasJournal: boolean,
 ): GithubLog {
   const where = hasJournal ? ": see the journal" : "";
-  const running = new Map<number, Kept>();
+  const running = new Map<string, Kept>();
 
   const time = (event: RunEvent): string => clockText(event.at - (view.startedAt ?? event.at));
 
@@ -77,17 +77,17 @@ export function createGithubLog(
   };
 
   const keptOf = (work: WorkRef): Kept => {
-    const known = running.get(work.workId);
+    const known = running.get(keyOf(work));
     if (known !== undefined) return known;
     const kept = { work, head: [], tail: [], left: 0 };
-    running.set(work.workId, kept);
+    running.set(keyOf(work), kept);
     return kept;
   };
 
-  const flush = (workId: number, title: string): void => {
-    const kept = running.get(workId);
+  const flush = (key: string, title: string): void => {
+    const kept = running.get(key);
     if (kept === undefined) return;
-    running.delete(workId);
+    running.delete(key);
     printGroup(kept, title);
   };
 
@@ -104,7 +104,7 @@ export function createGithubLog(
           keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
           // The end of what was run on behalf of an action is not the end of the work.
           if (event.work.taskId !== view.works.get(event.work.workId)?.taskId) return;
-          flush(event.work.workId, ended(event, view));
+          flush(keyOf(event.work), ended(event, view));
           return;
         default: {
           printLive(event);
@@ -117,13 +117,19 @@ export function createGithubLog(
       }
     },
     end() {
-      for (const workId of running.keys()) flush(workId, "did not end");
+      for (const key of running.keys()) flush(key, "did not end");
     },
   };
 }
 
-function nameOf({ workId, taskId, iteration }: WorkRef): string {
-  return `#${workId} ${taskId}${iteration > 1 ? ` iteration ${iteration}` : ""}`;
+/** Items of one work may run at the same time. */
+function keyOf({ workId, iteration }: WorkRef): string {
+  return `${workId}/${iteration}`;
+}
+
+function nameOf({ workId, taskId, iteration, item }: WorkRef): string {
+  const which = item !== undefined ? ` ${item}` : iteration > 1 ? ` iteration ${iteration}` : "";
+  return `#${workId} ${taskId}${which}`;
 }
 
 function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView): string {

@@ -72,6 +72,8 @@ function resultOf(view: RunView): Result {
       return "success";
     case "failed":
       return "failure";
+    case "skipped":
+      return "skipped";
     case "canceled":
     case "pending":
     case "running":

@@ -15,6 +15,7 @@ import {
   failuresSection,
   headline,
   omissionsSection,
+  itemsSection,
   worksSection,
 } from "./sections.ts";
 import { decisionSections, finalMessageSection } from "./decisions-section.ts";
@@ -49,6 +50,7 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
           failuresSection(view),
           omissionsSection(view),
           worksSection(view),
+          itemsSection(view),
           ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
           ...flowSections(view),
           ...actionSections(view),
@@ -105,7 +107,7 @@ function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined
   if (file === undefined) return "";
   const asExpected =
     status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
-      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : "was canceled"}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
+      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : `was ${jobOutcome.kind}`}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
       : "";
   return `**Rehearsal:** ${code(file, 200)} played the model; no model was asked.${asExpected}`;
 }

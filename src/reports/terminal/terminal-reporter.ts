@@ -167,6 +167,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 
 function workLabel(work: WorkRef): string {
   const name = cutMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
+  if (work.item !== undefined) return `${name} ${cutMiddle(oneLine(work.item, 200), MAX_LABEL)}`;
   return work.iteration > 1 ? `${name} iteration ${work.iteration}` : name;
 }
 

@@ -232,7 +232,7 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
   [
     "a word that the kind of decision does not know",
     "{ decisions: { exclude: [{ kind: availability-failed, field: toolExecuted }] } }",
-    '3:70: rehearsal.expect.decisions.exclude[0].field: With the kind "availability-failed", "field" must be previousTasks or condition.',
+    '3:70: rehearsal.expect.decisions.exclude[0].field: With the kind "availability-failed", "field" must be change or previousTasks or condition.',
   ],
   [
     "fields without a kind",

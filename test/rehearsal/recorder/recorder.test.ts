@@ -424,7 +424,7 @@ test("works of a loop are expected run by run, where they differ", () => {
 
 function filled(json: string): unknown {
   return JSON.parse(json, (_key, value: unknown) =>
-    typeof value === "string" ? fillIn(value, "/home/me/repo") : value,
+    typeof value === "string" ? fillIn(value, { workingDirectory: "/home/me/repo" }) : value,
   );
 }
 
@@ -458,7 +458,7 @@ test("whatever text a recording holds, it is read back as it was", () => {
       assert.equal(loaded.script.userInput, argument);
       const [tools, answer] = loaded.script.rules[0]?.turns[0].replies ?? [];
       assert.ok(tools?.play.kind === "answer" && answer?.play.kind === "answer", rendered);
-      assert.equal(fillIn(answer.play.text, "/home/me/repo"), said);
+      assert.equal(fillIn(answer.play.text, { workingDirectory: "/home/me/repo" }), said);
       const given = JSON.stringify({ command: argument, list: [argument] });
       assert.equal(JSON.stringify(filled(tools.play.tools[0]?.input ?? "")), given);
     }),
@@ -470,6 +470,8 @@ test("taking a path out of a text and filling it in again changes nothing", () =
   const part = fc.constantFrom(
     "/a/b",
     "${workingDirectory}",
+    "${changeDiff}",
+    "/t/c.diff",
     "$",
     "/",
     "c",
@@ -479,7 +481,8 @@ test("taking a path out of a text and filling it in again changes nothing", () =
   fc.assert(
     fc.property(fc.array(part), fc.constantFrom("/a/b", "/", "", "c"), (parts, directory) => {
       const text = parts.join("");
-      assert.equal(fillIn(takeOut(text, directory), directory), text);
+      const places = { workingDirectory: directory, changeDiff: "/t/c.diff" };
+      assert.equal(fillIn(takeOut(text, places), places), text);
     }),
     { numRuns: 2000 },
   );

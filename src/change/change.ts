@@ -1,0 +1,73 @@
+/** What a run is about: the files that differ between two commits, and their diff. */
+
+import type { ChangedFile } from "../events/plan.ts";
+
+export type { ChangedFile };
+export type FileStatus = ChangedFile["status"];
+
+export interface Change {
+  /** A commit, or the empty tree of a first commit. */
+  readonly base: string;
+  /** A commit. With `uncommitted`, what the working tree adds to it. */
+  readonly head: string;
+  readonly uncommitted?: true;
+  readonly files: readonly ChangedFile[];
+  /** As `git diff` prints it. */
+  readonly diff: string;
+}
+
+/** The change of a commit without a parent is against this. */
+export const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/** The change can't be known here; the message says what to do. Nothing is ever guessed in its place. */
+export class ChangeUnknown extends Error {}
+
+const maxLines = 500;
+const maxBytes = 32 * 1024;
+
+/** The first files: at most 500 lines and 32 kB, as `$change-files` has them. */
+export function firstFiles(files: readonly ChangedFile[]): readonly ChangedFile[] {
+  let bytes = 0;
+  const end = files.findIndex((file, index) => {
+    bytes += Buffer.byteLength(fileLine(file)) + 1;
+    return index === maxLines || bytes > maxBytes;
+  });
+  return end === -1 ? files : files.slice(0, end);
+}
+
+/** `$change-files`: one a line; the rest is counted. */
+export function changedFilesText(files: readonly ChangedFile[]): string {
+  const lines = firstFiles(files).map(fileLine);
+  const rest = files.length - lines.length;
+  if (rest > 0) lines.push(`(${rest} more ${rest === 1 ? "file" : "files"}, see the diff)`);
+  return lines.join("\n");
+}
+
+function fileLine({
+  path,
+  status,
+  additions,
+  deletions,
+  previousPath,
+  isSubmodule,
+}: ChangedFile): string {
+  const name =
+    previousPath === undefined ? shown(path) : `${shown(previousPath)} -> ${shown(path)}`;
+  const counts =
+    isSubmodule === true
+      ? "(submodule)"
+      : additions === null || deletions === null
+        ? "(binary)"
+        : `+${additions} -${deletions}`;
+  return `${status} ${name} ${counts}`;
+}
+
+/** A name that could be taken for anything else, such as a sentence or two lines, is a JSON string. */
+function shown(path: string): string {
+  return /^[^\s\p{C}"]+$/u.test(path)
+    ? path
+    : JSON.stringify(path).replace(
+        /[\p{C}\p{Zl}\p{Zp}]/gu,
+        (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+      );
+}

@@ -1,0 +1,127 @@
+/** The change of a job: found only for one that uses it, with its diff in a file outside of the checkout. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { changedFilesText, ChangeUnknown, firstFiles, type Change } from "../change/change.ts";
+import { changeFromGit, type ChangeRange } from "../change/git-change.ts";
+import { defined } from "../document/guards.ts";
+import type { RunSpec } from "../engine/plan.ts";
+import type { PreparedEntry, Work } from "../entry/model.ts";
+import { usesChange } from "../entry/reached.ts";
+import type { Environment } from "../platform/environment.ts";
+import { removeDirectory } from "../platform/files.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import { UsageError, type WriteName } from "./options.ts";
+import type { WorkFolder } from "./workspace.ts";
+
+export interface ChangeOptions {
+  /** Any name of a commit. The change is what `HEAD` has done since it left it. Default: the parent of `HEAD`. */
+  readonly base?: string | undefined;
+  /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
+  readonly uncommitted?: boolean | undefined;
+  /** Finds it in place of git. Rejects with a `ChangeUnknown`. A rehearsal doesn't ask it. */
+  readonly findChange?: ((folder: string) => Promise<Change>) | undefined;
+}
+
+export interface JobChange extends Change {
+  /** Of the run. It holds `diffFile` and nothing else. */
+  readonly folder: string;
+  readonly diffFile: string;
+  readonly remove: () => Promise<void>;
+}
+
+interface Wanted {
+  readonly entry: PreparedEntry;
+  /** What runs. Undefined is nothing. */
+  readonly work: Work<number> | undefined;
+  /** Where it runs. It is removed with the change, or if that is unknown. */
+  readonly place: WorkFolder;
+  readonly environment: Environment;
+  readonly script: Script | undefined;
+  readonly options: ChangeOptions;
+  readonly write: WriteName;
+}
+
+/** Undefined: the work doesn't use it. Throws a `UsageError` if it is unknown. */
+export async function changeOfJob(wanted: Wanted): Promise<JobChange | undefined> {
+  const { entry, work, place } = wanted;
+  if (work === undefined || !usesChange(entry, work)) return undefined;
+  const change = await findChange(wanted).catch(async (error: unknown) => {
+    await place.remove();
+    throw error instanceof ChangeUnknown ? new UsageError(`${error.message}.`) : error;
+  });
+  const { path: folder } = await makeRunFolder("change-");
+  const remove = async (): Promise<void> => {
+    await Promise.all([removeDirectory(folder), place.remove()]);
+  };
+  const diffFile = join(folder, "change.diff");
+  try {
+    await writeFile(diffFile, change.diff, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { ...change, folder, diffFile, remove };
+}
+
+function findChange({
+  place: { path: folder },
+  environment,
+  script,
+  options,
+  write,
+}: Wanted): Promise<Change> {
+  const { base, uncommitted } = options;
+  const fromGit = (range: ChangeRange): Promise<Change> =>
+    changeFromGit({ folder, environment }, range);
+  if (script !== undefined && base === undefined && uncommitted !== true)
+    return ofScript(script, fromGit, write);
+  if (options.findChange !== undefined) return options.findChange(folder);
+  return fromGit(defined({ base, uncommitted }));
+}
+
+async function ofScript(
+  { file, change, workspace }: Script,
+  fromGit: (range: ChangeRange) => Promise<Change>,
+  write: WriteName,
+): Promise<Change> {
+  if (change?.kind === "data") return change.change;
+  if (change !== undefined) return fromGit({ base: change.base });
+  if (workspace === undefined) {
+    throw new ChangeUnknown(
+      `The job uses the change, and ${file} has none. Add \`change\` or \`workspace.commits\` to it, or set ${write("base")}`,
+    );
+  }
+  const { branch = MAIN } =
+    workspace.commits.findLast((commit) => commit.branch !== undefined) ?? {};
+  return fromGit(branch === MAIN ? {} : { base: MAIN });
+}
+
+/** The first branch of a workspace. */
+const MAIN = "main";
+
+/** What a run is told of it. */
+export function changeOfSpec(change: JobChange | undefined): Pick<RunSpec, "change" | "values"> {
+  if (change === undefined) return {};
+  const { base, head, uncommitted, files, folder, diffFile } = change;
+  return {
+    change: {
+      planned: {
+        base,
+        head,
+        ...defined({ uncommitted }),
+        diffFile,
+        count: files.length,
+        files: firstFiles(files),
+      },
+      files,
+      folder,
+    },
+    values: {
+      "change-base": base,
+      "change-head": head,
+      "change-files": changedFilesText(files),
+      "change-diff": diffFile,
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { ChangeUnknown, changedFilesText, emptyTree } from "../../src/change/change.ts";
+import { changeFromGit, type ChangeRange } from "../../src/change/git-change.ts";
+import { processEnvironment } from "../../src/platform/environment.ts";
+import { makeRepository, type Workspace } from "../rig/workspace.ts";
+
+const changeIn = (folder: string, range: ChangeRange = {}): ReturnType<typeof changeFromGit> =>
+  changeFromGit({ folder, environment: processEnvironment() }, range);
+
+async function commit(
+  workspace: Workspace,
+  files: Readonly<Record<string, string>>,
+): Promise<string> {
+  for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
+  await workspace.git("add", "--all");
+  await workspace.git("commit", "--quiet", "--allow-empty", "--message=A commit");
+  return (await workspace.git("rev-parse", "HEAD")).trim();
+}
+
+async function shallowClone(
+  test: TestContext,
+  from: Workspace,
+  depth: number,
+  ...more: string[]
+): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "agent-jobs-test-"));
+  test.after(() => rm(path, { recursive: true, force: true }));
+  const args = ["clone", "--quiet", `--depth=${depth}`, ...more, `file://${from.path}`, path];
+  await promisify(execFile)("git", args);
+  return path;
+}
+
+describe("the change of a checkout", () => {
+  it("is of a branch what it has done since it left its base", async (test) => {
+    const workspace = await makeRepository(test, { "a.ts": "one\n", "b.ts": "one\n" });
+    const base = (await workspace.git("rev-parse", "HEAD")).trim();
+    await workspace.git("checkout", "--quiet", "-b", "work");
+    const head = await commit(workspace, { "a.ts": "one\ntwo\n" });
+    await workspace.git("checkout", "--quiet", "main");
+    await commit(workspace, { "b.ts": "another\n" });
+    const change = await changeIn(workspace.path, { base: "main", head: "work" });
+    assert.deepEqual([change.base, change.head], [base, head]);
+    assert.deepEqual(change.files, [
+      { path: "a.ts", status: "modified", additions: 1, deletions: 0 },
+    ]);
+    assert.match(change.diff, /^diff --git a\/a\.ts b\/a\.ts\n[^]*\n\+two\n$/);
+  });
+
+  it("is of a push what lies between both commits", async (test) => {
+    const workspace = await makeRepository(test, { "a.ts": "one\n" });
+    const before = await commit(workspace, { "a.ts": "two\n" });
+    await workspace.git("reset", "--quiet", "--hard", "HEAD~1");
+    const after = await commit(workspace, { "b.ts": "one\n" });
+    const range = { base: before, head: after, fromMergeBase: false };
+    const { files } = await changeIn(workspace.path, range);
+    assert.deepEqual(
+      files.map(({ path, status }) => [path, status]),
+      [
+        ["a.ts", "modified"],
+        ["b.ts", "added"],
+      ],
+    );
+  });
+
+  it("is the last commit by default, and everything where that is the first", async (test) => {
+    const workspace = await makeRepository(test, { "a.ts": "one\n" });
+    const first = await changeIn(workspace.path);
+    assert.equal(first.base, emptyTree);
+    assert.deepEqual(
+      first.files.map(({ path, status }) => [path, status]),
+      [["a.ts", "added"]],
+    );
+    await commit(workspace, { "b.ts": "one\n" });
+    const second = await changeIn(workspace.path);
+    assert.deepEqual(
+      second.files.map(({ path }) => path),
+      ["b.ts"],
+    );
+  });
+
+  it("knows files that were renamed, deleted, binary, or have any name", async (test) => {
+    const long = "a line\n".repeat(30);
+    const workspace = await makeRepository(test, {
+      "old.ts": long,
+      "gone.ts": "nothing like the others\n",
+      "é b.ts": "",
+    });
+    await workspace.git("mv", "old.ts", "new name.ts");
+    await workspace.git("rm", "--quiet", "gone.ts");
+    await commit(workspace, {
+      "logo.bin": "a\0b",
+      "two\nlines\tand a tab.ts": "x\n",
+      "a -> b": "x\n",
+      '"quoted"': "x\n",
+      "é b.ts": "x\n",
+    });
+    const { files, diff } = await changeIn(workspace.path);
+    assert.deepEqual(
+      changedFilesText(files).split("\n").sort(),
+      [
+        'added "\\"quoted\\"" +1 -0',
+        'added "a -> b" +1 -0',
+        "added logo.bin (binary)",
+        'added "two\\nlines\\tand a tab.ts" +1 -0',
+        "deleted gone.ts +0 -1",
+        'modified "é b.ts" +1 -0',
+        'renamed old.ts -> "new name.ts" +0 -0',
+      ].sort(),
+    );
+    assert.match(diff, /rename from old\.ts\nrename to new name\.ts/);
+  });
+
+  it("has uncommitted work only where it is asked for, untracked files included", async (test) => {
+    const workspace = await makeRepository(test, { "a.ts": "one\n", ".gitignore": "dist\n" });
+    await workspace.write("a.ts", "two\n");
+    await workspace.write("b.ts", "new\n");
+    await workspace.write("dist/made.js", "ignored\n");
+    await workspace.write("sub/c.ts", "new\n");
+    const before = await workspace.git("status", "--porcelain");
+    const change = await changeIn(join(workspace.path, "sub"), { base: "HEAD", uncommitted: true });
+    assert.deepEqual(
+      change.files.map(({ path, status, additions }) => [path, status, additions]),
+      [
+        ["a.ts", "modified", 1],
+        ["b.ts", "added", 1],
+        ["sub/c.ts", "added", 1],
+      ],
+    );
+    assert.equal(change.uncommitted, true);
+    assert.match(change.diff, /\+new/);
+    assert.equal(await workspace.git("status", "--porcelain"), before);
+    assert.deepEqual((await changeIn(workspace.path, { base: "HEAD" })).files, []);
+  });
+
+  it("is unknown where history is missing, and the message says what to fetch", async (test) => {
+    const workspace = await makeRepository(test, { "a.ts": "one\n" });
+    await commit(workspace, { "a.ts": "two\n" });
+    await workspace.git("checkout", "--quiet", "-b", "work");
+    for (const text of ["three\n", "four\n", "five\n"]) await commit(workspace, { "a.ts": text });
+    await workspace.git("checkout", "--quiet", "main");
+    await commit(workspace, { "b.ts": "one\n" });
+    const unknown = (pattern: RegExp) => (error: unknown) => {
+      assert.ok(error instanceof ChangeUnknown);
+      assert.match(error.message, pattern);
+      return true;
+    };
+    const one = await shallowClone(test, workspace, 1);
+    await assert.rejects(changeIn(one), unknown(/parent of .* Set fetch-depth: 2/));
+    await assert.rejects(changeIn(one, { base: "HEAD~3" }), unknown(/shallow: set fetch-depth: 0/));
+    const two = await shallowClone(test, workspace, 2, "--no-single-branch");
+    assert.deepEqual(
+      (await changeIn(two)).files.map(({ path }) => path),
+      ["b.ts"],
+    );
+    const branch = { base: "origin/main", head: "origin/work" };
+    await assert.rejects(changeIn(two, branch), unknown(/too little history .* fetch-depth: 0/));
+    const five = await shallowClone(test, workspace, 5, "--no-single-branch");
+    assert.deepEqual(
+      (await changeIn(five, branch)).files.map(({ path }) => path),
+      ["a.ts"],
+    );
+  });
+
+  it("takes nothing for an option or a path", async (test) => {
+    const workspace = await makeRepository(test, { main: "a file with the name of a branch\n" });
+    await commit(workspace, { "a.ts": "one\n" });
+    assert.equal((await changeIn(workspace.path, { base: "main" })).files.length, 0);
+    for (const base of ["--output=x", "nowhere", "", "HEAD:a.ts"])
+      await assert.rejects(changeIn(workspace.path, { base }), /is no commit of this checkout/);
+  });
+});
+
+it("files of a change are listed up to 500 lines or 32 kB, and the rest is counted", () => {
+  const files = Array.from({ length: 3000 }, (_, index) => ({
+    path: `file-${index}.ts`,
+    status: "added" as const,
+    additions: 1,
+    deletions: 0,
+  }));
+  const lines = changedFilesText(files).split("\n");
+  assert.equal(lines.length, 501);
+  assert.equal(lines.at(-1), "(2500 more files, see the diff)");
+  const long = files.map((file) => ({ ...file, path: "x".repeat(1000) }));
+  assert.ok(Buffer.byteLength(changedFilesText(long)) < 33 * 1024);
+});
