@@ -10,6 +10,7 @@ import { generateChartNodes, renderMermaid } from "../src/entry/index.ts";
 import { loadEntry } from "../src/index.ts";
 import { readEntry } from "../src/run/entry-files.ts";
 import { templates } from "./recipes/pages.ts";
+import { makeWorkspace } from "./rig/workspace.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
@@ -120,6 +121,19 @@ describe("docs/getting-started.md", () => {
     const blocks = [...read("docs/getting-started.md").matchAll(/^```yaml\n(.*?)^```/gms)];
     const shown = blocks.slice(0, 2).map(([, text]) => text);
     assert.deepEqual(shown, [read("examples/notes.yml"), read("examples/notes.rehearsal.yml")]);
+  });
+});
+
+describe("docs/coming-from.md", () => {
+  it("shows an entry that is valid, and steps that can be read", async (t) => {
+    const blocks = [...read("docs/coming-from.md").matchAll(/^```yaml\n(.*?)^```/gms)];
+    for (const [, text = ""] of blocks) assert.deepEqual(parseDocument(text).errors, [], text);
+    const { path } = await makeWorkspace(t, {
+      "review.yml": blocks.at(-1)?.[1] ?? "",
+      "prompts/review.md": "Review the change.\n",
+    });
+    const { entry, warnings } = await readEntry(`${path}/review.yml`);
+    assert.deepEqual([Object.keys(entry.jobs), warnings], [["review"], []]);
   });
 });
 

@@ -2,6 +2,7 @@ import { readEntry, readWorkflow } from "../run/entry-files.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
+import { table } from "./table.ts";
 import { clip } from "../events/cut.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { usesChange } from "../entry/reached.ts";
@@ -93,18 +94,6 @@ function toolTable({
 function shortened(text: string): string {
   const [line = ""] = text.trim().split(/\r?\n/);
   return line.length <= 80 ? line : clip(line, 79);
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = head.map((title, column) =>
-    rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), title.length),
-  );
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
 }
 
 interface JobDescription {

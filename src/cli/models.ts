@@ -5,6 +5,7 @@ import { missingModel } from "../run/execute.ts";
 import { asFlag, UsageError } from "../run/options.ts";
 import { readAccess, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
+import { table } from "./table.ts";
 
 export async function models(
   { json, ...server }: OptionsOf<"models">,
@@ -12,7 +13,7 @@ export async function models(
 ): Promise<ExitCode> {
   const offered = await offeredModels(server);
   if (json === true) output.printJson({ models: offered });
-  else for (const line of table(offered)) output.print(line);
+  else for (const line of lines(offered)) output.print(line);
   if (offered.length > 0) return exitCode.success;
   output.printError("agent-jobs: No models are listed. `agent-jobs doctor` says more.");
   return exitCode.failed;
@@ -26,13 +27,14 @@ export async function offeredModels(
   const missing = missingModel(access, false, asFlag);
   if (missing !== undefined) throw new UsageError(missing);
   await using host = new JobHost(access);
-  return host.live.listModels();
+  // Awaited here, because the host is closed at the end of this function.
+  return await host.live.listModels();
 }
 
-function table(offered: readonly OfferedModel[]): readonly string[] {
+/** A model server has no names and no prices, so its models are only listed. */
+function lines(offered: readonly OfferedModel[]): readonly string[] {
+  if (offered.every(({ id, name, multiplier }) => name === id && multiplier === 0))
+    return offered.map(({ id }) => id);
   const rows = offered.map(({ id, name, multiplier }) => [id, name, `${multiplier}x`]);
-  const widths = [0, 1].map((column) =>
-    Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  return table(["MODEL", "NAME", "MULTIPLIER"], rows);
 }

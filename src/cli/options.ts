@@ -82,6 +82,7 @@ const server = {
 const checkModels = option<true>(
   "--models",
   "check first that the model server, or GitHub, offers the models of the entry",
+  { conflicts: "rehearse" },
 );
 
 const json = option<true>("--json", "print JSON");

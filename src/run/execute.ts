@@ -17,7 +17,7 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
-import { unofferedModels } from "./offered-models.ts";
+import { unofferedModel, unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
@@ -48,7 +48,7 @@ export interface RunReport {
 
 /**
  * Runs what was prepared on a host of its own, and closes it. Rejects only with a `UsageError`: no model, no
- * runtime, a file that can't be written.
+ * runtime, a file that can't be written; and with a `DiagnosticsError`: a model that is not offered.
  */
 export async function executeRun(
   prepared: PreparedRun,
@@ -76,7 +76,9 @@ export async function executeRun(
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {
-      if (options.checkModels === true && model === undefined) await requireModels(host, prepared);
+      if (options.checkModels === true && model === undefined) {
+        await requireModels(host, prepared, options);
+      }
       return await runOn(host, { prepared, model, options, signals });
     } finally {
       await host.close();
@@ -87,11 +89,24 @@ export async function executeRun(
   }
 }
 
-/** An entry or a workflow that names a model which is not offered is not started. */
-async function requireModels(host: Host, { entry, flows, loaded }: PreparedRun): Promise<void> {
+/** Nothing starts if the entry, a workflow or an option names a model that is not offered. */
+async function requireModels(
+  host: Host,
+  { entry, flows, loaded }: PreparedRun,
+  { models = {}, write = asFlag }: RunOptions,
+): Promise<void> {
   const offered = await host.listModels();
-  if (offered.length === 0)
-    throw new UsageError("The models can't be checked, because none are listed.");
+  if (offered.length === 0) {
+    throw new UsageError(
+      `The models can't be checked, because none are listed. \`agent-jobs doctor\` says more. Omit ${write("models")} if the model server has no list.`,
+    );
+  }
+  for (const [category, id] of Object.entries(models)) {
+    const problem = unofferedModel(id, offered);
+    if (problem !== undefined) {
+      throw new UsageError(`${write("model")} ${category}=${id}: ${problem}`);
+    }
+  }
   const problems = unofferedModels({ entry, flows }, offered, loaded);
   if (problems.length > 0) throw new DiagnosticsError(problems);
 }
