@@ -130,6 +130,7 @@ export const rooms = {
       "document",
       "entry/limits-schema.ts",
       "entry/model.ts",
+      "entry/work.ts",
       "events",
       "platform/clock.ts",
       "platform/waiting.ts",
@@ -144,10 +145,14 @@ export const rooms = {
     imports: ["events", "platform", "document/guards.ts"],
     node: true,
   },
+  outputs: {
+    holds: "the formats in which other programs take results: JUnit; pure",
+    imports: [],
+  },
   reports: {
     holds: "folds of a run into a medium: text, a terminal, GitHub, the page in a file",
     folders: ["terminal", "github", "html"],
-    imports: ["document", "entry", "events", "journal", "platform", "generated"],
+    imports: ["document", "entry", "events", "journal", "outputs", "platform", "generated"],
     packages: ["fast-string-width", "fast-wrap-ansi", "@actions/core"],
     node: true,
   },

@@ -15,10 +15,10 @@ const root = join(import.meta.dirname, "../..");
 const compiled = join(root, "build/src");
 
 describe("everything that is exported", () => {
-  for (const file of ["index.d.ts", "entry/index.d.ts"]) {
+  for (const file of ["index.d.ts", "entry/index.d.ts", "run/testing.d.ts"]) {
     it(`from ${file} has a text for editors to show`, () => {
       const declared = declarationsOf(join(compiled, file));
-      assert.ok(declared.length > 20);
+      assert.ok(declared.length > (file === "run/testing.d.ts" ? 4 : 20));
       const silent = declared.flatMap(({ name, documented, silentMembers }) => [
         ...(documented ? [] : [name]),
         ...silentMembers.map((member) => `${name}.${member}`),
@@ -103,7 +103,13 @@ test("what is installed with the package is what the library and the command lin
     readonly dependencies: Readonly<Record<string, string>>;
     readonly exports: Readonly<Record<string, unknown>>;
   } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  assert.deepEqual(Object.keys(manifest.exports), [".", "./entry", "./schema/*", "./package.json"]);
+  assert.deepEqual(Object.keys(manifest.exports), [
+    ".",
+    "./entry",
+    "./testing",
+    "./schema/*",
+    "./package.json",
+  ]);
   const { metafile } = await build({
     entryPoints: ["index.js", "entry/index.js", "cli/main.js"].map((file) => join(compiled, file)),
     bundle: true,

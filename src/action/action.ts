@@ -46,6 +46,12 @@ import {
   type Setting,
 } from "./preparation.ts";
 import { callersOf, checkPrograms } from "./programs.ts";
+import {
+  rehearseAll,
+  severalBesideBase,
+  severalRehearsals,
+  type Rehearsals,
+} from "./rehearsals.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
@@ -148,8 +154,13 @@ class Step {
     this.#entryFile = paths.entry;
     this.#rehearsal = paths.rehearse;
     // Before the key: a fork's pull request has none, and should report why nothing runs.
-    const sources = await trustedSources(setting, paths);
+    const several = await severalRehearsals(setting);
+    const sources = await trustedSources(setting, paths, several?.deciding);
     this.#baseFolder = sources.baseFolder;
+    if (several !== undefined) {
+      if (sources.baseFolder !== undefined) throw new Stop("failure", [severalBesideBase]);
+      return await this.#rehearse(several, setting);
+    }
     const key = modelKey(inputs);
     if (key.kind === "missing") throw new Stop("failure", [key.problem]);
     core.info(`Models: ${key.text}.`);
@@ -167,18 +178,8 @@ class Step {
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
-      const request = {
-        runtimePath: inputs.runtimePath,
-        environment: this.#environment,
-        ...(sources.baseFolder === undefined ? {} : { distrusted: workspace }),
-        toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
-        temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
-        // It quotes npm, which may quote its settings.
-        log: (line: string) => sayLine(core, this.#redactor.text(line)),
-        warn: (text: string) => this.#warn(text),
-        signal,
-      };
-      const runtimePath = await ensureRuntime(request);
+      const distrusted = sources.baseFolder === undefined ? undefined : workspace;
+      const runtimePath = await this.#runtime(setting, distrusted);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
         annotations: inputs.annotations,
@@ -232,6 +233,34 @@ class Step {
     } finally {
       await prepared.cleanUp();
     }
+  }
+
+  #runtime({ inputs, core, signal }: Setting, distrusted?: string): Promise<string> {
+    return ensureRuntime({
+      runtimePath: inputs.runtimePath,
+      environment: this.#environment,
+      ...defined({ distrusted }),
+      toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
+      temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
+      // It quotes npm, which may quote its settings.
+      log: (line: string) => sayLine(core, this.#redactor.text(line)),
+      warn: (text: string) => this.#warn(text),
+      signal,
+    });
+  }
+
+  /** As tests: each has an entry of its own. */
+  async #rehearse(rehearsals: Rehearsals, setting: Setting): Promise<Ending> {
+    if (setting.inputs.sandbox === "required") await setUpSandbox(setting);
+    const checkFolder = (folder: string): Promise<void> =>
+      checkRehearsed(folder, setting.workspace);
+    const more = { runtimePath: await this.#runtime(setting), checkFolder };
+    const done = await rehearseAll(rehearsals, setting, more, this.#cancellation);
+    if (done === undefined) return await this.#endWithoutRun(undefined);
+    const written = this.#setOutputs(done.outputs);
+    if (setting.inputs.summary !== "off") await this.#summarize(done.summary);
+    const passes = done.passed || setting.inputs.failOn === "never";
+    return passes && written ? "passed" : "failed";
   }
 
   #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {

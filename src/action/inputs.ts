@@ -92,7 +92,7 @@ function inputsFrom(read: Reader, environment: Environment) {
     gitHubToken: gitHubToken(environment),
     provider: read.provider(),
     runtimePath: read.text("runtime-path"),
-    rehearse: read.text("rehearse"),
+    ...read.rehearsals(),
     inPlace: read.choice("in-place", inputValues["in-place"]) === "true",
     record: read.text("record"),
     journal: read.text("journal"),
@@ -172,6 +172,15 @@ class Reader {
       .split(/\r?\n/)
       .map((line) => line.trim())
       .filter((line) => line !== "");
+  }
+
+  /** One file plays the model of a run; several, or a glob, are run as tests. */
+  rehearsals(): { readonly rehearse: string | undefined; readonly rehearsals: readonly string[] } {
+    const lines = this.lines("rehearse");
+    const [first, ...others] = lines;
+    return first === undefined || (others.length === 0 && !/[*?[{]/.test(first))
+      ? { rehearse: first, rehearsals: [] }
+      : { rehearse: undefined, rehearsals: lines };
   }
 
   /** One of the values, of which the first one is the default. */

@@ -87,24 +87,20 @@ export interface Sources {
 }
 
 /** The API for the repository of the step. */
-function apiOf({ environment, inputs, core, signal }: Setting): {
-  readonly api: GithubApi;
-  readonly token: string | undefined;
-} {
+function apiOf({ environment, inputs, core, signal }: Setting) {
   // A token for models may lack the permission to look up users.
   const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
-  const api = createGithubApi({
-    token,
-    repository: environment["GITHUB_REPOSITORY"],
-    apiUrl: environment["GITHUB_API_URL"],
-    log: (line) => sayLine(core, line),
-    signal,
-  });
-  return { api, token };
+  const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
+  const log = (line: string): void => sayLine(core, line);
+  return { api: createGithubApi({ token, repository, apiUrl, log, signal }), token } as const;
 }
 
-/** Throws a `Stop` unless the users who triggered the event may start an agent. */
-export async function trustedSources(setting: Setting, paths: Paths): Promise<Sources> {
+/** Throws a `Stop` unless the users who triggered the event may start an agent. `deciding`: more files that decide. */
+export async function trustedSources(
+  setting: Setting,
+  paths: Paths,
+  deciding: readonly string[] = [],
+): Promise<Sources> {
   const { inputs, environment, core } = setting;
   const event = readEvent({
     name: environment["GITHUB_EVENT_NAME"] ?? "",
@@ -127,7 +123,7 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     {
       permissionOf: (login) => api.permissionOf(login),
       isForkPullRequest: (number) => api.isForkPullRequest(number),
-      checkedOut: () => checkedOut(setting, paths),
+      checkedOut: () => checkedOut(setting, paths, deciding),
     },
   );
   switch (decision.kind) {
@@ -198,11 +194,15 @@ async function workFolders(
 }
 
 /** A rehearsal's own folder is not used beside a base. */
-async function checkedOut(setting: Setting, paths: Paths): Promise<CheckedOut> {
+async function checkedOut(
+  setting: Setting,
+  paths: Paths,
+  deciding: readonly string[],
+): Promise<CheckedOut> {
   const { workspace, inputs } = setting;
   const { entry, rehearse, resume } = paths;
   const work = await commitsOf(await workFolders(setting, paths));
-  const named = [entry, rehearse, resume].filter((file) => file !== undefined);
+  const named = [entry, rehearse, resume, ...deciding].filter((file) => file !== undefined);
   const files = await commitsOfFiles(named.map((file) => resolve(workspace, file)));
   // With several commits, the files are not believed, and nothing needs to be read in them.
   if (new Set([...work, ...files]).size > 1) return { work, files };

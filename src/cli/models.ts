@@ -8,11 +8,11 @@ import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./table.ts";
 
 export async function models(
-  { json, ...server }: OptionsOf<"models">,
+  { json, format, ...server }: OptionsOf<"models">,
   { output }: Io,
 ): Promise<ExitCode> {
   const offered = await offeredModels(server);
-  if (json === true) output.printJson({ models: offered });
+  if (json === true || format === "json") output.printJson({ models: offered });
   else for (const line of lines(offered)) output.print(line);
   if (offered.length > 0) return exitCode.success;
   output.printError("agent-jobs: No models are listed. `agent-jobs doctor` says more.");

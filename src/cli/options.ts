@@ -1,6 +1,7 @@
 /** Every option of the command line: how it is written, what the help says, how it is read, and the field it sets. */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { defined } from "../document/guards.ts";
+import { reporterNames } from "../reports/rehearsals.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import {
   asFlag,
@@ -12,7 +13,11 @@ import {
   parseModel,
   parseNumber,
   parseParam,
+  parsePattern,
+  parsePercent,
   parsePort,
+  parseReporter,
+  parseShard,
   UsageError,
   type Parsed,
 } from "../run/options.ts";
@@ -85,8 +90,6 @@ const checkModels = option<true>(
   { conflicts: "rehearse" },
 );
 
-const json = option<true>("--json", "print JSON");
-
 const sandbox = choice(
   "--sandbox <mode>",
   "whether programs run in a sandbox, if stricter than the entry",
@@ -150,6 +153,10 @@ const tool = {
   ),
 };
 
+/** In all commands that print something for programs. */
+const format = or(choice("--format <format>", "output format", ["text", "json"]), "text");
+const forPrograms = { format, json: option<true>("--json", "the same as --format json") };
+
 /** By command. Fields that a run or a host has, too, are called the same. */
 export const options = {
   run: {
@@ -180,14 +187,8 @@ export const options = {
     params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
     answers,
     env,
-    outputDir: option(
-      "--output-dir <dir>",
-      "write reports, run.json and what commands print into a folder",
-    ),
-    format: or(
-      choice("--format <format>", "text, or json: print run.json", ["text", "json"]),
-      "text",
-    ),
+    outputDir: option("--output-dir <dir>", "write reports, run.json and output of commands here"),
+    format,
     history: option(
       "--history <dir>",
       "write each step of a workflow to a Markdown file in this folder",
@@ -220,8 +221,8 @@ export const options = {
     workflow: option<true>("--workflow", "also write the workflow of GitHub Actions"),
     force: option<true>("--force", "overwrite files that are there with another content"),
   },
-  models: { ...server, json },
-  list: { json },
+  models: { ...server, ...forPrograms },
+  list: forPrograms,
   chart: {
     journal: option(
       "--journal <file>",
@@ -233,6 +234,33 @@ export const options = {
     output: or(option("-o, --output <file>", "file to write (- for stdout)"), "report.html"),
   },
   rehearse: {
+    test: parsed(
+      "-t, --test <pattern>",
+      "only rehearsals whose path or description matches this regular expression",
+      parsePattern,
+    ),
+    watch: option<true>("--watch", "rehearse again what depends on a file when it changes"),
+    reporters: parsed(
+      "--reporter <name[=file]>",
+      `${reporterNames.join(", ")}; printed, or written to a file (repeatable; default: list)`,
+      parseReporter,
+    ),
+    shard: parsed("--shard <n/count>", "only one of several equal parts, such as 1/3", parseShard),
+    update: option<true>(
+      "--update",
+      "write what was seen into expect, where it differs or is missing",
+    ),
+    parallel: parsed(
+      "--parallel <n>",
+      "maximum number of concurrent rehearsals (default: the number of cores)",
+      (one) => parseNumber(one, "a whole number"),
+    ),
+    coverage: option<true>("--coverage", "report what of the jobs no rehearsal has reached"),
+    coverageThreshold: parsed(
+      "--coverage-threshold <percent>",
+      "fail if the coverage is lower",
+      parsePercent,
+    ),
     env,
     workingDirectory: or(
       option("--working-directory <dir>", "folder for rehearsals that don't name one"),
@@ -275,7 +303,7 @@ export const options = {
     ...rehearsal,
     ...models,
   },
-  doctor: { ...server, json },
+  doctor: { ...server, ...forPrograms },
   build: {
     ...tool,
     print: option<true>(

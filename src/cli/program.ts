@@ -110,8 +110,8 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .description(
       "list the jobs of an entry with their user input, tasks and models, or the parameters of a workflow",
     )
-    .action(async (entry: string, { json }: OptionsOf<"list">) =>
-      end(await (await import("./list.ts")).list(entry, json === true, io)),
+    .action(async (entry: string, { json, format }: OptionsOf<"list">) =>
+      end(await (await import("./list.ts")).list(entry, json === true || format === "json", io)),
     );
 
   command("chart")
@@ -130,7 +130,10 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("rehearse")
-    .argument("<rehearsal...>", "rehearsal files, YAML or JSON")
+    .argument(
+      "[rehearsal...]",
+      "rehearsal files, folders and globs (default: all *.rehearsal.yml, .yaml and .json here)",
+    )
     .description("run rehearsals as tests")
     .action(async (files: string[], given: OptionsOf<"rehearse">) =>
       end(await (await import("./rehearse.ts")).rehearse(files, given, io)),

@@ -1,145 +1,219 @@
-/** `agent-jobs rehearse`: rehearsal files as tests. Each is run and compared with what it expects. */
-import { DiagnosticsError, diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
-import pLimit from "p-limit";
+/** `agent-jobs rehearse`: rehearsal files as tests. */
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { diagnosticLine } from "../document/diagnostic.ts";
+import { defined } from "../document/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { oneLine } from "../reports/text.ts";
-import { readRehearsal } from "../run/entry-files.ts";
-import { prepareRehearsal, type RunOptions } from "../run/prepare.ts";
-import { executeRun, type RunSignals } from "../run/execute.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { CoverageOfJobs } from "../rehearsal/coverage.ts";
+import {
+  belowThreshold,
+  countsOf,
+  rehearsalReporter,
+  type RehearsalReport,
+  type RehearsalReporter,
+  type RehearsalTotals,
+  type ReporterName,
+} from "../reports/rehearsals.ts";
+import { findRehearsals } from "../run/find-rehearsals.ts";
+import type { Cancellation } from "../run/cancellation.ts";
+import type { RunSignals } from "../run/execute.ts";
 import { UsageError } from "../run/options.ts";
+import {
+  matchingRehearsals,
+  rehearseFiles,
+  shardOf,
+  shareRuntimes,
+  type RehearseOptions,
+} from "../run/rehearse.ts";
+import { FileChanges } from "./watch.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
+import type { Output } from "./output.ts";
 
-/** One line for each file, the reasons of a failure below it, the counts at the end. */
 export async function rehearse(
-  files: readonly string[],
-  given: OptionsOf<"rehearse">,
+  given: readonly string[],
+  options: OptionsOf<"rehearse">,
   { output }: Io,
 ): Promise<ExitCode> {
+  checkReporters(options);
   const signals = cancelFromTerminal();
-  const warned = new Set<string>();
-  const counts = { passed: 0, failed: 0, invalid: 0 };
-  const terminal = {
-    stream: output.terminal,
-    verbosity: "verbose",
-    colors: output.looks.colors,
-    live: false,
-  } as const;
   try {
-    const { verbose, ...rest } = given;
-    const options = {
-      ...rest,
-      environment: process.env,
-      ...(verbose === true ? { terminal } : {}),
-    };
-    for await (const report of rehearseFiles(files, options, signals)) {
-      counts[report.kind] += 1;
-      for (const line of linesOf(report)) output.print(line);
-      // Several rehearsals of one entry: its warnings once.
-      for (const warning of report.kind === "invalid" ? [] : report.warnings) {
-        const line = diagnosticLine(warning);
-        if (!warned.has(line)) output.printError(line);
-        warned.add(line);
-      }
-    }
+    const files = await chosenFiles(given, options);
+    if (options.watch !== true) return await rehearseOnce(files, options, output, signals);
+    return await watch(given, options, output, signals);
   } finally {
     signals.dispose();
   }
-  if (signals.signal.aborted) return exitCode.canceled;
-  output.print(`${counts.passed} passed, ${counts.failed + counts.invalid} failed`);
-  if (counts.invalid > 0) return exitCode.usage;
-  return counts.failed > 0 ? exitCode.failed : exitCode.success;
 }
 
-function linesOf(report: RehearsalReport): readonly string[] {
-  if (report.kind === "invalid") {
-    const problems = report.diagnostics.map((diagnostic) => `      ${diagnosticLine(diagnostic)}`);
-    return [`FAIL  ${report.file}`, ...problems];
-  }
-  const seconds = (report.milliseconds / 1000).toFixed(1);
-  const failures = report.kind === "failed" ? report.failures : [];
-  return [
-    `${report.kind === "failed" ? "FAIL " : "ok   "} ${report.file} (${report.jobName}, ${seconds} s)`,
-    ...failures.map((failure) => `      ${failure.replaceAll("\n", "\n      ")}`),
-    ...report.omissions.map((omission) => `      warning: ${omission}`),
-  ];
-}
+type Given = OptionsOf<"rehearse">;
 
-export interface RehearseOptions extends Pick<
-  RunOptions,
-  "environment" | "runtimePath" | "sandbox" | "inPlace" | "env" | "terminal"
-> {
-  /** For rehearsals that name none. */
-  readonly workingDirectory: string;
-}
-
-interface RunReport {
-  readonly jobName: string;
-  readonly milliseconds: number;
-  readonly warnings: readonly Diagnostic[];
-  /** What the run went on without. */
-  readonly omissions: readonly string[];
-}
-
-export type RehearsalReport = { readonly file: string } & (
-  | ({ readonly kind: "passed" } & RunReport)
-  | ({ readonly kind: "failed"; readonly failures: readonly string[] } & RunReport)
-  | { readonly kind: "invalid"; readonly diagnostics: readonly Diagnostic[] }
-);
-
-/** A rehearsal mostly waits for its runtime, so a few run at once. They are reported in the given order. */
-const AT_ONCE = 4;
-
-export async function* rehearseFiles(
-  files: readonly string[],
-  options: RehearseOptions,
-  signals: RunSignals,
-): AsyncGenerator<RehearsalReport> {
-  const limit = pLimit(options.terminal === undefined ? AT_ONCE : 1);
-  const reports = files.map((file) => limit(() => rehearseFile(file, options, signals)));
-  // An early failure must not become an unhandled rejection while an earlier file still runs.
-  for (const report of reports) report.catch(() => {});
-  for (const report of reports) {
-    const done = await report;
-    if (done !== undefined) yield done;
-  }
-}
-
-async function rehearseFile(
-  file: string,
-  { workingDirectory, ...given }: RehearseOptions,
-  signals: RunSignals,
-): Promise<RehearsalReport | undefined> {
-  const canceled = (): boolean => signals.signal?.aborted === true;
-  if (canceled()) return undefined;
-  try {
-    const script = await readRehearsal(file);
-    const namesFolder = script.workingDirectory !== undefined || script.workspace !== undefined;
-    const options = {
-      ...given,
-      entryFile: script.entryFile,
-      ...(namesFolder ? {} : { workingDirectory }),
-    };
-    const prepared = await prepareRehearsal(options, script);
-    const start = systemClock.now();
-    const { rehearsalFailures: failures, view } = await executeRun(prepared, options, signals);
-    if (canceled()) return undefined;
-    const milliseconds = systemClock.now() - start;
-    const { jobName, warnings } = prepared;
-    const omissions = view.omissions.map(
-      ({ workId, taskId, text }) => `#${workId} ${oneLine(taskId, 100)}: ${oneLine(text, 600)}`,
+function checkReporters({
+  reporters = [],
+  coverageThreshold,
+  coverage,
+  watch,
+  shard,
+}: Given): void {
+  const printed = reporters.filter(({ file }) => file === undefined).map(({ name }) => name);
+  const alone = printed.find((name) => name === "json" || name === "junit");
+  if (alone !== undefined && printed.length > 1) {
+    throw new UsageError(
+      `--reporter ${alone} prints a document, so nothing else can be printed. Write it to a file: --reporter ${alone}=FILE.`,
     );
-    const report = { file, jobName, milliseconds, warnings, omissions };
-    return failures.length === 0
-      ? { kind: "passed", ...report }
-      : { kind: "failed", ...report, failures };
-  } catch (error) {
-    if (error instanceof DiagnosticsError)
-      return { kind: "invalid", file, diagnostics: error.diagnostics };
-    if (error instanceof UsageError) {
-      const diagnostics = [{ file, codePath: "", reason: error.message }];
-      return { kind: "invalid", file, diagnostics };
+  }
+  if (coverageThreshold !== undefined && coverage !== true) {
+    throw new UsageError("--coverage-threshold requires --coverage.");
+  }
+  if (watch === true && shard !== undefined) {
+    throw new UsageError("--watch and --shard can't be used together.");
+  }
+}
+
+/** Throws a `UsageError` if there are none. */
+async function chosenFiles(
+  given: readonly string[],
+  { test, shard }: Given,
+): Promise<readonly string[]> {
+  const found = await findRehearsals(given, ".", process.env);
+  const matching = test === undefined ? found : await matchingRehearsals(found, test);
+  if (matching.length === 0) {
+    throw new UsageError(
+      `None of ${found.length} rehearsals matches -t ${JSON.stringify(test?.source)}: neither its path nor its description.`,
+    );
+  }
+  return shard === undefined ? matching : shardOf(matching, shard);
+}
+
+/** What prints, and what is written to a file at the end. */
+interface Target {
+  readonly name: ReporterName;
+  readonly reporter: RehearsalReporter;
+  readonly file?: string;
+  readonly lines: string[];
+}
+
+function targetsOf({ reporters = [] }: Given): Target[] {
+  const prints = reporters.some(({ file }) => file === undefined);
+  const all = prints ? reporters : [{ name: "list" } as const, ...reporters];
+  return all.map((one) => ({ ...one, reporter: rehearsalReporter(one.name), lines: [] }));
+}
+
+async function rehearseOnce(
+  files: readonly string[],
+  given: Given,
+  output: Output,
+  signals: RunSignals,
+  more: Partial<RehearseOptions> = {},
+): Promise<ExitCode> {
+  const { verbose, coverage: covers, coverageThreshold: threshold } = given;
+  const { env, workingDirectory, inPlace, sandbox, runtimePath, parallel, update } = given;
+  const coverage = covers === true ? new CoverageOfJobs() : undefined;
+  const options = {
+    ...defined({ env, inPlace, sandbox, runtimePath, parallel, update, coverage }),
+    workingDirectory,
+    environment: process.env,
+    ...(verbose === true ? { terminal: terminalOf(output) } : {}),
+    ...more,
+  };
+  const targets = targetsOf(given);
+  const reports: RehearsalReport[] = [];
+  const warned = new Set<string>();
+  const emit = (target: Target, lines: readonly string[]): void => {
+    if (target.file === undefined) for (const line of lines) print(output, target.name, line);
+    else target.lines.push(...lines);
+  };
+  for await (const report of rehearseFiles(files, options, signals)) {
+    reports.push(report);
+    for (const target of targets) emit(target, target.reporter.one(report));
+    // Several rehearsals of one entry: its warnings once.
+    for (const warning of report.kind === "invalid" ? [] : report.warnings) {
+      const line = diagnosticLine(warning);
+      if (!warned.has(line)) output.printError(line);
+      warned.add(line);
     }
-    throw error;
+  }
+  if (signals.signal?.aborted === true) return exitCode.canceled;
+  const totals: RehearsalTotals = {
+    reports,
+    ...(coverage === undefined ? {} : { coverage: coverage.total() }),
+    ...(threshold === undefined ? {} : { threshold }),
+  };
+  for (const target of targets) {
+    emit(target, target.reporter.end(totals));
+    if (target.file !== undefined) await writeReport(target.file, target.lines);
+  }
+  const { failed, invalid } = countsOf(totals);
+  if (invalid > 0) return exitCode.usage;
+  return failed > 0 || belowThreshold(totals) !== undefined ? exitCode.failed : exitCode.success;
+}
+
+function terminalOf(output: Output): NonNullable<RehearseOptions["terminal"]> {
+  const { colors } = output.looks;
+  return { stream: output.terminal, verbosity: "verbose", colors, live: false };
+}
+
+function print(output: Output, name: ReporterName, line: string): void {
+  switch (name) {
+    case "list":
+    case "dot":
+      return output.print(line);
+    case "json":
+      return output.printJson(JSON.parse(line));
+    case "junit":
+      return output.printData(line);
+    case "github":
+      return output.printCommand(line);
+  }
+}
+
+async function writeReport(file: string, lines: readonly string[]): Promise<void> {
+  try {
+    await writeFile(file, lines.map((line) => `${line}\n`).join(""));
+  } catch (error) {
+    throw new UsageError(`Can't write the report ${file}: ${errorMessage(error)}`);
+  }
+}
+
+/** Until Ctrl-C: whatever changes, the rehearsals that depend on it run again. */
+async function watch(
+  given: readonly string[],
+  options: Given,
+  output: Output,
+  signals: Cancellation,
+): Promise<ExitCode> {
+  const runtimes = shareRuntimes({ ...options, environment: process.env });
+  const changes = new FileChanges(systemClock);
+  const reads = new Map<string, Set<string>>();
+  const onRead = (rehearsal: string, files: readonly string[]): void => {
+    const known = reads.get(rehearsal) ?? new Set();
+    reads.set(rehearsal, known);
+    for (const file of [rehearsal, ...files]) known.add(resolve(file));
+    changes.add(files);
+  };
+  try {
+    let files = await chosenFiles(given, options);
+    let due = files;
+    let code: ExitCode = exitCode.success;
+    for (;;) {
+      // Before they run: a change meanwhile counts.
+      changes.add(files);
+      if (due.length > 0) {
+        for (const file of due) reads.delete(file);
+        code = await rehearseOnce(due, options, output, signals, { runtimes, onRead });
+        output.print("Waiting for changes. Ctrl-C ends the watch.");
+      }
+      const changed = await changes.next(signals.signal);
+      if (changed === undefined) return code;
+      // One may have been added, or the last one removed.
+      files = await chosenFiles(given, options).catch(() => []);
+      due = files.filter((file) =>
+        [...(reads.get(file) ?? [resolve(file)])].some((one) => changed.has(one)),
+      );
+    }
+  } finally {
+    changes.close();
+    await runtimes.stop();
   }
 }

@@ -6,6 +6,7 @@ import {
   diagnosticMessage,
   type Diagnostic,
 } from "../document/diagnostic.ts";
+import { annotation } from "../reports/github/workflow-command.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -66,18 +67,12 @@ function asError(diagnostic: Diagnostic): Diagnostic {
   return severity === undefined ? diagnostic : error;
 }
 
-/** An annotation of GitHub Actions, escaped as the runner unescapes it. */
 function workflowCommand(diagnostic: Diagnostic): string {
   const { file, line, column, hint } = diagnostic;
-  const escapeData = (text: string): string =>
-    text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-  const escapeProperty = (text: string): string =>
-    escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
-  const properties = Object.entries({ file, line, col: column })
-    .flatMap(([name, value]) =>
-      value === undefined ? [] : [`${name}=${escapeProperty(String(value))}`],
-    )
-    .join(",");
   const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : ` (${hint})`);
-  return `::${isWarning(diagnostic) ? "warning" : "error"} ${properties}::${escapeData(message)}`;
+  return annotation(isWarning(diagnostic) ? "warning" : "error", message, {
+    file,
+    line,
+    col: column,
+  });
 }

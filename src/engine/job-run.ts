@@ -128,6 +128,7 @@ export class JobRun {
       loopLimitExceeded: (loop: Extract<LimitScope, { kind: "loop" }>) =>
         this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
       note: this.#note,
+      onWay: this.#ports.onWay,
     };
     return runWork(runner, work, undefined, place);
   }

@@ -2,7 +2,7 @@
  * What the engine needs of the world, as narrow as it needs it. `sessions/` implements `SessionFactory`
  * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
  */
-import type { Command, JobTool, Permissions } from "../entry/model.ts";
+import type { AltWork, Command, JobTool, LoopWork, Permissions } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
@@ -235,6 +235,11 @@ export type CommandEnd =
       readonly file?: string;
     };
 
+/** A way that an `Alt` or a `Loop` has taken. `noPass`: the precondition ended the loop before its first pass. */
+export type Way =
+  | { readonly work: AltWork<number>; readonly taken: "trueWork" | "falseWork" }
+  | { readonly work: LoopWork<number>; readonly taken: "noPass" | "furtherPass" | "atMost" };
+
 export interface EnginePorts {
   readonly sessions: SessionFactory;
   readonly clock: Clock;
@@ -247,5 +252,7 @@ export interface EnginePorts {
   readonly awaited?: () => string | undefined;
   /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
   readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
+  /** An `Alt` or a `Loop` of the job goes this way. */
+  readonly onWay?: ((way: Way) => void) | undefined;
   readonly emit: (event: RunEventBody) => void;
 }

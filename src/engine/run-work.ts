@@ -8,6 +8,7 @@ import { clipWords } from "../events/cut.ts";
 import { withOutput } from "../events/decision-words.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 import type { Item, Items, Place } from "./items.ts";
+import type { Way } from "./ports.ts";
 import { stopText } from "./scope.ts";
 
 /** The work that finished last along a path, with its place in the order of all finishes. */
@@ -60,6 +61,7 @@ interface WorkRunner {
   /** Called when a loop was about to begin more than `loopIterations` iterations. */
   readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly note: (text: string) => void;
+  readonly onWay?: ((way: Way) => void) | undefined;
 }
 
 /** `last`: the task that finished before this work began. */
@@ -99,7 +101,9 @@ export async function runWork(
       const asked = await runWork(runner, work.condition, last, place);
       const condition = asCondition(asked);
       if (condition.kind === "stopped" || condition.kind === "unanswered") return condition;
-      const chosen = condition.kind === "succeeded" ? work.trueWork : work.falseWork;
+      const taken = condition.kind === "succeeded" ? "trueWork" : "falseWork";
+      runner.onWay?.({ work, taken });
+      const chosen = work[taken];
       const none: WorkResult = { kind: "succeeded", last: condition.last };
       const result =
         chosen === undefined ? none : await runWork(runner, chosen, condition.last, place);
@@ -187,6 +191,7 @@ async function runLoop(
   };
   for (let iteration = 1; ; iteration += 1) {
     const before = await ask("preCondition");
+    if (iteration === 1 && before?.kind === "succeeded") runner.onWay?.({ work, taken: "noPass" });
     if (before !== undefined) return before;
     if (atMost !== undefined && iteration > atMost)
       return afterAtMost(runner, work, atMost, goOn, latest);
@@ -196,6 +201,7 @@ async function runLoop(
       const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})${goOn}`;
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
+    if (iteration === 2) runner.onWay?.({ work, taken: "furtherPass" });
     const result = await runWork(runner, body, latest, place);
     see(result);
     if (result.kind === "skipped") return end();
@@ -217,6 +223,7 @@ function afterAtMost(
 ): WorkResult {
   const { preCondition, postCondition, atMostReached = "fail" } = work;
   if (preCondition === undefined && postCondition === undefined) return { kind: "succeeded", last };
+  runner.onWay?.({ work, taken: "atMost" });
   const reason = `${scopeName(loopScope(work))} would need more than ${atMost} iteration${atMost === 1 ? "" : "s"} (atMost)${goOn}`;
   runner.note(reason);
   return atMostReached === "succeed"

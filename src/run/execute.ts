@@ -118,12 +118,13 @@ function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
 }
 
 function openHost(options: RunOptions, transport: ScriptedModel | undefined): Host {
-  const { provider, gitHubToken, runtimePath, environment, mark } = options;
+  const { provider, gitHubToken, runtimePath, runtimes, environment, mark } = options;
   return new Host({
     environment,
     ...defined({ provider, gitHubToken, runtimePath }),
     mark,
     transport,
+    runtimes,
     sandbox: options.sandbox,
     kept: recordFiles(options, environment),
   });
@@ -168,6 +169,7 @@ async function runOn(
       },
       {
         signal,
+        onWay: options.onWay,
         reporters: reporters.filter((reporter) => reporter !== undefined),
         ...(verdict && { rewrite: (event) => verdict.judged(event) }),
       },

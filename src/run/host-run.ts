@@ -1,4 +1,5 @@
 /** One run on a host: what it is given, and the handle of who started it. */
+import type { Way } from "../engine/ports.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 
@@ -11,6 +12,8 @@ export interface RunOnHostOptions {
   readonly runId?: string | undefined;
   /** Replaces an event before it is emitted. */
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
+  /** Gets the ways that the works of the job take. */
+  readonly onWay?: ((way: Way) => void) | undefined;
 }
 
 export interface HostRun {

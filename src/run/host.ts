@@ -36,6 +36,7 @@ import {
   type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
+import type { SharedRuntimes } from "../sessions/shared-runtimes.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
@@ -58,6 +59,8 @@ export interface HostOptions extends ModelAccess {
   readonly mark?: string | undefined;
   /** Receive the events of all runs, told apart by `runId`, until the host is closed. */
   readonly reporters?: readonly Reporter[] | undefined;
+  /** With `transport`: runtimes that other hosts use, too. */
+  readonly runtimes?: SharedRuntimes | undefined;
   /** Called with the first failure of each reporter. */
   readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
   readonly clock?: Clock;
@@ -179,7 +182,7 @@ export class Host {
    */
   run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
-    const { signal, reporters = [], rewrite = (event) => event } = options;
+    const { signal, reporters = [], rewrite = (event) => event, onWay } = options;
     const { runId = newRunId() } = options;
     const abort = new AbortController();
     const sink = createSink({
@@ -194,7 +197,7 @@ export class Host {
     let [told, saysOpen] = [false, false];
     const stops = new Map<string, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
-      if (event.type === "work.ended") stops.delete(iterationKey(event.work));
+      if (event.type === "work.ended") stops.delete(`${event.work.workId}/${event.work.iteration}`);
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
       sink.emit(rewrite(event));
@@ -210,8 +213,9 @@ export class Host {
       rateLimit: this.#rateLimit,
       random: Math.random,
       awaited: () => sessions.unreachable,
-      onWork: (work: WorkRef, stop: (why: string) => void) =>
-        void stops.set(iterationKey(work), stop),
+      onWork: ({ workId, iteration }: WorkRef, stop: (why: string) => void) =>
+        void stops.set(`${workId}/${iteration}`, stop),
+      onWay,
       emit,
     };
     const start = async (): Promise<RunEnd> => {
@@ -339,7 +343,7 @@ export class Host {
   }
 
   #sessionsOptions(): SessionsOptions {
-    const { environment, runtimePath, transport, tools, kept, mark } = this.#options;
+    const { environment, runtimePath, transport, runtimes, tools, kept, mark } = this.#options;
     return {
       clock: this.clock,
       environment,
@@ -350,7 +354,7 @@ export class Host {
       // Not `this.mark`: the runtime that ends takes along whatever carries its mark, and the next one may have started.
       mark,
       // A transport answers every request, so no model server is reached, whatever the options.
-      ...(transport === undefined ? modelServer(this.#options) : { transport }),
+      ...(transport === undefined ? modelServer(this.#options) : { transport, runtimes }),
       onRuntimeRestarted: (reason) => this.#tell({ kind: "runtime-restarted", reason }),
       onUnreachable: (server, reason) => {
         this.#unreachable = { kind: "model-unreachable", server, reason };
@@ -388,11 +392,6 @@ export class Host {
     const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
     this.#ending.set(sessions, ended);
   }
-}
-
-/** Items of one work may run at the same time. */
-function iterationKey({ workId, iteration }: WorkRef): string {
-  return `${workId}/${iteration}`;
 }
 
 function closed(): Error {

@@ -7,6 +7,7 @@ import { defined, isRecord, parsedJson } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits } from "../entry/model.ts";
+import { reporterNames, type ReporterName } from "../reports/rehearsals.ts";
 import type { Answers } from "../workflow/run/ask.ts";
 
 /** A mistake that the user can correct: shown without a stack trace, exit code 2. */
@@ -161,6 +162,57 @@ export function parseEnvName(
     );
   }
   return { kind: "value", value: [...names.filter((other) => other !== name), name] };
+}
+
+/** Matched without regard to case. */
+export function parsePattern(text: string): Parsed<RegExp> {
+  try {
+    return { kind: "value", value: new RegExp(text, "i") };
+  } catch {
+    return wrong(`must be a regular expression, not ${JSON.stringify(text)}`);
+  }
+}
+
+export function parsePercent(text: string): Parsed<number> {
+  const value = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return value <= 100
+    ? { kind: "value", value }
+    : wrong(`must be a percentage from 0 to 100, not ${JSON.stringify(text)}`);
+}
+
+export interface Shard {
+  /** From 1. */
+  readonly index: number;
+  readonly count: number;
+}
+
+export function parseShard(text: string): Parsed<Shard> {
+  const [, index, count] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(text.trim()) ?? [];
+  const shard = { index: Number(index), count: Number(count) };
+  return shard.index <= shard.count
+    ? { kind: "value", value: shard }
+    : wrong(`must be one part of several, such as 1/3, not ${JSON.stringify(text)}`);
+}
+
+/** A reporter of rehearsals, and the file that it writes; without one, it prints. */
+export interface ChosenReporter {
+  readonly name: ReporterName;
+  readonly file?: string;
+}
+
+/** Adds a `name` or `name=file`. */
+export function parseReporter(
+  text: string,
+  earlier: readonly ChosenReporter[] = [],
+): Parsed<readonly ChosenReporter[]> {
+  const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(text) ?? [];
+  const chosen = parseChoice(name, reporterNames);
+  if (chosen.kind === "wrong") return chosen;
+  if (file === "") return wrong(`names no file: ${JSON.stringify(text)}`);
+  const same = (one: ChosenReporter): boolean =>
+    file === undefined ? one.name === chosen.value && one.file === undefined : one.file === file;
+  if (earlier.some(same)) return wrong(`is given twice: ${JSON.stringify(text)}`);
+  return { kind: "value", value: [...earlier, { name: chosen.value, ...defined({ file }) }] };
 }
 
 /** One of several assignments, or why it is none. */

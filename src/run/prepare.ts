@@ -5,12 +5,14 @@
 import { resolve } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
+import type { Way } from "../engine/ports.ts";
 import { resolveLimits, setBy, type LimitSources } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-pause.ts";
+import type { SharedRuntimes } from "../sessions/shared-runtimes.ts";
 import { callersOfJob, checkSandboxOption, mayChangeFiles } from "./callers.ts";
 import {
   chooseJob,
@@ -84,6 +86,10 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths
     readonly pause?: TerminalPause;
   };
   readonly reporters?: readonly Reporter[];
+  /** Gets the ways that the works of the job take. */
+  readonly onWay?: ((way: Way) => void) | undefined;
+  /** With `rehearse`: runtimes that other rehearsals use, too. */
+  readonly runtimes?: SharedRuntimes | undefined;
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
 }

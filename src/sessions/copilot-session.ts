@@ -11,7 +11,7 @@ import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
-import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
+import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
@@ -34,7 +34,10 @@ const closeMs = 1_500;
 /** What every session is made from. */
 export interface SessionContext {
   readonly clock: Clock;
-  readonly pool: RuntimePool;
+  readonly pool: {
+    readonly pids: readonly number[];
+    acquire(kind: RuntimeKind): Promise<RuntimeLease>;
+  };
   /** Whether a runtime can keep files of credentials out of its searches by itself. */
   readonly guardsSearches: boolean;
   /** Whether this process handles the model requests of every session, not only of those with a history. */

@@ -21,11 +21,14 @@ import {
   type SessionContext,
 } from "./copilot-session.ts";
 import { occupy } from "./session-use.ts";
+import type { ModelTransport } from "./transport.ts";
 import { runTurn } from "./turn.ts";
 
 interface SessionFactoryOptions extends SessionContext {
   /** Session id → what its model requests need. */
   readonly conversations: Map<string, Conversation>;
+  /** Answers their requests. Absent: what the runtimes were started with. */
+  readonly transport?: ModelTransport | undefined;
   /** Session id → the sessions that are open now. */
   readonly open: Map<string, OpenSession>;
   /** Why no session can be opened at all; undefined when one can. */
@@ -40,11 +43,12 @@ export class CopilotSessionFactory implements SessionFactory {
   }
 
   async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
-    const { clock, conversations, refusal } = this.#options;
+    const { clock, conversations, refusal, transport } = this.#options;
     if (signal.aborted) return canceled;
     if (refusal !== undefined) return { kind: "crashed", crash: refusal };
     const id = randomUUID();
-    const conversation: Conversation = { label: request.label, history: request.history ?? [] };
+    const { label, history = [] } = request;
+    const conversation: Conversation = { label, history, transport };
     conversations.set(id, conversation);
     const opened = await openCopilotSession(this.#options, { ...request, id }, signal);
     if (!("session" in opened)) {

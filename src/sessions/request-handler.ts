@@ -13,6 +13,8 @@ import type { ModelTransport } from "./transport.ts";
 
 /** What a model request needs to know of its session. */
 export interface Conversation {
+  /** Answers its requests instead of that of the runtime, which sessions of others share. */
+  readonly transport?: ModelTransport | undefined;
   readonly history: readonly PastMessage[];
   /** That of the current turn. Undefined: the session belongs to no task. */
   label: SessionLabel | undefined;
@@ -47,9 +49,10 @@ export class RequestHandler extends CopilotRequestHandler {
     request: Request,
     context: CopilotRequestContext,
   ): Promise<Response> {
-    const { transport, killRuntime } = this.#context;
+    const { killRuntime } = this.#context;
     const sessionId = context.sessionId ?? "";
     const conversation = this.#context.conversation(sessionId);
+    const transport = conversation?.transport ?? this.#context.transport;
     // The root conversation has no parent, and its agent id is the session's.
     const subAgent =
       context.parentAgentId !== undefined ||

@@ -10,7 +10,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
-import { RuntimePool } from "../runtime/runtime-pool.ts";
+import { RuntimePool, type RuntimeKind } from "../runtime/runtime-pool.ts";
 import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
 import type { Environment } from "../platform/environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
@@ -23,6 +23,7 @@ import { searchConfiguration } from "./search-results.ts";
 import { CopilotSessionFactory } from "./job-session.ts";
 import { openCopilotSession, type OpenSession } from "./copilot-session.ts";
 import type { ModelTransport } from "./transport.ts";
+import type { SharedRuntimes } from "./shared-runtimes.ts";
 
 export type { Tool };
 
@@ -39,6 +40,8 @@ export interface SessionsOptions {
   readonly copilotService?: string | undefined;
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
+  /** With `transport`: runtimes of their owner, for the sessions that may share them. */
+  readonly runtimes?: SharedRuntimes | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
   /** The model server is unreachable. Called within five seconds; the sessions keep trying. */
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
@@ -87,13 +90,13 @@ export interface Sessions {
 
 /** Starts nothing: the runtime comes up with the first session. */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { clock, transport } = options;
+  const { clock, transport, runtimes } = options;
   const provider = options.provider ?? standIn(transport);
   const access = authentication({
     gitHubToken: options.gitHubToken,
     hasProvider: provider !== undefined,
   });
-  const conversations = new Map<string, Conversation>();
+  const conversations = runtimes?.conversations ?? new Map<string, Conversation>();
   const open = new Map<string, OpenSession>();
   const withoutFormats = new Set<string>();
   const guard = searchConfiguration(options.environment);
@@ -149,7 +152,12 @@ export function createSessions(options: SessionsOptions): Sessions {
   const context = {
     scripted,
     clock,
-    pool,
+    pool: {
+      get pids() {
+        return pool.pids;
+      },
+      acquire: (kind: RuntimeKind) => runtimes?.acquire(kind) ?? pool.acquire(kind),
+    },
     guardsSearches,
     handlesRequests: transport !== undefined || provider?.wireApi === "responses",
     kept,
@@ -162,7 +170,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
-    factory: new CopilotSessionFactory({ ...context, conversations, open, refusal }),
+    factory: new CopilotSessionFactory({ ...context, conversations, open, refusal, transport }),
     async startSession(request) {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();

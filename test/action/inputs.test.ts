@@ -64,6 +64,7 @@ describe("the inputs", () => {
       runtimePath: undefined,
       sandbox: undefined,
       rehearse: undefined,
+      rehearsals: [],
       inPlace: false,
       record: undefined,
       journal: undefined,

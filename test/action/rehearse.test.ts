@@ -129,4 +129,31 @@ describe("a step that rehearses", () => {
     assert.equal(result.code, 1, result.raw);
     assert.match(result.outputs["reason"] ?? "", /is not in the workspace/);
   });
+
+  it("rehearses several files and globs as tests, and reports each", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      ...files,
+      "entries/one.rehearsal.yml": rehearsal,
+      "entries/more/two.rehearsal.yml": rehearsal.replace("hello.yml", "../hello.yml"),
+      "entries/more/red.rehearsal.yml": `${rehearsal.replace("hello.yml", "../hello.yml")}expect: { result: failed }\n`,
+    });
+    const step = (rehearse: string, more: object = {}): Promise<StepResult> =>
+      runStep(t, { workspace: workspace.path, inputs: { ...inputs, job: "", rehearse, ...more } });
+    const red = await step("entries/one.rehearsal.yml\nentries/more/*.rehearsal.yml");
+    assert.equal(red.code, 1, red.raw);
+    assert.deepEqual(
+      [red.outputs["result"], red.outputs["reason"], red.outputs["rehearsed"]],
+      ["failure", "2 passed, 1 failed", "true"],
+    );
+    assert.match(red.summary, /^\| entries\/more\/red\.rehearsal\.yml \| \w+ \| ✗ failed \|/m);
+    const [problem, ...others] = problems(red);
+    assert.deepEqual(others, []);
+    assert.match(JSON.stringify(problem), /entries\/more\/red\.rehearsal\.yml/);
+    const green = await step("entries/o*.rehearsal.yml\nentries/more/two.rehearsal.yml");
+    assert.equal(green.code, 0, green.raw);
+    const none = await step("nowhere/*.yml");
+    assert.match(none.outputs["reason"] ?? "", /^No rehearsal matches nowhere/);
+    const outside = await step("../*.rehearsal.yml\nentries/one.rehearsal.yml", { job: "hello" });
+    assert.equal(outside.outputs["result"], "failure");
+  });
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { prepareRun } from "../../../src/run/prepare.ts";
-import { rehearseFiles } from "../../../src/cli/rehearse.ts";
+import { rehearseFiles } from "../../../src/run/rehearse.ts";
 import { executeRun } from "../../../src/run/execute.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 

@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
 import type { Script } from "../../../src/rehearsal/format/script.ts";
 import { prepareRun, type RunOptions } from "../../../src/run/prepare.ts";
-import { rehearseFiles } from "../../../src/cli/rehearse.ts";
+import { rehearseFiles } from "../../../src/run/rehearse.ts";
 import { executeRun } from "../../../src/run/execute.ts";
 import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
 

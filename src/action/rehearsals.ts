@@ -1,0 +1,142 @@
+/** A step whose input `rehearse` names several rehearsals: they are run as tests, as `agent-jobs rehearse` does. */
+import { resolve } from "node:path";
+import { diagnosticLine } from "../document/diagnostic.ts";
+import { countsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
+import { inline } from "../reports/github/escape.ts";
+import { readRehearsal } from "../run/entry-files.ts";
+import type { RunSignals } from "../run/execute.ts";
+import { findRehearsals } from "../run/find-rehearsals.ts";
+import { UsageError } from "../run/options.ts";
+import { rehearseFiles, type RehearseOptions } from "../run/rehearse.ts";
+import { annotationText, outputsWithoutRun, sayLine, type Outputs } from "./github.ts";
+import { asInput, type Inputs } from "./inputs.ts";
+import type { Setting } from "./preparation.ts";
+import { reachedFiles } from "./reached-files.ts";
+import { Stop } from "./stop.ts";
+import { insideWorkspace } from "./workspace-paths.ts";
+
+export interface Rehearsals {
+  /** Relative to the workspace, and in it. */
+  readonly files: readonly string[];
+  /** All files that decide what is run, with those. Absolute. */
+  readonly deciding: readonly string[];
+}
+
+/** What is about one run, and says nothing to a rehearsal that names its own entry. */
+const ofOneRun = {
+  job: "job",
+  userInput: "user-input",
+  userInputFile: "user-input-file",
+  history: "history",
+  resume: "resume",
+  record: "record",
+  journal: "journal",
+  htmlReport: "html-report",
+} as const satisfies { readonly [Field in keyof Inputs]?: string };
+
+/** Undefined if the input names none, or one. Throws a `Stop`. */
+export async function severalRehearsals(setting: Setting): Promise<Rehearsals | undefined> {
+  const { inputs, workspace, environment } = setting;
+  if (inputs.rehearsals.length === 0) return undefined;
+  const problems = Object.entries(ofOneRun)
+    .filter(([field]) => Reflect.get(inputs, field) !== undefined)
+    .map(([, name]) => `${asInput(name)} can't be used if \`rehearse\` names several rehearsals.`);
+  const files: string[] = [];
+  const deciding: string[] = [];
+  const check = async (file: string): Promise<string | undefined> => {
+    const checked = await insideWorkspace(workspace, "rehearse", file);
+    if (checked.kind === "inside") return checked.path;
+    problems.push(checked.problem);
+    return undefined;
+  };
+  const given = await findRehearsals(inputs.rehearsals, workspace, environment).catch(stopped);
+  for (const file of given) {
+    const path = await check(file);
+    if (path === undefined) continue;
+    files.push(path);
+    deciding.push(resolve(workspace, path));
+    // What is wrong with it is said when it runs.
+    const script = await readRehearsal(path).catch(() => undefined);
+    const entry = script && (await check(script.entryFile));
+    if (entry === undefined) continue;
+    const entryFile = resolve(workspace, entry);
+    deciding.push(entryFile, ...reachedFiles(entryFile, script?.params).found);
+  }
+  if (problems.length > 0) throw new Stop("failure", problems);
+  return { files, deciding };
+}
+
+function stopped(error: unknown): never {
+  throw error instanceof UsageError ? new Stop("failure", [error.message]) : error;
+}
+
+export const severalBesideBase =
+  "`rehearse` names several rehearsals, which are read from the workspace, and the workspace may contain untrusted files. Check out the commit of the event (actions/checkout without `ref` and `repository`), or name one rehearsal.";
+
+export interface RehearsedStep {
+  readonly outputs: Outputs;
+  readonly summary: string;
+  readonly passed: boolean;
+}
+
+/** Undefined: canceled. */
+export async function rehearseAll(
+  { files }: Rehearsals,
+  { inputs, core, environment, workspace }: Setting,
+  more: Pick<RehearseOptions, "runtimePath" | "checkFolder">,
+  signals: RunSignals,
+): Promise<RehearsedStep | undefined> {
+  const { inPlace, env, sandbox, workingDirectory = workspace } = inputs;
+  const list = rehearsalReporter("list");
+  const reports: RehearsalReport[] = [];
+  const options = { ...more, environment, inPlace, env, sandbox, workingDirectory };
+  for await (const report of rehearseFiles(files, options, signals)) {
+    reports.push(report);
+    for (const line of list.one(report)) sayLine(core, `Rehearsal: ${line}`);
+    if (report.kind === "passed" || inputs.annotations === "off") continue;
+    core.error(annotationText(reasonsOf(report).join("\n")), {
+      title: "Rehearsal failed",
+      file: report.file,
+    });
+  }
+  if (signals.signal?.aborted === true) return undefined;
+  const [counts = ""] = list.end({ reports });
+  sayLine(core, `Rehearsal: ${counts}.`);
+  const { failed, invalid } = countsOf({ reports });
+  const passed = failed + invalid === 0;
+  const outputs = {
+    ...outputsWithoutRun(passed ? "success" : "failure", passed ? "" : counts),
+    rehearsed: "true",
+  };
+  return { outputs, passed, summary: summaryOf(reports, counts) };
+}
+
+function reasonsOf(report: RehearsalReport): readonly string[] {
+  if (report.kind === "invalid") return report.diagnostics.map(diagnosticLine);
+  return report.kind === "failed" ? report.failures : [];
+}
+
+const MAX_ROWS = 200;
+
+/** Failures first. */
+function summaryOf(reports: readonly RehearsalReport[], counts: string): string {
+  const ordered = reports.toSorted(
+    (a, b) => Number(a.kind === "passed") - Number(b.kind === "passed"),
+  );
+  const rows = ordered.slice(0, MAX_ROWS).map((report) => {
+    const job = report.kind === "invalid" ? "" : inline(report.jobName, 200);
+    const why = inline(reasonsOf(report).join("; "), 500);
+    const sign = report.kind === "passed" ? "✓ passed" : `✗ ${report.kind}`;
+    return `| ${inline(report.file, 300)} | ${job} | ${sign} | ${why} |`;
+  });
+  const left = reports.length - rows.length;
+  return [
+    `## Rehearsals: ${counts}`,
+    "",
+    "| rehearsal | job | result | reason |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+    ...(left > 0 ? ["", `…and ${left} more, which passed or are in the log.`] : []),
+    "",
+  ].join("\n");
+}

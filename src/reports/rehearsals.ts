@@ -1,0 +1,221 @@
+/** Rehearsals as tests: what each of them came to, and the reporters that say it. */
+import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
+import { junitXml, type TestCase } from "../outputs/junit.ts";
+import { annotation } from "./github/workflow-command.ts";
+
+interface RunReport {
+  readonly jobName: string;
+  readonly milliseconds: number;
+  readonly warnings: readonly Diagnostic[];
+  /** What the run went on without. */
+  readonly omissions: readonly string[];
+  /** `expect` was written anew from what was seen. */
+  readonly updated?: true;
+}
+
+export type RehearsalReport = { readonly file: string; readonly description?: string } & (
+  | ({ readonly kind: "passed" } & RunReport)
+  | ({ readonly kind: "failed"; readonly failures: readonly string[] } & RunReport)
+  | { readonly kind: "invalid"; readonly diagnostics: readonly Diagnostic[] }
+);
+
+/** What of a job rehearsals have reached, as `rehearsal/coverage.ts` counts it. */
+export interface CoverageReport {
+  readonly jobs: readonly {
+    readonly entry: string;
+    readonly job: string;
+    readonly points: number;
+    readonly reached: number;
+    readonly missed: readonly string[];
+  }[];
+  readonly points: number;
+  readonly reached: number;
+  readonly percent: number;
+}
+
+export interface RehearsalTotals {
+  readonly reports: readonly RehearsalReport[];
+  readonly coverage?: CoverageReport;
+  /** Fewer percent are a failure. */
+  readonly threshold?: number;
+}
+
+export const reporterNames = ["list", "dot", "json", "junit", "github"] as const;
+export type ReporterName = (typeof reporterNames)[number];
+
+export interface RehearsalReporter {
+  /** Lines that are printed when a rehearsal has ended, in the order of the files. */
+  one(report: RehearsalReport): readonly string[];
+  end(totals: RehearsalTotals): readonly string[];
+}
+
+const make: Readonly<Record<ReporterName, () => RehearsalReporter>> = {
+  list: () => ({ one: listed, end: (totals) => [...coverageLines(totals), countLine(totals)] }),
+  dot: dots,
+  json: () => ({
+    one: () => [],
+    end: (totals) => [JSON.stringify(jsonOf(totals), null, 2)],
+  }),
+  junit: () => ({
+    one: () => [],
+    end: (totals) => [junitXml("agent-jobs rehearse", testCases(totals)).trimEnd()],
+  }),
+  github: () => ({
+    one: annotations,
+    end(totals) {
+      const below = belowThreshold(totals);
+      return below === undefined ? [] : [annotation("error", below, {})];
+    },
+  }),
+};
+
+export function rehearsalReporter(name: ReporterName): RehearsalReporter {
+  return make[name]();
+}
+
+function listed(report: RehearsalReport): string[] {
+  if (report.kind === "invalid") return [`FAIL  ${report.file}`, ...indented(reasonsOf(report))];
+  const { file, jobName, milliseconds, omissions, updated } = report;
+  const more = updated === true ? ", updated" : "";
+  const seconds = (milliseconds / 1000).toFixed(1);
+  return [
+    `${report.kind === "failed" ? "FAIL " : "ok   "} ${file} (${jobName}, ${seconds} s${more})`,
+    ...indented([...reasonsOf(report), ...omissions.map((omission) => `warning: ${omission}`)]),
+  ];
+}
+
+const indented = (lines: readonly string[]): string[] =>
+  lines.map((line) => `      ${line.replaceAll("\n", "\n      ")}`);
+
+/** One line each. None of a rehearsal that passed. */
+function reasonsOf(report: RehearsalReport): readonly string[] {
+  switch (report.kind) {
+    case "passed":
+      return [];
+    case "failed":
+      return report.failures;
+    case "invalid":
+      return report.diagnostics.map(diagnosticLine);
+  }
+}
+
+const ROW = 80;
+
+function dots(): RehearsalReporter {
+  let row = "";
+  const full = (): string[] => {
+    const done = row;
+    row = "";
+    return done === "" ? [] : [done];
+  };
+  return {
+    one(report) {
+      row += report.kind === "passed" ? "." : "F";
+      return row.length < ROW ? [] : full();
+    },
+    end(totals) {
+      const failed = totals.reports.filter(({ kind }) => kind !== "passed");
+      return [...full(), ...failed.flatMap(listed), ...coverageLines(totals), countLine(totals)];
+    },
+  };
+}
+
+export function countsOf({ reports }: RehearsalTotals): {
+  readonly passed: number;
+  readonly failed: number;
+  readonly invalid: number;
+} {
+  const count = (kind: RehearsalReport["kind"]): number =>
+    reports.filter((report) => report.kind === kind).length;
+  return { passed: count("passed"), failed: count("failed"), invalid: count("invalid") };
+}
+
+function countLine(totals: RehearsalTotals): string {
+  const { passed, failed, invalid } = countsOf(totals);
+  return `${passed} passed, ${failed + invalid} failed`;
+}
+
+/** A sentence, if the coverage is lower than what was asked for. */
+export function belowThreshold({ coverage, threshold }: RehearsalTotals): string | undefined {
+  if (coverage === undefined || threshold === undefined) return undefined;
+  return coverage.percent >= threshold
+    ? undefined
+    : `The coverage is ${coverage.percent} %, and --coverage-threshold is ${threshold} %.`;
+}
+
+function coverageLines(totals: RehearsalTotals): string[] {
+  const { coverage } = totals;
+  if (coverage === undefined) return [];
+  const below = belowThreshold(totals);
+  return [
+    "Coverage:",
+    ...coverage.jobs.flatMap(({ entry, job, points, reached, missed }) => [
+      `  ${entry}, ${job}: ${reached} of ${points}`,
+      ...missed.map((point) => `    not reached: ${point}`),
+    ]),
+    `  total: ${coverage.reached} of ${coverage.points}, ${coverage.percent} %`,
+    ...(below === undefined ? [] : [below]),
+  ];
+}
+
+/** The stable shape of `--reporter json`, documented in docs/rehearsals.md. */
+function jsonOf(totals: RehearsalTotals): object {
+  const { reports, coverage = null, threshold = null } = totals;
+  const { passed, failed, invalid } = countsOf(totals);
+  return {
+    version: 1,
+    passed,
+    failed: failed + invalid,
+    rehearsals: reports.map((report) => ({
+      file: report.file,
+      description: report.description ?? null,
+      result: report.kind,
+      job: report.kind === "invalid" ? null : report.jobName,
+      seconds: report.kind === "invalid" ? null : report.milliseconds / 1000,
+      updated: report.kind !== "invalid" && report.updated === true,
+      failures: reasonsOf(report),
+      omissions: report.kind === "invalid" ? [] : report.omissions,
+    })),
+    coverage,
+    threshold,
+  };
+}
+
+function testCases(totals: RehearsalTotals): TestCase[] {
+  const cases = totals.reports.map((report): TestCase => {
+    const { file, description } = report;
+    const reason = reasonsOf(report).join("\n");
+    const named = { name: description ?? file, file };
+    if (report.kind === "invalid") {
+      return { ...named, group: file, seconds: 0, result: "error", type: "invalid", reason };
+    }
+    const { jobName, milliseconds, omissions, kind } = report;
+    const printed = omissions.join("\n");
+    return {
+      ...named,
+      group: `${file} ${jobName}`,
+      seconds: milliseconds / 1000,
+      ...(kind === "passed" ? { result: "success" } : { result: "failure", reason }),
+      ...(printed === "" ? {} : { output: printed }),
+    };
+  });
+  const below = belowThreshold(totals);
+  if (below === undefined) return cases;
+  const name = "coverage";
+  return [...cases, { name, group: name, seconds: 0, result: "failure", reason: below }];
+}
+
+/** One at the place of the first reason, or at each place of an invalid file, as the runner shows them beside the code. */
+function annotations(report: RehearsalReport): string[] {
+  if (report.kind === "invalid") {
+    return report.diagnostics.map(({ file = report.file, line, column, ...diagnostic }) =>
+      annotation("error", diagnosticLine(diagnostic), { file, line, col: column }),
+    );
+  }
+  const reasons = reasonsOf(report);
+  if (reasons.length === 0) return [];
+  // The place that the first failure begins with: `expect.works[1] (a.rehearsal.yml:31:7): …`.
+  const [, file, line, col] = /^\S+ \((.+?):(\d+):(\d+)\)/.exec(reasons[0] ?? "") ?? [];
+  const place = file === report.file ? { line, col } : {};
+  return [annotation("error", reasons.join("\n"), { file: report.file, ...place })];
+}

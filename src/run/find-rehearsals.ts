@@ -1,0 +1,110 @@
+/** The rehearsal files that a user means: by name, in a folder, by a glob. */
+import { readdir, stat } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { isAmong, readGlob } from "../entry/glob.ts";
+import type { Environment } from "../platform/environment.ts";
+import { runGit } from "../platform/git.ts";
+import { UsageError } from "./options.ts";
+
+/** Whether a file is found as a rehearsal, by its name. */
+export function isRehearsalName(path: string): boolean {
+  return /\.rehearsal\.(?:ya?ml|json)$/.test(path);
+}
+
+const named = "*.rehearsal.yml, *.rehearsal.yaml and *.rehearsal.json";
+
+/**
+ * Of no argument all in the current directory. A file that is named is taken whatever it is called; folders and globs
+ * have the files with the name of a rehearsal that git doesn't ignore, sorted. Each once, as seen from `directory`.
+ * Throws a `UsageError` for an argument that means none.
+ */
+export async function findRehearsals(
+  given: readonly string[],
+  directory: string,
+  environment: Environment,
+): Promise<string[]> {
+  const found = new Set<string>();
+  const problems: string[] = [];
+  for (const one of given.length === 0 ? ["."] : given) {
+    const files = await filesOf(one, directory, environment);
+    if (typeof files === "string") problems.push(files);
+    else for (const file of files) found.add(file);
+  }
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  return [...found];
+}
+
+/** A sentence: why there are none. */
+async function filesOf(
+  given: string,
+  directory: string,
+  environment: Environment,
+): Promise<readonly string[] | string> {
+  const is = await stat(resolve(directory, given)).catch(() => undefined);
+  if (is?.isDirectory() === true) {
+    const files = await rehearsalsIn(resolve(directory, given), environment);
+    const where = given === "." ? "here" : `in ${given}`;
+    return files.length === 0
+      ? `There are no rehearsals ${where}: no files ${named} that git doesn't ignore.`
+      : files.map((file) => join(given, file));
+  }
+  // A file that isn't there is said where it is read, as any other.
+  if (is !== undefined || !/[*?[{]/.test(given)) return [given];
+  const glob = given.replaceAll("\\", "/");
+  const read = readGlob(glob);
+  if (typeof read === "string") return `Invalid glob ${JSON.stringify(given)}: ${read}.`;
+  const literal = /^(?:[^*?[{]*\/)?/.exec(glob)?.[0] ?? "";
+  const folder = resolve(directory, literal);
+  const isMeant = (path: string): boolean => isAmong([glob.slice(literal.length)], path);
+  const files = (await rehearsalsIn(folder, environment)).filter(isMeant);
+  return files.length === 0
+    ? `No rehearsal matches ${given}. A rehearsal is one of ${named}.`
+    : files.map((file) => join(relative(directory, folder), file));
+}
+
+/** With `/`, as seen from the folder. */
+async function rehearsalsIn(folder: string, environment: Environment): Promise<string[]> {
+  const names = (await listedByGit(folder, environment)) ?? (await listed(folder));
+  return names.filter((name) => isRehearsalName(name)).sort();
+}
+
+/** What git tracks or doesn't ignore; undefined if the folder is in no repository, or is ignored itself. */
+async function listedByGit(
+  folder: string,
+  environment: Environment,
+): Promise<string[] | undefined> {
+  const options = { cwd: folder, environment };
+  try {
+    const ignored = await runGit(["check-ignore", "--quiet", "."], options).then(
+      () => true,
+      () => false,
+    );
+    if (ignored) return undefined;
+    const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
+    const names = (await runGit(list, options)).split("\0").filter((name) => name !== "");
+    const there = await Promise.all(
+      names.map(
+        async (name) =>
+          isRehearsalName(name) && (await stat(join(folder, name)).catch(() => undefined)),
+      ),
+    );
+    return names.filter((_, index) => there[index]);
+  } catch {
+    return undefined;
+  }
+}
+
+async function listed(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  const visit = async (inside: string): Promise<void> => {
+    const children = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => []);
+    for (const child of children) {
+      const name = inside === "" ? child.name : `${inside}/${child.name}`;
+      if (child.isFile()) names.push(name);
+      else if (child.isDirectory() && child.name !== "node_modules" && child.name !== ".git")
+        await visit(name);
+    }
+  };
+  await visit("");
+  return names;
+}

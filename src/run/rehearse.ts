@@ -1,0 +1,203 @@
+/** Rehearsal files as tests: each is run in a folder of its own and compared with what it expects. */
+import { availableParallelism } from "node:os";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import pLimit from "p-limit";
+import { DiagnosticsError } from "../document/diagnostic.ts";
+import { defined, isRecord } from "../document/guards.ts";
+import { formatOfFile, readDocument } from "../document/read-document.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { onAbort } from "../platform/waiting.ts";
+import { ReachedPoints, type CoverageOfJobs } from "../rehearsal/coverage.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import type { RehearsalReport } from "../reports/rehearsals.ts";
+import { oneLine } from "../reports/text.ts";
+import { SharedRuntimes } from "../sessions/shared-runtimes.ts";
+import { readRehearsal } from "./entry-files.ts";
+import { executeRun, type RunSignals } from "./execute.ts";
+import { UsageError } from "./options.ts";
+import { prepareRehearsal, type PreparedRun, type RunOptions } from "./prepare.ts";
+import { SeenRun, updatedRehearsal } from "./update-rehearsal.ts";
+
+export interface RehearseOptions extends Pick<
+  RunOptions,
+  | "environment"
+  | "runtimePath"
+  | "sandbox"
+  | "inPlace"
+  | "env"
+  | "terminal"
+  | "checkFolder"
+  | "runtimes"
+> {
+  /** For rehearsals that name none. */
+  readonly workingDirectory: string;
+  /** How many run at once. Default: the number of cores. */
+  readonly parallel?: number | undefined;
+  /** Write what was seen into `expect` where it differs, or where there is none. */
+  readonly update?: boolean | undefined;
+  /** Gets what the rehearsals reach. */
+  readonly coverage?: CoverageOfJobs | undefined;
+  /** Gets the files that a rehearsal depends on, besides itself. */
+  readonly onRead?: ((rehearsal: string, files: readonly string[]) => void) | undefined;
+}
+
+/** The reports come in the order of the files. After a cancel there are no more. */
+export async function* rehearseFiles(
+  files: readonly string[],
+  options: RehearseOptions,
+  signals: RunSignals,
+): AsyncGenerator<RehearsalReport> {
+  const { terminal, inPlace } = options;
+  const own = options.runtimes === undefined ? shareRuntimes(options) : undefined;
+  const release = onAbort(signals.lastCall, () => own?.kill());
+  // Logs would be mixed; and in place, all work in the same folder.
+  const alone = terminal !== undefined || inPlace === true;
+  const limit = pLimit(alone ? 1 : (options.parallel ?? availableParallelism()));
+  const sharing = { ...options, runtimes: options.runtimes ?? own };
+  const reports = files.map((file) => limit(() => rehearseFile(file, sharing, signals)));
+  // An early failure must not become an unhandled rejection while an earlier file still runs.
+  for (const report of reports) report.catch(() => {});
+  try {
+    for (const report of reports) {
+      const done = await report;
+      if (done !== undefined) yield done;
+    }
+  } finally {
+    limit.clearQueue();
+    await own?.stop();
+    release();
+  }
+}
+
+async function rehearseFile(
+  file: string,
+  options: RehearseOptions,
+  signals: RunSignals,
+): Promise<RehearsalReport | undefined> {
+  const canceled = (): boolean => signals.signal?.aborted === true;
+  if (canceled()) return undefined;
+  let description: string | undefined;
+  try {
+    const script = await readRehearsal(file);
+    ({ description } = script);
+    options.onRead?.(file, await filesOfEntry(script.entryFile));
+    const report = await rehearseScript(script, options, signals);
+    return canceled() ? undefined : report;
+  } catch (error) {
+    const invalid = { kind: "invalid", file, ...defined({ description }) } as const;
+    if (error instanceof DiagnosticsError) return { ...invalid, diagnostics: error.diagnostics };
+    if (error instanceof UsageError) {
+      return { ...invalid, diagnostics: [{ file, codePath: "", reason: error.message }] };
+    }
+    throw error;
+  }
+}
+
+async function rehearseScript(
+  script: Script,
+  { workingDirectory, coverage, update = false, onRead, runtimes, ...given }: RehearseOptions,
+  signals: RunSignals,
+): Promise<RehearsalReport> {
+  const { file, description } = script;
+  const namesFolder = script.workingDirectory !== undefined || script.workspace !== undefined;
+  const options = {
+    ...given,
+    entryFile: script.entryFile,
+    ...(namesFolder ? {} : { workingDirectory }),
+    ...(killsRuntime(script) ? {} : { runtimes }),
+  };
+  const prepared = await prepareRehearsal(options, script);
+  onRead?.(file, workflowsOf(prepared));
+  const reached = new ReachedPoints(prepared);
+  const seen = new SeenRun();
+  const start = systemClock.now();
+  const { rehearsalFailures: failures, view } = await executeRun(
+    prepared,
+    { ...options, reporters: [reached, seen], onWay: (way) => reached.take(way) },
+    signals,
+  );
+  const milliseconds = systemClock.now() - start;
+  const { jobName, warnings, loaded } = prepared;
+  coverage?.add(loaded.file, loaded.entry, { jobName, reached: reached.points });
+  const omissions = view.omissions.map(
+    ({ workId, taskId, text }) => `#${workId} ${oneLine(taskId, 100)}: ${oneLine(text, 600)}`,
+  );
+  const report = { file, jobName, milliseconds, warnings, omissions, ...defined({ description }) };
+  if (update && signals.signal?.aborted !== true) {
+    const written = await updatedRehearsal(script, seen, failures);
+    if (written !== undefined) {
+      // What can't be written, such as an expected decision, still fails.
+      const again = await rehearseScript(
+        written,
+        { workingDirectory, runtimes, ...given },
+        signals,
+      );
+      return again.kind === "invalid" ? again : { ...again, updated: true };
+    }
+  }
+  return failures.length === 0
+    ? { kind: "passed", ...report }
+    : { kind: "failed", ...report, failures };
+}
+
+/** It would take the sessions of other rehearsals along. */
+function killsRuntime({ rules }: Script): boolean {
+  return rules.some(({ turns }) =>
+    turns.some(({ replies }) => replies.some(({ play }) => play.kind === "die")),
+  );
+}
+
+/** An entry and the files that it names, such as those of prompts: also of an entry that is invalid at the moment. */
+async function filesOfEntry(entryFile: string): Promise<string[]> {
+  const format = formatOfFile(entryFile);
+  const text = format && (await readFile(entryFile).catch(() => undefined));
+  if (format === undefined || text === undefined) return [entryFile];
+  const read = readDocument(text, { file: entryFile, format });
+  const named: string[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(visit);
+    if (!isRecord(value)) return;
+    if (typeof value["file"] === "string") named.push(join(dirname(entryFile), value["file"]));
+    Object.values(value).forEach(visit);
+  };
+  if (read.kind === "read") visit(read.value);
+  return [entryFile, ...named];
+}
+
+/** The files of the workflows that its jobs run. */
+function workflowsOf({ loaded }: PreparedRun): string[] {
+  return Object.values(loaded.flows).flatMap(({ workflow }) =>
+    Object.values(workflow.files).map(({ file }) => file),
+  );
+}
+
+/** For several calls of `rehearseFiles`. Their owner must stop them. */
+export function shareRuntimes(
+  options: Pick<RunOptions, "environment" | "runtimePath">,
+): SharedRuntimes {
+  return new SharedRuntimes({ ...options, clock: systemClock });
+}
+
+/** One of several parts of the files, of nearly the same size: `{ index: 1, count: 3 }` is the first of three. */
+export function shardOf(
+  files: readonly string[],
+  { index, count }: { readonly index: number; readonly count: number },
+): string[] {
+  return files.filter((_, at) => at % count === index - 1);
+}
+
+/** Those whose path or description a pattern matches. */
+export async function matchingRehearsals(
+  files: readonly string[],
+  pattern: RegExp,
+): Promise<string[]> {
+  const matches = await Promise.all(
+    files.map(async (file) => {
+      if (pattern.test(file)) return true;
+      const script = await readRehearsal(file).catch(() => undefined);
+      return pattern.test(script?.description ?? "");
+    }),
+  );
+  return files.filter((_, index) => matches[index]);
+}

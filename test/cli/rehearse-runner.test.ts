@@ -1,0 +1,279 @@
+/** `agent-jobs rehearse` as a test runner: which files, what it reports, what it writes. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { runCli, startCli } from "../rig/cli.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+
+const say = (text: string, more: object = {}): object => ({
+  model: { category: "driving" },
+  prompt: text,
+  ...more,
+});
+const entryOf = (work: object, tasks: object = { a: say("Say A") }): string =>
+  JSON.stringify({ models: { driving: "m" }, tasks, jobs: { job: { work } } });
+const simple = entryOf({ kind: "Ref", taskId: "a" });
+const turn = (prompt: string, text = "Done."): object => ({ turns: [{ prompt, text }] });
+const rehearsal = (fields: object = {}): string =>
+  JSON.stringify({ entry: "e.json", sessions: [turn("Say A")], ...fields });
+
+const okLines = (stdout: string): string[] =>
+  [...stdout.matchAll(/^(?:ok {4}|FAIL {2})(\S+)/gm)].map(([, file]) => file ?? "");
+
+describe("agent-jobs rehearse", () => {
+  it("finds rehearsals here, in folders and by globs, without those that git ignores", async (t) => {
+    const workspace = await makeRepository(t, {
+      "e.json": simple,
+      ".gitignore": "ignored\n",
+      "one.rehearsal.json": rehearsal(),
+      "sub/two words.rehearsal.yaml": rehearsal({ entry: "../e.json" }),
+    });
+    const cwd = workspace.path;
+    await workspace.write("ignored/three.rehearsal.yml", rehearsal({ entry: "../e.json" }));
+    await workspace.write("sub/new.rehearsal.yml", rehearsal({ entry: "../e.json" }));
+    const all = await runCli(["rehearse"], { cwd });
+    assert.equal(all.code, 0, all.stdout + all.stderr);
+    const [one, fresh, two] = ["one.rehearsal.json", "sub/new.rehearsal.yml", "sub/two"];
+    assert.deepEqual(okLines(all.stdout), [one, fresh, two]);
+    const some = await runCli(["rehearse", "sub", "*/*.yml", one], { cwd });
+    assert.deepEqual(okLines(some.stdout), [fresh, two, one]);
+    const named = await runCli(["rehearse", "ignored"], { cwd });
+    assert.deepEqual(okLines(named.stdout), ["ignored/three.rehearsal.yml"]);
+    const shards = ["1/2", "2/2"].map((shard) => runCli(["rehearse", "--shard", shard], { cwd }));
+    const parts = (await Promise.all(shards)).map(({ stdout }) => okLines(stdout));
+    assert.deepEqual(parts, [[one, two], [fresh]]);
+  });
+
+  it("ends with 2 if nothing is found, and says which names it looked for", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "e.json": simple, "a.yml": rehearsal() });
+    for (const [args, reason] of [
+      [[], /There are no rehearsals here: no files \*\.rehearsal\.yml,/],
+      [["x*.yml"], /No rehearsal matches x\*\.yml/],
+      [["[[:alpha:]]*"], /Invalid glob ".*": character classes/],
+      [["-t", "("], /must be a regular expression, not "\("/],
+      [["a.yml", "-t", "zzz"], /None of 1 rehearsals matches -t "zzz"/],
+      [["--shard", "3/2"], /must be one part of several, such as 1\/3/],
+      [["--coverage-threshold", "80"], /--coverage-threshold requires --coverage/],
+      [["--reporter", "jnit"], /must be one of list, dot.*did you mean "junit"/],
+      [["--reporter", "json", "--reporter", "list"], /Write it to a file: --reporter json=FILE/],
+    ] as const) {
+      const { code, stderr } = await runCli(["rehearse", ...args], { cwd });
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, reason);
+    }
+  });
+
+  it("reports to several places at once: lines, XML, JSON, annotations", async (t) => {
+    const hostile = "]]>\u0007 </testcase> ::error::x\n::stop-commands::y";
+    const workspace = await makeWorkspace(t, {
+      "e.json": simple,
+      "good.rehearsal.json": rehearsal({ description: hostile }),
+      "bad.rehearsal.json": rehearsal({ sessions: [turn("Say B")] }),
+      "invalid.rehearsal.json": rehearsal({ sesions: [] }),
+    });
+    const cwd = workspace.path;
+    const files = ["junit=r.xml", "json=r.json", "dot=dots.txt"];
+    const args = ["github", ...files].flatMap((one) => ["--reporter", one]);
+    const { code, stdout } = await runCli(["rehearse", ...args], { cwd });
+    assert.equal(code, 2, stdout);
+    const commands = stdout.trimEnd().split("\n");
+    assert.equal(commands.length, 2, stdout);
+    assert.match(commands[0] ?? "", /^::error file=bad\.rehearsal\.json::no rule expects/);
+    assert.match(commands[1] ?? "", /^::error file=invalid\.rehearsal\.json,line=1,col=\d+::/);
+    const xml = await workspace.read("r.xml");
+    assert.match(xml, /<testsuites tests="3" failures="1" errors="1" skipped="0"/);
+    assert.ok(xml.includes('name="]]&gt;\u{FFFD} &lt;/testcase&gt; ::error::x&#10;'), xml);
+    const json = JSON.parse(await workspace.read("r.json"));
+    assert.deepEqual(
+      json.rehearsals.map(({ file, result }: Record<string, unknown>) => [file, result]),
+      [
+        ["bad.rehearsal.json", "failed"],
+        ["good.rehearsal.json", "passed"],
+        ["invalid.rehearsal.json", "invalid"],
+      ],
+    );
+    assert.deepEqual([json.version, json.passed, json.failed, json.coverage], [1, 1, 2, null]);
+    assert.match(await workspace.read("dots.txt"), /^F\.F\nFAIL {2}bad.*1 passed, 2 failed\n$/s);
+    const one = await runCli(["rehearse", "-t", "STOP-commands"], { cwd });
+    assert.deepEqual(okLines(one.stdout), ["good.rehearsal.json"]);
+  });
+
+  it("counts what of the jobs no rehearsal has reached, and fails below the threshold", async (t) => {
+    const criteria = { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 2 } };
+    const ref = (taskId: string): object => ({ kind: "Ref", taskId });
+    const answers = {
+      criteria: {
+        condition: "Call job_boolean_true or job_boolean_false",
+        failureAction: { retryTimes: 0 },
+      },
+    };
+    const work = {
+      kind: "Seq",
+      works: [
+        { kind: "Alt", condition: ref("ask"), trueWork: ref("a") },
+        { kind: "Loop", preCondition: [false, ref("ask")], body: ref("fix"), atMost: 2 },
+      ],
+    };
+    const tasks = {
+      a: say("Say A"),
+      ask: say("Ask", answers),
+      fix: say("Fix with job_prepare_document", { criteria }),
+    };
+    const answer = (task: string, iteration: number, is: boolean): object => ({
+      task,
+      iteration,
+      turns: [
+        { prompt: "Ask", text: "?" },
+        { tools: [{ name: `job_boolean_${is}`, arguments: { argument: "so" } }] },
+      ],
+    });
+    const asks = (...answersOf: boolean[]): object[] => answersOf.map((is) => answer("ask", 1, is));
+    const byWork = (rules: object[]): object[] =>
+      rules.map((rule, workId) => ({ ...rule, workId: workId * 2 }));
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.json": entryOf(work, tasks),
+      "yes.rehearsal.json": rehearsal({
+        sessions: [...byWork(asks(true, true)), { task: "a", ...turn("Say A") }],
+      }),
+    });
+    const { code, stdout } = await runCli(
+      ["rehearse", "--coverage", "--coverage-threshold", "60"],
+      { cwd },
+    );
+    assert.equal(code, 1, stdout);
+    assert.deepEqual(stdout.trimEnd().split("\n").slice(1), [
+      "Coverage:",
+      "  e.json, job: 5 of 10",
+      '    not reached: falseWork (absent) of the Alt on "ask" (work 0)',
+      '    not reached: a second pass of the Loop over "fix" (work 3)',
+      '    not reached: all passes of the Loop over "fix" (work 3), and no end',
+      '    not reached: task "fix" (work 3)',
+      '    not reached: a retry of task "fix" (work 3)',
+      "  total: 5 of 10, 50 %",
+      "The coverage is 50 %, and --coverage-threshold is 60 %.",
+      "1 passed, 0 failed",
+    ]);
+    const view = { tools: [{ name: "job_prepare_document", arguments: { argument: "x" } }] };
+    await makeRest();
+    const whole = await runCli(["rehearse", "--coverage", "--coverage-threshold", "100"], { cwd });
+    assert.equal(whole.code, 0, whole.stdout);
+    assert.match(whole.stdout, /total: 10 of 10, 100 %/);
+
+    async function makeRest(): Promise<void> {
+      const { writeFile } = await import("node:fs/promises");
+      const no = { ...answer("ask", 1, false), repeat: "any" };
+      const fix = (iteration: number, ...before: object[]): object => ({
+        task: "fix",
+        iteration,
+        turns: [...before, { prompt: "Fix", ...view }],
+      });
+      const { iteration: _any, ...anyAsk } = no as Record<string, unknown>;
+      const sessions = [anyAsk, fix(1, { prompt: "Fix", text: "Not yet." }), fix(2)];
+      const expect = { result: "failed", reason: "would need more than 2 iterations" };
+      await writeFile(`${cwd}/no.rehearsal.json`, rehearsal({ sessions, expect }));
+    }
+  });
+
+  it("writes what it saw into expect, and keeps everything else of the file", async (t) => {
+    const yaml = (expect: string): string =>
+      `# A rehearsal\nentry: e.json   # the entry\nsessions:\n    - turns: [{ prompt: "Say A",  text: A }]\n\n${expect}`;
+    const stale = `expect: # what must happen\n  works:\n    - { task: a, outcome: failed }\n  # as decided\n  decisions: [Task succeeded]\n\n# the end\ndescription: x # y\n`;
+    const workspace = await makeWorkspace(t, {
+      "e.json": simple,
+      "none.rehearsal.yml": yaml(""),
+      "stale.rehearsal.yml": yaml(stale),
+      "off.rehearsal.yml": yaml("").replace("Say A", "Say B"),
+      "stale.rehearsal.json": rehearsal({ expect: { result: "failed", reason: "x" } }),
+    });
+    const cwd = workspace.path;
+    const { code, stdout } = await runCli(["rehearse", "--update"], { cwd });
+    assert.equal(code, 1, stdout);
+    assert.deepEqual(
+      stdout.match(/^(ok|FAIL) +\S+|updated/gm),
+      ["ok    none.rehearsal.yml", "updated", "FAIL  off.rehearsal.yml"].concat([
+        "ok    stale.rehearsal.json",
+        "updated",
+        "ok    stale.rehearsal.yml",
+        "updated",
+      ]),
+    );
+    const works = "  works:\n    - task: a\n      workId: 0\n      outcome: succeeded\n";
+    assert.equal(await workspace.read("none.rehearsal.yml"), yaml(`expect:\n${works}`));
+    assert.equal(await workspace.read("off.rehearsal.yml"), yaml("").replace("Say A", "Say B"));
+    const kept = stale
+      .replace("expect: # what must happen\n", "expect:\n  # what must happen\n")
+      .replace(/ {2}works:\n.*\n/, works)
+      .replace("[Task succeeded]", "[ Task succeeded ]");
+    assert.equal(await workspace.read("stale.rehearsal.yml"), yaml(kept));
+    assert.deepEqual(JSON.parse(await workspace.read("stale.rehearsal.json")).expect, {
+      result: "succeeded",
+    });
+    assert.equal(
+      (await runCli(["rehearse", "--update", "-t", "stale"], { cwd })).stdout.includes("updated"),
+      false,
+    );
+  });
+
+  it("rehearses in one runtime without mixing folders, and apart what ends the runtime", async (t) => {
+    const look = (name: string): object => ({
+      sessions: [
+        {
+          turns: [
+            {
+              prompt: "Say A",
+              replies: [
+                { tools: [{ name: "view", arguments: { path: "${workingDirectory}/it.txt" } }] },
+                { toolResults: `I am ${name}`, text: "Seen." },
+              ],
+            },
+          ],
+        },
+      ],
+      workspace: { files: { "it.txt": `I am ${name}\n` } },
+    });
+    const names = ["one", "two", "three", "four"];
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.json": simple,
+      "dies.rehearsal.json": rehearsal({
+        sessions: [
+          { attempt: 1, turns: [{ die: true }] },
+          { attempt: 2, ...turn("Say A") },
+        ],
+        expect: { works: [{ task: "a", outcome: "succeeded", crashes: 1 }] },
+      }),
+      ...Object.fromEntries(names.map((name) => [`${name}.rehearsal.json`, rehearsal(look(name))])),
+    });
+    const { code, stdout } = await runCli(["rehearse", "--parallel", "5"], { cwd });
+    assert.equal(code, 0, stdout);
+  });
+
+  it("watches the entry, its prompts and the rehearsals, and rehearses what depends on them", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "e.json": simple,
+      "other/e.json": simple,
+      "a.rehearsal.json": rehearsal(),
+      "other/b.rehearsal.json": rehearsal(),
+    });
+    const cwd = workspace.path;
+    const child = startCli(["rehearse", "--watch"], { cwd });
+    const counts = (): (string | undefined)[] =>
+      [...child.output.stdout.matchAll(/(\d+ passed, \d+ failed)\nWaiting/g)].map(
+        ([, text]) => text,
+      );
+    const round = async (number: number): Promise<void> => {
+      for (let known = -1; counts().length < number;) {
+        const { length } = child.output.stdout;
+        if (length === known) await new Promise((done) => setImmediate(done));
+        known = length;
+      }
+    };
+    await round(1);
+    await workspace.write("e.json", entryOf({ kind: "Ref", taskId: "a" }, { a: say("Say B") }));
+    await round(2);
+    await workspace.write("new.rehearsal.json", rehearsal({ sessions: [turn("Say B")] }));
+    await round(3);
+    child.signal("SIGINT");
+    const { code, stdout } = await child.ended;
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(counts(), ["2 passed, 0 failed", "0 passed, 1 failed", "1 passed, 0 failed"]);
+  });
+});
