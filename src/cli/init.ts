@@ -70,7 +70,7 @@ function filled(text: string, { branch, testCommand }: Facts): string {
   const none = 'echo "There is no test command yet. Write it to $0." >&2';
   return text
     .replaceAll("branches: [main]", () => `branches: [${inYaml}]`)
-    .replaceAll("--user-input main...HEAD", () => `--user-input ${branch}...HEAD`)
+    .replaceAll("--base main", () => `--base ${branch}`)
     .replace(/^npm test$/m, () => testCommand ?? none);
 }
 

@@ -17,7 +17,7 @@ import { dataWarnings, itemWarnings, promptsOfLeaf } from "./data-warnings.ts";
 import { warning } from "./problems.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves } from "./work-paths.ts";
-import { isLeaf, leafWorks, partsOf, taskWorks } from "./work.ts";
+import { isLeaf, leafName, leafWorks, partsOf, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
 export type CommandPatternCheck = (pattern: string) => string | undefined;
@@ -296,7 +296,8 @@ function makeEffect(work: Work, of: (part: Work) => Effect): Effect {
     case "Flow":
       return { ends: new Set([work.file]), through: false };
     case "Run":
-      return nothing;
+      // It leaves its output, and `previousTasks` passes over it.
+      return { ends: new Set([leafName(work)]), through: true };
     case "Each":
       return either([nothing, of(work.work)]);
     case "Seq":

@@ -78,15 +78,18 @@ export const tireless: Model = (folder) => {
   };
 };
 
-/** For the template `review`: runs the commands of the prompt, and answers with what they print. */
+/** For the template `review`: reads the diff that the prompt names, and reports it. */
 export const plainReviewer: Model =
   () =>
   ({ prompt, toolResults }) => {
     if (prompt.includes("Did you read the diff"))
       return toolResults.length > 0 ? { text: "I did." } : yes("every file");
-    if (toolResults.length > 0) return { text: toolResults.join("\n") };
-    const commands = [...prompt.matchAll(/^ +(git diff .*?)(?: -- FILE)?$/gm)];
-    return { toolCalls: commands.map(([, command = ""]) => shell(command)) };
+    const [diff] = toolResults;
+    if (toolResults.length > 1) return { text: "Done." };
+    if (diff !== undefined)
+      return { toolCalls: [{ name: "job_report", arguments: { markdown: diff } }] };
+    const [, path = ""] = /diff is in the file (\S+)\. /.exec(prompt) ?? [];
+    return { toolCalls: [{ name: "view", arguments: { path } }] };
   };
 
 /** For the template `nightly`: runs the tests, and writes what they ask for. */

@@ -68,9 +68,10 @@ describe("the workflows that people copy", () => {
             // The commit of the event, from which the entry may be taken.
             assert.equal(inputs["ref"], undefined);
           }
-          for (const inputs of agentSteps(recipe))
+          for (const { "user-input": range } of agentSteps(recipe))
+            // Without one, the change is that of the event.
             assert.match(
-              String(inputs["user-input"]),
+              String(range ?? "pull_request.base.sha }}...${{ github.event.pull_request.head.sha"),
               /pull_request\.base\.sha \}\}\.\.\.\$\{\{ github\.event\.pull_request\.head\.sha/,
             );
         });
