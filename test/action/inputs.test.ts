@@ -67,6 +67,8 @@ describe("the inputs", () => {
       rehearsals: [],
       inPlace: false,
       record: undefined,
+      inputs: {},
+      outputDir: undefined,
       journal: undefined,
       htmlReport: undefined,
       summary: "full",

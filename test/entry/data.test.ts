@@ -81,7 +81,7 @@ describe("variables of tasks and inputs", () => {
     const warnings = async (work: Work): Promise<readonly string[]> => {
       const tasks = { plan: {}, next: { prompt: "$report-of-plan" } };
       const text = JSON.stringify(entry(tasks, { jobs: { j: { work } } }));
-      const loaded = loadEntry("entry.json", text);
+      const loaded = loadEntry(text, "entry.json");
       assert.ok(loaded.kind === "loaded", JSON.stringify(loaded));
       return loaded.warnings
         .map(({ reason }) => reason)
