@@ -153,7 +153,8 @@ describe("source files", () => {
   it("export no value that nothing imports", () => {
     const source = new Map(code.map((file) => [file, read(file)]));
     const exported = [...source]
-      .filter(([file]) => file.startsWith("src/"))
+      // What `agent-jobs/testing` offers is for others.
+      .filter(([file]) => file.startsWith("src/") && file !== "src/run/testing.ts")
       .flatMap(([file, text]) =>
         [...text.matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)].map(
           ([, name = ""]) => ({ file, name }),

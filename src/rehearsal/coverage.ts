@@ -17,7 +17,7 @@ interface JobPlan {
 }
 
 /** Everything that can be reached in a job, in reading order. */
-export function coveragePoints({ entry, jobName }: JobPlan): readonly Point[] {
+function coveragePoints({ entry, jobName }: JobPlan): readonly Point[] {
   const job = entry.jobs[jobName];
   if (job === undefined) return [];
   const names = namesOf(job.work);

@@ -45,7 +45,7 @@ const files: readonly (readonly [string, string])[] = [
   ],
   [
     task("\n      - Note: be strict"),
-    'not an object. (quote a string with a colon: "Note: be strict")',
+    'This field is required. (quote a string with a colon: "Note: be strict")',
   ],
   [
     task("Review this\n      be strict: yes"),
