@@ -18,8 +18,9 @@ export function inputsOf(
     const known = names.length === 0 ? "it has no inputs" : `its inputs are ${names.join(", ")}`;
     problems.push(`The entry has no input ${JSON.stringify(name)} (${hint ?? known}).`);
   }
+  const all = withDefaults({ inputs: declared }, given);
   const values = Object.entries(declared).flatMap(([name, input]): [string, string][] => {
-    const value = Object.hasOwn(given, name) ? given[name] : input.default;
+    const value = Object.hasOwn(all, name) ? all[name] : undefined;
     if (value === undefined) {
       if (input.required === true)
         problems.push(
@@ -35,6 +36,17 @@ export function inputsOf(
   });
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
   return Object.fromEntries(values);
+}
+
+/** Those that were given, and the defaults of the others. */
+export function withDefaults(
+  { inputs: declared = {} }: Pick<PreparedEntry, "inputs">,
+  given: Inputs,
+): Inputs {
+  const defaults = Object.entries(declared).flatMap(([name, input]) =>
+    input.default === undefined ? [] : [[name, input.default] as const],
+  );
+  return { ...Object.fromEntries(defaults), ...given };
 }
 
 /** As runtime variables, by name without `$`. */
