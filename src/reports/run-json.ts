@@ -11,7 +11,7 @@ import {
 } from "../events/view.ts";
 
 /** Raised when a field changes its meaning or goes away. Further fields may come at any time. */
-export const runJsonVersion = 1;
+const runJsonVersion = 1;
 
 const results: Readonly<Record<WorkStatus, string>> = {
   succeeded: "success",
