@@ -114,11 +114,19 @@ export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>>
 
 /**
  * The report of the job: of the tasks that its entry names, else of the last one that has one, be it the RESULT of a
- * workflow or the response of a task with actions.
+ * workflow or the response of a task with actions. `whole`: reports that the view has cut, by their key in `view.given`.
  */
-export function jobReport(view: RunView): string | undefined {
+export function jobReport(
+  view: RunView,
+  whole: ReadonlyMap<string, string> = new Map(),
+): string | undefined {
   const from = view.plan?.reportFrom;
-  const given = [...view.given.values()].filter(({ report }) => report !== undefined);
+  const given = [...view.given].flatMap(([key, one]) => {
+    const { report } = one;
+    if (report === undefined) return [];
+    const markdown = whole.get(key) ?? report.markdown;
+    return [{ ...one, shown: report.markdown, report: { ...report, markdown } }];
+  });
   if (from !== undefined) {
     const chosen = from.flatMap((task) => given.filter(({ taskId }) => taskId === task));
     if (chosen.length === 1) return chosen[0]?.report?.markdown;
@@ -128,7 +136,9 @@ export function jobReport(view: RunView): string | undefined {
   const last = works.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))[0];
   if (last === undefined) return undefined;
   const ofItems = given.filter(({ workId, items }) => workId === last.workId && items.length > 0);
-  return ofItems.length === 0 ? last.report : ofItems.map(headed).join("\n\n");
+  if (ofItems.length > 0) return ofItems.map(headed).join("\n\n");
+  const own = given.find(({ workId, shown }) => workId === last.workId && shown === last.report);
+  return own?.report.markdown ?? last.report;
 }
 
 function headed({ taskId, items, report }: GivenView): string {

@@ -2,36 +2,31 @@
  * A folder with what a run came to: a Markdown file for each report, an `index.md`, `report.md` with the report of the
  * job, and `run.json`. Reports are written when they are handed in, the rest at the end.
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import type { RunEvent } from "../events/event.ts";
+import type { WorkRef } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView, endText } from "../events/view.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
+import { OutputFolder } from "./output-folder.ts";
 
 export const reportFile = "report.md";
 
 /** Throws if the folder can't be made. */
 export function openOutputDirectory(folder: string): Reporter {
-  mkdirSync(folder, { recursive: true });
+  const output = new OutputFolder(folder);
   // What an earlier run has left there would be taken for that of this one.
-  for (const name of [reportFile, "index.md", "run.json"])
-    rmSync(join(folder, name), { force: true });
+  for (const name of [reportFile, "index.md", "run.json"]) output.remove(name);
   const view = createRunView();
   const files = new Map<string, string>();
+  /** Reports as they were handed in; the view cuts long ones. */
+  const whole = new Map<string, string>();
   const write = (name: string, text: string): void => {
-    writeFileSync(join(folder, name), text.endsWith("\n") ? text : `${text}\n`);
+    output.write(name, text.endsWith("\n") ? text : `${text}\n`);
   };
-  const fileOf = ({
-    taskId,
-    item,
-    outerItems = [],
-  }: Extract<RunEvent, { type: "report.given" }>["work"]): string => {
-    const items = item === undefined ? [] : [...outerItems, item];
-    const key = JSON.stringify([taskId, items]);
+  const fileOf = (work: WorkRef): string => {
+    const key = keyOf(work);
     const known = files.get(key);
     if (known !== undefined) return known;
-    const name = [taskId, ...items].map(plain).join("-").slice(0, longestName);
+    const name = [work.taskId, ...itemsOf(work)].map(plain).join("-").slice(0, longestName);
     const taken = new Set([...files.values(), ...reserved].map((one) => one.toLowerCase()));
     let file = `${name}.md`;
     for (let number = 2; taken.has(file.toLowerCase()); number += 1) file = `${name}-${number}.md`;
@@ -45,10 +40,11 @@ export function openOutputDirectory(folder: string): Reporter {
       applyEvent(view, event);
       if (event.type === "report.given") {
         const { title, markdown, work } = event;
+        whole.set(keyOf(work), markdown);
         write(fileOf(work), title === undefined ? markdown : `# ${title}\n\n${markdown}`);
       }
       if (event.type !== "run.ended") return;
-      const report = jobReport(view);
+      const report = jobReport(view, whole);
       if (report !== undefined) write(reportFile, report);
       const why = endText(view);
       const lines = [...view.given].flatMap(([key, { taskId, items, report: one }]) => {
@@ -69,6 +65,15 @@ export function openOutputDirectory(folder: string): Reporter {
       write("run.json", JSON.stringify(runJson(view, files), null, 2));
     },
   };
+}
+
+function itemsOf({ item, outerItems = [] }: WorkRef): readonly string[] {
+  return item === undefined ? [] : [...outerItems, item];
+}
+
+/** As in `view.given`. */
+function keyOf(work: WorkRef): string {
+  return JSON.stringify([work.taskId, itemsOf(work)]);
 }
 
 const longestName = 120;
