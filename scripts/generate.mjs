@@ -5,9 +5,11 @@
 //   action-manifest.ts   the inputs and outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   module-programs.ts the programs in which modules run as tools, as texts
+//   templates.ts       the files that `agent-jobs init` writes: those of examples/, to the letter
 //   runtime-hashes.ts  the version of the runtime's packages and the SHA-512 of each, from package-lock.json
 //   version.ts         the version of agent-jobs
 import fs from "node:fs";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
@@ -25,6 +27,7 @@ const files = {
   "example-entry.ts": exampleEntry(),
   "module-programs.ts": await modulePrograms(),
   "runtime-hashes.ts": runtimeHashes(),
+  "templates.ts": templates(),
   "version.ts": `/** Of agent-jobs. */\nexport const version = ${JSON.stringify(JSON.parse(read("package.json")).version)};\n`,
 };
 
@@ -122,6 +125,27 @@ export const exampleEntry = {
   file: ${JSON.stringify(file)},
   text: ${JSON.stringify(read(file))},
 } as const;
+`;
+}
+
+/** Each is a folder of examples/. Workflows are `agent-*.yml`. */
+function templates() {
+  const names = ["review", "nightly", "triage", "release-notes"];
+  const files = (name) =>
+    fs
+      .readdirSync(new URL(`examples/${name}`, root), { recursive: true, withFileTypes: true })
+      .filter((file) => file.isFile())
+      .map((file) => path.relative(fileURLToPath(root), path.join(file.parentPath, file.name)))
+      .sort()
+      .map((file) => {
+        const inside = file.split(path.sep).slice(2).join("/");
+        const folder = /^agent-.*\.yml$/.test(inside) ? "workflows" : "agent-jobs";
+        return [`.github/${folder}/${inside}`, read(file)];
+      });
+  const all = Object.fromEntries(names.map((name) => [name, Object.fromEntries(files(name))]));
+  return `
+/** Template → path in the repository → content. */
+export const templates: Readonly<Record<string, Readonly<Record<string, string>>>> = ${JSON.stringify(all, null, 2)};
 `;
 }
 

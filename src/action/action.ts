@@ -19,6 +19,7 @@ import {
   type GithubRun,
   type Outputs,
 } from "./github.ts";
+import { reportFile } from "../run/output-directory.ts";
 import { claimedNames } from "../run/variables.ts";
 import { prepareRun } from "../run/prepare.ts";
 import { executeRun, type RunReport } from "../run/execute.ts";
@@ -185,7 +186,11 @@ class Step {
         entryFile: paths.entry,
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
-        ...defined({ journal: paths.journal, rehearsal: paths.rehearse }),
+        ...defined({
+          journal: paths.journal,
+          rehearsal: paths.rehearse,
+          reportFile: paths.outputDir && `${paths.outputDir}/${reportFile}`,
+        }),
       });
       const stepFiles = watchStepFiles(
         this.#environment,

@@ -6,9 +6,6 @@
 import { defined, isRecord } from "../document/guards.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { sayLine } from "./github.ts";
-import type { Environment, Inputs } from "./inputs.ts";
-import type { RunnerCore } from "./runner-core.ts";
 
 export interface GithubApi {
   /** A request without side effects; `owner` and `repo` are filled in. */
@@ -43,26 +40,6 @@ const WAITS_MS = [1_000, 3_000];
 /** The longest wait. If GitHub asks for a longer one, the run reports it and gives up. */
 const LONGEST_WAIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
-
-/** That of a step, for its repository; and the token that it uses. */
-export function apiOfStep(step: {
-  readonly environment: Environment;
-  readonly inputs: Pick<Inputs, "gitHubToken">;
-  readonly core: RunnerCore;
-  readonly signal: AbortSignal;
-}): { readonly api: GithubApi; readonly token: string | undefined } {
-  const { environment, inputs, core, signal } = step;
-  // A token for models may lack the permission to look up users.
-  const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
-  const api = createGithubApi({
-    token,
-    repository: environment["GITHUB_REPOSITORY"],
-    apiUrl: environment["GITHUB_API_URL"],
-    log: (line) => sayLine(core, line),
-    signal,
-  });
-  return { api, token };
-}
 
 /** Every method rejects with an Error whose message can be shown to users. */
 export function createGithubApi(options: GithubApiOptions): GithubApi {

@@ -4,14 +4,17 @@
  */
 import {
   addAnswer,
+  addInput,
   addParam,
   parseChoice,
   parseEnvName,
   parseModel,
   parseNumber,
   readAssignments,
+  readObject,
   type Answers,
   type Assignment,
+  type Inputs as EntryInputs,
   type Models,
   type Params,
   type Parsed,
@@ -72,10 +75,12 @@ function inputsFrom(read: Reader, environment: Environment) {
     userInput: read.text("user-input"),
     userInputFile: read.text("user-input-file"),
     base: read.text("base"),
+    inputs: read.assignments<EntryInputs>("inputs", "topic=security", {}, addInput),
     // As they were given, to be cleaned.
     params: read.assignments<Params>("params", "BRANCH=main", {}, addParam),
     answers: read.assignments<Answers>("answers", "ASK_NAME=yes", {}, addAnswer),
     env: read.each<readonly string[]>("env", [], parseEnvName),
+    outputDir: read.text("output-dir"),
     history: read.text("history"),
     resume: read.text("resume"),
     rerun: read.choice("rerun", inputValues.rerun) === "true",
@@ -215,7 +220,9 @@ class Reader {
     none: T,
     add: (assignment: Assignment, earlier: T) => Parsed<T>,
   ): T {
-    return readAssignments(this.text(name) ?? "", example).reduce(
+    const text = this.text(name) ?? "";
+    const isObject = name === "inputs" && text.trimStart().startsWith("{");
+    return (isObject ? readObject(text) : readAssignments(text, example)).reduce(
       (values, read) =>
         this.#added(
           name,

@@ -13,7 +13,7 @@ import { entriesThere, missingEntry } from "./entries.ts";
 import { payloadOf, readEvent, sha } from "./webhook-event.ts";
 import { changeOfStep } from "./job-change.ts";
 import { cleanEventText } from "./event-text.ts";
-import { apiOfStep, NotFoundError, type GithubApi } from "./github-api.ts";
+import { createGithubApi, NotFoundError, type GithubApi } from "./github-api.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
@@ -35,6 +35,7 @@ const pathInputs = [
   ["userInputFile", "user-input-file"],
   ["workingDirectory", "working-directory"],
   ["history", "history"],
+  ["outputDir", "output-dir"],
   ["resume", "resume"],
   ["rehearse", "rehearse"],
   ["record", "record"],
@@ -85,6 +86,15 @@ export interface Sources {
   readonly baseFolder: string | undefined;
 }
 
+/** The API for the repository of the step. */
+function apiOf({ environment, inputs, core, signal }: Setting) {
+  // A token for models may lack the permission to look up users.
+  const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
+  const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
+  const log = (line: string): void => sayLine(core, line);
+  return { api: createGithubApi({ token, repository, apiUrl, log, signal }), token } as const;
+}
+
 /** Throws a `Stop` unless the users who triggered the event may start an agent. `deciding`: more files that decide. */
 export async function trustedSources(
   setting: Setting,
@@ -99,7 +109,7 @@ export async function trustedSources(
     triggeringActor: environment["GITHUB_TRIGGERING_ACTOR"],
     attempt: environment["GITHUB_RUN_ATTEMPT"],
   });
-  const { api, token } = apiOfStep(setting);
+  const { api, token } = apiOf(setting);
   const decision = await decideTrust(
     event,
     {
@@ -220,7 +230,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
 /** More than this is a mistake, and GitHub answers no more than a thousand requests in an hour. */
 const MAX_REACHED = 100;
 
-/** The entry, with every file that its workflows name, and the rehearsal, as they are at the base, in a folder of their own. */
+/** The entry, with its prompts and every file that its workflows name, and the rehearsal, as they are at the base, in a folder of their own. */
 async function fromBase(
   { environment, core, workspace, inputs }: Setting,
   { entry, rehearse }: Paths,
@@ -274,7 +284,7 @@ async function fromBase(
         const name = relative(root, file).replaceAll(sep, "/");
         const path = relative(baseFolder, file).replaceAll(sep, "/");
         if (!isBelow(root, file)) {
-          throw new Stop("failure", [`${entry} names a workflow outside of its repository.`]);
+          throw new Stop("failure", [`${entry} names a file outside of its repository.`]);
         }
         if (known.size > MAX_REACHED) {
           throw new Stop("failure", [
@@ -361,7 +371,7 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
-  const { get } = apiOfStep(setting).api;
+  const { get } = apiOf(setting).api;
   const say = (line: string): void => sayLine(setting.core, line);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, baseFolder, workTree } = sources;

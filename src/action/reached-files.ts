@@ -1,16 +1,17 @@
 /**
- * Which files decide what an entry runs, besides itself: the workflows of its jobs, and what workflows call,
- * include and name with `file:`. For an edge that must know where they come from before they are believed.
+ * Which files decide what an entry runs, besides itself: its prompts, the workflows of its jobs, and what workflows
+ * call, include and name with `file:`. For an edge that must know where they come from before they are believed.
  */
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
+import { loadEntry } from "../entry/load-entry.ts";
 import { promptText, variablePattern } from "../entry/prompt-expander.ts";
 import { leafWorks } from "../entry/work.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { loadWorkflow } from "../workflow/read/load-workflow.ts";
-import { loadEntry } from "../run/entry-files.ts";
 import type { Params } from "../run/options.ts";
+import { promptsAround } from "../run/prompt-files.ts";
 import { filesAround, isWorkflowFile } from "../run/workflow-files.ts";
 
 /** Absolute paths, without the entry itself. */
@@ -27,7 +28,7 @@ export function reachedFiles(entryFile: string, params: Params = {}): ReachedFil
   if (isWorkflowFile(entryFile)) {
     follow(entryFile, Object.values(params), seen);
   } else {
-    for (const [file, values] of workflowsOf(entryFile)) {
+    for (const [file, values] of workflowsOf(entryFile, seen)) {
       const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
       seen(file, isThere);
       if (isThere) follow(file, values, seen);
@@ -47,7 +48,7 @@ function follow(
 ): void {
   const text = contentOf(file);
   if (text === undefined) return;
-  const { id, files } = filesAround(file, seen);
+  const { id, files } = filesAround(file, { seen });
   const loaded = loadWorkflow(text, file, { id, files });
   if (loaded.kind === "rejected") return;
   const { workflow } = loaded;
@@ -60,12 +61,15 @@ function follow(
   }
 }
 
-/** The workflows of all jobs, each with the values of its parameters in all of them. */
-function workflowsOf(entryFile: string): ReadonlyMap<string, readonly string[]> {
+/** The workflows of all jobs, each with the values of its parameters in all of them. Prompts are seen on the way. */
+function workflowsOf(
+  entryFile: string,
+  seen: (path: string, isThere: boolean) => void,
+): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   const text = contentOf(entryFile);
   if (text === undefined) return found;
-  const loaded = loadEntry(text, entryFile);
+  const loaded = loadEntry(text, entryFile, { readPrompt: promptsAround(entryFile, seen) });
   if (loaded.kind === "rejected") return found;
   const leaves = Object.values(loaded.entry.jobs).flatMap(({ work }) => leafWorks(work));
   for (const leaf of leaves) {

@@ -18,11 +18,11 @@ import { readAccess, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function doctor(
-  { json, ...server }: OptionsOf<"doctor">,
+  { json, format, ...server }: OptionsOf<"doctor">,
   { output }: Io,
 ): Promise<ExitCode> {
   const checks = await checkMachine(readAccess(server));
-  if (json === true) output.printJson({ checks });
+  if (json === true || format === "json") output.printJson({ checks });
   else {
     const lines = checks.map(({ name, ok, text }) => `${ok ? "ok    " : "FAIL  "}${name}: ${text}`);
     output.print(lines.join("\n"));

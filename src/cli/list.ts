@@ -2,8 +2,10 @@ import { readEntry, readWorkflow } from "../run/entry-files.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
+import { table } from "./table.ts";
 import { clip } from "../events/cut.ts";
 import type { PreparedEntry } from "../entry/model.ts";
+import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
 import { modelOfFlow, type Flows } from "../run/flows.ts";
@@ -66,13 +68,15 @@ function runOf(
 
 function jobTable(jobs: readonly JobDescription[]): readonly string[] {
   if (jobs.length === 0) return ["The entry has no jobs."];
-  const rows = jobs.map(({ name, requireUserInput, tasks, models, protocols = {} }) => [
+  const about = jobs.some((job) => job.usesChange === true);
+  const rows = jobs.map(({ name, requireUserInput, usesChange, tasks, models, protocols = {} }) => [
     name,
     requireUserInput ? "required" : "none",
+    ...(about ? [usesChange === true ? "used" : "none"] : []),
     tasks.map((task) => (task in protocols ? `${task} (actions)` : task)).join(", "),
     models.join(", "),
   ]);
-  return table(["JOB", "USER INPUT", "TASKS", "MODELS"], rows);
+  return table(["JOB", "USER INPUT", ...(about ? ["CHANGE"] : []), "TASKS", "MODELS"], rows);
 }
 
 function toolTable({
@@ -92,21 +96,11 @@ function shortened(text: string): string {
   return line.length <= 80 ? line : clip(line, 79);
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = head.map((title, column) =>
-    rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), title.length),
-  );
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
-}
-
 interface JobDescription {
   readonly name: string;
   readonly requireUserInput: boolean;
+  /** It needs to know the change. */
+  readonly usesChange?: true;
   /** With the files of workflows. In reading order, each once. */
   readonly tasks: readonly string[];
   /** The models of tasks and workflows, and the driving model where a task uses it. */
@@ -194,6 +188,7 @@ function describeJobs(entry: PreparedEntry, flows: Flows): readonly JobDescripti
     return {
       name,
       requireUserInput: job.requireUserInput,
+      ...(usesChange(entry, job.work) ? { usesChange: true as const } : {}),
       tasks,
       models: [...new Set(models)],
       ...(protocols.length === 0 ? {} : { protocols: Object.fromEntries(protocols) }),

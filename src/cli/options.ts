@@ -9,6 +9,7 @@ import {
   parseAnswer,
   parseChoice,
   parseEnvName,
+  parseInput,
   parseModel,
   parseNumber,
   parseParam,
@@ -83,6 +84,12 @@ const server = {
   runtimePath: option("--runtime-path <path>", "path of the Copilot runtime"),
 };
 
+const checkModels = option<true>(
+  "--models",
+  "check first that the model server, or GitHub, offers the models of the entry",
+  { conflicts: "rehearse" },
+);
+
 const sandbox = choice(
   "--sandbox <mode>",
   "whether programs run in a sandbox, if stricter than the entry",
@@ -146,6 +153,10 @@ const tool = {
   ),
 };
 
+/** In all commands that print something for programs. */
+const format = or(choice("--format <format>", "output format", ["text", "json"]), "text");
+const forPrograms = { format, json: option<true>("--json", "the same as --format json") };
+
 /** By command. Fields that a run or a host has, too, are called the same. */
 export const options = {
   run: {
@@ -168,9 +179,16 @@ export const options = {
       "--uncommitted",
       "the change includes uncommitted work and untracked files",
     ),
+    inputs: parsed(
+      "--input <name=value>",
+      "an input of the entry, or name=@FILE (repeatable)",
+      parseInput,
+    ),
     params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
     answers,
     env,
+    outputDir: option("--output-dir <dir>", "write reports, run.json and output of commands here"),
+    format,
     history: option(
       "--history <dir>",
       "write each step of a workflow to a Markdown file in this folder",
@@ -179,6 +197,7 @@ export const options = {
     rerun: option<true>("--rerun", "with --resume: rerun the interrupted command"),
     ...rehearsal,
     ...models,
+    checkModels,
     record: option("--record <file>", "record this run as a rehearsal"),
     journal: option("--journal <file>", "write every event to a file, as JSON lines"),
     htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
@@ -196,12 +215,14 @@ export const options = {
     ...server,
     format: or(choice("--format <format>", "output format", ["text", "json", "github"]), "text"),
     strict: option<true>("--strict", "treat warnings as errors"),
-    checkModels: option<true>(
-      "--check-models",
-      "ask the model server, or GitHub, whether it offers the models",
-    ),
+    checkModels,
   },
-  list: { json: option<true>("--json", "print JSON") },
+  init: {
+    workflow: option<true>("--workflow", "also write the workflow of GitHub Actions"),
+    force: option<true>("--force", "overwrite files that are there with another content"),
+  },
+  models: { ...server, ...forPrograms },
+  list: forPrograms,
   chart: {
     journal: option(
       "--journal <file>",
@@ -282,7 +303,7 @@ export const options = {
     ...rehearsal,
     ...models,
   },
-  doctor: { ...server, json: option<true>("--json", "print JSON") },
+  doctor: { ...server, ...forPrograms },
   build: {
     ...tool,
     print: option<true>(

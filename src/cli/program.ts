@@ -92,13 +92,26 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await (await import("./validate.ts")).validate(files, given, io)),
     );
 
+  command("init")
+    .argument("[template]", "review, nightly, triage or release-notes", "review")
+    .description("write an entry and its rehearsal for this repository, and rehearse it")
+    .action(async (template: string, given: OptionsOf<"init">) =>
+      end(await (await import("./init.ts")).init(template, given, io)),
+    );
+
+  command("models")
+    .description("list the models that the token or the model server offers")
+    .action(async (given: OptionsOf<"models">) =>
+      end(await (await import("./models.ts")).models(given, io)),
+    );
+
   command("list")
     .argument("<entry>", ENTRY_OR_WORKFLOW)
     .description(
       "list the jobs of an entry with their user input, tasks and models, or the parameters of a workflow",
     )
-    .action(async (entry: string, { json }: OptionsOf<"list">) =>
-      end(await (await import("./list.ts")).list(entry, json === true, io)),
+    .action(async (entry: string, { json, format }: OptionsOf<"list">) =>
+      end(await (await import("./list.ts")).list(entry, json === true || format === "json", io)),
     );
 
   command("chart")

@@ -1,7 +1,8 @@
 import { defined } from "../document/guards.ts";
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
-import { asFlag } from "../run/options.ts";
+import { asFlag, type Inputs } from "../run/options.ts";
+import { runJson } from "../reports/run-json.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { executeRun } from "../run/execute.ts";
@@ -26,7 +27,7 @@ export async function run(
     for (const warning of given.quiet === true ? [] : prepared.warnings) {
       output.printError(diagnosticLine(warning));
     }
-    const { outcome, reporterFailures, complete } = await executeRun(prepared, options, {
+    const { outcome, view, reporterFailures, complete } = await executeRun(prepared, options, {
       ...signals,
       onStarted(save) {
         if (options.htmlReport !== undefined) signals.onLastCall = save;
@@ -35,6 +36,7 @@ export async function run(
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
+    if (given.format === "json") output.printJson(runJson(view));
     switch (outcome.kind) {
       case "succeeded":
       case "skipped":
@@ -55,15 +57,17 @@ async function runOptions(
   given: Given,
   io: Io,
 ): Promise<RunOptions> {
-  const { quiet, verbose, chart, userInputFile: _, ...options } = readAccess(given);
+  const { quiet, verbose, chart, userInputFile: _, format, inputs, ...options } = readAccess(given);
   const userInput = await userInputOf(given, io);
   const { output } = io;
   const { asker, pause } = askerOf(given, io) ?? {};
   return {
     entryFile,
     ...options,
+    inputs: await readInputs(inputs),
     terminal: {
-      stream: output.terminal,
+      // Whoever reads the result from stdout finds the log on stderr.
+      stream: format === "json" ? io.stderr : output.terminal,
       verbosity: quiet === true ? "quiet" : verbose === true ? "verbose" : "normal",
       ...output.looks,
       chart: chart === true,
@@ -89,6 +93,16 @@ function askerOf(
     return undefined;
   const interrupt = (): void => void process.kill(process.pid, "SIGINT");
   return createTerminalAsker({ input, output, environment, interrupt });
+}
+
+/** `@FILE` is the text of a file. */
+async function readInputs(inputs: Inputs = {}): Promise<Inputs> {
+  const read = async ([name, value]: readonly [string, string]): Promise<[string, string]> => {
+    if (!value.startsWith("@")) return [name, value];
+    const whole = await readUserInputFile(value.slice(1), () => `--input ${name}`);
+    return [name, whole.replace(/\r?\n$/, "")];
+  };
+  return Object.fromEntries(await Promise.all(Object.entries(inputs).map(read)));
 }
 
 async function userInputOf(

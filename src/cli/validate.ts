@@ -1,7 +1,5 @@
-import { defined } from "../document/guards.ts";
 import { checkFile, checkModels } from "../run/entry-files.ts";
 import type { OfferedModel } from "../run/offered-models.ts";
-import { asFlag, UsageError } from "../run/options.ts";
 import {
   DiagnosticsError,
   diagnosticLine,
@@ -9,7 +7,7 @@ import {
   type Diagnostic,
 } from "../document/diagnostic.ts";
 import { annotation } from "../reports/github/workflow-command.ts";
-import { readAccess, type OptionsOf } from "./options.ts";
+import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 /**
@@ -21,9 +19,11 @@ export async function validate(
   { format, strict, checkModels: asks, ...server }: OptionsOf<"validate">,
   io: Io,
 ): Promise<ExitCode> {
-  const offered =
-    asks === true || server.providerBaseUrl !== undefined ? await modelsOffered(server, io) : [];
   const { output } = io;
+  const asked = asks === true || server.providerBaseUrl !== undefined;
+  const offered = asked ? await (await import("./models.ts")).offeredModels(server) : [];
+  if (asked && offered.length === 0)
+    output.printError("agent-jobs: warning: The models were not checked, because none are listed.");
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
     const found = await problemsOf(file, offered);
@@ -44,28 +44,6 @@ export async function validate(
       break;
   }
   return valid ? exitCode.success : exitCode.usage;
-}
-
-async function modelsOffered(
-  server: Parameters<typeof readAccess>[0],
-  { output }: Io,
-): Promise<readonly OfferedModel[]> {
-  const [{ JobHost }, { missingModel }] = await Promise.all([
-    import("../live/job-host.ts"),
-    import("../run/execute.ts"),
-  ]);
-  const access = readAccess(server);
-  const missing = missingModel(access, false, asFlag);
-  if (missing !== undefined) throw new UsageError(missing);
-  const { environment, provider, gitHubToken, runtimePath } = access;
-  await using host = new JobHost({
-    environment,
-    ...defined({ provider, gitHubToken, runtimePath }),
-  });
-  const offered = await host.live.listModels();
-  if (offered.length === 0)
-    output.printError("agent-jobs: warning: The models were not checked, because none are listed.");
-  return offered;
 }
 
 async function problemsOf(

@@ -26,7 +26,12 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
         path: [...path, name],
         reason: "This field is required.",
         lacks: [name],
-        ...(cases.length === 0 ? {} : { hint: `write ${list(cases)}` }),
+        ...defined({
+          hint:
+            cases.length === 0
+              ? meantValue([error.parentSchema?.["type"]].flat().filter(isText), error.data)
+              : `write ${list(cases)}`,
+        }),
       };
     }
     case "dependentRequired": {

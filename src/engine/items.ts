@@ -54,6 +54,8 @@ export interface EachItemsOptions {
   readonly note: (text: string) => void;
   /** With the values of its variables. */
   readonly textOf: (prompt: Prompt, place: Place) => string;
+  /** The structured result of a task, if there is one. */
+  readonly resultOf: (task: string, place: Place) => { readonly value: unknown } | undefined;
   readonly run: (command: Command, place: Place) => Promise<CommandResult>;
 }
 
@@ -84,7 +86,7 @@ export class EachItems {
 
   async #find(each: EachWork<number>, place: Place): Promise<Items> {
     const { items } = each;
-    const { workspace, changed, note, textOf, run } = this.#options;
+    const { workspace, changed, note, textOf, resultOf, run } = this.#options;
     if ("values" in items) return itemsFrom(each, items.values, note);
     if ("lines" in items) return itemsFrom(each, linesOf(textOf(items.lines, place)), note);
     if ("run" in items) {
@@ -94,7 +96,10 @@ export class EachItems {
       return unlisted(withOutput(`${end.name} failed (${end.how})`, end.tail));
     }
     if ("result" in items) {
-      const list = listAt(undefined, items.path ?? "");
+      const result = resultOf(items.result, place);
+      if (result === undefined)
+        return unlisted(`task ${JSON.stringify(items.result)} has left no result`);
+      const list = listAt(result.value, items.path ?? "");
       return typeof list === "string" ? unlisted(list) : itemsFrom(each, list, note);
     }
     if ("changedFiles" in items) {

@@ -110,6 +110,7 @@ export class JobRun {
       changed: this.#spec.change?.files,
       note: this.#note,
       textOf: (prompt, at) => this.#values.textOf(prompt, at),
+      resultOf: (task, at) => this.#values.data.result(task, noWork(at)),
       run: (command, at) =>
         runCommand(this.#values.commandContext(noWork(at), at.scope), command, {
           keepsOutput: true,
@@ -226,9 +227,10 @@ export class JobRun {
     );
   }
 
-  /** It is no task: what finished last stays what it was. */
+  /** It is no task: what finished last stays what it was, but for the output. */
   async #run(leaf: RunWork<number>, last: Finished | undefined, place: Place): Promise<WorkResult> {
     const name = leafName(leaf);
+    let output = "";
     const ended = await this.#work(
       leaf.workIdInJob,
       name,
@@ -237,11 +239,13 @@ export class JobRun {
       async (work, scope): Promise<Ended> => {
         const end = await runCommand(this.#values.commandContext(work, scope), leaf);
         if (end.kind === "stopped") return stoppedIn(scope);
+        output = end.tail;
         if (end.kind === "passed") return { kind: "succeeded" };
         const reason = withOutput(`command ${JSON.stringify(name)} failed (${end.how})`, end.tail);
         return { kind: "failed", reason, answer: end.answer };
       },
     );
+    const finished = { taskId: last?.taskId, order: last?.order ?? 0, output };
     switch (ended?.kind) {
       case undefined:
       case "crashed":
@@ -249,9 +253,9 @@ export class JobRun {
         return { kind: "stopped" };
       case "skipped":
       case "succeeded":
-        return { kind: "succeeded", last };
+        return { kind: "succeeded", last: finished };
       case "failed":
-        return failure(ended, last, ended.reason);
+        return failure(ended, finished, ended.reason);
     }
   }
 

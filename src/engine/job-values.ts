@@ -1,8 +1,10 @@
 /** What works get from their job besides their task: values of runtime variables, and the environment of commands. */
 import { promptText } from "../entry/prompt-expander.ts";
 import type { Prompt } from "../entry/model.ts";
+import { runtimeVariable } from "../entry/runtime-variables.ts";
 import type { WorkRef } from "../events/event.ts";
 import { itemInPrompt, type Place } from "./items.ts";
+import { JobData } from "./job-data.ts";
 import type { RunSpec } from "./plan.ts";
 import type { EnginePorts } from "./ports.ts";
 import { commandVariables, type CommandContext } from "./run-command.ts";
@@ -12,6 +14,8 @@ import { Variables, type ValueOf } from "./variables.ts";
 export class JobValues {
   readonly #spec: RunSpec;
   readonly #ports: EnginePorts;
+  /** What tasks have left so far. */
+  readonly data = new JobData();
 
   constructor(spec: RunSpec, ports: EnginePorts) {
     this.#spec = spec;
@@ -20,10 +24,14 @@ export class JobValues {
 
   /** The one place where runtime variables get values that the task itself doesn't set. */
   readonly valueOf =
-    ({ item, itemIndex }: WorkRef): ValueOf =>
+    (work: WorkRef): ValueOf =>
     (name) => {
+      const { item, itemIndex } = work;
       if (name === "item") return item === undefined ? undefined : itemInPrompt(item);
       if (name === "item-index") return itemIndex?.toString();
+      const variable = runtimeVariable(name);
+      if (variable?.kind === "report") return this.data.reportForPrompt(variable.of, work);
+      if (variable?.kind === "result") return this.data.resultForPrompt(variable.of, work);
       const { values = {} } = this.#spec;
       return Object.hasOwn(values, name) ? values[name] : undefined;
     };
@@ -33,10 +41,18 @@ export class JobValues {
     (name: string): void =>
       this.#ports.emit({ type: "decision", work, decision: { kind: "variable-missing", name } });
 
-  /** A text of the job itself, where no work has begun. */
+  /** The text that an `Each` takes its lines from. Reports in it are as they are. */
   textOf(prompt: Prompt, place: Place): string {
     const { entry, userInput } = this.#spec;
-    const known = { userInput, taskModel: "", ofJob: this.valueOf(noWork(place)) };
+    const reader = noWork(place);
+    const valueOf = this.valueOf(reader);
+    const ofJob: ValueOf = (name) => {
+      const variable = runtimeVariable(name);
+      return variable?.kind === "report"
+        ? this.data.reportText(variable.of, reader)
+        : valueOf(name);
+    };
+    const known = { userInput, taskModel: "", ofJob };
     return new Variables(entry, known).expand([promptText(prompt)]);
   }
 

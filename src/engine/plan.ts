@@ -49,6 +49,10 @@ export interface RunSpec {
   readonly flows?: Readonly<Record<string, FlowSpec>>;
   /** Where commands run and files are listed. Only a job without `Run`, `Each` and commands needs none. */
   readonly workspace?: Workspace;
+  /** What the run was given by name, if the entry has inputs. */
+  readonly inputs?: Readonly<Record<string, string>>;
+  /** What is wrong with a structured result, by task. */
+  readonly resultChecks?: Readonly<Record<string, (value: unknown) => readonly string[]>>;
   /** What tasks may call beside the runtime's own tools. */
   readonly toolSource?: ToolSource;
   /** How tasks with a protocol talk to their model, by task. */
@@ -140,6 +144,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
   return {
     ...plan,
     ...(actionTasks.length === 0 ? {} : { actionTasks }),
+    ...defined({ reportFrom: entry.outputs?.report?.from, inputs: spec.inputs }),
     ...defined({ change: spec.change?.planned }),
     work,
   };

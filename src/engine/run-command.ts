@@ -20,7 +20,7 @@ export interface CommandContext {
 }
 
 export type CommandResult =
-  | { readonly kind: "passed"; readonly output: string }
+  | { readonly kind: "passed"; readonly tail: string; readonly output: string }
   /** `answer`: it has exited. `how`: `exit 1`, or why it did not. */
   | {
       readonly kind: "failed";
@@ -61,7 +61,7 @@ export async function runCommand(
   const file = defined({ file: end.file });
   if (!isLate && end.kind === "exited" && end.code === 0) {
     decide({ kind: "command-passed", name, tail: end.tail, ...file });
-    return { kind: "passed", output: end.output };
+    return { kind: "passed", tail: end.tail, output: end.output };
   }
   const unit = minutes === 1 ? "minute" : "minutes";
   const how = isLate ? `exceeded its time limit of ${minutes} ${unit}` : howItEnded(end);

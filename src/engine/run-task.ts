@@ -256,7 +256,7 @@ async function retryOnce(
 async function checkCriteria(
   context: TaskContext,
   prompts: TaskPrompts,
-  { toolExecuted, commands, condition }: PreparedCriteria,
+  { toolExecuted, commands, result, condition }: PreparedCriteria,
   { toolCalls, fault }: Judged,
   retry: number,
 ): Promise<Check> {
@@ -284,6 +284,10 @@ async function checkCriteria(
     const check = await checkCommands(context, commands);
     if (check.kind !== "holds") return check;
   }
+  if (result !== undefined) {
+    const check = checkResult(context, result);
+    if (check.kind !== "holds") return check;
+  }
   if (condition !== undefined) {
     const judge = (judged: Judged): Verdict<CriteriaField> =>
       judgeCondition("condition", "criteria", condition[0], judged);
@@ -306,6 +310,19 @@ async function checkCriteria(
     }
   }
   return { kind: "holds" };
+}
+
+/** It may have been handed in in any round. */
+function checkResult(context: TaskContext, schema: object): Check {
+  const content = JSON.stringify(schema);
+  if (context.given.result !== undefined) {
+    const reason = "job_result was called";
+    decide(context, { kind: "criteria-passed", field: "result", content, reason });
+    return { kind: "holds" };
+  }
+  const reason = "job_result was not called with a result that fits";
+  decide(context, { kind: "criteria-failed", field: "result", content, reason });
+  return { kind: "fails", failed: { missing: ["job_result"] }, reason, answer: true };
 }
 
 /** All of them run, so that a retry knows everything that is wrong. */

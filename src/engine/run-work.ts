@@ -13,9 +13,10 @@ import { stopText } from "./scope.ts";
 
 /** The work that finished last along a path, with its place in the order of all finishes. */
 export interface Finished {
-  readonly taskId: string;
+  /** Undefined: only commands have run. */
+  readonly taskId: string | undefined;
   readonly order: number;
-  /** The RESULT of a workflow, or the last answer of a task. */
+  /** The RESULT of a workflow, the last answer of a task, or the end of what a command after it printed. */
   readonly output: string;
 }
 
@@ -184,10 +185,9 @@ async function runLoop(
     const answer = asCondition(asked);
     if (answer.kind === "stopped" || answer.kind === "unanswered") return answer;
     const goesOn = (answer.kind === "succeeded") === condition[0];
-    const before = latest;
     latest = answer.last;
     if (!goesOn) return end();
-    goOn = `. ${answerText(field, condition[1], answer, before)}`;
+    goOn = `. ${answerText(field, condition[1], answer)}`;
     return undefined;
   };
   for (let iteration = 1; ; iteration += 1) {
@@ -238,7 +238,6 @@ function answerText(
   field: "preCondition" | "postCondition",
   condition: Work<number>,
   answer: Extract<WorkResult, { kind: "succeeded" | "failed" }>,
-  before: Finished | undefined,
 ): string {
   const { last } = answer;
   const name = isLeaf(condition) ? leafName(condition) : (last?.taskId ?? "");
@@ -246,8 +245,7 @@ function answerText(
     answer.kind === "failed"
       ? `Its ${field} still fails: ${clipWords(answer.reason, REASON_CHARACTERS)}`
       : `Its ${field} still succeeds: ${JSON.stringify(name)}`;
-  // A command is no task: what finished last finished before it.
-  return withOutput(text, last === before ? "" : (last?.output ?? ""));
+  return withOutput(text, last?.output ?? "");
 }
 
 const REASON_CHARACTERS = 500;

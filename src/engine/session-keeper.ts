@@ -66,9 +66,24 @@ export class SessionKeeper {
       permissions,
       jobTools: jobToolsFor(role, this.#context),
       ...own,
+      ...(role === "driving" ? {} : this.#withReports(own)),
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
     return acquired;
+  }
+
+  #withReports({ tools = [], changedTools }: Partial<SessionRequest>): Partial<SessionRequest> {
+    const { reportTools } = this.#context;
+    if (reportTools.length === 0) return {};
+    return {
+      tools: [...tools, ...reportTools],
+      ...(changedTools && {
+        changedTools: async () => {
+          const changed = await changedTools();
+          return changed && [...changed, ...reportTools];
+        },
+      }),
+    };
   }
 
   /** The purpose is served: with multiple models its session is no longer needed. */

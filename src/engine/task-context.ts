@@ -5,7 +5,8 @@ import type { WorkRef } from "../events/event.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
-import type { EnginePorts, Session, ToolSource } from "./ports.ts";
+import type { Given } from "./job-data.ts";
+import type { EnginePorts, Session, SessionTool, ToolSource } from "./ports.ts";
 import type { CommandContext } from "./run-command.ts";
 import type { Deadlines, Scope, StopReason } from "./scope.ts";
 import type { Variables } from "./variables.ts";
@@ -39,6 +40,10 @@ export interface TaskContext {
   /** Of `limits.taskMinutes`. */
   readonly deadlines: Deadlines;
   readonly budgets: Budgets;
+  /** What it has handed in. */
+  readonly given: Given;
+  /** `job_report` and `job_result`, where it is offered them. */
+  readonly reportTools: readonly SessionTool[];
   /** For the commands of its criteria. */
   readonly commands: CommandContext;
   /** The attempt of this task that began last. */

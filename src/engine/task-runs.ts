@@ -4,10 +4,12 @@ import { crashText } from "../events/crash.ts";
 import type { WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
+import type { Given } from "./job-data.ts";
 import type { JobValues } from "./job-values.ts";
 import { CallBudget, type UsageBudget } from "./limits.ts";
 import { modelOf, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
+import { reportTools } from "./report-tools.ts";
 import { runTask, type AvailabilityInput } from "./run-task.ts";
 import { stopText, type Deadlines, type Scope } from "./scope.ts";
 import type { LatestAttempt } from "./task-context.ts";
@@ -61,9 +63,11 @@ export class TaskRuns {
       const message = `There is no task "${taskId}" in the entry.`;
       return { outcome: { kind: "crashed", crash: { cause: "internal", message } }, answer: {} };
     }
+    const given: Given = {};
+    const checkResult = spec.resultChecks?.[taskId];
     const multiple = task.criteria?.runConditionInSameSession === false;
     const startDialogue = this.dialogueOf(run);
-    return runTask(
+    const ended = await runTask(
       {
         entry,
         task,
@@ -87,6 +91,8 @@ export class TaskRuns {
         budgets: { calls: new CallBudget(limits, scope), usage },
         deadlines,
         commands: values.commandContext(work, scope),
+        given,
+        reportTools: reportTools({ task, work, given, checkResult, ports }),
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: latest,
         nextTurnId,
@@ -95,6 +101,8 @@ export class TaskRuns {
       },
       run.availability,
     );
+    if (ended.outcome.kind !== "stopped") values.data.keep(work, given);
+    return ended;
   }
 
   dialogueOf(run: TaskRun): (() => Promise<Dialogue | Crashed>) | undefined {

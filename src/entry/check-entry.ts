@@ -2,6 +2,7 @@
  * The checks that compare two places of an entry, for the parts that the schema has accepted. They
  * add no follow-up problems: what depends on something that is broken is passed over.
  */
+import { isList, isText } from "../document/guards.ts";
 import { readGlob } from "./glob.ts";
 import { toolPatternProblem } from "./tool-pattern.ts";
 import {
@@ -19,6 +20,7 @@ import { trailPath } from "./prompt.ts";
 import { fixedVariables } from "./runtime-variables.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
+import { checkInputs, checkVariables } from "./check-data.ts";
 import { checkTools } from "./check-tools.ts";
 import { commandName } from "./work.ts";
 import { entryCheck, type EntryNames, listed, Problems } from "./problems.ts";
@@ -62,6 +64,10 @@ class EntryChecker {
       if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
     }
     this.#checkGrid();
+    checkInputs(this.#entry, this.#problems);
+    this.#entry.outputs?.report?.from?.forEach((task, index) => {
+      if (task !== undefined) this.#checkTaskName(["outputs", "report", "from", index], task);
+    });
     checkTools(this.#entry, this.#names, this.#problems);
     return this.#problems.all;
   }
@@ -136,7 +142,11 @@ class EntryChecker {
   ): boolean | undefined {
     const whole = sound(prompt);
     if (whole === undefined) return undefined;
-    const { faults, complete, usesUserInput } = this.#expander.expand(whole, requiresBooleanTool);
+    const { faults, complete, usesUserInput, text } = this.#expander.expand(
+      whole,
+      requiresBooleanTool,
+    );
+    checkVariables(path, text, this.#entry, this.#names, this.#problems);
     for (const { trail, reason, missing } of faults) {
       const codePath = trailPath(entryCheck.codePath(path), trail);
       const variable = trail.at(-1);
@@ -270,8 +280,17 @@ class EntryChecker {
     if ("files" in items) this.#checkGlobs([...path, "files"], items.files ?? []);
     if ("changedFiles" in items)
       this.#checkGlobs([...path, "changedFiles"], items.changedFiles ?? []);
-    if ("result" in items && items.result !== undefined)
-      this.#checkTaskName([...path, "result"], items.result);
+    if ("result" in items && items.result !== undefined) {
+      const { result } = items;
+      if (
+        this.#checkTaskName([...path, "result"], result) &&
+        this.#entry.tasks?.[result]?.criteria?.result === undefined
+      )
+        this.#problems.add(
+          [...path, "result"],
+          `Task ${JSON.stringify(result)} has no criteria.result.`,
+        );
+    }
     if (!("lines" in items)) return "none";
     const uses = this.#checkPrompt([...path, "lines"], items.lines);
     return uses === true ? { of: "of the items" } : uses === false ? "none" : "unknown";
@@ -338,9 +357,10 @@ function whole(run: string | readonly (string | undefined)[]): string | readonly
   return typeof run === "string" ? run : run.filter((word) => word !== undefined);
 }
 
-/** A prompt of which no line has been taken out. */
+/** A prompt of which no line has been taken out. What is left of a file that the schema rejects is no text. */
 function sound(prompt: Salvaged<Prompt> | undefined): Prompt | undefined {
   if (prompt === undefined || typeof prompt === "string") return prompt;
-  const lines = prompt.filter((line) => line !== undefined);
+  if (!isList(prompt)) return undefined;
+  const lines = prompt.filter((line) => isText(line));
   return lines.length === prompt.length ? lines : undefined;
 }

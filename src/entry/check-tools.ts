@@ -16,7 +16,7 @@ import {
   type Task,
   type ToolDeclaration,
 } from "./model.ts";
-import { ownerOf } from "./reserved-names.ts";
+import { ownerOf, reportTools } from "./reserved-names.ts";
 
 type Names = readonly (string | undefined)[];
 
@@ -174,8 +174,13 @@ class ToolChecker {
 
   checkTask(name: string, task: Salvaged<Task>): void {
     const at = ["tasks", name];
+    const result = task.criteria?.result;
+    if (result !== undefined) this.#checkParameters([...at, "criteria", "result"], result);
     task.criteria?.toolExecuted?.forEach((tool, index) => {
-      this.#checkToolName([...at, "criteria", "toolExecuted", index], tool, availableTools);
+      this.#checkToolName([...at, "criteria", "toolExecuted", index], tool, [
+        ...availableTools,
+        ...reportTools,
+      ]);
     });
     this.#checkNames([...at, "relics"], task.relics, "relics", "relic");
     this.#checkNames([...at, "monuments"], task.monuments, "monuments", "monument");

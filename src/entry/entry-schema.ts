@@ -8,13 +8,22 @@ import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
 import { command, work } from "./works-schema.ts";
 import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
 
+const promptFile = {
+  properties: {
+    file: { ...name, description: "A text file, relative to this one, such as prompts/review.md." },
+  },
+  required: ["file"],
+  additionalProperties: false,
+};
+
 const prompt = {
   title: "Prompt",
   description:
-    "A text, or lines that are joined with line breaks. $name inserts a prompt variable, or a runtime variable such as $user-input. $$ is a literal $.",
-  type: ["string", "array"],
-  items: text,
+    "A text, the file of a text, or a list of them that is joined with line breaks. $name inserts a prompt variable, or a runtime variable such as $user-input. $$ is a literal $.",
+  type: ["string", "array", "object"],
+  items: { type: ["string", "object"], ...promptFile },
   minItems: 1,
+  ...promptFile,
 };
 
 const model = {
@@ -121,6 +130,11 @@ const criteria = object(
       description:
         "Commands that must exit with 0. Run after toolExecuted and before the condition; a retry is told what they printed.",
     },
+    result: {
+      type: "object",
+      description:
+        "JSON Schema of an object. The task is offered job_result, and must call it with arguments that fit.",
+    },
     runConditionInSameSession: {
       type: "boolean",
       default: true,
@@ -194,6 +208,38 @@ const job = object(
   { title: "Job" },
 );
 
+const input = object(
+  {
+    description: { ...text, description: "For people." },
+    required: { type: "boolean", default: false },
+    default: { ...text, description: "The value if none is given." },
+    options: { ...texts, description: "The only values that are allowed." },
+  },
+  ["description"],
+  { title: "Input" },
+);
+
+const outputs = object(
+  {
+    report: object(
+      {
+        from: {
+          ...names,
+          minItems: 1,
+          description: "The tasks whose reports are the report of the job.",
+        },
+      },
+      ["from"],
+    ),
+  },
+  [],
+  {
+    title: "Outputs",
+    description:
+      "What a job publishes. Without report, its report is that of the last finished task that has one.",
+  },
+);
+
 const gridRow = object(
   {
     keyword: text,
@@ -231,6 +277,11 @@ export const entrySchema = {
       promptVariables: map(ref("prompt"), {
         description: "Texts that prompts insert with $name. They may use each other.",
       }),
+      inputs: {
+        ...map(ref("input"), { description: "What a run can be given, by name: $input-NAME." }),
+        propertyNames: { pattern: "^[A-Za-z][A-Za-z0-9]*(-[A-Za-z][A-Za-z0-9]*)*$" },
+      },
+      outputs,
       tasks: map(ref("task"), { description: "Tasks by name." }),
       jobs: map(ref("job"), { description: "Jobs by name." }),
       grid: {
@@ -263,6 +314,7 @@ export const entrySchema = {
     model,
     permissions,
     limits,
+    input,
     task,
     job,
     work,

@@ -27,7 +27,7 @@ export type LoadedEntry =
 export function loadEntry(
   text: string | Uint8Array,
   file: string,
-  options: Pick<PrepareOptions, "checks"> = {},
+  options: Pick<PrepareOptions, "checks" | "readPrompt"> = {},
 ): LoadedEntry {
   const format = formatOfFile(file);
   if (format === undefined) {

@@ -45,6 +45,8 @@ export interface Criteria {
   readonly toolExecuted?: readonly string[];
   /** Must exit with 0. Run after `toolExecuted` and before `condition`. */
   readonly commands?: readonly Command[];
+  /** JSON Schema of an object: `job_result` must have been called with arguments that fit. */
+  readonly result?: object;
   readonly condition?: Prompt;
   /** `false` puts availability and criteria checks into sessions of their own. Default: true. */
   readonly runConditionInSameSession?: boolean;
@@ -101,6 +103,21 @@ export interface DrivingSessionRetry {
   readonly retries: number;
 }
 
+/** What a run can be given with `--input NAME=VALUE`. */
+export interface Input {
+  readonly description: string;
+  /** Default: false. */
+  readonly required?: boolean;
+  readonly default?: string;
+  /** The only values that are allowed. */
+  readonly options?: readonly string[];
+}
+
+export interface Outputs {
+  /** The tasks whose reports are the report of a job. Default: the last finished task that has one. */
+  readonly report?: { readonly from: readonly string[] };
+}
+
 /** The file: models, prompt variables, tasks, jobs, permissions, limits. `validateEntry` checks and prepares it. */
 export interface Entry<Id extends number = never> {
   readonly $schema?: string;
@@ -108,10 +125,14 @@ export interface Entry<Id extends number = never> {
   readonly models: Models;
   /** Texts that prompts refer to as `$name`. */
   readonly promptVariables?: Readonly<Record<string, Prompt>>;
+  /** What a run can be given, by name: `$input-NAME`. */
+  readonly inputs?: Readonly<Record<string, Input>>;
   /** By name. */
   readonly tasks: Readonly<Record<string, Task>>;
   /** By name. */
   readonly jobs: Readonly<Record<string, Job<Id>>>;
+  /** What a job publishes. */
+  readonly outputs?: Outputs;
   /** How a portal lists the jobs. */
   readonly grid?: readonly GridRow[];
   /** Which driving models are tried, how often, when one crashes. */

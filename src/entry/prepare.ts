@@ -17,6 +17,7 @@ import type {
 import { defined, isList, isRecord, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "../document/problem.ts";
+import { insertPromptFiles, type ReadPrompt } from "./prompt-files.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
 import { entryWarnings, type WarningChecks } from "./warnings.ts";
@@ -38,6 +39,8 @@ export interface PrepareOptions extends Place {
   /** Put before every expression. */
   readonly codePath?: string;
   readonly checks?: WarningChecks;
+  /** Without it, an entry with prompts in files is rejected. */
+  readonly readPrompt?: ReadPrompt;
 }
 
 /**
@@ -72,8 +75,9 @@ function isRowOfGrid([field, , row, ...deeper]: Path): boolean {
 
 /** The same for plain data of the caller's own making, such as a document: it may be changed. */
 export function preparePlain(data: unknown, options: PrepareOptions): PrepareResult {
+  const unread = insertPromptFiles(data, options.readPrompt);
   const names = entryNames(data);
-  if (entryCheck.accepts(data)) {
+  if (unread.length === 0 && entryCheck.accepts(data)) {
     const problems = checkEntry(data, names, []);
     if (problems.length > 0) return rejected(problems, options);
     const entry = build(data);
@@ -81,7 +85,7 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
     return { kind: "prepared", entry, warnings, leaves: flowLeaves(data) };
   }
   const { problems: found, complete } = entryCheck.inspect(data);
-  const schemaProblems = found.map((problem) => withForm(problem, data, names));
+  const schemaProblems = [...found.map((problem) => withForm(problem, data, names)), ...unread];
   // If there are unreported faults, the rest would be inconsistent.
   if (!complete) return rejected(schemaProblems, options);
   const sound = salvage<Entry>(data, schemaProblems);

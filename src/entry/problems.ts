@@ -58,6 +58,7 @@ export interface EntryNames {
   readonly promptVariables: ReadonlySet<string>;
   readonly tasks: ReadonlySet<string>;
   readonly jobs: ReadonlySet<string>;
+  readonly inputs: ReadonlySet<string>;
   readonly tools: ReadonlySet<string>;
   readonly mcpServers: ReadonlySet<string>;
   readonly relics: ReadonlySet<string>;
@@ -74,6 +75,7 @@ export function entryNames(value: unknown): EntryNames {
     promptVariables: keys("promptVariables"),
     tasks: keys("tasks"),
     jobs: keys("jobs"),
+    inputs: keys("inputs"),
     tools: keys("tools"),
     mcpServers: keys("mcpServers"),
     relics: keys("relics"),

@@ -1,6 +1,9 @@
 /** Names that a tool of an entry can't have, because something else that agents call has them. */
 import { availableTools } from "./model.ts";
 
+/** With which a task leaves something for others. Not a part of `availableTools`, which the library exports. */
+export const reportTools: readonly string[] = ["job_report", "job_result"];
+
 /** What the action protocol itself offers. */
 export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
 
@@ -38,7 +41,7 @@ export const runtimeTools: readonly string[] = [
 
 /** Whose a name is, for a sentence; undefined if it is free. */
 export function ownerOf(name: string): string | undefined {
-  if ((availableTools as readonly string[]).includes(name)) return "a job tool";
+  if ([...availableTools, ...reportTools].includes(name)) return "a job tool";
   if ((protocolTools as readonly string[]).includes(name)) return "a part of the action protocol";
   return runtimeTools.includes(name) ? "a tool of the Copilot runtime" : undefined;
 }

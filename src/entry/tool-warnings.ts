@@ -12,7 +12,7 @@ import {
   type Task,
   type ToolDeclaration,
 } from "./model.ts";
-import { protocolTools, runtimeTools } from "./reserved-names.ts";
+import { protocolTools, runtimeTools, reportTools } from "./reserved-names.ts";
 import { flowLeaves } from "./work-paths.ts";
 
 /** What permissions say about the tools of an entry. */
@@ -370,7 +370,7 @@ function shellWarnings(path: Path, command: string): Problem[] {
 }
 
 function isJobTool(name: string): boolean {
-  return (availableTools as readonly string[]).includes(name);
+  return [...availableTools, ...reportTools].includes(name);
 }
 
 /** As in YAML, where a star has to be quoted. */

@@ -1,6 +1,5 @@
 /** Finds what is valid but probably not what the author intended. Only for valid entries. Pure. */
 import {
-  defaultAtMostItems,
   reportedBy,
   type Entry,
   type FlowWork,
@@ -14,10 +13,11 @@ import {
 import type { Path, Problem } from "../document/problem.ts";
 import { promptsOf } from "./prompt.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
+import { dataWarnings, itemWarnings, promptsOfLeaf } from "./data-warnings.ts";
 import { warning } from "./problems.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves } from "./work-paths.ts";
-import { isLeaf, leafWorks, partsOf, taskWorks } from "./work.ts";
+import { isLeaf, leafName, leafWorks, partsOf, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
 export type CommandPatternCheck = (pattern: string) => string | undefined;
@@ -47,6 +47,7 @@ export function entryWarnings(
     ...Object.entries(entry.jobs).flatMap(([name, { work }]) => [
       ...loopWarnings(["jobs", name, "work"], work),
       ...orderWarnings(prepared, ["jobs", name, "work"], work),
+      ...dataWarnings(prepared, ["jobs", name, "work"], work, new Set()),
       ...itemWarnings(prepared, ["jobs", name, "work"], work, false),
     ]),
   ];
@@ -179,39 +180,6 @@ function loopWarnings(path: Path, work: Work): Problem[] {
   return [warning(path, reason, "add a postCondition or atMost"), ...below];
 }
 
-/** What asks for an item where there is none, or for more items than are allowed. */
-function itemWarnings(entry: PreparedEntry, path: Path, work: Work, inEach: boolean): Problem[] {
-  if (isLeaf(work)) {
-    const used = promptsOfLeaf(entry, work).flatMap(variablesIn);
-    const name = ["item", "item-index"].find((variable) => used.includes(variable));
-    if (inEach || name === undefined) return [];
-    return [warning(path, `$${name} has no value here: no Each is around this work.`)];
-  }
-  const below = partsOf(path, work).flatMap(([at, part]) =>
-    itemWarnings(entry, at, part, inEach || work.kind === "Each"),
-  );
-  if (work.kind !== "Each" || !("values" in work.items) || work.sample === true) return below;
-  const { atMost = defaultAtMostItems, items } = work;
-  const count = new Set(items.values.map((value) => JSON.stringify(value))).size;
-  if (count <= atMost) return below;
-  const reason = `There are ${count} items, and atMost is ${atMost}: the job fails before it begins.`;
-  return [
-    warning([...path, "items", "values"], reason, "raise atMost or set sample: true"),
-    ...below,
-  ];
-}
-
-function promptsOfLeaf(entry: PreparedEntry, leaf: LeafWork): readonly Prompt[] {
-  switch (leaf.kind) {
-    case "Ref":
-      return promptsOf(entry.tasks[leaf.taskId]);
-    case "Flow":
-      return Object.values(leaf.params ?? {});
-    case "Run":
-      return [];
-  }
-}
-
 /** The tasks that may have finished last. `undefined` means that no task has finished. */
 type Last = ReadonlySet<string | undefined>;
 
@@ -328,7 +296,8 @@ function makeEffect(work: Work, of: (part: Work) => Effect): Effect {
     case "Flow":
       return { ends: new Set([work.file]), through: false };
     case "Run":
-      return nothing;
+      // It leaves its output, and `previousTasks` passes over it.
+      return { ends: new Set([leafName(work)]), through: true };
     case "Each":
       return either([nothing, of(work.work)]);
     case "Seq":

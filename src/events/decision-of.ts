@@ -42,6 +42,8 @@ export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
     case "step.output":
     case "step.ended":
     case "action":
+    case "report.given":
+    case "result.given":
       return undefined;
   }
 }

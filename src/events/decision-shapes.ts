@@ -110,7 +110,7 @@ const availability = {
   reason: text,
 };
 const criteria = {
-  field: words("toolExecuted", "commands", "condition"),
+  field: words("toolExecuted", "commands", "result", "condition"),
   content: text,
   reason: text,
 };

@@ -7,6 +7,7 @@ import { sessionActivity } from "./activity-shapes.ts";
 import { crash, madeDecision, purpose, role } from "./decision-shapes.ts";
 import { plan, workRef as work } from "./plan-shapes.ts";
 import {
+  anything,
   both,
   count,
   flag,
@@ -109,6 +110,10 @@ const bodies = {
   },
   "turn.ended": { ...turn, purpose, outcome: words("completed", "crashed", "canceled") },
   activity: { ...turn, activity: sessionActivity },
+  /** A task has called `job_report`. Only the last call of a run counts. */
+  "report.given": { work, title: optional(text), markdown: text },
+  /** A task has called `job_result` with arguments that fit. Only the last call of a run counts. */
+  "result.given": { work, result: anything },
   /** Something happened to a document or an action of a task with the action protocol. */
   action: { work, action: actionEvent },
 };

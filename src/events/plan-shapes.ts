@@ -259,6 +259,10 @@ export const plan = {
   actionTasks: optional(list(text)),
   /** What the job is about, if it uses that. */
   change: optional(record(changeFields)),
+  /** The tasks whose reports are that of the job. Absent: the last finished one that has one. */
+  reportFrom: optional(list(text)),
+  /** What it was given by name. */
+  inputs: optional(dictionary(text)),
   /** The job's tree. */
   work: tree,
 };

@@ -100,6 +100,16 @@ export interface OpenSession {
   >;
 }
 
+/** What a task has handed in last, for an item or for none. */
+export interface GivenView {
+  readonly workId: number;
+  readonly taskId: string;
+  /** The outermost first. */
+  readonly items: readonly string[];
+  report: { readonly title: string | undefined; readonly markdown: string } | undefined;
+  result: { readonly value: unknown } | undefined;
+}
+
 /** What became of an item of an `Each` in one work, in the last iteration that it was run in. */
 export interface ItemView {
   /** With the items of the `Each` around it, the outermost first. Bounded. */
@@ -199,6 +209,8 @@ export interface RunView {
   failedCommandCount: number;
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
+  /** What tasks have handed in with `job_report` and `job_result`: the last of each, by task and items. */
+  readonly given: Map<string, GivenView>;
   /** The work whose agent spoke last. */
   lastSpeaker: number | undefined;
 }
@@ -238,6 +250,7 @@ export function createRunView(): RunView {
     failedCommands: [],
     failedCommandCount: 0,
     reportedDocument: undefined,
+    given: new Map(),
     lastSpeaker: undefined,
   };
 }

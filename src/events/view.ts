@@ -35,8 +35,10 @@ import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
 import {
   createRunView,
   KEPT_DECISIONS,
+  KEPT_ITEMS,
   KEPT_OMISSIONS,
   type DecisionEntry,
+  type GivenView,
   type RunView,
   type WorkView,
 } from "./view-model.ts";
@@ -57,6 +59,7 @@ export type {
   Counters,
   DecisionEntry,
   DenialEntry,
+  GivenView,
   ItemView,
   OmissionEntry,
   OpenSession,
@@ -208,9 +211,36 @@ function applyItself(view: RunView, event: RunEvent): void {
       return printStep(flowOf(workOf(view, event.work)), event);
     case "step.ended":
       return endStep(flowOf(workOf(view, event.work)), event, event.at);
+    case "report.given": {
+      const work = workOf(view, event.work);
+      const markdown = bothEnds(event.markdown, MAX_MESSAGE);
+      const given = givenOf(view, event.work);
+      if (given !== undefined) given.report = { title: event.title, markdown };
+      if (delegateIn(work, event.work) === undefined) work.report = markdown;
+      return;
+    }
+    case "result.given": {
+      const given = givenOf(view, event.work);
+      if (given !== undefined) given.result = { value: event.result };
+      return;
+    }
     case "action":
       return applyActed(view, event);
   }
+}
+
+/** Undefined for what comes after the first `KEPT_ITEMS`. */
+function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
+  const { workId, taskId, item, outerItems = [] } = ref;
+  const items = item === undefined ? [] : [...outerItems, item];
+  const key = JSON.stringify([taskId, items]);
+  const known = view.given.get(key);
+  if (known === undefined && view.given.size >= KEPT_ITEMS) return undefined;
+  const given = { workId, taskId, items, report: known?.report, result: known?.result };
+  // What was handed in last stands last.
+  view.given.delete(key);
+  view.given.set(key, given);
+  return given;
 }
 
 function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp): void {
@@ -227,7 +257,8 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
   const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  return started.actionTasks === undefined ? plan : { ...plan, actionTasks: started.actionTasks };
+  const { actionTasks, change, reportFrom, inputs } = started;
+  return { ...plan, ...defined({ actionTasks, change, reportFrom, inputs }) };
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */

@@ -1,6 +1,7 @@
 /**
  * What of a job rehearsals have reached: its works, the retries of its tasks, the branches of each `Alt`, the passes of
- * each `Loop`, the items of each `Each`. The points are a fold over the tree of works, so that they are the same for all rehearsals of a job.
+ * each `Loop`, the items of each `Each`. The points are a fold over the tree of works, so that they are the same for all
+ * rehearsals of a job.
  */
 import type { AltWork, EachWork, LoopWork, PreparedEntry, Work } from "../entry/model.ts";
 import { allWorks, leafName, leafWorks } from "../entry/work.ts";

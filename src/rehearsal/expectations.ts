@@ -93,6 +93,8 @@ class Fold implements Expectations {
         break;
       case "decision":
       case "activity":
+      case "report.given":
+      case "result.given":
       case "session.started":
       case "session.ended":
       case "turn.ended":

@@ -10,7 +10,7 @@ import type { RunEvent, WorkRef, WorkStarted } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { delegateIn, hasProtocol, itemOf, type RunView, type WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
-import { clockText, countText, oneLine, plural } from "./text.ts";
+import { andChange, clockText, countText, oneLine, plural } from "./text.ts";
 import { plannedWorks } from "../events/plan.ts";
 import type { Candidate, EventLine, Verbosity } from "./log-line.ts";
 import { actionLines } from "./action-line.ts";
@@ -45,7 +45,7 @@ const rank = { quiet: 0, normal: 1, verbose: 2 } as const;
 function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
   switch (event.type) {
     case "run.started": {
-      const text = `job ${event.jobName} started: ${plural(plannedWorks(event.work).length, "work")} in ${event.workingDirectory}`;
+      const text = `job ${event.jobName} started: ${plural(plannedWorks(event.work).length, "work")} in ${event.workingDirectory}${andChange(event)}`;
       return { work: null, tone: "plain", from: "normal", text };
     }
     case "run.ended":
@@ -93,6 +93,18 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         ? undefined
         : { work: event.work, tone: "faint", from: "verbose", text };
     }
+    case "report.given": {
+      const { title } = event;
+      const text = `reported${title === undefined ? "" : ` ${JSON.stringify(title)}`}: ${oneLine(event.markdown, SAID_LENGTH)}`;
+      return { work: event.work, tone: "plain", from: "normal", text };
+    }
+    case "result.given":
+      return {
+        work: event.work,
+        tone: "plain",
+        from: "normal",
+        text: `result: ${oneLine(JSON.stringify(event.result), SAID_LENGTH)}`,
+      };
     case "decision":
     case "session.started":
     case "session.ended":

@@ -2,6 +2,7 @@
 import stringWidth from "fast-string-width";
 import { withoutSequences } from "../platform/terminal-sequences.ts";
 import { cut } from "../events/cut.ts";
+import type { PlannedChange } from "../events/plan.ts";
 
 /** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */
 export const unsafeCharacters =
@@ -31,6 +32,17 @@ export function paragraph(text: string, lines: number, length: number): string[]
   const kept = all.slice(0, lines);
   if (kept.length < all.length || text.trim().length > length) kept.push("…");
   return kept;
+}
+
+/** `3 changed files (1a2b3c4d5e6f…9a8b7c6d5e4f)` */
+export function changeText({ base, head, count, uncommitted }: PlannedChange): string {
+  const [from, to] = [base, head].map((id) => cut(id, 12));
+  return `${plural(count, "changed file")} (${from}…${to}${uncommitted === true ? " and uncommitted work" : ""})`;
+}
+
+/** For the line that a run begins with. */
+export function andChange({ change }: { readonly change?: PlannedChange }): string {
+  return change === undefined ? "" : `, ${changeText(change)}`;
 }
 
 /** Exactly `width` columns: the middle is cut out, or it is padded. */

@@ -17,12 +17,16 @@ import { unofferedModels, type OfferedModel } from "./offered-models.ts";
 import { UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
+import { promptsAround } from "./prompt-files.ts";
 import { warningChecks } from "./warning-checks.ts";
 import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
 
-/** The text of an entry file, prepared and with its warnings, or every problem at its line and column. */
+/**
+ * The text of an entry file, prepared and with its warnings, or every problem at its line and column. Prompts that are
+ * files are read relative to `file`, which need not exist.
+ */
 export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry {
-  return loadFrom(text, file, { checks: warningChecks });
+  return loadFrom(text, file, { checks: warningChecks, readPrompt: promptsAround(file) });
 }
 
 /**

@@ -2,6 +2,8 @@
  * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
  * as the `RunReport`. What is checked beforehand is in `prepare.ts`.
  */
+import { resolve } from "node:path";
+import { DiagnosticsError } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
@@ -15,6 +17,7 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
+import { unofferedModel, unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
@@ -45,7 +48,7 @@ export interface RunReport {
 
 /**
  * Runs what was prepared on a host of its own, and closes it. Rejects only with a `UsageError`: no model, no
- * runtime, a file that can't be written.
+ * runtime, a file that can't be written; and with a `DiagnosticsError`: a model that is not offered.
  */
 export async function executeRun(
   prepared: PreparedRun,
@@ -73,6 +76,9 @@ export async function executeRun(
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {
+      if (options.checkModels === true && model === undefined) {
+        await requireModels(host, prepared, options);
+      }
       return await runOn(host, { prepared, model, options, signals });
     } finally {
       await host.close();
@@ -81,6 +87,28 @@ export async function executeRun(
   } finally {
     await prepared.cleanUp();
   }
+}
+
+/** Nothing starts if the entry, a workflow or an option names a model that is not offered. */
+async function requireModels(
+  host: Host,
+  { entry, flows, loaded }: PreparedRun,
+  { models = {}, write = asFlag }: RunOptions,
+): Promise<void> {
+  const offered = await host.listModels();
+  if (offered.length === 0) {
+    throw new UsageError(
+      `The models can't be checked, because none are listed. \`agent-jobs doctor\` says more. Omit ${write("models")} if the model server has no list.`,
+    );
+  }
+  for (const [category, id] of Object.entries(models)) {
+    const problem = unofferedModel(id, offered);
+    if (problem !== undefined) {
+      throw new UsageError(`${write("model")} ${category}=${id}: ${problem}`);
+    }
+  }
+  const problems = unofferedModels({ entry, flows }, offered, loaded);
+  if (problems.length > 0) throw new DiagnosticsError(problems);
 }
 
 function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
@@ -129,7 +157,16 @@ async function runOn(
   ];
   const run = orAbandon(files, () =>
     host.run(
-      { ...runSpec(host, { ...prepared, entryFile: loaded.file, ask, serversApart }), jobName },
+      {
+        ...runSpec(host, {
+          ...prepared,
+          entryFile: loaded.file,
+          ask,
+          serversApart,
+          outputDirectory: options.outputDir && resolve(options.outputDir),
+        }),
+        jobName,
+      },
       {
         signal,
         onWay: options.onWay,

@@ -55,9 +55,8 @@ async function filesOf(
   if (typeof read === "string") return `Invalid glob ${JSON.stringify(given)}: ${read}.`;
   const literal = /^(?:[^*?[{]*\/)?/.exec(glob)?.[0] ?? "";
   const folder = resolve(directory, literal);
-  const inFolder = [glob.slice(literal.length)];
-  const all = await rehearsalsIn(folder, environment);
-  const files = all.filter((file) => isAmong(inFolder, file));
+  const isMeant = (path: string): boolean => isAmong([glob.slice(literal.length)], path);
+  const files = (await rehearsalsIn(folder, environment)).filter(isMeant);
   return files.length === 0
     ? `No rehearsal matches ${given}. A rehearsal is one of ${named}.`
     : files.map((file) => join(relative(directory, folder), file));

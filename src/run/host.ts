@@ -33,8 +33,11 @@ import {
   type RawSessionRequest,
   type Sessions,
   type SessionsOptions,
+  type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
+import type { SharedRuntimes } from "../sessions/shared-runtimes.ts";
+import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
@@ -45,9 +48,9 @@ import { HostMasking } from "./secrets.ts";
 
 export interface HostOptions extends ModelAccess {
   /** Answers every model request instead of a model server. */
-  readonly transport?: SessionsOptions["transport"];
+  readonly transport?: ModelTransport | undefined;
   /** Tools with handlers in this process, offered to every session. */
-  readonly tools?: SessionsOptions["tools"];
+  readonly tools?: readonly Tool[] | undefined;
   /** Files that runs write about themselves: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
   /** Stricter than what the permissions say. */
@@ -57,7 +60,7 @@ export interface HostOptions extends ModelAccess {
   /** Receive the events of all runs, told apart by `runId`, until the host is closed. */
   readonly reporters?: readonly Reporter[] | undefined;
   /** With `transport`: runtimes that other hosts use, too. */
-  readonly runtimes?: SessionsOptions["runtimes"];
+  readonly runtimes?: SharedRuntimes | undefined;
   /** Called with the first failure of each reporter. */
   readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
   readonly clock?: Clock;
@@ -188,12 +191,13 @@ export class Host {
       redactor: this.redactor,
       reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
+    const name = "jobName" in spec ? spec.jobName : spec.taskName;
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let [told, saysOpen] = [false, false];
     const stops = new Map<string, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
-      if (event.type === "work.ended") stops.delete(iterationKey(event.work));
+      if (event.type === "work.ended") stops.delete(`${event.work.workId}/${event.work.iteration}`);
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
       sink.emit(rewrite(event));
@@ -209,8 +213,8 @@ export class Host {
       rateLimit: this.#rateLimit,
       random: Math.random,
       awaited: () => sessions.unreachable,
-      onWork: (work: WorkRef, stop: (why: string) => void) =>
-        void stops.set(iterationKey(work), stop),
+      onWork: ({ workId, iteration }: WorkRef, stop: (why: string) => void) =>
+        void stops.set(`${workId}/${iteration}`, stop),
       onWay,
       emit,
     };
@@ -233,7 +237,7 @@ export class Host {
     };
     const run: ActiveRun = {
       runId,
-      name: "jobName" in spec ? spec.jobName : spec.taskName,
+      name,
       parallel,
       tell(decision) {
         const isOpen = decision.kind === "sandbox-missing";
@@ -388,11 +392,6 @@ export class Host {
     const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
     this.#ending.set(sessions, ended);
   }
-}
-
-/** Items of one work may run at the same time. */
-function iterationKey({ workId, iteration }: WorkRef): string {
-  return `${workId}/${iteration}`;
 }
 
 function closed(): Error {

@@ -2,7 +2,6 @@
  * The working directory of a job, for the job itself: commands that the author of the entry wrote, and lists of files.
  * The permissions of agents don't apply here. What a command prints is redacted before anyone sees it.
  */
-import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { CommandEnd, CommandRequest, Workspace } from "../engine/ports.ts";
@@ -10,8 +9,10 @@ import { isAmong } from "../entry/glob.ts";
 import type { Clock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { runGit } from "../platform/git.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { Programs } from "../tools/tool-programs.ts";
+import { OutputFolder } from "./output-folder.ts";
 import { allowedOf, type AllowedVariables } from "./variables.ts";
 
 export interface JobWorkspaceOptions extends AllowedVariables {
@@ -62,6 +63,10 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
       { signal, onProgress: () => {} },
     );
     const file = defined({ file: log?.path });
+    if (log?.problem !== undefined) {
+      const reason = `what it printed could not be written to ${log.path}: ${log.problem}`;
+      return { kind: "failed", reason, tail: end.tail ?? "", ...file };
+    }
     return end.kind === "exited"
       ? { kind: "exited", code: end.code, tail: end.tail, output: end.result, ...file }
       : { kind: "failed", reason: plain(end.reason), tail: end.tail ?? "", ...file };
@@ -87,21 +92,38 @@ function plain(reason: string): string {
 
 /** One file for each command of a job that runs; further runs of it are added at its end. */
 class CommandLogs {
-  readonly #folder: string | undefined;
+  readonly #folder: OutputFolder | undefined;
 
   constructor(folder: string | undefined) {
-    this.#folder = folder;
+    this.#folder = folder === undefined ? undefined : new OutputFolder(folder);
   }
 
-  open(
-    label: string,
-  ): { readonly path: string; readonly write: (text: string) => void } | undefined {
+  open(label: string): CommandLog | undefined {
     const folder = this.#folder;
     if (folder === undefined) return undefined;
     const name = label.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
     const [short = "command"] = /^.{1,80}/su.exec(name) ?? [];
-    const path = join(folder, `${short}.log`);
-    mkdirSync(folder, { recursive: true });
-    return { path, write: (text) => appendFileSync(path, text) };
+    const file = `${short}.log`;
+    const log: CommandLog = {
+      path: join(folder.path, file),
+      problem: undefined,
+      // Called while the command prints: what is thrown here would end the process.
+      write(text) {
+        if (log.problem !== undefined) return;
+        try {
+          folder.append(file, text);
+        } catch (error) {
+          log.problem = errorMessage(error);
+        }
+      },
+    };
+    return log;
   }
+}
+
+interface CommandLog {
+  readonly path: string;
+  readonly write: (text: string) => void;
+  /** Why it is incomplete. */
+  problem: string | undefined;
 }

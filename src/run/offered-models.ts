@@ -37,6 +37,18 @@ export class OfferedModels {
   }
 }
 
+function notOffered(id: string): string {
+  return `The model ${JSON.stringify(id)} is not offered.`;
+}
+
+/** What is wrong with a model that was given for the run, and not by the entry. Undefined: it is offered. */
+export function unofferedModel(id: string, offered: readonly OfferedModel[]): string | undefined {
+  const ids = offered.map((model) => model.id);
+  if (ids.includes(id)) return undefined;
+  const { hint } = suggestion(id, ids);
+  return hint === undefined ? notOffered(id) : `${notOffered(id)} (${hint})`;
+}
+
 interface NamedModel {
   readonly path: Path;
   readonly id: string;
@@ -57,7 +69,7 @@ export function unofferedModels(
   const problem = ({ path, id }: NamedModel): Problem => ({
     path,
     codePath: entryCheck.codePath(path),
-    reason: `The model ${JSON.stringify(id)} is not offered.`,
+    reason: notOffered(id),
     ...suggestion(id, ids),
   });
   const isUnknown = ({ id }: NamedModel): boolean => !ids.has(id);

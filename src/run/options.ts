@@ -3,7 +3,7 @@
  * call: text in, a value or a problem out. Every edge writes the name of an option in its own
  * way and puts it before the problem.
  */
-import { defined } from "../document/guards.ts";
+import { defined, isRecord, parsedJson } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits } from "../entry/model.ts";
@@ -102,6 +102,20 @@ function parseAssignment(text: string, example: string): Parsed<Assignment> {
 export function parseParam(text: string, params: Params = {}): Parsed<Params> {
   const parsed = parseAssignment(text, "BRANCH=main");
   return parsed.kind === "wrong" ? parsed : addParam(parsed.value, params);
+}
+
+/** Values of inputs, by name. */
+export type Inputs = Readonly<Record<string, string>>;
+
+/** `NAME=value`. `NAME=@FILE`, the text of a file, is read later. */
+export function parseInput(text: string, inputs: Inputs = {}): Parsed<Inputs> {
+  const parsed = parseAssignment(text, "topic=security");
+  return parsed.kind === "wrong" ? parsed : addInput(parsed.value, inputs);
+}
+
+export function addInput([name, value]: Assignment, inputs: Inputs): Parsed<Inputs> {
+  if (Object.hasOwn(inputs, name)) return wrong(`names the input ${JSON.stringify(name)} twice`);
+  return { kind: "value", value: Object.fromEntries([...Object.entries(inputs), [name, value]]) };
 }
 
 export function addParam([name, value]: Assignment, params: Params): Parsed<Params> {
@@ -210,6 +224,17 @@ export type AssignmentLine =
  * Lines `NAME=value`, of which the white space around name and value is dropped, and values of several lines, as
  * they are, between `NAME<<END` and a line `END`, as GITHUB_OUTPUT has them.
  */
+/** Assignments from a JSON object, for values that nobody can break out of. */
+export function readObject(text: string): readonly AssignmentLine[] {
+  const value = parsedJson(text);
+  if (!isRecord(value)) return [{ ...wrong("is no JSON object"), line: text }];
+  return Object.entries(value).map(([name, one]) =>
+    typeof one !== "string" && typeof one !== "number" && typeof one !== "boolean"
+      ? { ...wrong(`has a value for ${JSON.stringify(name)} that is no text`), line: text }
+      : { kind: "value", value: [name, `${one}`], line: name },
+  );
+}
+
 export function readAssignments(text: string, example: string): readonly AssignmentLine[] {
   const found: AssignmentLine[] = [];
   const lines = text.split(/\r?\n/);

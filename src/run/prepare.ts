@@ -23,7 +23,8 @@ import {
 } from "./entry-files.ts";
 import type { Flows, ReadEntry } from "./flows.ts";
 import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
-import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
+import { inputsOf } from "./inputs.ts";
+import { asFlag, UsageError, type Inputs, type Models, type WriteName } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
@@ -46,9 +47,13 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
   readonly userInput?: string;
+  /** By name: see `inputs` of an entry. */
+  readonly inputs?: Inputs;
   readonly workingDirectory?: string;
   /** Category to model id. Overrides `entry.models`. */
   readonly models?: Models;
+  /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */
+  readonly checkModels?: boolean;
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions?: PermissionPreset;
   /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
@@ -156,6 +161,8 @@ export interface PreparedRun extends SettledEntry {
   readonly loaded: ReadEntry;
   readonly jobName: string;
   readonly userInput: string;
+  /** With the defaults of the entry. */
+  readonly inputs: Inputs;
   /** Absolute. */
   readonly workingDirectory: string;
   /** The folder that it is a copy of; else the same. */
@@ -209,6 +216,7 @@ async function prepareLoaded(
       `The job "${jobName}" requires user input. Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
     );
   }
+  const inputs = inputsOf(entry, { ...script?.inputs, ...options.inputs }, write);
   const named = options.workingDirectory ?? script?.workingDirectory;
   const folder = resolve(named ?? ".");
   await checkWorkingDirectory(folder);
@@ -235,6 +243,7 @@ async function prepareLoaded(
     jobName,
     change,
     userInput: userInput ?? "",
+    inputs,
     workingDirectory: workspace.path,
     namedDirectory: isMade ? workspace.path : folder,
     script,

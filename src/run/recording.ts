@@ -11,7 +11,7 @@ import { createRecorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
 import type { Script, Workspace } from "../rehearsal/format/script.ts";
-import type { Models } from "./options.ts";
+import type { Inputs, Models } from "./options.ts";
 
 export interface RecordedRun {
   readonly prepared: {
@@ -19,6 +19,7 @@ export interface RecordedRun {
     readonly entry: PreparedEntry;
     readonly jobName: string;
     readonly userInput: string;
+    readonly inputs?: Inputs;
     readonly namedDirectory: string;
     readonly permissions: PermissionPreset | undefined;
     /** That the run rehearses. */
@@ -55,6 +56,7 @@ export function createRecording(
     ...(loaded.whole === undefined ? { job: jobName } : {}),
     ...(workspace === undefined ? { workingDirectory: fromFolder(folder, namedDirectory) } : {}),
     ...(usesUserInput(entry, jobName, userInput) ? { userInput: redactor.text(userInput) } : {}),
+    ...redactedInputs(prepared, redactor),
     ...defined({ change: recordedChange(prepared, workspace, redactor) }),
     ...(Object.keys(models).length === 0 ? {} : { models }),
     ...defined({ permissions }),
@@ -77,6 +79,14 @@ export function createRecording(
       await file.close();
     },
   };
+}
+
+function redactedInputs(
+  { inputs = {} }: RecordedRun["prepared"],
+  redactor: Redactor,
+): Pick<RehearsalFile, "inputs"> {
+  const named = Object.entries(inputs).map(([name, value]) => [name, redactor.text(value)]);
+  return named.length === 0 ? {} : { inputs: Object.fromEntries(named) };
 }
 
 /** Of a diff, in characters. */

@@ -12,9 +12,10 @@ import { createHtmlReport } from "./html-report.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 import { createRecording, type RecordedRun } from "./recording.ts";
+import { openOutputDirectory } from "./output-directory.ts";
 import { createStepHistory } from "./step-history.ts";
 
-const options = ["journal", "record", "htmlReport", "history"] as const;
+const options = ["journal", "record", "htmlReport", "history", "outputDir"] as const;
 type RecordOption = (typeof options)[number];
 
 /** Where to write each. */
@@ -50,6 +51,8 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   },
   /** A page of this run. */
   htmlReport: { title: "HTML report", open: createHtmlReport },
+  /** A folder for reports, results and what commands print. */
+  outputDir: { title: "output directory", open: (path) => openOutputDirectory(path) },
   /** A folder in which each step of a workflow becomes a Markdown file. */
   history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
 };

@@ -1,6 +1,7 @@
 /** What a run is, in the engine's terms: the same for every edge, for a file and for an installed entry. */
 import { randomUUID } from "node:crypto";
 import { defined } from "../document/guards.ts";
+import { compileValueCheck } from "../document/value-check.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
@@ -14,9 +15,11 @@ import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import { flowSpecs, type FlowInputs, type Flows, type LoadedFlow } from "./flows.ts";
+import { inputValues, withDefaults } from "./inputs.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
 import { runTools } from "./run-tools.ts";
+import type { Inputs } from "./options.ts";
 import { allowedOf } from "./variables.ts";
 
 /** What a run needs of its host; `Host` is one. */
@@ -37,6 +40,10 @@ export interface SpecOptions extends FlowInputs {
   /** As the user named it. */
   readonly entryFile?: string;
   readonly userInput: string;
+  /** By name. */
+  readonly inputs?: Inputs | undefined;
+  /** Absolute: a folder for all that commands print. */
+  readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
   /** Absolute. */
   readonly workingDirectory: string;
@@ -50,6 +57,9 @@ export interface SpecOptions extends FlowInputs {
 export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
   const { permissions, flows = {}, env, serversApart = false, change } = options;
+  const { outputDirectory } = options;
+  const inputs = withDefaults(entry, options.inputs ?? {});
+  const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
   const servers = host.mcp?.forRun({
@@ -82,13 +92,17 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     redact,
     clock,
     mark: mark ?? randomUUID(),
+    outputDirectory,
   });
   const { answers, ask, executors, whole } = options;
   const flowOptions = { ...common, entry, limits, permissions, toolSourceOf };
   return {
     entry,
     userInput,
-    ...changeOfSpec(change),
+    ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
+    ...ofChange,
+    values: { ...ofChange.values, ...inputValues(inputs) },
+    resultChecks: resultChecks(entry),
     workingDirectory,
     limits,
     version,
@@ -98,4 +112,21 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     workspace,
     permissionsOf,
   };
+}
+
+/** What is wrong with the arguments of `job_result`, for each task with `criteria.result`. */
+function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChecks"]> {
+  return Object.fromEntries(
+    Object.entries(tasks).flatMap(([name, { criteria }]) => {
+      if (criteria?.result === undefined) return [];
+      const compiled = compileValueCheck({ ...criteria.result, type: "object" });
+      const check = (value: unknown): readonly string[] =>
+        compiled.kind === "invalid"
+          ? [compiled.reason]
+          : compiled
+              .check(value)
+              .map(({ path, reason }) => `${["result", ...path].join(".")}: ${reason}`);
+      return [[name, check]];
+    }),
+  );
 }

@@ -42,11 +42,18 @@ export function loadWorkflow(
 
 /**
  * The files that a workflow may reach: those of its git repository, else of its folder, but none that may hold
- * credentials. Links count by their target. `seen` gets the absolute path of each file that is looked for.
+ * credentials. Links count by their target; those to a prompt of an entry are refused, because GitHub's API, which reads
+ * the files of the base, knows only whole repositories. `seen` gets the absolute path of each file that is looked for.
  */
 export function filesAround(
   file: string,
-  seen: (path: string, isThere: boolean) => void = () => {},
+  {
+    seen = () => {},
+    of = "workflow",
+  }: {
+    readonly seen?: ((path: string, isThere: boolean) => void) | undefined;
+    readonly of?: "workflow" | "entry";
+  } = {},
 ): { readonly id: string; readonly files: WorkflowFiles } {
   const first = real(resolve(file));
   const root = gitRoot(dirname(first)) ?? dirname(first);
@@ -59,13 +66,17 @@ export function filesAround(
     const quoted = JSON.stringify(path);
     const target = real(wanted);
     if (!isUnder(target, root)) {
-      const reason = `${quoted} is outside of the folder of the workflow.`;
+      const reason = `${quoted} is outside of the folder of the ${of}.`;
       return { kind: "outside", reason, hint: `files must be in ${root}` };
     }
     // The path may come from a parameter, and what is read may become a prompt.
     if (isPrivate(relative(root, wanted)) || isPrivate(relative(root, target))) {
-      const reason = `${quoted} may hold credentials, so no workflow reads it.`;
+      const reason = `${quoted} may hold credentials, so no ${of} reads it.`;
       return { kind: "outside", reason };
+    }
+    if (of === "entry" && target !== wanted) {
+      const hint = `name the file itself, ${relative(dirname(first), target)}`;
+      return { kind: "outside", reason: `A symbolic link leads to ${quoted}.`, hint };
     }
     try {
       const found = statSync(target, { throwIfNoEntry: false });

@@ -81,6 +81,8 @@ export interface Tried {
   /** What GitHub was asked. */
   readonly asked: readonly string[];
   readonly modelRequests: number;
+  /** What the model was asked. */
+  readonly prompts: readonly string[];
 }
 
 /** The event, with a model and a key that are ready to be used. */
@@ -116,6 +118,7 @@ export async function tryEvent(
     result,
     asked: api.requests.map((request) => request.path),
     modelRequests: model.requests.length,
+    prompts: model.requests.map(({ prompt }) => prompt),
   };
 }
 

@@ -28,6 +28,8 @@ describe("a step that runs a job", () => {
         "failed-tasks": "[]",
         decisions: "",
         report: "",
+        "report-file": "",
+        results: "",
         "reported-document": "docs/greeting.md",
         journal: "out/journal.jsonl",
         "model-calls": "2",

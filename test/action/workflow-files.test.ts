@@ -117,6 +117,26 @@ describe("the files of a workflow", () => {
     assert.ok(tried.asked.some((path) => path.includes("contents/docs/given.md")));
   });
 
+  it("are those of GITHUB_SHA for the prompts of an entry, too", async (t) => {
+    const prompts = entry
+      .replace(
+        "tasks: {}",
+        "tasks: { t: { model: { category: driving }, prompt: { file: p.md } } }",
+      )
+      .replace("b: {", "t: { work: { kind: Ref, taskId: t } }\n  b: {");
+    const base = { ...files, "entries/e.yml": prompts, "entries/p.md": "prompt of the base" };
+    const { workspace, sha, at } = await forked(t, base);
+    await workspace.write("entries/p.md", "evil prompt");
+    const tried = await tryEvent(t, "workflow-dispatch", {
+      workspace,
+      env: { GITHUB_SHA: sha },
+      github: at(sha),
+      given: { ...given, entry: "entries/e.yml", job: "t" },
+    });
+    assert.deepEqual(tried.prompts, ["prompt of the base"], tried.result.raw);
+    assert.ok(tried.asked.some((path) => path.includes("contents/entries/p.md")));
+  });
+
   it("are not run if the commit lacks one, or GitHub does not show it", async (t) => {
     const { "lib/deep.wf.md": _, ...incomplete } = files;
     const { workspace, sha, at } = await forked(t, incomplete);

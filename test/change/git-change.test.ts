@@ -116,6 +116,31 @@ describe("the change of a checkout", () => {
     assert.match(diff, /rename from old\.ts\nrename to new name\.ts/);
   });
 
+  it("knows submodules, and any number of files", async (test) => {
+    const workspace = await makeRepository(test);
+    const commitOf = (letter: string): string => letter.repeat(40);
+    const link = (id: string): Promise<string> =>
+      workspace.git("update-index", "--add", "--cacheinfo", `160000,${id},lib`);
+    await link(commitOf("a"));
+    await workspace.git("commit", "--quiet", "--message=A submodule");
+    for (let index = 0; index < 3000; index += 1)
+      await workspace.write(`many/${index}.txt`, `${index}\n`);
+    await workspace.git("add", "many");
+    await link(commitOf("b"));
+    await workspace.git("commit", "--quiet", "--message=Many");
+    const { files, diff } = await changeIn(workspace.path);
+    assert.equal(files.length, 3001);
+    assert.deepEqual(files[0], {
+      path: "lib",
+      status: "modified",
+      isSubmodule: true,
+      additions: 1,
+      deletions: 1,
+    });
+    assert.match(changedFilesText(files), /^modified lib \(submodule\)\n/);
+    assert.match(diff, new RegExp(`\\+Subproject commit ${commitOf("b")}`));
+  });
+
   it("has uncommitted work only where it is asked for, untracked files included", async (test) => {
     const workspace = await makeRepository(test, { "a.ts": "one\n", ".gitignore": "dist\n" });
     await workspace.write("a.ts", "two\n");
@@ -165,6 +190,29 @@ describe("the change of a checkout", () => {
       (await changeIn(five, branch)).files.map(({ path }) => path),
       ["a.ts"],
     );
+  });
+
+  it("is unknown where an older commit would pass for the merge base", async (test) => {
+    const workspace = await makeRepository(test, { "1.ts": "1\n" });
+    const { git } = workspace;
+    const merge = (name: string): Promise<string> => git("merge", "--quiet", "--no-ff", name);
+    await git("branch", "side");
+    await git("branch", "work");
+    const base = await commit(workspace, { "2.ts": "2\n" });
+    await commit(workspace, { "3.ts": "3\n" });
+    await git("checkout", "--quiet", "side");
+    await commit(workspace, { "side.ts": "4\n" });
+    await git("checkout", "--quiet", "work");
+    await commit(workspace, { "work.ts": "5\n" });
+    await merge(base);
+    await commit(workspace, { "more.ts": "6\n" });
+    await merge("side");
+    const branch = { base: "origin/main", head: "origin/work" };
+    const whole = await shallowClone(test, workspace, 9, "--no-single-branch");
+    assert.equal((await changeIn(whole, branch)).base, base);
+    // Without the parents of the first merge, the first commit of all is what both have in common.
+    const cut = await shallowClone(test, workspace, 3, "--no-single-branch");
+    await assert.rejects(changeIn(cut, branch), /too little history/);
   });
 
   it("takes nothing for an option or a path", async (test) => {

@@ -29,7 +29,10 @@ const files: readonly (readonly [string, string])[] = [
   ],
   [entry("{ kind: Par, works: a }"), `not the text "a". (write [${a}])`],
   [entry("[a, a]"), "not a list. (write { kind: Seq, works: […] })"],
-  [entry("{ Seq: [a] }"), "This field is required. (write Ref, Flow, Seq, Par, Loop or Alt)"],
+  [
+    entry("{ Seq: [a] }"),
+    "This field is required. (write Ref, Flow, Run, Seq, Par, Loop, Alt or Each)",
+  ],
   [entry("{ kind: Ref, task: a }"), 'Unknown field "task". (did you mean "taskId"?)'],
   [entry(`${a}\n    requireUserInput: yes`), 'not the text "yes". (write true)'],
   [
@@ -42,7 +45,7 @@ const files: readonly (readonly [string, string])[] = [
   ],
   [
     task("\n      - Note: be strict"),
-    'not an object. (quote a string with a colon: "Note: be strict")',
+    'This field is required. (quote a string with a colon: "Note: be strict")',
   ],
   [
     task("Review this\n      be strict: yes"),

@@ -126,7 +126,7 @@ describe("Each", () => {
 describe("Run", () => {
   const test: Work = { kind: "Run", run: ["npm", "test"] };
 
-  it("succeeds with exit 0, and leaves what finished last as it was", async () => {
+  it("succeeds with exit 0, is passed over by previousTasks, and leaves its output", async () => {
     const workspace = commands(() => 0);
     const after: Readonly<Record<string, Task>> = {
       ...tasks,
@@ -144,7 +144,7 @@ describe("Run", () => {
       workspace,
     });
     assert.deepEqual(played.ended, ["a:succeeded", "npm test:succeeded", "d:succeeded"]);
-    assert.equal(prompts(played).at(-1), "d from a");
+    assert.equal(prompts(played).at(-1), "d code 0");
   });
 
   it("as a condition answers no with another exit, and does not answer if it can't run", async () => {

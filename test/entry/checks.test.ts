@@ -333,7 +333,7 @@ describe("problems", () => {
       'entry.tasks["a"].prompt: Cannot find prompt variable: $nope.',
       'entry.tasks["b"].availability.previousTasks[0]: There is no task "x".',
       'entry.tasks["b"].availability.previousTasks[1]: Must be text, not 4.',
-      'entry.tasks["b"].prompt: Must be text or a list, not 3.',
+      'entry.tasks["b"].prompt: Must be text, a list or an object, not 3.',
     ]);
   });
 
@@ -409,7 +409,7 @@ describe("problems", () => {
     [
       "a broken variable",
       entryWithTask({ prompt: "$v", requireUserInput: true }, { promptVariables: { v: ["x", 1] } }),
-      'entry.promptVariables["v"][1]: Must be text, not 1.',
+      'entry.promptVariables["v"][1]: Must be text or an object, not 1.',
     ],
     [
       "misspelled promptVariables",
@@ -481,7 +481,7 @@ describe("problems", () => {
     const prompt = Array.from({ length: 30_000 }, () => 1);
     const problems = problemsOf(entryWith({ tasks: { a: { prompt }, b: { prompt: 3 } } }));
     assert.ok(problems.length <= 20_000);
-    assert.ok(problems.every((problem) => problem.endsWith(": Must be text, not 1.")));
+    assert.ok(problems.every((problem) => problem.endsWith(": Must be text or an object, not 1.")));
   });
 
   for (const [what, entry, ...problems] of quiet) {

@@ -121,11 +121,6 @@ describe("an entry", () => {
     assert.deepEqual(problemsOf({ models: { driving: "d" }, tasks: {}, jobs: {} }), []);
   });
 
-  it("has no outputs yet", () => {
-    const problems = problemsOf(entryWith({ outputs: {} }));
-    assert.deepEqual(problems, ['entry.outputs: Unknown field "outputs".']);
-  });
-
   it("has limits that are positive, and whole where they count", () => {
     const of = (limits: object): string[] => problemsOf(entryWith({ limits }));
     const fractions = Object.keys(defaultLimits).filter((name) => /Minutes$|^cost$/.test(name));

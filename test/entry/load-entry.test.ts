@@ -204,7 +204,7 @@ describe("a file that holds", () => {
     assert.ok(lines.length > 100 && lines.length <= 20_000);
     assert.match(
       lines[0] ?? "",
-      /^e\.json:1:61: entry\.tasks\["a"\]\.prompt\[0\]: Must be text, not 1\.$/,
+      /^e\.json:1:61: entry\.tasks\["a"\]\.prompt\[0\]: Must be text or an object, not 1\.$/,
     );
   });
 });

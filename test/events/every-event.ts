@@ -237,6 +237,8 @@ export const everyEvent: readonly RunEventBody[] = [
     jobOutcome: { kind: "failed", reason: "r" },
   },
   { type: "run.ended", outcome: { kind: "canceled", reason: "r" } },
+  { type: "report.given", work, title: "t", markdown: "m" },
+  { type: "result.given", work, result: { a: 1 } },
   { type: "work.started", work, modelId: "m" },
   ...outcomes.map((outcome): RunEventBody => ({ type: "work.ended", work, outcome, report: "r" })),
   ...otherCrashes.map((other): RunEventBody => ({

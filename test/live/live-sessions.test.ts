@@ -1,12 +1,11 @@
 /** Sessions of a server, and tasks that run in them. */
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry, Task } from "../../src/entry/model.ts";
-import { findRuntime } from "../../src/runtime/find-runtime.ts";
+import { makeAccount } from "../rig/account.ts";
 import { listen } from "../rig/listen.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { until } from "../sessions/rig.ts";
@@ -110,31 +109,7 @@ describe("a session of a server", () => {
   });
 
   it("can have the models of the account, the free ones first", async (t) => {
-    const model = (id: string, multiplier: number) => ({
-      id,
-      name: id.toUpperCase(),
-      model_picker_enabled: true,
-      capabilities: { type: "chat", family: id, limits: {}, supports: {} },
-      policy: { state: "enabled" },
-      billing: { is_premium: multiplier > 0, multiplier },
-    });
-    const answers: Readonly<Record<string, unknown>> = {
-      "/models": { data: [model("dear", 10), model("usual", 1), model("worker", 0)] },
-      "/copilot_internal/user": { login: "octo", copilot_plan: "individual", chat_enabled: true },
-    };
-    const url = await listen(
-      t,
-      createServer(({ url: path = "" }, response) => {
-        response.setHeader("content-type", "application/json");
-        response.end(JSON.stringify(answers[path] ?? {}));
-      }),
-    );
-    // The real runtime, with our server for GitHub.
-    const { path } = await makeWorkspace(t);
-    const runtimePath = join(path, "copilot-runtime");
-    const variables = `COPILOT_API_URL=${url} COPILOT_DEBUG_GITHUB_API_URL=${url}`;
-    const start = `exec ${findRuntime({ environment: {} })} "$@"`;
-    await writeFile(runtimePath, `#!/bin/sh\n${variables} ${start}\n`, { mode: 0o755 });
+    const runtimePath = await makeAccount(t, { dear: 10, usual: 1, worker: 0 });
     const host = new JobHost({ runtimePath, gitHubToken: "gho_token", environment: {} });
     t.after(() => host.close());
     await host.installJobsEntry(entry);

@@ -140,6 +140,12 @@ const anyRehearsal = {
       ],
     },
   ],
+  change: {
+    base: "a",
+    head: "b",
+    files: [{ path: "a.ts", status: "modified", additions: 1, deletions: 1 }],
+    diff: "",
+  },
   expect: {
     works: [{ task: "p", workId: 0, runs: 1, attempts: 1, retries: 0, crashes: 0, rejected: 0 }],
     decisions: [

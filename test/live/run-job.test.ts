@@ -1,15 +1,18 @@
 /** A job as a promise, and the reason that a failed job tells. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import type { JobHostOptions } from "../../src/live/host-options.ts";
 import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import { startModelServer, type Reply } from "../rig/model-server.ts";
+import { makeRepository } from "../rig/workspace.ts";
 
 const task = { model: { category: "driving" } } as const;
 const entry: Entry = {
   models: { driving: "m" },
   tasks: {
     greet: { ...task, prompt: "Greet $user-input", requireUserInput: true },
+    changed: { ...task, prompt: "See $change-files", availability: { change: ["src/**"] } },
     prepare: {
       ...task,
       prompt: "Prepare",
@@ -18,6 +21,7 @@ const entry: Entry = {
   },
   jobs: {
     greet: { work: { kind: "Ref", taskId: "greet" } },
+    changed: { work: { kind: "Ref", taskId: "changed" } },
     both: {
       work: {
         kind: "Seq",
@@ -30,10 +34,14 @@ const entry: Entry = {
   },
 };
 
-async function makeHost(t: TestContext, answer: (prompt: string) => Reply): Promise<JobHost> {
+async function makeHost(
+  t: TestContext,
+  answer: (prompt: string) => Reply,
+  more: JobHostOptions = {},
+): Promise<JobHost> {
   const server = await startModelServer(({ prompt }) => answer(prompt));
   t.after(() => server.close());
-  const host = new JobHost({ provider: { baseUrl: server.baseUrl } });
+  const host = new JobHost({ provider: { baseUrl: server.baseUrl }, ...more });
   await host.installJobsEntry(entry);
   return host;
 }
@@ -55,6 +63,43 @@ describe("runJob", () => {
     assert.deepEqual(prompts, ["Greet you"]);
     assert.equal(host.hasRunningSessions(), false);
     await host.installJobsEntry(entry);
+  });
+
+  it("knows the change of the folder, and a job that it has nothing for is no failure", async (t) => {
+    const workspace = await makeRepository(t, { "src/a.ts": "one\n" });
+    const { path, git } = workspace;
+    await workspace.write("src/b.ts", "two\n");
+    const prompts: string[] = [];
+    const answer = (prompt: string): Reply => (prompts.push(prompt), { text: "Seen." });
+    const host = await makeHost(t, answer, { base: "HEAD", uncommitted: true });
+    const changed = await host.runJob("changed", { workingDirectory: path });
+    assert.deepEqual(changed.outcome, { kind: "succeeded" });
+    assert.deepEqual(prompts, ["See added src/b.ts +1 -0"]);
+    await git("add", "--all");
+    await git("commit", "--quiet", "--message=Two");
+    const called: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const end = (name: string) => () => (called.push(name), resolve());
+      const callback = {
+        jobSucceeded: end("jobSucceeded"),
+        jobFailed: end("jobFailed"),
+        jobCanceled: end("jobCanceled"),
+        workStarted: () => undefined,
+        workStopped: (_id: number, succeeded: boolean) => void called.push(`stopped ${succeeded}`),
+      };
+      host.startJob("changed", "", path, callback).catch(reject);
+    });
+    assert.deepEqual(called, ["stopped true", "jobSucceeded"]);
+    const skipped = await host.runJob("changed", { workingDirectory: path });
+    assert.deepEqual(skipped.outcome, {
+      kind: "skipped",
+      reason: "nothing ran: the change is empty",
+    });
+    await assert.rejects(
+      host.runJob("changed", { workingDirectory: "/" }),
+      /not in a git repository/,
+    );
+    assert.equal(prompts.length, 1);
   });
 
   it("is fulfilled for a job that fails, with the reason that jobFailed passes", async (t) => {

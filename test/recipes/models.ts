@@ -78,8 +78,46 @@ export const tireless: Model = (folder) => {
   };
 };
 
-/** For examples/triage.yml. */
+/** For the template `review`: reads the diff that the prompt names, and reports it. */
+export const plainReviewer: Model =
+  () =>
+  ({ prompt, toolResults }) => {
+    if (prompt.includes("Did you read the diff"))
+      return toolResults.length > 0 ? { text: "I did." } : yes("every file");
+    const [diff] = toolResults;
+    if (toolResults.length > 1) return { text: "Done." };
+    if (diff !== undefined)
+      return { toolCalls: [{ name: "job_report", arguments: { markdown: diff } }] };
+    const [, path = ""] = /diff is in the file (\S+)\. /.exec(prompt) ?? [];
+    return { toolCalls: [{ name: "view", arguments: { path } }] };
+  };
+
+/** For the template `nightly`: runs the tests, and writes what they ask for. */
+export const fixer: Model =
+  (folder) =>
+  ({ toolResults }) => {
+    const [printed, edited] = toolResults;
+    if (printed === undefined) return { toolCalls: [shell("bash .github/agent-jobs/test.sh")] };
+    if (edited !== undefined) return { text: "Corrected." };
+    const [, wanted = ""] = /wanted: (.*)/.exec(printed) ?? [];
+    const change = { old_str: "Sentence 1", new_str: wanted };
+    return {
+      toolCalls: [{ name: "edit", arguments: { path: `${folder}/README.md`, ...change } }],
+    };
+  };
+
+/** For the template `triage`. */
 export const triager: Model =
   () =>
   ({ toolResults }) =>
     toolResults.length > 0 ? { text: "It is a bug." } : { toolCalls: [reported("bug: the total")] };
+
+/** For the template `release-notes`: the log of the range, and then the notes. */
+export const writer: Model =
+  () =>
+  ({ prompt, toolResults }) => {
+    if (prompt.includes("Write release notes")) return { text: "## Notes" };
+    if (toolResults.length > 0) return { text: toolResults.join("\n") };
+    const [, range = ""] = /in the commits (\S+)/.exec(prompt) ?? [];
+    return { toolCalls: [shell(`git log --format=%s ${range}`)] };
+  };

@@ -5,6 +5,9 @@ import { parseDocument } from "yaml";
 
 export const root = new URL("../../../", import.meta.url);
 
+/** What `agent-jobs init` writes: folders of `examples/`. */
+export const templates = ["review", "nightly", "triage", "release-notes"] as const;
+
 export interface Recipe {
   /** The page, and the name of the workflow or else its place on the page. */
   readonly title: string;
@@ -20,12 +23,18 @@ export function recipes(): readonly Recipe[] {
   const pages = ["README.md", ...namesOf("docs/", /\.md$/)];
   const files = [
     ...namesOf("examples/github/", /\.yml$/),
+    ...templates.map((name) => `examples/${name}/agent-${name}.yml`),
     ...namesOf(".github/workflows/", /^agent-.*\.ya?ml$/),
   ];
   return [
     ...pages.flatMap((file) => yamlBlocks(read(file)).flatMap((text) => recipe(file, text))),
     ...files.flatMap((file) => recipe(file, read(file))),
   ];
+}
+
+/** Played in a repository of its own, into which `agent-jobs init` has written. */
+export function isTemplate({ file }: Recipe): boolean {
+  return /^examples\/[\w-]+\/agent-/.test(file);
 }
 
 /** A workflow of this repository. */
@@ -55,7 +64,7 @@ export function yamlBlocks(page: string): string[] {
 }
 
 /** Nothing for a block that is no workflow: an entry, a rehearsal, a part of either. */
-function recipe(file: string, text: string): Recipe[] {
+export function recipe(file: string, text: string): Recipe[] {
   const document = parseDocument(text);
   assert.deepEqual(document.errors, [], `${file}:\n${text}`);
   const value: unknown = document.toJS();

@@ -34,9 +34,13 @@ export const changedLines = [
 ];
 export const otherLines = ["export const stock", "An old line of main"];
 
-export async function makePullRequest(test: Owner): Promise<PullRequest> {
+/** `files`: what is in the repository besides the files of the change. */
+export async function makePullRequest(
+  test: Owner,
+  files: Readonly<Record<string, string>> = copied(),
+): Promise<PullRequest> {
   const work = await makeRepository(test, {
-    ...copied(),
+    ...files,
     "README.md": `# Shop\n\nAn old line of main.\n\n${stale.join("\n")}\n`,
     "src/price.mjs": "export const price = (net) => net * 1.19;\n",
   });
@@ -48,6 +52,7 @@ export async function makePullRequest(test: Owner): Promise<PullRequest> {
     await work.git("add", "--all");
     await work.git("commit", "--quiet", `--message=${subject}`);
   };
+  await work.git("tag", "v1.0.0");
   await work.git("switch", "--quiet", "--create=rounding");
   await commit("Round prices", {
     "src/price.mjs": "export const price = (net) => Math.round(net * 1.19);\n",

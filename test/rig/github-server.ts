@@ -17,6 +17,8 @@ export interface GithubServerOptions {
   readonly files?: Readonly<Record<string, string | object>>;
   /** Number → whether its head is in another repository. */
   readonly pullRequests?: Readonly<Record<number, "fork" | "same" | "deleted">>;
+  /** Decoded path, with its query, → what is answered. */
+  readonly answers?: Readonly<Record<string, unknown>>;
   /** An answer for every request; of a list, one for each of the first ones. */
   readonly broken?: BrokenAnswer | readonly (BrokenAnswer | undefined)[];
 }
@@ -68,8 +70,9 @@ export async function startGithubServer(
 
 function answer(
   path: string,
-  { permissions = {}, files = {}, pullRequests = {} }: GithubServerOptions,
+  { permissions = {}, files = {}, pullRequests = {}, answers = {} }: GithubServerOptions,
 ): { readonly status: number; readonly body: unknown } {
+  if (Object.hasOwn(answers, path)) return { status: 200, body: answers[path] };
   const [, login] = /^\/repos\/octo\/shop\/collaborators\/([^/]+)\/permission$/.exec(path) ?? [];
   if (login !== undefined) {
     return { status: 200, body: { permission: permissions[login] ?? "none", user: { login } } };

@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandEnd, CommandRequest, Workspace } from "../../src/engine/ports.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
@@ -118,6 +127,22 @@ describe("a command of the author", () => {
       .split("\n");
     assert.deepEqual([lines.length, lines[0], lines.at(-1)], [20_001, "1", "last"]);
     assert.ok(end.kind === "exited" && end.tail === "last");
+  });
+
+  it("is not led elsewhere by a link in the output directory", async (t) => {
+    const { run, folder } = open(t);
+    const victim = join(folder, "victim");
+    writeFileSync(victim, "as it was");
+    const { file = "" } = await run("echo one");
+    rmSync(file);
+    symlinkSync(victim, file);
+    await run("echo two");
+    assert.equal(readFileSync(victim, "utf8"), "as it was");
+    assert.equal(readFileSync(file, "utf8"), "two\n");
+    renameSync(dirname(file), join(folder, "moved"));
+    symlinkSync(join(folder, "moved"), dirname(file));
+    const end = await run("echo three");
+    assert.ok(end.kind === "failed" && /was moved or replaced/.test(end.reason), end.kind);
   });
 });
 

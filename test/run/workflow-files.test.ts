@@ -66,8 +66,8 @@ describe("the files of a workflow", () => {
       "c.md": swap("c.md", (place) => symlinkSync("../out/b.md", place)),
       "p.md": swap("p.md", (place) => execFileSync("mkfifo", [place])),
     };
-    const { id, files } = filesAround(join(folder, "a.wf.md"), (seen) => {
-      swaps[relative(folder, seen)]?.();
+    const { id, files } = filesAround(join(folder, "a.wf.md"), {
+      seen: (path) => swaps[relative(folder, path)]?.(),
     });
     for (const name of Object.keys(swaps)) {
       const found = files.read(name, id);

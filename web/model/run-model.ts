@@ -95,11 +95,9 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "work.started": {
       if (delegateOf(model, event.work) !== undefined) return undefined;
       // A further start ends what a damaged journal has left open; items may run at the same time.
-      for (const iteration of model.running) {
-        if (event.work.item !== undefined) break;
+      for (const iteration of event.work.item === undefined ? model.running : [])
         if (iteration.work.workId === event.work.workId)
           endIteration(model, iteration, at, undefined);
-      }
       iterationOf(model, event.work, at).modelId = event.modelId ?? "";
       return undefined;
     }
@@ -107,6 +105,8 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
       if (delegateOf(model, event.work) !== undefined) return undefined;
       endIteration(model, iterationOf(model, event.work, at), at, event.outcome);
       return undefined;
+    case "report.given":
+    case "result.given":
     case "decision":
       return undefined;
     case "session.started":

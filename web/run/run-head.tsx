@@ -1,4 +1,5 @@
 /** What a run is and how it ended, and what can be done with it. */
+import { changeText } from "../../src/reports/text.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Permissions } from "../../src/entry/model.ts";
@@ -67,6 +68,7 @@ function Origin({ view }: { view: RunView }) {
   const parts = [
     view.entryFile,
     view.workingDirectory === "" ? undefined : view.workingDirectory,
+    view.plan?.change && changeText(view.plan.change),
   ].filter((part) => part !== undefined);
   return (
     <span class="run-origin">

@@ -80,6 +80,7 @@ class Builder {
       ...defined({ description }),
       entryFile: this.#beside(value.entry),
       ...defined({ job, userInput }),
+      inputs: value.inputs ?? {},
       params: this.#params(value),
       answers: this.#answers(value),
       ...(workingDirectory === undefined

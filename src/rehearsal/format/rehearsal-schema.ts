@@ -308,6 +308,11 @@ export const rehearsalSchema = {
     entry: text("The entry file or the workflow (`.wf.md`), relative to this file."),
     job: text("The job. May be omitted if the entry has only one."),
     userInput: text("The user input of the job."),
+    inputs: {
+      type: "object",
+      description: "Inputs of the entry, by name. Those of the command line override them.",
+      additionalProperties: { type: "string" },
+    },
     params: {
       type: "object",
       description: "The parameters of the workflow, if the entry is a `.wf.md` file.",

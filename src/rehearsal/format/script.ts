@@ -19,6 +19,8 @@ export interface Script {
   readonly entryFile: string;
   readonly job?: string;
   readonly userInput?: string;
+  /** Of the entry. */
+  readonly inputs: Readonly<Record<string, string>>;
   /** Of a workflow. */
   readonly params: Readonly<Record<string, string>>;
   /** By the id of the ASK, in order. */

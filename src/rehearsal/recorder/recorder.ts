@@ -30,6 +30,7 @@ export interface RecorderOptions {
   readonly job?: string;
   /** Already redacted: it does not come from an event. */
   readonly userInput?: string;
+  readonly inputs?: Readonly<Record<string, string>>;
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
   /** Already redacted. */
@@ -136,13 +137,16 @@ class Recording implements Recorder {
         break;
       case "work.ended":
       case "step.output":
+      case "report.given":
+      case "result.given":
       case "action":
         break;
     }
   }
 
   toRehearsal(): RehearsalFile {
-    const { entry, job, userInput, workingDirectory, change, models, permissions } = this.#options;
+    const { entry, job, userInput, inputs, workingDirectory, change, models, permissions } =
+      this.#options;
     const outcome = this.#outcome ?? { kind: "canceled" };
     const limits = this.#limits();
     const works = this.#works.expectation();
@@ -163,6 +167,7 @@ class Recording implements Recorder {
       ...defined({
         job,
         userInput,
+        inputs,
         params,
         answers,
         workingDirectory,

@@ -1,7 +1,7 @@
-/** What a work reports: the RESULT of a workflow, the response of a task with actions. */
-import type { WorkView } from "../../events/view.ts";
+/** What a work reports: with `job_report`, the RESULT of a workflow, the response of a task with actions. */
+import type { GivenView, RunView, WorkView } from "../../events/view.ts";
 import { harmless } from "../text.ts";
-import { fenced } from "./escape.ts";
+import { code, fenced, inline } from "./escape.ts";
 import { nameOf, type Section } from "./section.ts";
 import { clip } from "../../events/cut.ts";
 
@@ -9,11 +9,35 @@ import { clip } from "../../events/cut.ts";
 const MAX_OPEN_LINES = 25;
 const MAX_OPEN_TEXT = 2000;
 
+/** What tasks have handed in, in the order in which they did. */
+export function reportSections({ given }: RunView): readonly Section[] {
+  return [...given.values()].flatMap((one) =>
+    one.report === undefined
+      ? []
+      : [textSection(one.report.markdown, "### Reports", reportTitle(one), one)],
+  );
+}
+
+function reportTitle({ items, report, ...work }: GivenView): string {
+  const item = items.map((one) => ` ${code(one, 100)}`).join(" ›");
+  const title = report?.title === undefined ? "" : ` ${inline(report.title, 200)}`;
+  return `${nameOf(work)}${item}${title}`;
+}
+
 export function reportSection(work: WorkView, heading: string, title: string): Section {
-  const report = harmless(work.report ?? "").trim();
-  const render = (text: string): string => {
-    const block = fenced(text, "text");
-    const isShort = text.length <= MAX_OPEN_TEXT && text.split("\n").length <= MAX_OPEN_LINES;
+  return textSection(work.report ?? "", heading, title, work);
+}
+
+function textSection(
+  text: string,
+  heading: string,
+  title: string,
+  work: Pick<WorkView, "workId" | "taskId">,
+): Section {
+  const report = harmless(text).trim();
+  const render = (shown: string): string => {
+    const block = fenced(shown, "text");
+    const isShort = shown.length <= MAX_OPEN_TEXT && shown.split("\n").length <= MAX_OPEN_LINES;
     return isShort
       ? `**${title}**\n\n${block}`
       : `<details>\n<summary><b>${title}</b></summary>\n\n${block}\n\n</details>`;

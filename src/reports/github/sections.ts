@@ -17,7 +17,7 @@ import {
 } from "./layout.ts";
 import { durationMs } from "./step-outputs.ts";
 import { listSection, nameOf, worksOf, type Section } from "./section.ts";
-import { harmless, plural } from "../text.ts";
+import { changeText, harmless, plural } from "../text.ts";
 
 const MAX_REASON = 1000;
 const MAX_FAILURES = 50;
@@ -32,6 +32,7 @@ export function headline(view: RunView, entryFile: string): string {
   const facts = [
     code(entryFile, 200),
     plural(view.works.size, "work"),
+    ...(view.plan?.change === undefined ? [] : [inline(changeText(view.plan.change), 100)]),
     durationText(durationMs(view)),
     plural(totals.modelCalls, "model call"),
     `${amountText(totals.inputTokens)} tokens in (${amountText(totals.cacheReadTokens)} cached)`,

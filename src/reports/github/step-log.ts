@@ -14,7 +14,7 @@ import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
 import { createPaint } from "../paint.ts";
-import { clockText, paragraph, plural } from "../text.ts";
+import { andChange, clockText, paragraph, plural } from "../text.ts";
 import { worksTable } from "../works-table.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import { clip } from "../../events/cut.ts";
@@ -190,7 +190,7 @@ function runLines(
 ): readonly string[] {
   if (event.type === "run.started") {
     const works = plural(plannedWorks(event.work).length, "work");
-    return [logLine(`${time} job ${view.jobName} started: ${works}`, LENGTH)];
+    return [logLine(`${time} job ${view.jobName} started: ${works}${andChange(event)}`, LENGTH)];
   }
   const { outcome, jobOutcome = outcome } = event;
   const [why] = [outcome, jobOutcome].filter((ended) => ended.kind !== "succeeded");

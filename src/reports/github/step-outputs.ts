@@ -3,6 +3,7 @@
  * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
  */
 import { elapsedMs, endText, type RunView } from "../../events/view.ts";
+import { jobReport, resultsOf } from "../run-json.ts";
 import type { DecisionEntry } from "../../events/view.ts";
 import type { outputNames } from "../../generated/action-manifest.ts";
 
@@ -13,6 +14,8 @@ export type Result = "success" | "failure" | "skipped" | "cancelled";
 
 export interface OutputsOptions {
   readonly journal?: string;
+  /** With the report of the job, whole. */
+  readonly reportFile?: string;
   /** The rehearsal file that played the model. */
   readonly rehearsal?: string;
   /** Overrides the view, for example with `skipped` for a refused run. */
@@ -21,7 +24,8 @@ export interface OutputsOptions {
 }
 
 /** In bytes of UTF-8; the sum is under 128,000. */
-const MAX_DECISIONS = 80_000;
+const MAX_DECISIONS = 64_000;
+const MAX_RESULTS = 16_000;
 const MAX_FAILED = 16_000;
 const MAX_TEXT = 8_000;
 const MAX_PATH = 4_000;
@@ -37,7 +41,9 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     rehearsed: String(options.rehearsal !== undefined),
     "failed-tasks": jsonArray([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
     decisions: decisionsOf(view, options.journal !== undefined),
-    report: cutToBytes(reportOf(view), MAX_TEXT),
+    report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
+    "report-file": cutToBytes(options.reportFile ?? "", MAX_PATH),
+    results: resultsText(view),
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "model-calls": String(totals.modelCalls),
@@ -48,11 +54,11 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   };
 }
 
-/** Of the workflow, or the task with actions, that ended last. */
-function reportOf(view: RunView): string {
-  const reports = [...view.works.values()].filter(({ report }) => report !== undefined);
-  const [last] = reports.sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0));
-  return last?.report ?? "";
+/** Whole or not at all: half of it is no JSON. */
+function resultsText(view: RunView): string {
+  const results = resultsOf(view);
+  const text = results === null ? "" : JSON.stringify(results);
+  return Buffer.byteLength(text) <= MAX_RESULTS ? text : "";
 }
 
 /** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */

@@ -4,6 +4,7 @@
  * escapes foreign text.
  */
 import type { RunView } from "../../events/view.ts";
+import { reportSections } from "./report-section.ts";
 import { actionSections } from "./action-sections.ts";
 import { code, inline } from "./escape.ts";
 import { flowSections, isOneFlow } from "./flow-sections.ts";
@@ -51,6 +52,7 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
           omissionsSection(view),
           worksSection(view),
           itemsSection(view),
+          ...reportSections(view),
           ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
           ...flowSections(view),
           ...actionSections(view),

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-var s=class extends Error{diagnostics;constructor(n){super(i(n[0]??{codePath:"",reason:"invalid"})),this.name="DiagnosticsError",this.diagnostics=n}};function i(e){return e.codePath===""?e.reason:`${e.codePath}: ${e.reason}`}function d(e){let{file:n,line:c,column:a,hint:t}=e,r=[n,c,a].filter(l=>l!==void 0).join(":"),o=(e.severity==="warning"?"warning: ":"")+i(e)+(t===void 0?"":` (${t})`);return r===""?o:`${r}: ${o}`}export{s as a,i as b,d as c};

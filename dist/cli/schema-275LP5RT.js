@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{c as o}from"./chunk-SG6SU34H.js";import{e as c}from"./chunk-QJMMQVUH.js";import{e as t}from"./chunk-EUDXP4NW.js";import"./chunk-3JXSAOON.js";import{ka as s}from"./chunk-CTNGKR45.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};

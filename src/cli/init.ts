@@ -1,0 +1,103 @@
+/** `agent-jobs init`: the files of an example, for this repository, and rehearsed. It asks nothing. */
+import { lstat, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { didYouMean, suggest } from "../document/suggest.ts";
+import { templates } from "../generated/templates.ts";
+import { makeDirectory } from "../platform/files.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { UsageError } from "../run/options.ts";
+import type { OptionsOf } from "./options.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
+import { rehearse } from "./rehearse.ts";
+import { factsOf, rootOf, type Facts } from "./repository-facts.ts";
+
+export async function init(template: string, given: OptionsOf<"init">, io: Io): Promise<ExitCode> {
+  const { output } = io;
+  const workflow = given.workflow === true;
+  const source = Object.hasOwn(templates, template) ? templates[template] : undefined;
+  if (source === undefined) throw noTemplate(template);
+  const root = await rootOf(process.cwd());
+  const facts = await factsOf(root);
+  const wanted = Object.entries(source).filter(([path]) => workflow || !isWorkflow(path));
+  const files = await Promise.all(
+    wanted.map(async ([path, text]) => fileOf(root, path, filled(text, facts))),
+  );
+  const taken = files.filter(({ state }) => state === "taken").map(({ path }) => path);
+  if (taken.length > 0 && given.force !== true) {
+    const them = taken.length === 1 ? "it" : "them";
+    throw new UsageError(
+      `Nothing was written, because ${taken.join(", ")} would be overwritten. To overwrite ${them}, use --force.`,
+    );
+  }
+  for (const file of files) {
+    if (file.state !== "same") await write(file);
+    output.print(`${file.state === "same" ? "unchanged" : "wrote    "} ${file.path}`);
+  }
+  if (facts.testCommand === undefined && files.some(({ path }) => path.endsWith("/test.sh")))
+    output.print("note      No test command was found. Write it to .github/agent-jobs/test.sh.");
+  const rehearsals = files.filter(({ path }) => path.includes(".rehearsal."));
+  const shown = rehearsals.map(({ place }) => relative(process.cwd(), place));
+  const code = await rehearse(shown, { workingDirectory: root }, io);
+  if (code !== exitCode.success) return code;
+  const where = root === process.cwd() ? "" : `, in ${root}`;
+  const run = files.flatMap(({ text }) => /^# +(npx agent-jobs run .*)$/m.exec(text)?.[1] ?? []);
+  const last = workflow
+    ? `git add .github && git commit -m "Add agent jobs: ${template}"`
+    : `npx agent-jobs init ${template} --workflow`;
+  output.print(`Next${where}:`);
+  output.print(`  npx agent-jobs rehearse ${rehearsals.map(({ path }) => path).join(" ")}`);
+  for (const command of run) output.print(`  COPILOT_GITHUB_TOKEN=… ${command}`);
+  output.print(`  ${last}`);
+  return code;
+}
+
+function noTemplate(name: string): UsageError {
+  const names = Object.keys(templates);
+  const meant = suggest(name, names);
+  const guess = meant === undefined ? "" : ` (${didYouMean(meant)})`;
+  return new UsageError(
+    `There is no template ${JSON.stringify(name)}${guess}. There are: ${names.join(", ")}.`,
+  );
+}
+
+function isWorkflow(path: string): boolean {
+  return path.startsWith(".github/workflows/");
+}
+
+/** The examples are for a repository with the branch `main` that `npm test` tests. */
+function filled(text: string, { branch, testCommand }: Facts): string {
+  const inYaml = /^[\w./-]+$/.test(branch) ? branch : JSON.stringify(branch);
+  const none = 'echo "There is no test command yet. Write it to $0." >&2';
+  return text
+    .replaceAll("branches: [main]", () => `branches: [${inYaml}]`)
+    .replaceAll("--base main", () => `--base ${branch}`)
+    .replace(/^npm test$/m, () => testCommand ?? none);
+}
+
+interface NewFile {
+  /** In the repository. */
+  readonly path: string;
+  /** Absolute. */
+  readonly place: string;
+  readonly text: string;
+  readonly state: "free" | "same" | "taken";
+}
+
+/** A link is in the way, wherever it leads. */
+async function fileOf(root: string, path: string, text: string): Promise<NewFile> {
+  const place = join(root, path);
+  const found = await lstat(place).catch(() => undefined);
+  if (found === undefined) return { path, place, text, state: "free" };
+  const isSame = found.isFile() && (await readFile(place, "utf8").catch(() => "")) === text;
+  return { path, place, text, state: isSame ? "same" : "taken" };
+}
+
+async function write({ path, place, text }: NewFile): Promise<void> {
+  try {
+    await makeDirectory(dirname(place));
+    await rm(place, { force: true });
+    await writeFile(place, text, { flag: "wx" });
+  } catch (error) {
+    throw new UsageError(`${path} can't be written: ${errorMessage(error)}.`);
+  }
+}

@@ -1,0 +1,40 @@
+/** `agent-jobs models`: what the token or the model server offers, to be named in an entry. */
+import { JobHost } from "../live/job-host.ts";
+import type { OfferedModel } from "../run/offered-models.ts";
+import { missingModel } from "../run/execute.ts";
+import { asFlag, UsageError } from "../run/options.ts";
+import { readAccess, type OptionsOf } from "./options.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
+import { table } from "./table.ts";
+
+export async function models(
+  { json, format, ...server }: OptionsOf<"models">,
+  { output }: Io,
+): Promise<ExitCode> {
+  const offered = await offeredModels(server);
+  if (json === true || format === "json") output.printJson({ models: offered });
+  else for (const line of lines(offered)) output.print(line);
+  if (offered.length > 0) return exitCode.success;
+  output.printError("agent-jobs: No models are listed. `agent-jobs doctor` says more.");
+  return exitCode.failed;
+}
+
+/** Empty if none are listed. Throws a `UsageError` if nobody can be asked. */
+export async function offeredModels(
+  server: Parameters<typeof readAccess>[0],
+): Promise<readonly OfferedModel[]> {
+  const access = readAccess(server);
+  const missing = missingModel(access, false, asFlag);
+  if (missing !== undefined) throw new UsageError(missing);
+  await using host = new JobHost(access);
+  // Awaited here, because the host is closed at the end of this function.
+  return await host.live.listModels();
+}
+
+/** A model server has no names and no prices, so its models are only listed. */
+function lines(offered: readonly OfferedModel[]): readonly string[] {
+  if (offered.every(({ id, name, multiplier }) => name === id && multiplier === 0))
+    return offered.map(({ id }) => id);
+  const rows = offered.map(({ id, name, multiplier }) => [id, name, `${multiplier}x`]);
+  return table(["MODEL", "NAME", "MULTIPLIER"], rows);
+}

@@ -1,0 +1,152 @@
+/** `run.json`: what a run came to, for programs. A stable shape; `schema/run.schema.json` describes it. */
+import {
+  elapsedMs,
+  endText,
+  itemsOf,
+  type Counters,
+  type GivenView,
+  type RunView,
+  type WorkStatus,
+  type WorkView,
+} from "../events/view.ts";
+
+/** Raised when a field changes its meaning or goes away. Further fields may come at any time. */
+const runJsonVersion = 1;
+
+const results: Readonly<Record<WorkStatus, string>> = {
+  succeeded: "success",
+  failed: "failure",
+  crashed: "failure",
+  "answered-no": "failure",
+  canceled: "canceled",
+  skipped: "skipped",
+  pending: "canceled",
+  running: "canceled",
+};
+
+/** `files`: of the reports in the output directory, by their key in `view.given`. */
+export function runJson(view: RunView, files: ReadonlyMap<string, string> = new Map()): object {
+  const { plan } = view;
+  const seconds = (milliseconds: number): number => Math.round(milliseconds) / 1000;
+  const start = view.startedAt ?? 0;
+  const end = view.endedAt ?? start;
+  return {
+    version: runJsonVersion,
+    agentJobs: plan?.version ?? null,
+    runId: view.runId,
+    job: view.jobName,
+    entry: view.entryFile ?? null,
+    result: results[view.status],
+    reason: endText(view) || null,
+    startedAt: time(view.startedAt),
+    endedAt: time(view.endedAt),
+    seconds: seconds(end - start),
+    userInput: plan?.userInput || null,
+    inputs: plan?.inputs ?? null,
+    change: changeOf(view),
+    ...counters(view.totals),
+    works: [...view.works.values()].map((work) => ({
+      id: work.workId,
+      task: work.taskId,
+      model: work.modelId || null,
+      condition: work.condition,
+      result: results[work.status],
+      reason: work.reason ?? null,
+      runs: work.runs,
+      seconds: seconds(elapsedMs(work, end)),
+      ...counters(work),
+      items: work.itemCount === 0 ? null : itemsIn(work, seconds),
+    })),
+    report: jobReport(view) ?? null,
+    reports: [...view.given].flatMap(([key, { workId, taskId, items, report }]) =>
+      report === undefined
+        ? []
+        : [
+            {
+              work: workId,
+              task: taskId,
+              item: items.at(-1) ?? null,
+              title: report.title ?? null,
+              file: files.get(key) ?? null,
+            },
+          ],
+    ),
+    results: resultsOf(view),
+    findings: null,
+  };
+}
+
+function changeOf({ plan }: RunView): object | null {
+  const { base, head, count } = plan?.change ?? {};
+  return base === undefined ? null : { base, head: head ?? null, files: count ?? null };
+}
+
+function itemsIn(work: WorkView, seconds: (milliseconds: number) => number): object[] {
+  return itemsOf(work).map(({ name, status, reason, elapsedMs: took }) => ({
+    item: name,
+    result: results[status],
+    reason: reason ?? null,
+    seconds: took === undefined ? null : seconds(took),
+  }));
+}
+
+function counters({ attempts, retries, crashes, modelCalls, ...rest }: Counters): object {
+  const { inputTokens, outputTokens, cost } = rest;
+  return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost };
+}
+
+/** The structured result of each task; of one in an `Each`, a list of `{ item, result }`. Null: there is none. */
+export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>> | null {
+  const tasks: Record<string, unknown> = Object.create(null);
+  const lists = new Map<string, object[]>();
+  for (const { taskId, items, result } of given.values()) {
+    if (result === undefined) continue;
+    const item = items.at(-1);
+    if (item === undefined) tasks[taskId] = result.value;
+    else {
+      const list = lists.get(taskId) ?? [];
+      lists.set(taskId, [...list, { item, result: result.value }]);
+    }
+  }
+  for (const [taskId, list] of lists) tasks[taskId] ??= list;
+  return Object.keys(tasks).length === 0 ? null : tasks;
+}
+
+/**
+ * The report of the job: of the tasks that its entry names, else of the last one that has one, be it the RESULT of a
+ * workflow or the response of a task with actions. `whole`: reports that the view has cut, by their key in `view.given`.
+ */
+export function jobReport(
+  view: RunView,
+  whole: ReadonlyMap<string, string> = new Map(),
+): string | undefined {
+  const from = view.plan?.reportFrom;
+  const given = [...view.given].flatMap(([key, one]) => {
+    const { report } = one;
+    if (report === undefined) return [];
+    const markdown = whole.get(key) ?? report.markdown;
+    return [{ ...one, shown: report.markdown, report: { ...report, markdown } }];
+  });
+  if (from !== undefined) {
+    const chosen = from.flatMap((task) => given.filter(({ taskId }) => taskId === task));
+    if (chosen.length === 1) return chosen[0]?.report?.markdown;
+    return chosen.length === 0 ? undefined : chosen.map(headed).join("\n\n");
+  }
+  const works = [...view.works.values()].filter(({ report }) => report !== undefined);
+  const last = works.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))[0];
+  if (last === undefined) return undefined;
+  const ofItems = given.filter(({ workId, items }) => workId === last.workId && items.length > 0);
+  if (ofItems.length > 0) return ofItems.map(headed).join("\n\n");
+  const own = given.find(({ workId, shown }) => workId === last.workId && shown === last.report);
+  return own?.report.markdown ?? last.report;
+}
+
+function headed({ taskId, items, report }: GivenView): string {
+  const name = report?.title ?? taskId;
+  const item = items.map((one) => ` \`${one.replaceAll(/[\s`]+/gu, " ")}\``).join(" ›");
+  return `## ${name}${item}\n\n${report?.markdown ?? ""}`;
+}
+
+function time(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}

@@ -1,0 +1,86 @@
+/**
+ * A folder with what a run came to: a Markdown file for each report, an `index.md`, `report.md` with the report of the
+ * job, and `run.json`. Reports are written when they are handed in, the rest at the end.
+ */
+import type { WorkRef } from "../events/event.ts";
+import type { Reporter } from "../events/sink.ts";
+import { applyEvent, createRunView, endText } from "../events/view.ts";
+import { jobReport, runJson } from "../reports/run-json.ts";
+import { OutputFolder } from "./output-folder.ts";
+
+export const reportFile = "report.md";
+
+/** Throws if the folder can't be made. */
+export function openOutputDirectory(folder: string): Reporter {
+  const output = new OutputFolder(folder);
+  // What an earlier run has left there would be taken for that of this one.
+  for (const name of [reportFile, "index.md", "run.json"]) output.remove(name);
+  const view = createRunView();
+  const files = new Map<string, string>();
+  /** Reports as they were handed in; the view cuts long ones. */
+  const whole = new Map<string, string>();
+  const write = (name: string, text: string): void => {
+    output.write(name, text.endsWith("\n") ? text : `${text}\n`);
+  };
+  const fileOf = (work: WorkRef): string => {
+    const key = keyOf(work);
+    const known = files.get(key);
+    if (known !== undefined) return known;
+    const name = [work.taskId, ...itemsOf(work)].map(plain).join("-").slice(0, longestName);
+    const taken = new Set([...files.values(), ...reserved].map((one) => one.toLowerCase()));
+    let file = `${name}.md`;
+    for (let number = 2; taken.has(file.toLowerCase()); number += 1) file = `${name}-${number}.md`;
+    files.set(key, file);
+    return file;
+  };
+  return {
+    name: "output directory",
+    essential: true,
+    report(event) {
+      applyEvent(view, event);
+      if (event.type === "report.given") {
+        const { title, markdown, work } = event;
+        whole.set(keyOf(work), markdown);
+        write(fileOf(work), title === undefined ? markdown : `# ${title}\n\n${markdown}`);
+      }
+      if (event.type !== "run.ended") return;
+      const report = jobReport(view, whole);
+      if (report !== undefined) write(reportFile, report);
+      const why = endText(view);
+      const lines = [...view.given].flatMap(([key, { taskId, items, report: one }]) => {
+        const file = files.get(key);
+        const name = [taskId, ...items]
+          .map((text) => text.replaceAll(/[\s[\]\\`*_<>]+/gu, " "))
+          .join(" › ");
+        return file === undefined || one === undefined
+          ? []
+          : [`- [${name}](${encodeURI(file)})${one.title === undefined ? "" : `: ${one.title}`}`];
+      });
+      write(
+        "index.md",
+        [`# ${view.jobName}: ${view.status}`, why, lines.join("\n")]
+          .filter((text) => text !== "")
+          .join("\n\n"),
+      );
+      write("run.json", JSON.stringify(runJson(view, files), null, 2));
+    },
+  };
+}
+
+function itemsOf({ item, outerItems = [] }: WorkRef): readonly string[] {
+  return item === undefined ? [] : [...outerItems, item];
+}
+
+/** As in `view.given`. */
+function keyOf(work: WorkRef): string {
+  return JSON.stringify([work.taskId, itemsOf(work)]);
+}
+
+const longestName = 120;
+const reserved = [reportFile, "index.md"];
+
+/** As a part of the name of a file, on any system. */
+function plain(text: string): string {
+  const name = text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
+  return name === "" ? "item" : name;
+}

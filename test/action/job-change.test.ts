@@ -1,0 +1,381 @@
+/** The change of a step, from real checkouts and a server that speaks GitHub's API; on loopback. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { changeOfStep } from "../../src/action/job-change.ts";
+import { createGithubApi } from "../../src/action/github-api.ts";
+import { ChangeUnknown, type Change } from "../../src/change/change.ts";
+import { processEnvironment } from "../../src/platform/environment.ts";
+import { startGithubServer } from "../rig/github-server.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { runStep } from "../rig/runner.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+/** main: first, second; from first on, the branch work: third, fourth. Files are called as their commits. */
+async function history(t: TestContext): Promise<Workspace & Record<"ids", readonly string[]>> {
+  const workspace = await makeRepository(t, { "first.ts": "1\n" });
+  const ids: string[] = [];
+  const id = async (): Promise<void> =>
+    void ids.push((await workspace.git("rev-parse", "HEAD")).trim());
+  await id();
+  for (const name of ["second", "third", "fourth"]) {
+    if (name === "third") await workspace.git("checkout", "--quiet", "-b", "work", "HEAD~1");
+    await workspace.write(`${name}.ts`, `${name}\n`);
+    await workspace.git("add", "--all");
+    await workspace.git("commit", "--quiet", `--message=${name}`);
+    await id();
+  }
+  return { ...workspace, ids };
+}
+
+async function shallow(t: TestContext, { path }: Workspace, branch = "work"): Promise<Workspace> {
+  const clone = await makeWorkspace(t);
+  await clone.git("clone", "--quiet", "--depth=1", `--branch=${branch}`, `file://${path}`, ".");
+  return clone;
+}
+
+interface Asked {
+  readonly change: Change | string;
+  readonly requests: readonly string[];
+  readonly said: readonly string[];
+}
+
+interface Step {
+  readonly event?: string;
+  readonly payload?: unknown;
+  readonly base?: string;
+  readonly answers?: Readonly<Record<string, unknown>>;
+}
+
+async function changeIn(t: TestContext, workspace: Workspace, step: Step): Promise<Asked> {
+  const { event = "schedule", payload = {}, base, answers = {} } = step;
+  const server = await startGithubServer(t, { answers });
+  const api = createGithubApi({ token: "ghs_1", repository: "octo/shop", apiUrl: server.url });
+  const said: string[] = [];
+  const events = await makeWorkspace(t, { "event.json": JSON.stringify(payload) });
+  const environment = {
+    ...processEnvironment(),
+    GITHUB_EVENT_NAME: event,
+    GITHUB_EVENT_PATH: `${events.path}/event.json`,
+  };
+  const change = await changeOfStep(workspace.path, {
+    environment,
+    base,
+    get: api.get,
+    say: (line) => said.push(line),
+  }).catch((error: unknown) => {
+    assert.ok(error instanceof ChangeUnknown, String(error));
+    return error.message;
+  });
+  return { change, requests: server.requests.map(({ path }) => path), said };
+}
+
+const pullRequest = (base?: string, head?: string, number = 7): unknown => ({
+  pull_request: { number, base: { sha: base }, head: { sha: head } },
+});
+const compare = (base: string, head: string): string =>
+  `/repos/octo/shop/compare/${base}...${head}?per_page=100`;
+const compared = (mergeBase: string | undefined, files: unknown, base = mergeBase): unknown => ({
+  merge_base_commit: { sha: mergeBase },
+  base_commit: { sha: base },
+  files,
+});
+const paths = ({ change }: Asked): unknown =>
+  typeof change === "string" ? change : [change.base, ...change.files.map(({ path }) => path)];
+
+describe("the change of a step", () => {
+  it("is taken from git where the checkout has the commits", async (t) => {
+    const workspace = await history(t);
+    const [first = "", second = "", third = "", fourth = ""] = workspace.ids;
+    await workspace.git("update-ref", "refs/remotes/origin/main", second);
+    const repository = { default_branch: "main" };
+    const zero = "0".repeat(40);
+    const cases: readonly (readonly [Step, readonly string[]])[] = [
+      [
+        { event: "pull_request", payload: pullRequest(second, fourth) },
+        [first, "fourth.ts", "third.ts"],
+      ],
+      [{ event: "push", payload: { before: third, after: fourth } }, [third, "fourth.ts"]],
+      [
+        { event: "push", payload: { before: zero, after: fourth, repository } },
+        [first, "fourth.ts", "third.ts"],
+      ],
+      [{ base: third }, [third, "fourth.ts"]],
+      [{}, [third, "fourth.ts"]],
+    ];
+    for (const [step, expected] of cases) {
+      const asked = await changeIn(t, workspace, step);
+      assert.deepEqual(paths(asked), expected, JSON.stringify(step));
+      assert.deepEqual(asked.requests, []);
+    }
+  });
+
+  it("is asked of the API where it doesn't", async (t) => {
+    const { ids, ...workspace } = await history(t);
+    const [first = "", second = "", third = "", fourth = ""] = ids;
+    const clone = await shallow(t, workspace);
+    const files = [
+      { filename: "fourth.ts", status: "added", additions: 1, patch: "@@ -0,0 +1 @@\n+4" },
+    ];
+    const pull = { number: 7, base: { sha: second }, head: { sha: fourth } };
+    const byBase = { [compare(second, fourth)]: compared(first, files, second) };
+    const byParent = { [compare(third, fourth)]: compared(third, files) };
+    const cases: readonly (readonly [Step, string])[] = [
+      [{ event: "pull_request", payload: pullRequest(second, fourth), answers: byBase }, first],
+      [
+        {
+          event: "issue_comment",
+          payload: { issue: { number: 7, pull_request: {} } },
+          answers: { ...byBase, "/repos/octo/shop/pulls/7": pull },
+        },
+        first,
+      ],
+      [
+        {
+          event: "workflow_run",
+          payload: { workflow_run: { event: "pull_request", head_sha: fourth, pull_requests: [] } },
+          answers: { ...byBase, [`/repos/octo/shop/commits/${fourth}/pulls`]: [pull] },
+        },
+        first,
+      ],
+      [{ event: "push", payload: { before: third, after: fourth }, answers: byParent }, third],
+      [
+        {
+          event: "push",
+          payload: {
+            before: "0".repeat(40),
+            after: fourth,
+            repository: { default_branch: "main" },
+          },
+          answers: { [compare("main", fourth)]: compared(first, files) },
+        },
+        first,
+      ],
+      [
+        {
+          answers: {
+            ...byParent,
+            [`/repos/octo/shop/commits/${fourth}`]: { parents: [{ sha: third }] },
+          },
+        },
+        third,
+      ],
+      [{ base: "v1", answers: { [compare("v1", fourth)]: compared(first, files) } }, first],
+    ];
+    for (const [step, base] of cases) {
+      const asked = await changeIn(t, clone, step);
+      assert.deepEqual(paths(asked), [base, "fourth.ts"], JSON.stringify([step, asked]));
+      assert.deepEqual(asked.said, [
+        "Change: from GitHub's API, because the checkout lacks commits.",
+      ]);
+      assert.ok(typeof asked.change === "object");
+      assert.equal(asked.change.head, fourth);
+      assert.equal(
+        asked.change.diff,
+        "diff --git a/fourth.ts b/fourth.ts\n--- /dev/null\n+++ b/fourth.ts\n@@ -0,0 +1 @@\n+4\n",
+      );
+    }
+  });
+
+  it("has files of every kind, as git lists them", async (t) => {
+    const { ids, ...workspace } = await history(t);
+    const [first = "", , , fourth = ""] = ids;
+    const file = (filename: string, status: string, more: object = {}): unknown => ({
+      filename,
+      status,
+      additions: 0,
+      deletions: 0,
+      changes: 0,
+      ...more,
+    });
+    const { change } = await changeIn(t, await shallow(t, workspace), {
+      base: "main",
+      answers: {
+        [compare("main", fourth)]: compared(first, [
+          file("new name.ts", "renamed", { previous_filename: "old\nname.ts" }),
+          file("gone.ts", "removed", { deletions: 2, patch: "@@ -1,2 +0,0 @@\n-a\n-b" }),
+          file("logo.png", "modified"),
+          file("lib", "modified", {
+            additions: 1,
+            deletions: 1,
+            patch: `@@ -1 +1 @@\n-Subproject commit ${first}\n+Subproject commit ${fourth}`,
+          }),
+          file("huge.json", "modified", { additions: 90_000 }),
+        ]),
+      },
+    });
+    assert.ok(typeof change === "object", JSON.stringify(change));
+    assert.deepEqual(
+      change.files.map(({ path, status, additions, deletions, ...more }) => [
+        path,
+        status,
+        additions,
+        deletions,
+        ...Object.values(more),
+      ]),
+      [
+        ["new name.ts", "renamed", 0, 0, "old\nname.ts"],
+        ["gone.ts", "deleted", 0, 2],
+        ["logo.png", "modified", null, null],
+        ["lib", "modified", 1, 1, true],
+        ["huge.json", "modified", 90_000, 0],
+      ],
+    );
+    assert.match(change.diff, /^rename from "a?\/?old\\nname\.ts"\nrename to new name\.ts$/m);
+    assert.match(change.diff, /^Binary files a\/logo\.png and b\/logo\.png differ$/m);
+    assert.match(
+      change.diff,
+      /b\/huge\.json\n\(GitHub gives no diff of this file, it is too large/,
+    );
+  });
+
+  it("is complete, or unknown", async (t) => {
+    const { ids, ...workspace } = await history(t);
+    const [first = "", second = "", , fourth = ""] = ids;
+    const clone = await shallow(t, workspace);
+    const all = Array.from({ length: 950 }, (_, index) => ({
+      filename: `f${index}.ts`,
+      status: "added",
+      additions: 1,
+      deletions: 0,
+    }));
+    const pages = Object.fromEntries(
+      Array.from({ length: 10 }, (_, page) => [
+        `/repos/octo/shop/pulls/7/files?per_page=100&page=${page + 1}`,
+        all.slice(page * 100, (page + 1) * 100),
+      ]),
+    );
+    const many = (pull: object): Step => ({
+      event: "pull_request",
+      payload: pullRequest(second, fourth),
+      answers: {
+        [compare(second, fourth)]: compared(first, all.slice(0, 300), second),
+        ...pages,
+        "/repos/octo/shop/pulls/7": pull,
+      },
+    });
+    const { change } = await changeIn(
+      t,
+      clone,
+      many({ head: { sha: fourth }, changed_files: 950 }),
+    );
+    assert.ok(typeof change === "object", JSON.stringify(change));
+    assert.equal(change.files.length, 950);
+    const unknown = async (step: Step, reason: RegExp): Promise<void> => {
+      const { change: message } = await changeIn(t, clone, step);
+      assert.ok(typeof message === "string", JSON.stringify(step));
+      assert.match(message, reason);
+      assert.doesNotMatch(message, /\n/);
+    };
+    const fetch = "Set fetch-depth: 0";
+    await unknown(
+      many({ head: { sha: fourth }, changed_files: 4000 }),
+      new RegExp(`4000 files.*${fetch}`),
+    );
+    await unknown(many({ head: { sha: second }, changed_files: 950 }), /#7 has a newer head/);
+    await unknown(
+      {
+        event: "push",
+        payload: { before: second, after: fourth },
+        answers: { [compare(second, fourth)]: compared(first, all.slice(0, 1), second) },
+      },
+      new RegExp(`no ancestor of its head, as after a force push\\. ${fetch}`),
+    );
+    await unknown(
+      {
+        event: "push",
+        payload: { before: first, after: fourth },
+        answers: { [compare(first, fourth)]: compared(first, all.slice(0, 300)) },
+      },
+      new RegExp(`300 files or more, more than GitHub's API lists\\. ${fetch}`),
+    );
+    await unknown(
+      { event: "pull_request", payload: pullRequest(second, fourth) },
+      /is no commit of this checkout.*shallow: set fetch-depth: 0.*answered 404.*`contents: read`, and `pull-requests: read`/,
+    );
+    await unknown(
+      { event: "issue_comment", payload: { issue: { number: 8, pull_request: {} } } },
+      /answered 404.*The token needs `pull-requests: read`/,
+    );
+  });
+});
+
+describe("a step whose job uses the change", () => {
+  const entry = `models: { driving: gpt-5 }
+tasks:
+  review:
+    model: { category: driving }
+    availability: { change: ["src/**"] }
+    prompt: "Review $change-files in $change-diff"
+jobs:
+  review: { work: { kind: Ref, taskId: review } }
+`;
+  const hostile = "src/a\n::error::pwned\r::set-output name=x::|<b>`$(touch x)`.ts";
+
+  async function step(
+    t: TestContext,
+    filename: string,
+  ): Promise<{
+    readonly result: Awaited<ReturnType<typeof runStep>>;
+    readonly prompts: readonly string[];
+    readonly diff: string;
+  }> {
+    let diff = "";
+    const model = await startModelServer(({ prompt, toolResults }) => {
+      if (toolResults.length > 0) {
+        diff = toolResults.join("\n");
+        return { text: "Reviewed." };
+      }
+      const [path = ""] = /\S+change\.diff/.exec(prompt) ?? [];
+      return { toolCalls: [{ name: "view", arguments: { path } }] };
+    });
+    t.after(() => model.close());
+    const workspace = await makeRepository(t, { "review.yml": entry });
+    await workspace.write("more.txt", "more\n");
+    await workspace.git("add", "--all");
+    await workspace.git("commit", "--quiet", "--message=second");
+    const head = (await workspace.git("rev-parse", "HEAD")).trim();
+    const clone = await shallow(t, workspace, "main");
+    const before = "b".repeat(40);
+    const github = await startGithubServer(t, {
+      answers: {
+        [compare(before, head)]: compared(before, [
+          { filename, status: "added", additions: 1, deletions: 0, patch: "@@ -0,0 +1 @@\n+evil" },
+        ]),
+      },
+    });
+    const events = await makeWorkspace(t, {
+      "event.json": JSON.stringify({ before, after: head, sender: { login: "octo", id: 1 } }),
+    });
+    const result = await runStep(t, {
+      workspace: clone.path,
+      event: "push",
+      apiUrl: github.url,
+      env: { GITHUB_EVENT_PATH: `${events.path}/event.json`, GITHUB_TOKEN: "ghs_0123456789" },
+      inputs: { entry: "review.yml", "provider-base-url": model.baseUrl, journal: "out.jsonl" },
+    });
+    const prompts = model.requests.map(({ prompt }) => prompt);
+    return { result, prompts, diff };
+  }
+
+  it("reads the diff without a shell, and the name of a file is nothing but data", async (t) => {
+    const { result, prompts, diff } = await step(t, hostile);
+    assert.equal(result.outputs["result"], "success", result.raw);
+    assert.match(
+      prompts[0] ?? "",
+      /^Review added "src\/a\\n::error::pwned\\r::set-output name=x::\|<b>`\$\(touch x\)`\.ts" \+1 -0 in \/\S+change\.diff$/,
+    );
+    assert.match(diff, /\+evil/);
+    assert.doesNotMatch(result.raw, /^\s*(?:::|##\[).*pwned/m);
+    assert.doesNotMatch(result.summary, /pwned/);
+    assert.doesNotMatch(JSON.stringify(result.commands), /pwned/);
+  });
+
+  it("is skipped, and passes, if the change has nothing for it", async (t) => {
+    const { result, prompts } = await step(t, "docs/a.md");
+    assert.equal(result.code, 0, result.raw);
+    assert.deepEqual(prompts, []);
+    assert.equal(result.outputs["result"], "skipped");
+    assert.equal(result.outputs["reason"], 'nothing ran: no changed file matches "src/**"');
+    assert.match(result.summary, /skipped/);
+  });
+});

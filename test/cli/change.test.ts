@@ -1,0 +1,238 @@
+/** The change of a job from the command line: from git, in rehearsals, in recordings, and for programs in a sandbox. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+const entry = `models: { driving: gpt-5 }
+tasks:
+  review:
+    model: { category: driving }
+    availability: { change: ["src/**"] }
+    prompt: "Review $change-base..$change-head:\\n$change-files\\nDiff: $change-diff"
+  docs:
+    model: { category: driving }
+    availability: { change: ["docs/**"] }
+    prompt: Check the docs
+jobs:
+  review: { work: { kind: Par, works: [{ kind: Ref, taskId: review }, { kind: Ref, taskId: docs }] } }
+  plain: { work: { kind: Ref, taskId: plain } }
+`.replace("jobs:", "  plain: { model: { category: driving }, prompt: Say hello }\njobs:");
+
+/** The branch work has changed a file since it left main; another one is not committed. */
+async function repository(t: TestContext): Promise<Workspace> {
+  const workspace = await makeRepository(t, { "e.yml": entry, "src/a.ts": "one\n" });
+  await workspace.git("checkout", "--quiet", "-b", "work");
+  await workspace.write("src/a.ts", "one\ntwo\n");
+  await workspace.git("commit", "--quiet", "--all", "--message=Two");
+  await workspace.write("src/new.ts", "three\n");
+  return workspace;
+}
+
+interface Ran extends CliResult {
+  readonly prompts: readonly string[];
+  readonly seen: string;
+}
+
+/** The agent looks at the diff. */
+async function run(t: TestContext, { path }: Workspace, ...args: string[]): Promise<Ran> {
+  let seen = "";
+  const model = await startModelServer(({ prompt, toolResults }) => {
+    seen += toolResults.join("");
+    const [diff] = /\S+change\.diff/.exec(prompt) ?? [];
+    return diff === undefined || toolResults.length > 0
+      ? { text: "Done." }
+      : { toolCalls: [{ name: "view", arguments: { path: diff } }] };
+  });
+  t.after(() => model.close());
+  const all = ["run", "e.yml", ...args, "--provider-base-url", model.baseUrl];
+  const result = await runCli(all, { cwd: path });
+  return { ...result, seen, prompts: model.requests.map(({ prompt }) => prompt) };
+}
+
+describe("the change on the command line", () => {
+  it("is that of the branch, and a recording rehearses it elsewhere", async (t) => {
+    const workspace = await repository(t);
+    const [base = "", head = ""] = (await workspace.git("rev-parse", "main", "HEAD")).split("\n");
+    const args = ["review", "--base", "main", "--uncommitted", "--record", "r.rehearsal.yml"];
+    const { code, stdout, stderr, prompts, seen } = await run(t, workspace, ...args);
+    assert.equal(code, 0, stderr);
+    const start = `Review ${base}..${head}:\nmodified src/a.ts +1 -0\nadded src/new.ts +1 -0\nDiff: /`;
+    assert.ok(prompts[0]?.startsWith(start), prompts[0]);
+    assert.match(seen, /\+two[^]*\+three/);
+    assert.match(stdout, /2 changed files \(\w{12}…\w{12} and uncommitted work\)/);
+    assert.match(stdout, /#1 docs +skipped/);
+    const recording = await workspace.read("r.rehearsal.yml");
+    const other = await makeWorkspace(t, { "e.yml": entry, "r.rehearsal.yml": recording });
+    const replay = await runCli(["rehearse", "r.rehearsal.yml"], { cwd: other.path });
+    assert.equal(replay.code, 0, `${replay.stdout}\n${recording}`);
+    assert.match(recording, /status: added/);
+  });
+
+  it("skips a job that it has nothing for, and is not asked for by one that doesn't use it", async (t) => {
+    const workspace = await makeWorkspace(t, { "e.yml": entry });
+    const { code, stderr } = await run(t, workspace, "plain");
+    assert.equal(code, 0, stderr);
+    const repo = await repository(t);
+    const none = await run(t, repo, "review", "--base", "HEAD", "--journal", "j.jsonl");
+    assert.equal(none.code, 0, none.stderr);
+    assert.match(none.stdout, /job review skipped: nothing ran: the change is empty\s*$/);
+    assert.deepEqual(none.prompts, []);
+    const { stdout } = await runCli(["report", "j.jsonl", "-o", "-"], { cwd: repo.path });
+    assert.match(stdout, /nothing ran: the change is empty/);
+    const chart = await runCli(["chart", "--journal", "j.jsonl"], { cwd: repo.path });
+    assert.match(chart.stdout, /skipped/);
+    const listed = await runCli(["list", "e.yml"], { cwd: repo.path });
+    assert.match(listed.stdout, /CHANGE[^]*review +none +used[^]*plain +none +none/);
+  });
+
+  it("is a mistake of the user if it can't be known", async (t) => {
+    const workspace = await repository(t);
+    for (const [args, reason] of [
+      [
+        ["--base", "nowhere"],
+        /its base "nowhere" is no commit of this checkout\. Fetch it, or name/,
+      ],
+      [["--base", "--output=x"], /its base "--output=x" is no commit/],
+    ] as const) {
+      const { code, stderr, prompts } = await run(t, workspace, "review", ...args);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, reason);
+      assert.deepEqual(prompts, []);
+    }
+    const plain = await makeWorkspace(t, { "e.yml": entry });
+    const { code, stderr } = await run(t, plain, "review");
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /is not in a git repository/);
+  });
+});
+
+/** A rehearsal with these fields, of one task. */
+async function rehearse(
+  t: TestContext,
+  fields: object,
+  more: object = {},
+  work: object = { kind: "Ref", taskId: "see" },
+): Promise<CliResult> {
+  const prompt = "See $change-files in $change-diff";
+  const task = { model: { category: "driving" }, prompt, ...more };
+  // The value of the only argument.
+  const printFile = `cat "$(cut -d '"' -f 4)"`;
+  const { path } = await makeWorkspace(t, {
+    "e.json": JSON.stringify({
+      models: { driving: "m" },
+      tasks: { see: task },
+      jobs: { see: { work } },
+      tools: {
+        print: {
+          description: "Prints a file",
+          parameters: { properties: { file: { type: "string" } } },
+          command: ["bash", "-c", printFile],
+        },
+      },
+    }),
+    "print.wf.md": workflow,
+    "r.rehearsal.json": JSON.stringify({ entry: "e.json", sessions: [], ...fields }),
+  });
+  return runCli(["rehearse", "r.rehearsal.json"], { cwd: path });
+}
+
+const workflow = `---
+permissions: { preset: read-only, shell: ["cat *"] }
+---
+
+# Prints the diff
+
+# Workflow
+
+\`\`\`mermaid
+flowchart TD
+    START --> EXECUTE_PRINT["Execute: cat {{DIFF}}"] --> SUCCESS
+    PARAMS@{ shape: comment, label: "DIFF" }
+\`\`\`
+`;
+
+const file = { path: "a b.ts", status: "added", additions: 1 };
+const sessions = (...replies: readonly object[]): object => ({
+  sessions: [{ turns: [{ prompt: 'added "a b.ts" +1 -0 in ${changeDiff}', replies }] }],
+});
+
+describe("the change of a rehearsal", () => {
+  it("is data, and its diff a file that commands, tools and workflows can read", async (t) => {
+    const command = 'cat "${changeDiff}"';
+    const { code, stdout } = await rehearse(
+      t,
+      {
+        change: { files: [file], diff: "the whole diff\n" },
+        ...sessions(
+          { tools: [{ name: "bash", arguments: { command, description: "d" } }] },
+          {
+            toolResults: "the whole diff",
+            tools: [{ name: "print", arguments: { file: "${changeDiff}" } }],
+          },
+          { toolResults: "the whole diff", text: "Seen." },
+        ),
+      },
+      { permissions: { preset: "workspace", tools: ["print"] } },
+    );
+    assert.equal(code, 0, stdout);
+    const params = { DIFF: "$change-diff" };
+    const flow = await rehearse(
+      t,
+      { change: { files: [file], diff: "the whole diff\n" }, expect: { report: "the whole diff" } },
+      {},
+      { kind: "Flow", file: "print.wf.md", params },
+    );
+    assert.equal(flow.code, 0, flow.stdout);
+  });
+
+  it("is that of its commits, or since a base that it names", async (t) => {
+    const commit = (message: string, branch: string): object => ({
+      message,
+      branch,
+      files: { [`${message}.ts`]: "x\n" },
+    });
+    const commits = [commit("one", "main"), commit("two", "work"), commit("three", "work")];
+    const prompts: readonly (readonly [object, string])[] = [
+      [{}, "See added three.ts +1 -0\nadded two.ts +1 -0 in"],
+      [{ change: { base: "work~1" } }, "See added three.ts +1 -0 in"],
+    ];
+    for (const [more, prompt] of prompts) {
+      const played = { sessions: [{ turns: [{ prompt, text: "Seen." }] }] };
+      const { code, stdout } = await rehearse(t, { workspace: { commits }, ...more, ...played });
+      assert.equal(code, 0, stdout);
+    }
+  });
+
+  it("may be empty, and a job that was skipped is expected as that", async (t) => {
+    const availability = { change: true };
+    const expect = {
+      result: "skipped",
+      reason: "the change is empty",
+      works: [{ task: "see", outcome: "skipped" }],
+      decisions: [{ kind: "task-skipped", task: "see" }],
+    };
+    const empty = { change: { files: [] } };
+    const { code, stdout } = await rehearse(t, { ...empty, expect }, { availability });
+    assert.equal(code, 0, stdout);
+    const wrong = await rehearse(t, empty, { availability });
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stdout, /should have succeeded, but it was skipped: nothing ran/);
+  });
+
+  it("must be there, and whole", async (t) => {
+    const missing = await rehearse(t, {});
+    assert.equal(missing.code, 2, missing.stdout);
+    assert.match(
+      missing.stdout,
+      /r\.rehearsal\.json has none\. Add `change` or `workspace\.commits` to it/,
+    );
+    const torn = await rehearse(t, { change: { diff: "+x" } });
+    assert.equal(torn.code, 2);
+    assert.match(
+      torn.stdout,
+      /r\.rehearsal\.json:1:\d+: .*add files; an empty list is an empty change/,
+    );
+  });
+});

@@ -1,0 +1,161 @@
+/** `agent-jobs init` and `agent-jobs models`. What the templates do is in test/recipes/templates.test.ts. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { factsOf } from "../../src/cli/repository-facts.ts";
+import { runCli } from "../rig/cli.ts";
+import { commandLine } from "../rig/dist.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+
+describe("agent-jobs init", () => {
+  it("takes the README's commands from an empty repository to a rehearsed review workflow", async (t) => {
+    const page = await readFile(new URL("../../../README.md", import.meta.url), "utf8");
+    const [, start = ""] = /^## Quick start\n(.*?)^## /ms.exec(page) ?? [];
+    const [, commands = ""] = /^```sh\n(.*?)^```$/ms.exec(start) ?? [];
+    const [install, ...others] = commands.trim().split("\n");
+    assert.equal(install, "npm install --save-dev agent-jobs");
+    assert.deepEqual(others, ["npx agent-jobs init review --workflow"]);
+    const { path, git } = await makeRepository(t, { ".gitignore": "node_modules\n" });
+    // What the installation leaves for npx.
+    await mkdir(join(path, "node_modules/.bin"), { recursive: true });
+    const program = join(path, "node_modules/.bin/agent-jobs");
+    await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${commandLine}" "$@"\n`);
+    await chmod(program, 0o755);
+    const before = process.hrtime.bigint();
+    const { PATH = "", HOME = "" } = process.env;
+    const env = { PATH, HOME, npm_config_offline: "true" };
+    const script = others.join("\n");
+    const { stdout } = await promisify(execFile)("bash", ["-ec", script], { cwd: path, env });
+    t.diagnostic(`${Number(process.hrtime.bigint() - before) / 1e9} s`);
+    assert.match(stdout, /^1 passed, 0 failed$/m);
+    assert.match(stdout, /^Next:\n {2}npx agent-jobs rehearse .*\n.* --base main\n/m);
+    const last = stdout.trim().split("\n").at(-1)?.trim() ?? "";
+    assert.match(last, /^git add \.github && git commit -m /);
+    const created = (await git("status", "--porcelain", "-uall")).match(/\S+$/gm);
+    assert.deepEqual(created, [
+      ".github/agent-jobs/prompts/review.md",
+      ".github/agent-jobs/review.rehearsal.yml",
+      ".github/agent-jobs/review.yml",
+      ".github/workflows/agent-review.yml",
+    ]);
+    const workflow = await readFile(join(path, ".github/workflows/agent-review.yml"), "utf8");
+    assert.ok(start.includes(`# .github/workflows/agent-review.yml\n${workflow}\`\`\``), workflow);
+  });
+
+  it("overwrites nothing without --force, and never what a link leads to", async (t) => {
+    const repository = await makeRepository(t);
+    const { path: cwd } = repository;
+    await repository.write("own.yml", "mine");
+    await repository.write(".github/agent-jobs/triage.rehearsal.yml", "mine");
+    await symlink("../../own.yml", join(cwd, ".github/agent-jobs/triage.yml"));
+    const refused = await runCli(["init", "triage"], { cwd });
+    assert.equal(refused.code, 2, refused.stdout);
+    assert.match(
+      refused.stderr,
+      /Nothing was written, because \S+triage\.rehearsal\.yml, \S+triage\.yml would be overwritten\. .*--force/,
+    );
+    assert.equal(await repository.read(".github/agent-jobs/triage.rehearsal.yml"), "mine");
+    const forced = await runCli(["init", "triage", "--force"], { cwd });
+    assert.equal(forced.code, 0, forced.stdout + forced.stderr);
+    assert.equal(await repository.read("own.yml"), "mine");
+    const folder = join(cwd, ".github");
+    const again = await runCli(["init", "triage", "--workflow"], { cwd: folder });
+    assert.equal(again.code, 0, again.stdout + again.stderr);
+    assert.match(again.stdout, /^wrote {5}\.github\/workflows\/agent-triage\.yml$/m);
+    assert.equal(again.stdout.match(/^unchanged /gm)?.length, 2);
+    assert.ok(again.stdout.includes(`Next, in ${cwd}:`), again.stdout);
+  });
+
+  it("says what is wrong outside of a repository, and with a template that is not there", async (t) => {
+    const { path: outside } = await makeWorkspace(t);
+    const none = await runCli(["init"], { cwd: outside });
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /not in a git repository\. Create one with git init\./);
+    const { path: cwd } = await makeRepository(t);
+    const unknown = await runCli(["init", "revew"], { cwd });
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /There is no template "revew" \(did you mean "review"\?\)/);
+  });
+
+  it("finds the command that tests a repository", async (t) => {
+    const script = (test: string): string => JSON.stringify({ scripts: { test } });
+    const repositories: readonly [Record<string, string>, string | undefined][] = [
+      [{ "README.md": "" }, undefined],
+      [{ "package.json": script('echo "Error: no test specified" && exit 1') }, undefined],
+      [{ "package.json": "{" }, undefined],
+      [{ "package.json": script("vitest") }, "npm test"],
+      [{ "package.json": script("vitest"), "pnpm-lock.yaml": "" }, "pnpm test"],
+      [{ Makefile: "build:\n", "Cargo.toml": "" }, "cargo test"],
+      [{ Makefile: "build:\ntest: build\n", "go.mod": "" }, "make test"],
+      [{ "pyproject.toml": "[tool.pytest.ini_options]\n" }, "python -m pytest"],
+    ];
+    for (const [files, command] of repositories) {
+      const { path } = await makeWorkspace(t, files);
+      assert.equal((await factsOf(path)).testCommand, command, JSON.stringify(files));
+    }
+  });
+
+  it("finds the default branch: of the remote, else main or master, else the one that is checked out", async (t) => {
+    const { path, git } = await makeRepository(t);
+    const branch = async (): Promise<string> => (await factsOf(path)).branch;
+    await git("switch", "--quiet", "--create=topic");
+    assert.equal(await branch(), "main");
+    await git("branch", "--quiet", "--delete", "--force", "main");
+    assert.equal(await branch(), "topic");
+    await git("update-ref", "refs/remotes/origin/release/2", "HEAD");
+    await git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/release/2");
+    assert.equal(await branch(), "release/2");
+    const { path: empty, git: inEmpty } = await makeWorkspace(t);
+    await inEmpty("init", "--quiet", "--initial-branch=trunk");
+    assert.equal((await factsOf(empty)).branch, "trunk");
+  });
+});
+
+const entry = `models: { driving: qwen3 }
+tasks: { t: { model: { id: qwen3-codr }, prompt: Say hello. } }
+jobs: { j: { work: { kind: Ref, taskId: t } } }
+`;
+
+describe("the models that are offered", () => {
+  it("are listed, and compared with those of an entry before anything starts", async (t) => {
+    const models = ["qwen3", "qwen3-coder"];
+    const server = await startModelServer(() => ({ text: "Hello." }), { models });
+    t.after(() => server.close());
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
+    const from = ["--provider-base-url", server.baseUrl];
+    const listed = await runCli(["models", ...from], { cwd });
+    assert.equal(listed.stdout, "qwen3\nqwen3-coder\n");
+    const json = await runCli(["models", "--json", ...from], { cwd });
+    assert.deepEqual(JSON.parse(json.stdout), {
+      models: models.map((id) => ({ id, name: id, multiplier: 0 })),
+    });
+    const wrong =
+      /^e\.yml:2:\d+: entry\.tasks\["t"\]\.model\.id: The model "qwen3-codr" is not offered\. \(did you mean "qwen3-coder"\?\)$/m;
+    const validated = await runCli(["validate", "e.yml", "--models", ...from], { cwd });
+    assert.equal(validated.code, 2);
+    assert.match(validated.stdout, wrong);
+    const run = await runCli(["run", "e.yml", "--models", ...from], { cwd });
+    assert.equal(run.code, 2, run.stdout);
+    assert.match(run.stderr, wrong);
+    assert.deepEqual(server.requests, []);
+    const unchecked = await runCli(["run", "e.yml", ...from], { cwd });
+    assert.equal(unchecked.code, 0, unchecked.stdout + unchecked.stderr);
+  });
+
+  it("are missed where none are listed", async (t) => {
+    const server = await startModelServer(() => ({ text: "Hello." }));
+    t.after(() => server.close());
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
+    const from = ["--provider-base-url", server.baseUrl];
+    const listed = await runCli(["models", ...from], { cwd });
+    assert.equal(listed.code, 1);
+    assert.match(listed.stderr, /No models are listed/);
+    const run = await runCli(["run", "e.yml", "--models", ...from], { cwd });
+    assert.equal(run.code, 2);
+    assert.match(run.stderr, /can't be checked, because none are listed/);
+  });
+});

@@ -1,0 +1,117 @@
+/** Which models there are, and that a run does not start with one that there isn't. */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { describe, it, type TestContext } from "node:test";
+import { makeAccount } from "../rig/account.ts";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { startModelServer, type ModelServer } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const entry = `models: { driving: gpt-5-mini, other: gpt-5-mni }
+tasks: { a: { prompt: Say hello, model: { category: driving } } }
+jobs: { j: { work: { kind: Ref, taskId: a } } }
+`;
+
+interface Tried extends CliResult {
+  readonly server: ModelServer;
+  readonly files: readonly string[];
+}
+
+async function run(
+  t: TestContext,
+  listed: readonly string[],
+  ...args: readonly string[]
+): Promise<Tried> {
+  const { path: cwd } = await makeWorkspace(t, { "e.yml": entry, "flow.wf.md": flow });
+  const server = await startModelServer(() => ({ text: "Hello!" }), { models: listed });
+  t.after(() => server.close());
+  const [file = "e.yml", ...more] = args;
+  const given = ["run", file, "--models", "--provider-base-url", server.baseUrl, ...more];
+  const result = await runCli(given, { cwd });
+  return { ...result, server, files: await readdir(cwd) };
+}
+
+const flow = `---
+model: gpt-5-min
+---
+
+# Workflow
+
+\`\`\`mermaid
+flowchart TD
+    START --> PROMPT_GREET[Prompt: "Say hello"] --> SUCCESS
+\`\`\`
+`;
+
+describe("agent-jobs models", () => {
+  it("lists the models of the account with their names and multipliers", async (t) => {
+    const runtimePath = await makeAccount(t, { "dear-model": 10, worker: 0.33 });
+    const { path: cwd } = await makeWorkspace(t);
+    const env = { COPILOT_GITHUB_TOKEN: "gho_token" };
+    const args = ["models", "--runtime-path", runtimePath];
+    const { code, stdout, stderr } = await runCli(args, { cwd, env });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^MODEL +NAME +MULTIPLIER$/m);
+    assert.match(stdout, /^dear-model +DEAR-MODEL +10x$/m);
+    assert.match(stdout, /^worker +WORKER +0\.33x$/m);
+    const json = await runCli([...args, "--json"], { cwd, env });
+    const listed: unknown = JSON.parse(json.stdout);
+    assert.ok(JSON.stringify(listed).includes('{"name":"WORKER","id":"worker","multiplier":0.33}'));
+  });
+
+  it("lists those of a model server one a line, and says where there are none", async (t) => {
+    const { path: cwd } = await makeWorkspace(t);
+    const list = async (models: readonly string[]): Promise<CliResult> => {
+      const server = await startModelServer(() => ({ text: "" }), { models });
+      t.after(() => server.close());
+      return runCli(["models", "--provider-base-url", server.baseUrl], { cwd });
+    };
+    const { code, stdout } = await list(["qwen3", "bad\u001b[31m"]);
+    assert.deepEqual([code, stdout.split("\n")[0]], [0, "qwen3"]);
+    assert.ok(!stdout.includes("\u001b"), stdout);
+    const none = await list([]);
+    assert.equal(none.code, 1);
+    assert.match(none.stderr, /No models are listed\. `agent-jobs doctor` says more\./);
+    const nobody = await runCli(["models"], { cwd });
+    assert.equal(nobody.code, 2);
+    assert.match(nobody.stderr, /--provider-base-url/);
+  });
+});
+
+describe("a run with --models", () => {
+  it("doesn't start if the entry names one that is not offered", async (t) => {
+    const journal = ["e.yml", "--journal", "run.jsonl"];
+    const { code, stderr, server, files } = await run(t, ["gpt-5-mini"], ...journal);
+    assert.equal(code, 2, stderr);
+    assert.match(
+      stderr,
+      /^e\.yml:1:\d+: entry\.models\["other"\]: The model "gpt-5-mni" is not offered\. \(did you mean "gpt-5-mini"\?\)$/m,
+    );
+    assert.deepEqual([server.requests.length, files.includes("run.jsonl")], [0, false]);
+    const workflow = await run(t, ["gpt-5-mini"], "flow.wf.md");
+    assert.equal(workflow.code, 2);
+    assert.match(workflow.stderr, /^flow\.wf\.md.*"gpt-5-min" is not offered.*"gpt-5-mini"/m);
+  });
+
+  it("checks those of --model instead of those that they replace", async (t) => {
+    const wrong = await run(t, ["gpt-5-mini"], "e.yml", "--model", "other=gpt-5-mii");
+    assert.equal(wrong.code, 2);
+    assert.match(
+      wrong.stderr,
+      /--model other=gpt-5-mii: The model "gpt-5-mii" is not offered\. \(did you mean "gpt-5-mini"\?\)/,
+    );
+    const right = await run(t, ["gpt-5-mini"], "e.yml", "--model", "other=gpt-5-mini");
+    assert.equal(right.code, 0, right.stderr);
+    assert.equal(right.server.requests.length, 1);
+  });
+
+  it("doesn't start if there is nothing to check against, or nothing to check", async (t) => {
+    const none = await run(t, []);
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /none are listed.*Omit --models if the model server has no list/);
+    assert.equal(none.server.requests.length, 0);
+    const rehearsed = await run(t, [], "e.yml", "--rehearse", "r.yml");
+    assert.equal(rehearsed.code, 2);
+    assert.match(rehearsed.stderr, /'--models' cannot be used with option '--rehearse/);
+  });
+});

