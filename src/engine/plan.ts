@@ -5,6 +5,7 @@ import {
   type LeafWork,
   type Limits,
   type Model,
+  type Outputs,
   type Permissions,
   type PreparedEntry,
   type Work,
@@ -21,10 +22,11 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
+import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
-import type { ToolSource, Workspace } from "./ports.ts";
+import type { SourceTree, ToolSource, Workspace } from "./ports.ts";
 import { Variables, type ValueOf } from "./variables.ts";
 
 /** What to run, and within which bounds: the same for a job and for a single task. */
@@ -53,6 +55,12 @@ export interface RunSpec {
   readonly inputs?: Readonly<Record<string, string>>;
   /** What is wrong with a structured result, by task. */
   readonly resultChecks?: Readonly<Record<string, (value: unknown) => readonly string[]>>;
+  /** What the job publishes. Default: as the entry says. */
+  readonly outputs?: Outputs;
+  /** Where on GitHub the run belongs. */
+  readonly origin?: Origin;
+  /** What findings and patches are checked against. Without it, neither can be handed in. */
+  readonly source?: SourceTree;
   /** What tasks may call beside the runtime's own tools. */
   readonly toolSource?: ToolSource;
   /** How tasks with a protocol talk to their model, by task. */
@@ -144,7 +152,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
   return {
     ...plan,
     ...(actionTasks.length === 0 ? {} : { actionTasks }),
-    ...defined({ reportFrom: entry.outputs?.report?.from, inputs: spec.inputs }),
+    ...defined({ outputs: spec.outputs, origin: spec.origin, inputs: spec.inputs }),
     ...defined({ change: spec.change?.planned }),
     work,
   };

@@ -260,3 +260,25 @@ export interface EnginePorts {
   readonly onWay?: ((way: Way) => void) | undefined;
   readonly emit: (event: RunEventBody) => void;
 }
+
+/** The files that the run is about, as findings and patches need them. */
+export interface SourceTree {
+  /** The lines of a text file, without line ends; undefined if there is no such file. `path`: checked, with slashes. */
+  read(path: string, signal: AbortSignal): Promise<SourceFile | undefined>;
+  /** What has changed in the working directory since the commit that is checked out. */
+  patch(signal: AbortSignal): Promise<SourcePatch>;
+}
+
+export interface SourceFile {
+  /** In the tree that the agent sees. */
+  readonly lines: readonly string[];
+  /** In the head of the change. Absent: there is no change, or the file isn't in it. */
+  readonly head?: readonly string[];
+}
+
+export interface SourcePatch {
+  readonly base: string;
+  readonly patch: string;
+  /** Relative to the root of the repository, both names of one that was renamed. */
+  readonly files: readonly string[];
+}

@@ -1,5 +1,6 @@
 /** A job, or a task on its own, from its first event to its last. */
 import { defined } from "../document/guards.ts";
+import { outputsOf } from "../entry/outputs.ts";
 import type { RunOutcome } from "../events/event.ts";
 import { JobRun } from "./job-run.ts";
 import { modelOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
@@ -27,8 +28,10 @@ export async function runJob(
 ): Promise<RunOutcome> {
   const job = spec.entry.jobs[spec.jobName];
   if (job === undefined) throw new Error(`There is no job "${spec.jobName}" in the entry.`);
-  const run = new JobRun(spec, ports, signal);
-  return run.whole(spec.jobName, planOf(spec, job.work), () => run.tree(job.work));
+  const { entry, jobName } = spec;
+  const own = { ...defined({ outputs: outputsOf(entry, jobName) }), ...spec };
+  const run = new JobRun(own, ports, signal);
+  return run.whole(jobName, planOf(own, job.work), () => run.tree(job.work));
 }
 
 /** Never throws; as `runJob`, for one task. */

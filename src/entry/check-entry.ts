@@ -3,6 +3,7 @@
  * add no follow-up problems: what depends on something that is broken is passed over.
  */
 import { isList, isText } from "../document/guards.ts";
+import type { Outputs } from "./outputs.ts";
 import { readGlob } from "./glob.ts";
 import { toolPatternProblem } from "./tool-pattern.ts";
 import {
@@ -62,14 +63,25 @@ class EntryChecker {
     }
     for (const [name, job] of Object.entries(jobs ?? {})) {
       if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
+      this.#checkOutputs(["jobs", name, "outputs"], job?.outputs);
     }
     this.#checkGrid();
     checkInputs(this.#entry, this.#problems);
-    this.#entry.outputs?.report?.from?.forEach((task, index) => {
-      if (task !== undefined) this.#checkTaskName(["outputs", "report", "from", index], task);
-    });
+    this.#checkOutputs(["outputs"], this.#entry.outputs);
     checkTools(this.#entry, this.#names, this.#problems);
     return this.#problems.all;
+  }
+
+  #checkOutputs(path: Path, outputs: Salvaged<Outputs> = {}): void {
+    for (const [part, settings] of Object.entries(outputs)) {
+      settings?.from?.forEach((task, index) => {
+        if (task !== undefined) this.#checkTaskName([...path, part, "from", index], task);
+      });
+    }
+    this.#checkGlobs(
+      [...path, "proposals", "pull_request", "paths"],
+      outputs.proposals?.pull_request?.paths,
+    );
   }
 
   #checkDrivingRetries(): void {

@@ -6,6 +6,7 @@ import { limitProperties } from "./limits-schema.ts";
 import { availableTools, permissionPresets, sandboxModes } from "./model.ts";
 import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
 import { command, work } from "./works-schema.ts";
+import { outputs } from "./outputs-schema.ts";
 import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
 
 const promptFile = {
@@ -203,6 +204,7 @@ const job = object(
       description: "Whether a task of the job requires user input. Computed if absent.",
     },
     work: ref("work"),
+    outputs: ref("outputs"),
   },
   ["work"],
   { title: "Job" },
@@ -217,27 +219,6 @@ const input = object(
   },
   ["description"],
   { title: "Input" },
-);
-
-const outputs = object(
-  {
-    report: object(
-      {
-        from: {
-          ...names,
-          minItems: 1,
-          description: "The tasks whose reports are the report of the job.",
-        },
-      },
-      ["from"],
-    ),
-  },
-  [],
-  {
-    title: "Outputs",
-    description:
-      "What a job publishes. Without report, its report is that of the last finished task that has one.",
-  },
 );
 
 const gridRow = object(
@@ -281,7 +262,7 @@ export const entrySchema = {
         ...map(ref("input"), { description: "What a run can be given, by name: $input-NAME." }),
         propertyNames: { pattern: "^[A-Za-z][A-Za-z0-9]*(-[A-Za-z][A-Za-z0-9]*)*$" },
       },
-      outputs,
+      outputs: ref("outputs"),
       tasks: map(ref("task"), { description: "Tasks by name." }),
       jobs: map(ref("job"), { description: "Jobs by name." }),
       grid: {
@@ -306,6 +287,7 @@ export const entrySchema = {
     ["models", "tasks", "jobs"],
   ),
   $defs: {
+    outputs,
     tool,
     mcpServer,
     relic,

@@ -1,5 +1,6 @@
 /** The entry: what a user declares. Source of the rules: `docs/entry-format.md`. */
 import type { Limits } from "./limits.ts";
+import type { Outputs } from "./outputs.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Model, Prompt } from "./terms.ts";
 import type {
@@ -11,6 +12,7 @@ import type {
 import type { Command, Work } from "./works.ts";
 
 export * from "./limits.ts";
+export type { Outputs } from "./outputs.ts";
 export * from "./permissions.ts";
 export * from "./terms.ts";
 export * from "./tool-declarations.ts";
@@ -85,6 +87,8 @@ export interface Job<Id extends number = never> {
   readonly requireUserInput?: boolean;
   /** What runs, in which order. */
   readonly work: Work<Id>;
+  /** What it publishes, in place of that of the entry. */
+  readonly outputs?: Outputs;
 }
 
 export interface GridCell {
@@ -111,11 +115,6 @@ export interface Input {
   readonly default?: string;
   /** The only values that are allowed. */
   readonly options?: readonly string[];
-}
-
-export interface Outputs {
-  /** The tasks whose reports are the report of a job. Default: the last finished task that has one. */
-  readonly report?: { readonly from: readonly string[] };
 }
 
 /** The file: models, prompt variables, tasks, jobs, permissions, limits. `validateEntry` checks and prepares it. */

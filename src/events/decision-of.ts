@@ -44,6 +44,9 @@ export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
     case "action":
     case "report.given":
     case "result.given":
+    case "finding.reported":
+    case "verdict.given":
+    case "proposal.made":
       return undefined;
   }
 }

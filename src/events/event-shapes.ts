@@ -5,6 +5,7 @@
 import { actionEvent } from "./action.ts";
 import { sessionActivity } from "./activity-shapes.ts";
 import { crash, madeDecision, purpose, role } from "./decision-shapes.ts";
+import { finding, proposal, verdict } from "./output-shapes.ts";
 import { plan, workRef as work } from "./plan-shapes.ts";
 import {
   anything,
@@ -114,6 +115,12 @@ const bodies = {
   "report.given": { work, title: optional(text), markdown: text },
   /** A task has called `job_result` with arguments that fit. Only the last call of a run counts. */
   "result.given": { work, result: anything },
+  /** A task has called `job_annotate`. `first`: what its run has reported before doesn't count any more. */
+  "finding.reported": { work, finding, first: optional(yes) },
+  /** A task has called `job_verdict`. Only the last call of a run counts. */
+  "verdict.given": { work, verdict },
+  /** A task has called `job_propose`. `first`: as of findings. */
+  "proposal.made": { work, proposal, first: optional(yes) },
   /** Something happened to a document or an action of a task with the action protocol. */
   action: { work, action: actionEvent },
 };

@@ -11,6 +11,7 @@ import {
   type TaskWork,
   type Work,
 } from "../entry/model.ts";
+import { origin, outputs } from "./output-shapes.ts";
 import {
   anything,
   count,
@@ -259,8 +260,10 @@ export const plan = {
   actionTasks: optional(list(text)),
   /** What the job is about, if it uses that. */
   change: optional(record(changeFields)),
-  /** The tasks whose reports are that of the job. Absent: the last finished one that has one. */
-  reportFrom: optional(list(text)),
+  /** What the job publishes, as its entry says. */
+  outputs: optional(outputs),
+  /** Where on GitHub it belongs. */
+  origin: optional(origin),
   /** What it was given by name. */
   inputs: optional(dictionary(text)),
   /** The job's tree. */

@@ -1,6 +1,7 @@
 /** The contents of a `RunView`. `view.ts` folds events into it. */
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
+import type { Finding, Proposal, Verdict } from "./output-shapes.ts";
 import type { RunPlan } from "./plan.ts";
 import type { ModelUsed } from "./session-activity.ts";
 import type { ActionsView } from "./view-actions.ts";
@@ -108,6 +109,9 @@ export interface GivenView {
   readonly items: readonly string[];
   report: { readonly title: string | undefined; readonly markdown: string } | undefined;
   result: { readonly value: unknown } | undefined;
+  readonly findings: Finding[];
+  verdict: Verdict | undefined;
+  readonly proposals: Proposal[];
 }
 
 /** What became of an item of an `Each` in one work, in the last iteration that it was run in. */
@@ -209,7 +213,7 @@ export interface RunView {
   failedCommandCount: number;
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
-  /** What tasks have handed in with `job_report` and `job_result`: the last of each, by task and items. */
+  /** What tasks have handed in with tools: of the last run of each, by task and items. */
   readonly given: Map<string, GivenView>;
   /** The work whose agent spoke last. */
   lastSpeaker: number | undefined;

@@ -224,6 +224,25 @@ function applyItself(view: RunView, event: RunEvent): void {
       if (given !== undefined) given.result = { value: event.result };
       return;
     }
+    case "finding.reported": {
+      const given = givenOf(view, event.work);
+      if (given === undefined) return;
+      if (event.first === true) given.findings.length = 0;
+      given.findings.push(event.finding);
+      return;
+    }
+    case "verdict.given": {
+      const given = givenOf(view, event.work);
+      if (given !== undefined) given.verdict = event.verdict;
+      return;
+    }
+    case "proposal.made": {
+      const given = givenOf(view, event.work);
+      if (given === undefined) return;
+      if (event.first === true) given.proposals.length = 0;
+      given.proposals.push(event.proposal);
+      return;
+    }
     case "action":
       return applyActed(view, event);
   }
@@ -236,7 +255,16 @@ function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
   const key = JSON.stringify([taskId, items]);
   const known = view.given.get(key);
   if (known === undefined && view.given.size >= KEPT_ITEMS) return undefined;
-  const given = { workId, taskId, items, report: known?.report, result: known?.result };
+  const given = {
+    workId,
+    taskId,
+    items,
+    report: known?.report,
+    result: known?.result,
+    findings: known?.findings ?? [],
+    verdict: known?.verdict,
+    proposals: known?.proposals ?? [],
+  };
   // What was handed in last stands last.
   view.given.delete(key);
   view.given.set(key, given);
@@ -257,8 +285,8 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
   const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  const { actionTasks, change, reportFrom, inputs } = started;
-  return { ...plan, ...defined({ actionTasks, change, reportFrom, inputs }) };
+  const { actionTasks, change, outputs, origin, inputs } = started;
+  return { ...plan, ...defined({ actionTasks, change, outputs, origin, inputs }) };
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */

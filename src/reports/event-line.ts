@@ -7,6 +7,7 @@ import {
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
 import type { RunEvent, WorkRef, WorkStarted } from "../events/event.ts";
+import type { Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { delegateIn, hasProtocol, itemOf, type RunView, type WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
@@ -104,6 +105,23 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         tone: "plain",
         from: "normal",
         text: `result: ${oneLine(JSON.stringify(event.result), SAID_LENGTH)}`,
+      };
+    case "finding.reported": {
+      const { path, line, severity, title, message } = event.finding;
+      const text = `${severity} at ${path}:${line}: ${oneLine(title ?? message, SAID_LENGTH)}`;
+      return { work: event.work, tone: "plain", from: "normal", text };
+    }
+    case "verdict.given": {
+      const { verdict, reason } = event.verdict;
+      const text = `verdict: ${verdict}, ${oneLine(reason, SAID_LENGTH)}`;
+      return { work: event.work, tone: "plain", from: "normal", text };
+    }
+    case "proposal.made":
+      return {
+        work: event.work,
+        tone: "plain",
+        from: "normal",
+        text: `proposed: ${oneLine(proposalText(event.proposal), SAID_LENGTH)}`,
       };
     case "decision":
     case "session.started":
@@ -210,5 +228,22 @@ function activityText(activity: SessionActivity): string | undefined {
       return undefined;
     case "sub-agent.tool.failed":
       return `tool of a sub-agent failed: ${activity.error.message}`;
+  }
+}
+
+function proposalText(proposal: Proposal): string {
+  switch (proposal.kind) {
+    case "comment":
+      return `a comment, ${proposal.body}`;
+    case "label":
+      return `labels ${proposal.labels.join(", ")}`;
+    case "reviewers":
+      return `reviewers ${proposal.reviewers.join(", ")}`;
+    case "issue":
+      return `an issue, ${proposal.title}`;
+    case "pull_request":
+      return `a pull request, ${proposal.title}`;
+    case "close":
+      return `to close it${proposal.reason === undefined ? "" : `, ${proposal.reason}`}`;
   }
 }

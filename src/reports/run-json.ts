@@ -120,7 +120,7 @@ export function jobReport(
   view: RunView,
   whole: ReadonlyMap<string, string> = new Map(),
 ): string | undefined {
-  const from = view.plan?.reportFrom;
+  const from = view.plan?.outputs?.report?.from;
   const given = [...view.given].flatMap(([key, one]) => {
     const { report } = one;
     if (report === undefined) return [];

@@ -107,6 +107,9 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
       return undefined;
     case "report.given":
     case "result.given":
+    case "finding.reported":
+    case "verdict.given":
+    case "proposal.made":
     case "decision":
       return undefined;
     case "session.started":

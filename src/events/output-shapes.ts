@@ -1,0 +1,138 @@
+/** What agents hand in for people: findings, a verdict, proposals. */
+import { severities, verdicts, type Outputs } from "../entry/outputs.ts";
+import {
+  count,
+  flag,
+  list,
+  natural,
+  optional,
+  record,
+  tagged,
+  text,
+  words,
+  yes,
+  type ObjectOf,
+  type Shape,
+  type Tagged,
+} from "./shape.ts";
+
+const findingFields = {
+  /** With slashes, relative to the root of the repository. */
+  path: text,
+  /** From 1, in the tree that the agent saw. */
+  line: natural,
+  /** The last line, if there is more than one. */
+  endLine: optional(natural),
+  /** Where `line` is in the head of the change; as many lines follow. Absent: it isn't there, or there is no change. */
+  headLine: optional(natural),
+  severity: words(...severities),
+  rule: text,
+  title: optional(text),
+  message: text,
+  /** Replaces the lines; an empty one deletes them. */
+  suggestion: optional(text),
+  task: text,
+  /** Of the path, the text of the line and the message: the same when the line moves. */
+  fingerprint: text,
+};
+
+const verdictFields = { verdict: words(...verdicts), reason: text };
+
+const target = {
+  /** Of an issue or a pull request. Absent: that of the event. */
+  number: optional(natural),
+  /** Why, for people. */
+  reason: optional(text),
+};
+const proposalCases = {
+  comment: { ...target, body: text },
+  label: { ...target, labels: list(text) },
+  reviewers: { ...target, reviewers: list(text) },
+  issue: { title: text, body: text, labels: optional(list(text)), reason: optional(text) },
+  pull_request: {
+    title: text,
+    body: text,
+    /** Without the prefix. */
+    branch: text,
+    reason: optional(text),
+    /** The commit that the patch is against. */
+    base: text,
+    /** As `git diff --binary` prints it. */
+    patch: text,
+    /** Of the files that it touches. */
+    files: count,
+  },
+  close: { ...target },
+};
+
+export const finding: Shape<Finding> = record(findingFields);
+export const verdict: Shape<Verdict> = record(verdictFields);
+export const proposal: Shape<Proposal> = tagged("kind", proposalCases);
+
+const originFields = {
+  /** `owner/name` */
+  repository: text,
+  /** `https://github.com` */
+  server: text,
+  /** Of the workflow run; a further attempt has the same. */
+  workflowRun: text,
+  attempt: natural,
+  /** The name of the event. */
+  event: text,
+  /** The commit that the run is about: the head of a pull request. */
+  head: text,
+  /** Of the pull request or issue. */
+  number: optional(natural),
+  isPullRequest: optional(yes),
+};
+/** Where on GitHub a run belongs. */
+export const origin: Shape<Origin> = record(originFields);
+
+const from = optional(list(text));
+const max = optional(natural);
+const outputFields = {
+  report: optional(
+    record({
+      from,
+      comment: optional(words("sticky")),
+      when: optional(words("success", "always")),
+    }),
+  ),
+  findings: optional(
+    record({
+      from,
+      max,
+      review: optional(words("comment")),
+      failOn: optional(words(...severities, "never")),
+      minSeverity: optional(words(...severities)),
+    }),
+  ),
+  verdict: optional(record({ from, failOn: optional(words("needs-work", "reject", "never")) })),
+  proposals: optional(
+    record({
+      from,
+      comment: optional(record({ max })),
+      label: optional(record({ max, allowed: list(text) })),
+      reviewers: optional(record({ max, allowed: optional(list(text)) })),
+      issue: optional(record({ max, titlePrefix: optional(text) })),
+      pull_request: optional(
+        record({
+          max,
+          branchPrefix: optional(text),
+          draft: optional(flag),
+          paths: optional(list(text)),
+        }),
+      ),
+      close: optional(record({ max })),
+    }),
+  ),
+};
+export const outputs: Shape<Outputs> = record(outputFields);
+
+/** What an agent reports at a line of a file. */
+export type Finding = ObjectOf<typeof findingFields>;
+/** What a job thinks of the change, apart from whether its agents worked. */
+export type Verdict = ObjectOf<typeof verdictFields>;
+/** What an agent would like done on GitHub. */
+export type Proposal = Tagged<"kind", typeof proposalCases>;
+export type Origin = ObjectOf<typeof originFields>;
