@@ -26,7 +26,7 @@ import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
-import type { SourceTree, ToolSource, Workspace } from "./ports.ts";
+import type { OutputChecks, ToolSource, Workspace } from "./ports.ts";
 import { Variables, type ValueOf } from "./variables.ts";
 
 /** What to run, and within which bounds: the same for a job and for a single task. */
@@ -59,8 +59,8 @@ export interface RunSpec {
   readonly outputs?: Outputs;
   /** Where on GitHub the run belongs. */
   readonly origin?: Origin;
-  /** What findings and patches are checked against. Without it, neither can be handed in. */
-  readonly source?: SourceTree;
+  /** Without them, neither findings nor proposals can be handed in. */
+  readonly outputChecks?: OutputChecks;
   /** What tasks may call beside the runtime's own tools. */
   readonly toolSource?: ToolSource;
   /** How tasks with a protocol talk to their model, by task. */

@@ -3,10 +3,12 @@
  * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
  */
 import type { AltWork, EachWork, Command, JobTool, LoopWork, Permissions } from "../entry/model.ts";
+import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";
+import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -261,24 +263,17 @@ export interface EnginePorts {
   readonly emit: (event: RunEventBody) => void;
 }
 
-/** The files that the run is about, as findings and patches need them. */
-export interface SourceTree {
-  /** The lines of a text file, without line ends; undefined if there is no such file. `path`: checked, with slashes. */
-  read(path: string, signal: AbortSignal): Promise<SourceFile | undefined>;
-  /** What has changed in the working directory since the commit that is checked out. */
-  patch(signal: AbortSignal): Promise<SourcePatch>;
+/** Checks what agents hand in for people. What is refused says why, in words that the model can act on. */
+export interface OutputChecks {
+  finding(value: unknown, task: string, signal: AbortSignal): Promise<Checked<Finding>>;
+  /** `allowed`: what the job may have done. */
+  proposal(
+    value: unknown,
+    allowed: ProposalsOutput,
+    signal: AbortSignal,
+  ): Promise<Checked<Proposal>>;
 }
 
-export interface SourceFile {
-  /** In the tree that the agent sees. */
-  readonly lines: readonly string[];
-  /** In the head of the change. Absent: there is no change, or the file isn't in it. */
-  readonly head?: readonly string[];
-}
-
-export interface SourcePatch {
-  readonly base: string;
-  readonly patch: string;
-  /** Relative to the root of the repository, both names of one that was renamed. */
-  readonly files: readonly string[];
-}
+export type Checked<T> =
+  | { readonly kind: "accepted"; readonly value: T }
+  | { readonly kind: "refused"; readonly reason: string };

@@ -1,10 +1,10 @@
 /** What agents hand in for people: findings, a verdict, proposals. */
 import { severities, verdicts, type Outputs } from "../entry/outputs.ts";
 import {
-  count,
   flag,
   list,
   natural,
+  nullable,
   optional,
   record,
   tagged,
@@ -44,6 +44,15 @@ const target = {
   /** Why, for people. */
   reason: optional(text),
 };
+const proposedFileFields = {
+  /** With slashes, relative to the root of the repository. */
+  path: text,
+  mode: words("100644", "100755"),
+  /** The whole file; null if it is deleted. */
+  content: nullable(text),
+  /** Of `content`: `base64` where it isn't text. */
+  encoding: words("utf-8", "base64"),
+};
 const proposalCases = {
   comment: { ...target, body: text },
   label: { ...target, labels: list(text) },
@@ -55,12 +64,9 @@ const proposalCases = {
     /** Without the prefix. */
     branch: text,
     reason: optional(text),
-    /** The commit that the patch is against. */
+    /** The commit that the files are changed in. */
     base: text,
-    /** As `git diff --binary` prints it. */
-    patch: text,
-    /** Of the files that it touches. */
-    files: count,
+    files: list(record(proposedFileFields)),
   },
   close: { ...target },
 };
@@ -135,4 +141,5 @@ export type Finding = ObjectOf<typeof findingFields>;
 export type Verdict = ObjectOf<typeof verdictFields>;
 /** What an agent would like done on GitHub. */
 export type Proposal = Tagged<"kind", typeof proposalCases>;
+export type ProposedFile = ObjectOf<typeof proposedFileFields>;
 export type Origin = ObjectOf<typeof originFields>;
