@@ -146,8 +146,17 @@ export const rooms = {
     node: true,
   },
   outputs: {
-    holds: "the formats in which other programs take results: JUnit; pure",
-    imports: [],
+    holds: "what a run gives to people: findings, a verdict, proposals; checked, chosen, delivered",
+    imports: [
+      "document",
+      "entry",
+      "events",
+      "journal",
+      // What its checks answer, a type.
+      "engine/ports.ts",
+    ],
+    packages: ["sarif"],
+    node: ["crypto"],
   },
   reports: {
     holds: "folds of a run into a medium: text, a terminal, GitHub, the page in a file",
@@ -174,6 +183,7 @@ export const rooms = {
       "workflow",
       "rehearsal",
       "journal",
+      "outputs",
       "reports",
       "platform",
     ],
