@@ -225,9 +225,17 @@ export const rooms = {
     packages: ["hono", "@hono/node-server"],
     node: true,
   },
+  github: {
+    holds: "GitHub's API: questions, and what is written",
+    imports: ["document/guards.ts", "events", "outputs", "platform"],
+    packages: ["@actions/github"],
+    node: ["crypto"],
+  },
   action: {
     holds: "the GitHub Action: inputs, trust, the event; its outputs are in `reports/github`",
     imports: [
+      "github",
+      "outputs",
       "change",
       "run",
       "document",

@@ -9,7 +9,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { changeFromApi, pullRequestFromApi, type ApiRange, type Get } from "./api-change.ts";
 import { checkoutOf } from "./checkout.ts";
 import { changeOfEvent, type EventChange } from "./event-change.ts";
-import { NotFoundError, type GithubApi } from "./github-api.ts";
+import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import type { Environment } from "./inputs.ts";
 import { payloadOf, sha } from "./webhook-event.ts";
 

@@ -13,7 +13,7 @@ import { entriesThere, missingEntry } from "./entries.ts";
 import { payloadOf, readEvent, sha } from "./webhook-event.ts";
 import { changeOfStep } from "./job-change.ts";
 import { cleanEventText } from "./event-text.ts";
-import { createGithubApi, NotFoundError, type GithubApi } from "./github-api.ts";
+import { createGithubApi, NotFoundError, type GithubApi } from "../github/github-api.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";

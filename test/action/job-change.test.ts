@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { changeOfStep } from "../../src/action/job-change.ts";
-import { createGithubApi } from "../../src/action/github-api.ts";
+import { createGithubApi } from "../../src/github/github-api.ts";
 import { ChangeUnknown, type Change } from "../../src/change/change.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
 import { startGithubServer } from "../rig/github-server.ts";

@@ -1,7 +1,7 @@
 /** Questions to GitHub that fail, are refused, or meet a bad moment; on loopback, with a clock that only counts. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { createGithubApi } from "../../src/action/github-api.ts";
+import { createGithubApi } from "../../src/github/github-api.ts";
 import { startGithubServer, type BrokenAnswer } from "../rig/github-server.ts";
 
 interface Asked {
