@@ -146,8 +146,15 @@ export const rooms = {
     node: true,
   },
   outputs: {
-    holds: "the formats in which other programs take results: JUnit; pure",
-    imports: [],
+    holds:
+      "what a job publishes: safe Markdown, comments and reviews with their markers, JUnit; pure",
+    imports: [
+      "document/guards.ts",
+      "entry/outputs.ts",
+      "events",
+      "platform/terminal-sequences.ts",
+    ],
+    packages: ["markdown-it", "mdast", "mdast-util-gfm-table", "mdast-util-to-markdown"],
   },
   reports: {
     holds: "folds of a run into a medium: text, a terminal, GitHub, the page in a file",
