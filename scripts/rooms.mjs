@@ -150,6 +150,7 @@ export const rooms = {
       "what a job publishes: safe Markdown, comments and reviews with their markers, JUnit; pure",
     imports: [
       "document/guards.ts",
+      "document/fence.ts",
       "entry/outputs.ts",
       "events",
       "platform/terminal-sequences.ts",

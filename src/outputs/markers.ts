@@ -32,14 +32,15 @@ export interface Marker {
   readonly fingerprints?: readonly string[];
 }
 
-const MAX_FINGERPRINTS = 200;
+/** Of all fingerprints, encoded: 300 SHA-256. */
+const MAX_FINGERPRINTS = 20_000;
 const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
 /** One line without a line end. */
 export function markerOf({ kind, job, entry, key, head, fingerprints }: Marker): string {
-  const all = fingerprints?.slice(0, MAX_FINGERPRINTS).map(encoded).join(",");
+  const all = fingerprints === undefined ? undefined : joined(fingerprints);
   const values = Object.entries({
     job: encoded(job),
     entry: encoded(entry),
@@ -71,6 +72,16 @@ export function readMarker(body: string): Marker | undefined {
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
   return { kind, job, entry, ...defined({ key, head, fingerprints }) };
+}
+
+function joined(fingerprints: readonly string[]): string {
+  let text = "";
+  for (const one of fingerprints) {
+    const next = (text === "" ? "" : ",") + encoded(one);
+    if (text.length + next.length > MAX_FINGERPRINTS) break;
+    text += next;
+  }
+  return text;
 }
 
 /** Without `-`, `<`, `>`, space and line end, so that no value ends the comment. */

@@ -9,6 +9,7 @@
 import { gfmTableToMarkdown } from "mdast-util-gfm-table";
 import { toMarkdown, type Handle, type Options, type State } from "mdast-util-to-markdown";
 import type { Delete, Emphasis, InlineCode, Nodes, Parents, PhrasingContent, Strong } from "mdast";
+import { fenceOf } from "../document/fence.ts";
 import { cut } from "../events/cut.ts";
 import { blocksOf, phrasingOf, type TreeOptions } from "./markdown-tree.ts";
 
@@ -30,10 +31,21 @@ export function safeMarkdown(text: string, options: SafeMarkdownOptions): SafeMa
   );
 }
 
-/** On one line that may stand in a table. */
-export function safeCell(text: string, options: SafeMarkdownOptions): string {
+/** On one line that may stand in a table, or behind something else on a line. `title`: in bold before it. */
+export function safeCell(
+  text: string,
+  { title = "", ...options }: SafeMarkdownOptions & { readonly title?: string | undefined },
+): string {
+  const name = phrasingOf(title, options);
+  const before: PhrasingContent[] =
+    name.length === 0
+      ? []
+      : [
+          { type: "strong", children: name },
+          { type: "text", value: " " },
+        ];
   const { text: cell, whole } = fitting(text, options.maxLength - 1, (part) =>
-    writtenCell(phrasingOf(part, options)),
+    writtenCell([...before, ...phrasingOf(part, options)]),
   );
   return whole ? cell : `${cell}…`;
 }
@@ -80,9 +92,7 @@ function attention(markupOf: (node: Emphasis | Strong | Delete) => string): Hand
 }
 
 function inlineCode(node: InlineCode, _parent: Parents | undefined, state: State): string {
-  let longest = 0;
-  for (const [run] of node.value.matchAll(/`+/g)) longest = Math.max(longest, run.length);
-  const fence = "`".repeat(longest + 1);
+  const fence = fenceOf(node.value, 1);
   const padding = /^`|`$|^ .*[^ ].* $/.test(node.value) ? " " : "";
   const text = fence + padding + node.value + padding + fence;
   // Parsers disagree about `\\|`, so no backslash stands before that of ours.

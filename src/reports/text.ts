@@ -3,8 +3,9 @@ import stringWidth from "fast-string-width";
 import { cut } from "../events/cut.ts";
 import type { PlannedChange } from "../events/plan.ts";
 import { harmless, oneLine, unsafeCharacters } from "../outputs/harmless-text.ts";
+import { countText, plural } from "../outputs/number-text.ts";
 
-export { harmless, oneLine, unsafeCharacters };
+export { countText, harmless, oneLine, plural, unsafeCharacters };
 
 /** At most `lines` lines and `length` UTF-16 units. */
 export function paragraph(text: string, lines: number, length: number): string[] {
@@ -80,22 +81,4 @@ export function tookText(milliseconds: number): string {
 
 function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
-}
-
-/** `950`, `12.3k`, `4.5M`. */
-export function countText(count: number): string {
-  if (count < 1000) return String(Math.round(count));
-  for (const [size, unit] of [
-    [1e3, "k"],
-    [1e6, "M"],
-    [1e9, "G"],
-  ] as const) {
-    const scaled = count / size;
-    if (scaled < 999.5) return `${scaled.toFixed(scaled < 99.95 ? 1 : 0)}${unit}`;
-  }
-  return count.toExponential(1);
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -54,7 +54,7 @@ test("a marker of a megabyte, and one that never ends, are read in no time", () 
   const line = markerOf({ kind: "finding", job: key, entry: key, key, fingerprints });
   const read = readMarker(line);
   assert.equal(read?.key?.length, 300);
-  assert.equal(read.fingerprints?.length, 200);
+  assert.equal(read.fingerprints?.length, 3518);
   assert.equal(readMarker(`<!-- agent-jobs:report${" a=".repeat(2_000_000)}`), undefined);
   assert.equal(markerOf({ kind: "issue", job: "\ud800", entry: "" }).includes("%EF%BF%BD"), true);
 });

@@ -7,6 +7,7 @@
  * - `inline`: literal text in a paragraph, a table cell or an HTML element.
  * - `fenced`: a block of literal text.
  */
+import { fenced as fence } from "../../document/fence.ts";
 import { withoutReferences } from "../../outputs/harmless-text.ts";
 import { oneLine } from "../text.ts";
 
@@ -72,8 +73,5 @@ export function code(text: string, length: number): string {
 
 /** A block of literal text, in a fence that nothing in it can close. */
 export function fenced(text: string, language: string): string {
-  let longest = 2;
-  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
+  return fence(text.trimEnd(), language);
 }
