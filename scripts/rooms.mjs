@@ -147,15 +147,18 @@ export const rooms = {
   },
   outputs: {
     holds:
-      "what a job publishes: safe Markdown, comments and reviews with their markers, JUnit; pure",
+      "what a run gives to people: findings, a verdict, proposals; checked, chosen, written as safe Markdown, delivered",
     imports: [
-      "document/guards.ts",
-      "document/fence.ts",
-      "entry/outputs.ts",
+      "document",
+      "entry",
       "events",
+      "journal",
+      // What its checks answer, a type.
+      "engine/ports.ts",
       "platform/terminal-sequences.ts",
     ],
-    packages: ["markdown-it", "mdast", "mdast-util-gfm-table", "mdast-util-to-markdown"],
+    packages: ["markdown-it", "mdast", "mdast-util-gfm-table", "mdast-util-to-markdown", "sarif"],
+    node: ["crypto"],
   },
   reports: {
     holds: "folds of a run into a medium: text, a terminal, GitHub, the page in a file",
@@ -182,6 +185,7 @@ export const rooms = {
       "workflow",
       "rehearsal",
       "journal",
+      "outputs",
       "reports",
       "platform",
     ],

@@ -31,6 +31,7 @@ import { version } from "../generated/version.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";
+import { endOf, type Ending } from "./ending.ts";
 import {
   readEnvironment,
   readInputs,
@@ -60,9 +61,6 @@ import { setUpSandbox } from "./sandbox.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";
-
-/** Whether the step has failed: for the exit code. */
-export type Ending = "passed" | "failed";
 
 /** Disposes of the cancellation, which may have happened already. */
 export async function runAction(cancellation: Cancellation): Promise<Ending> {
@@ -212,24 +210,12 @@ class Step {
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
       const outputs = this.#githubRun.outputs();
-      // A requested record is incomplete or can't be trusted: a run that went well otherwise is no success.
-      const isWhole = report.complete && foreign === undefined;
-      const { kind } = report.outcome;
-      const incomplete = (kind === "succeeded" || kind === "skipped") && !isWhole;
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
-      const written = this.#setOutputs(
-        incomplete ? { ...outputs, result: "failure", reason: failures.join("\n") } : outputs,
-      );
-      if (incomplete || !written) return "failed";
-      switch (report.outcome.kind) {
-        case "succeeded":
-        case "skipped":
-          return "passed";
-        case "failed":
-          return inputs.failOn === "never" ? "passed" : "failed";
-        case "canceled":
-          return "failed";
-      }
+      const { judgement } = report;
+      if (judgement.kind === "failed") sayLine(core, judgement.reason);
+      const isTrusted = foreign === undefined;
+      const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn });
+      return this.#setOutputs(end.outputs) ? end.ending : "failed";
     } finally {
       await prepared.cleanUp();
     }

@@ -97,6 +97,8 @@ function inputsFrom(read: Reader, environment: Environment) {
     record: read.text("record"),
     journal: read.text("journal"),
     htmlReport: read.text("html-report"),
+    sarif: read.text("sarif"),
+    junit: read.text("junit"),
     summary: read.choice("summary", inputValues.summary),
     annotations: read.choice("annotations", inputValues.annotations),
     failOn: read.choice("fail-on", inputValues["fail-on"]),

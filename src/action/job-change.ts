@@ -9,6 +9,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { changeFromApi, pullRequestFromApi, type ApiRange, type Get } from "./api-change.ts";
 import { checkoutOf } from "./checkout.ts";
 import { changeOfEvent, type EventChange } from "./event-change.ts";
+import { NotFoundError, type GithubApi } from "./github-api.ts";
 import type { Environment } from "./inputs.ts";
 import { payloadOf, sha } from "./webhook-event.ts";
 
@@ -16,7 +17,7 @@ interface Asked {
   readonly environment: Environment;
   /** The input. */
   readonly base: string | undefined;
-  readonly get: Get;
+  readonly github: Pick<GithubApi, "get" | "readFile">;
   /** For the log. */
   readonly say: (line: string) => void;
 }
@@ -29,7 +30,7 @@ interface Range {
 
 /** Rejects with a `ChangeUnknown`. */
 export async function changeOfStep(folder: string, asked: Asked): Promise<Change> {
-  const { environment, get, say } = asked;
+  const { environment, github, say } = asked;
   const { git, api } = await rangeOf(folder, asked);
   let missing: string;
   try {
@@ -39,9 +40,14 @@ export async function changeOfStep(folder: string, asked: Asked): Promise<Change
     missing = error.message;
   }
   try {
-    const change = await changeFromApi(get, await api());
+    const change = await changeFromApi(github.get, await api());
     say(`Change: from GitHub's API, because the checkout lacks commits.`);
-    return change;
+    const readHead = (path: string): Promise<Uint8Array | undefined> =>
+      github.readFile(path, change.head).catch((error: unknown) => {
+        if (error instanceof NotFoundError) return undefined;
+        throw error;
+      });
+    return { ...change, readHead };
   } catch (error) {
     const why = errorMessage(error).replace(/^The change is unknown: /, "");
     throw new ChangeUnknown(
@@ -50,7 +56,10 @@ export async function changeOfStep(folder: string, asked: Asked): Promise<Change
   }
 }
 
-async function rangeOf(folder: string, { environment, base, get }: Asked): Promise<Range> {
+async function rangeOf(
+  folder: string,
+  { environment, base, github: { get } }: Asked,
+): Promise<Range> {
   const known = async (): Promise<string> => {
     const commit = (await checkoutOf(folder))?.commit;
     if (commit === undefined) throw new ChangeUnknown("it is not known what is checked out");

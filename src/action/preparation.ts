@@ -41,6 +41,8 @@ const pathInputs = [
   ["record", "record"],
   ["journal", "journal"],
   ["htmlReport", "html-report"],
+  ["sarif", "sarif"],
+  ["junit", "junit"],
 ] as const;
 
 type PathField = (typeof pathInputs)[number][0];
@@ -371,7 +373,7 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
-  const { get } = apiOf(setting).api;
+  const { api } = apiOf(setting);
   const say = (line: string): void => sayLine(setting.core, line);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, baseFolder, workTree } = sources;
@@ -386,7 +388,7 @@ export function runOptions(
     env,
     rerun,
     write,
-    findChange: (folder) => changeOfStep(folder, { environment, base, get, say }),
+    findChange: (folder) => changeOfStep(folder, { environment, base, github: api, say }),
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...workflowTexts(setting),
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),

@@ -32,6 +32,8 @@ const ofOneRun = {
   record: "record",
   journal: "journal",
   htmlReport: "html-report",
+  sarif: "sarif",
+  junit: "junit",
 } as const satisfies { readonly [Field in keyof Inputs]?: string };
 
 /** Undefined if the input names none, or one. Throws a `Stop`. */

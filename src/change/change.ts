@@ -14,6 +14,8 @@ export interface Change {
   readonly files: readonly ChangedFile[];
   /** As `git diff` prints it. */
   readonly diff: string;
+  /** A file of the head, where the checkout lacks the commit. Undefined: there is no such file. */
+  readonly readHead?: (path: string) => Promise<Uint8Array | undefined>;
 }
 
 /** The change of a commit without a parent is against this. */

@@ -47,9 +47,9 @@ export async function changeFromGit(repository: Repository, range: ChangeRange):
   return { base, head, uncommitted: true, ...parts };
 }
 
-type Git = (...args: readonly string[]) => Promise<string>;
+export type Git = (...args: readonly string[]) => Promise<string>;
 
-function createGit({ folder: cwd, environment }: Repository, index?: string): Git {
+export function createGit({ folder: cwd, environment }: Repository, index?: string): Git {
   const variables = defined({ GIT_INDEX_FILE: index });
   return (...args) => runGit(args, { cwd, environment, variables });
 }
@@ -115,7 +115,7 @@ async function shallowCommits(git: Git): Promise<ReadonlySet<string>> {
 }
 
 /** Calls with an index of its own, in which files that git doesn't know yet are to be added. */
-async function withUntracked<T>(
+export async function withUntracked<T>(
   repository: Repository,
   git: Git,
   use: (git: Git) => Promise<T>,

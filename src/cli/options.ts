@@ -201,6 +201,8 @@ export const options = {
     record: option("--record <file>", "record this run as a rehearsal"),
     journal: option("--journal <file>", "write every event to a file, as JSON lines"),
     htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
+    sarif: option("--sarif <file>", "write the findings as SARIF, for code scanning"),
+    junit: option("--junit <file>", "write works and findings as JUnit test cases"),
     chart: option<true>("--chart", "print a Mermaid chart of what ran"),
     quiet: option<true>(
       "--quiet",
@@ -377,11 +379,8 @@ export function readAccess<Options extends AccessOptions>(
     runtimePath,
     ...rest
   } = given;
-  if (rest.inPlace === true && rest.rehearse === undefined) {
-    throw new UsageError(
-      "--in-place requires --rehearse. Other runs always work in the folder itself.",
-    );
-  }
+  if (rest.inPlace === true && rest.rehearse === undefined)
+    throw new UsageError("--in-place requires --rehearse. Other runs always work in the folder.");
   // A key alone is fine: it may come from the environment, for the runs that name a server.
   const apiKey = baseUrl === undefined ? undefined : providerApiKey;
   const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, (option) =>

@@ -27,18 +27,27 @@ export async function run(
     for (const warning of given.quiet === true ? [] : prepared.warnings) {
       output.printError(diagnosticLine(warning));
     }
-    const { outcome, view, reporterFailures, complete } = await executeRun(prepared, options, {
-      ...signals,
-      onStarted(save) {
-        if (options.htmlReport !== undefined) signals.onLastCall = save;
+    const { outcome, view, judgement, reporterFailures, complete } = await executeRun(
+      prepared,
+      options,
+      {
+        ...signals,
+        onStarted(save) {
+          if (options.htmlReport !== undefined) signals.onLastCall = save;
+        },
       },
-    });
+    );
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
     if (given.format === "json") output.printJson(runJson(view));
     switch (outcome.kind) {
       case "succeeded":
+        if (judgement.kind === "failed") {
+          output.printError(`agent-jobs: ${judgement.reason}`);
+          return exitCode.failed;
+        }
+        return complete ? exitCode.success : exitCode.failed;
       case "skipped":
         return complete ? exitCode.success : exitCode.failed;
       case "failed":

@@ -32,6 +32,7 @@ export class JobValues {
       const variable = runtimeVariable(name);
       if (variable?.kind === "report") return this.data.reportForPrompt(variable.of, work);
       if (variable?.kind === "result") return this.data.resultForPrompt(variable.of, work);
+      if (variable?.kind === "findings") return this.data.findingsForPrompt(variable.of, work);
       const { values = {} } = this.#spec;
       return Object.hasOwn(values, name) ? values[name] : undefined;
     };

@@ -1,9 +1,10 @@
 /** `job_report` and `job_result`: with them, a task leaves something for other tasks and for people. */
 import { isRecord } from "../document/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
+import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Given } from "./job-data.ts";
-import type { EnginePorts, SessionTool, ToolAnswer } from "./ports.ts";
+import type { EnginePorts, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts";
 
 /** Bytes of UTF-8. */
 const longestReport = 256_000;
@@ -15,16 +16,23 @@ export interface ReportContext {
   /** What is wrong with a result, in sentences. */
   readonly checkResult?: ((value: unknown) => readonly string[]) | undefined;
   readonly ports: Pick<EnginePorts, "emit">;
+  readonly checks?: OutputChecks | undefined;
+  /** What the job may have done. */
+  readonly proposals?: ProposalsOutput | undefined;
 }
 
-/** Those that the task is offered: `job_report` if its prompts or criteria name it, `job_result` with `criteria.result`. */
+/** Those that the task is offered: `job_result` with `criteria.result`, the others if its prompts or criteria name them. */
 export function reportTools(context: ReportContext): readonly SessionTool[] {
-  const { prompt, criteria } = context.task;
-  const texts = JSON.stringify([prompt, criteria]);
+  const { criteria } = context.task;
   return [
-    ...(texts.includes("job_report") ? [jobReport(context)] : []),
+    ...(namesTool(context, "job_report") ? [jobReport(context)] : []),
     ...(criteria?.result === undefined ? [] : [jobResult(context, criteria.result)]),
   ];
+}
+
+/** In its prompt or in its criteria. */
+export function namesTool({ task: { prompt, criteria } }: ReportContext, name: string): boolean {
+  return JSON.stringify([prompt, criteria]).includes(name);
 }
 
 function jobReport({ work, given, ports }: ReportContext): SessionTool {

@@ -64,6 +64,7 @@ export class TaskPrompts {
       subject: `task "${work.taskId}"`,
       emit: (event) => ports.emit({ ...event, work }),
       onAttempt: (attempt, attempts) => {
+        if (attempt > 1) this.#nextRound();
         for (const one of [latest, latestOfRun]) Object.assign(one, { attempt, attempts });
       },
       onError: (lastError) => {
@@ -84,6 +85,7 @@ export class TaskPrompts {
   async round(round: Round): Promise<Sent | { readonly kind: "failed"; readonly reason: string }> {
     const { prompt, retry, wentWell } = round;
     const { variables } = this.#context;
+    this.#nextRound();
     const common = { purpose: "prompt", role: "task", retry } as const;
     if (this.#dialogue === undefined) {
       const text = (): string => variables.expand(prompt);
@@ -115,6 +117,11 @@ export class TaskPrompts {
       case "stopped":
         return end;
     }
+  }
+
+  #nextRound(): void {
+    const { given } = this.#context;
+    given.round = (given.round ?? 0) + 1;
   }
 
   get answer(): Answer {

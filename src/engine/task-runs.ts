@@ -9,6 +9,7 @@ import type { JobValues } from "./job-values.ts";
 import { CallBudget, type UsageBudget } from "./limits.ts";
 import { modelOf, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
+import { outputTools } from "./output-tools.ts";
 import { reportTools } from "./report-tools.ts";
 import { runTask, type AvailabilityInput } from "./run-task.ts";
 import { stopText, type Deadlines, type Scope } from "./scope.ts";
@@ -65,6 +66,16 @@ export class TaskRuns {
     }
     const given: Given = {};
     const checkResult = spec.resultChecks?.[taskId];
+    const { outputChecks: checks, outputs } = spec;
+    const handing = {
+      task,
+      work,
+      given,
+      checkResult,
+      ports,
+      checks,
+      proposals: outputs?.proposals,
+    };
     const multiple = task.criteria?.runConditionInSameSession === false;
     const startDialogue = this.dialogueOf(run);
     const ended = await runTask(
@@ -92,7 +103,7 @@ export class TaskRuns {
         deadlines,
         commands: values.commandContext(work, scope),
         given,
-        reportTools: reportTools({ task, work, given, checkResult, ports }),
+        reportTools: [...reportTools(handing), ...outputTools(handing)],
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: latest,
         nextTurnId,

@@ -23,7 +23,8 @@ export function dataWarnings(
   const missing = (at: Path, prompts: readonly Prompt[]): Problem[] =>
     [...new Set(prompts.flatMap(variablesIn))].flatMap((name) => {
       const variable = runtimeVariable(name);
-      if (variable?.kind !== "report" && variable?.kind !== "result") return [];
+      if (variable === undefined || variable.kind === "fixed" || variable.kind === "input")
+        return [];
       if (before.has(variable.of) || entry.tasks[variable.of] === undefined) return [];
       return [
         warning(

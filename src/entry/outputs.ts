@@ -1,5 +1,4 @@
 /** What a job publishes, and what its agents may have done on GitHub. */
-import type { Entry } from "./model.ts";
 
 export const severities = ["notice", "warning", "error"] as const;
 export type Severity = (typeof severities)[number];
@@ -83,9 +82,13 @@ export const defaultOutputs = {
   proposals: { max: 1, branchPrefix: "agent-jobs/", draft: true },
 } as const;
 
+interface Publishing {
+  readonly outputs?: Outputs;
+}
+
 /** Those of the job replace those of the entry. */
 export function outputsOf(
-  { outputs, jobs }: Pick<Entry<number>, "outputs" | "jobs">,
+  { outputs, jobs }: Publishing & { readonly jobs: Readonly<Record<string, Publishing>> },
   jobName: string,
 ): Outputs | undefined {
   return (Object.hasOwn(jobs, jobName) ? jobs[jobName]?.outputs : undefined) ?? outputs;

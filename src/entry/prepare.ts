@@ -207,7 +207,7 @@ function buildJob(
     "lines" in each.items ? { ...each, items: { lines: expand(each.items.lines) } } : each,
   );
   required ||= taskWorks(work).some(({ taskId }) => tasks[taskId]?.requireUserInput === true);
-  return { requireUserInput: required, work };
+  return { ...job, requireUserInput: required, work };
 }
 
 /** The keys are an author's names, so the result has no prototype either. */

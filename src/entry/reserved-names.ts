@@ -1,8 +1,14 @@
 /** Names that a tool of an entry can't have, because something else that agents call has them. */
 import { availableTools } from "./model.ts";
 
-/** With which a task leaves something for others. Not a part of `availableTools`, which the library exports. */
-export const reportTools: readonly string[] = ["job_report", "job_result"];
+/** With which a task leaves something for others and for people. Not a part of `availableTools`, which the library exports. */
+export const reportTools: readonly string[] = [
+  "job_report",
+  "job_result",
+  "job_annotate",
+  "job_verdict",
+  "job_propose",
+];
 
 /** What the action protocol itself offers. */
 export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;

@@ -15,6 +15,7 @@ const ofJob = [
 const families = {
   "report-of-": "report",
   "result-of-": "result",
+  "findings-of-": "findings",
   "input-": "input",
 } as const;
 
@@ -22,7 +23,7 @@ export type RuntimeVariable =
   /** Of the task that runs, of the change, or of the item. */
   | { readonly kind: "fixed"; readonly name: string }
   /** What a task that ran before has left. */
-  | { readonly kind: "report" | "result"; readonly of: string }
+  | { readonly kind: "report" | "result" | "findings"; readonly of: string }
   | { readonly kind: "input"; readonly of: string };
 
 const fixed: ReadonlySet<string> = new Set([

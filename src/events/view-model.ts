@@ -105,6 +105,8 @@ export interface OpenSession {
 export interface GivenView {
   readonly workId: number;
   readonly taskId: string;
+  /** The run of the work that has left it. */
+  readonly iteration: number;
   /** The outermost first. */
   readonly items: readonly string[];
   report: { readonly title: string | undefined; readonly markdown: string } | undefined;
@@ -159,6 +161,8 @@ export interface WorkView extends Counters {
   lastMessage: string | undefined;
   /** What it reported last: the RESULT of a workflow, the response of a task with actions. Bounded. */
   report: string | undefined;
+  /** The iteration that `report` is of. */
+  reportedIn: number | undefined;
   /** The path of a workflow, in the current or last iteration; undefined for a task. */
   flow: FlowView | undefined;
   /** The documents and actions of a task with the action protocol, in the current or last iteration. */

@@ -41,6 +41,7 @@ export function workOf(view: RunView, ref: WorkRef): WorkView {
     sessions: new Map(),
     lastMessage: undefined,
     report: undefined,
+    reportedIn: undefined,
     flow: undefined,
     actions: undefined,
     decisions: [],

@@ -172,7 +172,9 @@ function applyItself(view: RunView, event: RunEvent): void {
           work.decisions[index] = { ...last, answer: true };
       }
       work.reason = outcomeReason(outcome);
-      if (event.report !== undefined) work.report = bothEnds(event.report, MAX_MESSAGE);
+      if (event.report !== undefined) setReport(work, event.work, event.report);
+      // One that was canceled has not finished: what the run before it has left stays.
+      else if (outcome.kind !== "canceled") forgetOlder(view, work, event.work);
       endIteration(work, event.work, event.at);
       return;
     }
@@ -213,10 +215,10 @@ function applyItself(view: RunView, event: RunEvent): void {
       return endStep(flowOf(workOf(view, event.work)), event, event.at);
     case "report.given": {
       const work = workOf(view, event.work);
-      const markdown = bothEnds(event.markdown, MAX_MESSAGE);
+      const { title, markdown } = event;
       const given = givenOf(view, event.work);
-      if (given !== undefined) given.report = { title: event.title, markdown };
-      if (delegateIn(work, event.work) === undefined) work.report = markdown;
+      if (given !== undefined) given.report = { title, markdown: bothEnds(markdown, MAX_MESSAGE) };
+      if (delegateIn(work, event.work) === undefined) setReport(work, event.work, markdown);
       return;
     }
     case "result.given": {
@@ -248,16 +250,38 @@ function applyItself(view: RunView, event: RunEvent): void {
   }
 }
 
-/** Undefined for what comes after the first `KEPT_ITEMS`. */
+function setReport(work: WorkView, { iteration }: WorkRef, report: string): void {
+  work.report = bothEnds(report, MAX_MESSAGE);
+  work.reportedIn = iteration;
+}
+
+/** What counts is what the last finished run has left, also if that is nothing. */
+function forgetOlder(view: RunView, work: WorkView, ref: WorkRef): void {
+  if (ref.item === undefined && work.reportedIn !== ref.iteration) work.report = undefined;
+  const key = keyOfGiven(ref);
+  if (!isOfRun(view.given.get(key), ref)) view.given.delete(key);
+}
+
+function keyOfGiven({ taskId, item, outerItems = [] }: WorkRef): string {
+  return JSON.stringify([taskId, item === undefined ? [] : [...outerItems, item]]);
+}
+
+function isOfRun(given: GivenView | undefined, { workId, iteration }: WorkRef): boolean {
+  return given?.workId === workId && given.iteration === iteration;
+}
+
+/** Of this run of the task. Undefined for what comes after the first `KEPT_ITEMS`. */
 function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
-  const { workId, taskId, item, outerItems = [] } = ref;
+  const { workId, taskId, iteration, item, outerItems = [] } = ref;
   const items = item === undefined ? [] : [...outerItems, item];
-  const key = JSON.stringify([taskId, items]);
-  const known = view.given.get(key);
-  if (known === undefined && view.given.size >= KEPT_ITEMS) return undefined;
+  const key = keyOfGiven(ref);
+  const before = view.given.get(key);
+  if (before === undefined && view.given.size >= KEPT_ITEMS) return undefined;
+  const known = isOfRun(before, ref) ? before : undefined;
   const given = {
     workId,
     taskId,
+    iteration,
     items,
     report: known?.report,
     result: known?.result,
@@ -279,7 +303,7 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
   const { response = "" } = action;
   if (response.trim() === "") return;
   keepMessage(view, work, response);
-  work.report = bothEnds(response, MAX_MESSAGE);
+  setReport(work, ref, response);
 }
 
 function planIn(started: RunStarted): RunPlan {

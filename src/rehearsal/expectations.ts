@@ -95,6 +95,9 @@ class Fold implements Expectations {
       case "activity":
       case "report.given":
       case "result.given":
+      case "finding.reported":
+      case "verdict.given":
+      case "proposal.made":
       case "session.started":
       case "session.ended":
       case "turn.ended":

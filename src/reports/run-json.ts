@@ -1,4 +1,6 @@
 /** `run.json`: what a run came to, for programs. A stable shape; `schema/run.schema.json` describes it. */
+import type { Finding, Proposal } from "../events/output-shapes.ts";
+import { collectOutputs } from "../outputs/collect.ts";
 import {
   elapsedMs,
   endText,
@@ -30,6 +32,7 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
   const seconds = (milliseconds: number): number => Math.round(milliseconds) / 1000;
   const start = view.startedAt ?? 0;
   const end = view.endedAt ?? start;
+  const { findings, omitted, verdict, proposals } = collectOutputs(view);
   return {
     version: runJsonVersion,
     agentJobs: plan?.version ?? null,
@@ -72,8 +75,34 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
           ],
     ),
     results: resultsOf(view),
-    findings: null,
+    verdict: verdict ?? null,
+    findings: findings.map(findingJson),
+    omittedFindings: omitted,
+    proposals: proposals.map(({ task, proposal }) => ({ task, ...withoutContents(proposal) })),
   };
+}
+
+/** Every field is there. */
+export function findingJson(finding: Finding): object {
+  const { path, line, endLine, headLine, severity, rule, title, message, ...rest } = finding;
+  return {
+    path,
+    line,
+    endLine: endLine ?? line,
+    headLine: headLine ?? null,
+    severity,
+    rule,
+    title: title ?? null,
+    message,
+    suggestion: rest.suggestion ?? null,
+    task: rest.task,
+    fingerprint: rest.fingerprint,
+  };
+}
+
+function withoutContents(proposal: Proposal): object {
+  if (proposal.kind !== "pull_request") return proposal;
+  return { ...proposal, files: proposal.files.map(({ path }) => path) };
 }
 
 function changeOf({ plan }: RunView): object | null {

@@ -11,6 +11,8 @@ import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import { collectOutputs } from "../outputs/collect.ts";
+import { judge, type Judgement } from "../outputs/verdict.ts";
 import { chartOf } from "../reports/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
@@ -42,6 +44,8 @@ export interface RunReport {
   readonly rehearsalFailures: readonly string[];
   /** Reports that could not be written, such as a journal on a full disk. */
   readonly reporterFailures: readonly ReporterFailure[];
+  /** Whether the verdict and the findings fail a run that succeeded. Not of a rehearsal that checks expectations. */
+  readonly judgement: Judgement;
   /** False if a requested journal, recording or HTML report is incomplete. Such a run is no success. */
   readonly complete: boolean;
 }
@@ -163,6 +167,8 @@ async function runOn(
           entryFile: loaded.file,
           ask,
           serversApart,
+          origin: options.origin,
+          records: recordFiles(options, options.environment).map((path) => resolve(path)),
           outputDirectory: options.outputDir && resolve(options.outputDir),
         }),
         jobName,
@@ -182,6 +188,10 @@ async function runOn(
   return {
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
+    judgement:
+      outcome.kind === "succeeded" && !honorExpectations
+        ? judge(collectOutputs(view), view.plan?.outputs)
+        : { kind: "passed" },
     rehearsalFailures: verdict?.failures() ?? [],
     reporterFailures,
     complete: files.length === 0 || !reporterFailures.some(({ essential }) => essential),

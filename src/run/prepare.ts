@@ -2,6 +2,7 @@
  * A job, before it runs: options in, checked input out. Everything that can be wrong beforehand is thrown here, for a
  * run of a file and for the jobs of an installed entry; `execute.ts` runs what was prepared.
  */
+import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
@@ -50,6 +51,8 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths
   /** By name: see `inputs` of an entry. */
   readonly inputs?: Inputs;
   readonly workingDirectory?: string;
+  /** Where on GitHub the run belongs. */
+  readonly origin?: Origin | undefined;
   /** Category to model id. Overrides `entry.models`. */
   readonly models?: Models;
   /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */

@@ -9,13 +9,27 @@ import type { Environment } from "../platform/environment.ts";
 import { errorMessage, fileErrorMessage } from "../platform/system-error.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { createHtmlReport } from "./html-report.ts";
+import { version } from "../generated/version.ts";
+import { collectOutputs } from "../outputs/collect.ts";
+import { junitXml } from "../outputs/junit.ts";
+import { sarifLog } from "../outputs/sarif.ts";
+import { testCasesOf } from "../reports/test-cases.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 import { createRecording, type RecordedRun } from "./recording.ts";
 import { openOutputDirectory } from "./output-directory.ts";
 import { createStepHistory } from "./step-history.ts";
+import { createViewFile } from "./view-file.ts";
 
-const options = ["journal", "record", "htmlReport", "history", "outputDir"] as const;
+const options = [
+  "journal",
+  "record",
+  "htmlReport",
+  "history",
+  "outputDir",
+  "sarif",
+  "junit",
+] as const;
 type RecordOption = (typeof options)[number];
 
 /** Where to write each. */
@@ -53,9 +67,27 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   htmlReport: { title: "HTML report", open: createHtmlReport },
   /** A folder for reports, results and what commands print. */
   outputDir: { title: "output directory", open: (path) => openOutputDirectory(path) },
+  /** Its findings, for code scanning. */
+  sarif: {
+    title: "SARIF file",
+    open: (path) =>
+      createViewFile("SARIF file", path, (view) =>
+        json(sarifLog(version, collectOutputs(view).findings)),
+      ),
+  },
+  /** Its works and findings as test cases. */
+  junit: {
+    title: "JUnit file",
+    open: (path) =>
+      createViewFile("JUnit file", path, (view) => junitXml(view.jobName, testCasesOf(view))),
+  },
   /** A folder in which each step of a workflow becomes a Markdown file. */
   history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
 };
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
 
 /** Refuses to write one over a file that the run reads, or two into one. */
 export function checkRecords(inputs: readonly (string | undefined)[], paths: RecordPaths): void {

@@ -5,6 +5,7 @@ import { compileValueCheck } from "../document/value-check.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
+import type { Origin } from "../events/output-shapes.ts";
 import { version } from "../generated/version.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -15,6 +16,7 @@ import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import { flowSpecs, type FlowInputs, type Flows, type LoadedFlow } from "./flows.ts";
+import { outputChecks } from "./output-checks.ts";
 import { inputValues, withDefaults } from "./inputs.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
@@ -26,7 +28,7 @@ import { allowedOf } from "./variables.ts";
 export interface SpecHost {
   readonly environment: Environment;
   readonly clock: Clock;
-  readonly redactor: Pick<Redactor, "stream">;
+  readonly redactor: Pick<Redactor, "stream" | "text">;
   /** Carried by the processes of the run. */
   readonly mark?: string;
   /** Default: no sandbox. */
@@ -45,6 +47,9 @@ export interface SpecOptions extends FlowInputs {
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
+  readonly origin?: Origin | undefined;
+  /** Absolute: what the run writes about itself. */
+  readonly records?: readonly string[] | undefined;
   /** Absolute. */
   readonly workingDirectory: string;
   readonly flows?: Flows;
@@ -57,7 +62,7 @@ export interface SpecOptions extends FlowInputs {
 export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
   const { permissions, flows = {}, env, serversApart = false, change } = options;
-  const { outputDirectory } = options;
+  const { outputDirectory, origin } = options;
   const inputs = withDefaults(entry, options.inputs ?? {});
   const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
@@ -103,12 +108,20 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     ...ofChange,
     values: { ...ofChange.values, ...inputValues(inputs) },
     resultChecks: resultChecks(entry),
+    outputChecks: outputChecks({
+      environment,
+      workingDirectory,
+      change,
+      origin,
+      redactor: host.redactor,
+      records: options.records ?? [],
+    }),
     workingDirectory,
     limits,
     version,
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     flows: flowSpecs(flows, { ...flowOptions, answers, ask, executors, whole }),
-    ...defined({ entryFile, dialogues, toolSource: tools?.source }),
+    ...defined({ entryFile, origin, dialogues, toolSource: tools?.source }),
     workspace,
     permissionsOf,
   };

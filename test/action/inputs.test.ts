@@ -71,6 +71,8 @@ describe("the inputs", () => {
       outputDir: undefined,
       journal: undefined,
       htmlReport: undefined,
+      sarif: undefined,
+      junit: undefined,
       summary: "full",
       annotations: "all",
       failOn: "failure",

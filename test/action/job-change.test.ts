@@ -60,7 +60,7 @@ async function changeIn(t: TestContext, workspace: Workspace, step: Step): Promi
   const change = await changeOfStep(workspace.path, {
     environment,
     base,
-    get: api.get,
+    github: api,
     say: (line) => said.push(line),
   }).catch((error: unknown) => {
     assert.ok(error instanceof ChangeUnknown, String(error));

@@ -30,6 +30,8 @@ describe("a step that runs a job", () => {
         report: "",
         "report-file": "",
         results: "",
+        findings: "[]",
+        verdict: "",
         "reported-document": "docs/greeting.md",
         journal: "out/journal.jsonl",
         "model-calls": "2",

@@ -45,6 +45,7 @@ export interface Setup {
   readonly toolSource?: RunSpec["toolSource"];
   readonly workspace?: RunSpec["workspace"];
   readonly values?: RunSpec["values"];
+  readonly outputChecks?: RunSpec["outputChecks"];
   /** What it is about. */
   readonly change?: RunSpec["change"];
   /** Run this as `startTask` would, instead of a job. */
@@ -103,6 +104,7 @@ export async function play(setup: Setup): Promise<Played> {
     ...(setup.dialogues === undefined ? {} : { dialogues: setup.dialogues }),
     ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
     ...(setup.workspace === undefined ? {} : { workspace: setup.workspace }),
+    ...(setup.outputChecks === undefined ? {} : { outputChecks: setup.outputChecks }),
     ...(setup.values === undefined ? {} : { values: setup.values }),
     ...(setup.change === undefined ? {} : { change: setup.change }),
   };

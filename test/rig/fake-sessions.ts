@@ -4,6 +4,7 @@ import type {
   SessionFactory,
   SessionLabel,
   SessionRequest,
+  SessionTool,
   ToolCall,
   TurnOptions,
   TurnOutcome,
@@ -17,6 +18,8 @@ import { sessionCrash } from "./crashes.ts";
 export interface Act {
   /** Called in this order; `!name` is a call that fails. */
   readonly tools?: readonly (string | readonly [string, string])[];
+  /** Calls of tools whose handlers run in this process, with their arguments; they run. */
+  readonly calls?: readonly (readonly [name: string, given: unknown])[];
   readonly acts?: readonly SessionActivity[];
   /** Milliseconds. */
   readonly takes?: number;
@@ -63,12 +66,15 @@ export class FakeSessions implements SessionFactory {
     this.opened.push(request);
     const crash = signal.aborted ? sessionCrash : this.#refuse(request);
     if (crash !== undefined) return { kind: "crashed", crash };
-    const { modelId, label } = request;
-    return { kind: "opened", session: this.session({ modelId, label }, `s${this.opened.length}`) };
+    return { kind: "opened", session: this.session(request, `s${this.opened.length}`) };
   }
 
   session(
-    { modelId, label = ofNoTask(modelId) }: Pick<SessionRequest, "modelId" | "label">,
+    {
+      modelId,
+      label = ofNoTask(modelId),
+      tools = [],
+    }: Pick<SessionRequest, "modelId" | "label" | "tools">,
     id: string,
   ): Session {
     return {
@@ -77,13 +83,17 @@ export class FakeSessions implements SessionFactory {
       runTurn: (prompt, options) => {
         const { activity } = options;
         const current = activity === undefined ? label : { ...label, activity };
-        return this.#turn({ sessionId: id, label: current, prompt }, options);
+        return this.#turn({ sessionId: id, label: current, prompt }, options, tools);
       },
       close: async () => void this.closed.push(id),
     };
   }
 
-  async #turn(turn: Turn, { signal, onActivity }: TurnOptions): Promise<TurnOutcome> {
+  async #turn(
+    turn: Turn,
+    { signal, onActivity }: TurnOptions,
+    tools: readonly SessionTool[],
+  ): Promise<TurnOutcome> {
     this.turns.push(turn);
     this.#busy += 1;
     this.busiest = Math.max(this.busiest, this.#busy);
@@ -95,6 +105,13 @@ export class FakeSessions implements SessionFactory {
         );
         return { kind: "canceled", toolCalls: [] };
       }
+      const called: ToolCall[] = [];
+      for (const [name, given] of act.calls ?? []) {
+        const call = { toolCallId: "call", sessionId: turn.sessionId, signal, onProgress() {} };
+        const tool = tools.find((one) => one.name === name);
+        const answer = await tool?.run(given, call);
+        called.push({ name, arguments: given, succeeded: answer?.succeeded === true });
+      }
       for (const activity of act.acts ?? []) onActivity(activity);
       if (act.takes !== undefined) await this.#clock.sleep(act.takes, signal);
       if (signal.aborted) return { kind: "canceled", toolCalls: [] };
@@ -102,7 +119,11 @@ export class FakeSessions implements SessionFactory {
         return { kind: "crashed", toolCalls: [], crash: act.crash };
       }
       const kind = act.cut === true ? "cut" : "completed";
-      return { kind, toolCalls: (act.tools ?? []).map(asCall), text: act.text ?? "" };
+      return {
+        kind,
+        toolCalls: [...called, ...(act.tools ?? []).map(asCall)],
+        text: act.text ?? "",
+      };
     } finally {
       this.#busy -= 1;
     }

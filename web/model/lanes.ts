@@ -35,8 +35,8 @@ export function dropSpan(lane: Lane, span: Span): void {
   lane.spans.splice(lane.spans.lastIndexOf(span), 1);
 }
 
-export function addMark(lane: Lane, kind: MarkKind, at: number, source: Place): void {
-  lane.marks.push({ kind, at, source });
+export function addMark(lane: Lane, kind: MarkKind | undefined, at: number, source: Place): void {
+  if (kind !== undefined) lane.marks.push({ kind, at, source });
 }
 
 /** A new lane; once a work has many, one whose sessions have all ended. */

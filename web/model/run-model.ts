@@ -95,15 +95,14 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "work.started": {
       if (delegateOf(model, event.work) !== undefined) return undefined;
       // A further start ends what a damaged journal has left open; items may run at the same time.
-      for (const iteration of event.work.item === undefined ? model.running : [])
-        if (iteration.work.workId === event.work.workId)
-          endIteration(model, iteration, at, undefined);
+      for (const one of event.work.item === undefined ? model.running : [])
+        if (one.work.workId === event.work.workId) endIteration(model, one, at, undefined);
       iterationOf(model, event.work, at).modelId = event.modelId ?? "";
       return undefined;
     }
     case "work.ended":
-      if (delegateOf(model, event.work) !== undefined) return undefined;
-      endIteration(model, iterationOf(model, event.work, at), at, event.outcome);
+      if (delegateOf(model, event.work) === undefined)
+        endIteration(model, iterationOf(model, event.work, at), at, event.outcome);
       return undefined;
     case "report.given":
     case "result.given":
@@ -121,12 +120,9 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "turn.started":
       startTurn(model, event, at);
       return undefined;
-    case "turn.ended": {
-      const turn = turnOf(model, event, at);
-      turn.outcome = event.outcome;
-      endTurn(turn, at);
+    case "turn.ended":
+      endTurn(turnOf(model, event, at), at, event.outcome);
       return undefined;
-    }
     case "activity":
       return applyActivity(model, turnOf(model, event, at), event.activity, at);
     case "step.started":
@@ -353,8 +349,10 @@ function turnOf(
   return session.turns.get(event.turnId) ?? addTurn(model, session, event.turnId, undefined, at);
 }
 
-function endTurn(turn: TurnModel, at: number): void {
+/** Without an outcome: it was cut off. */
+function endTurn(turn: TurnModel, at: number, outcome?: TurnModel["outcome"]): void {
   if (turn.endedAt !== undefined) return;
+  turn.outcome = outcome;
   turn.endedAt = at;
   turn.iteration.idleSince = at;
   for (const call of turn.openCalls.values()) endSpan(call.span, at, "canceled");
@@ -392,12 +390,11 @@ function addDecision(
   };
   model.decisions.push(item);
   const lane = iteration?.work.lane ?? model.jobLane;
-  if (iteration !== undefined && made) iteration.entries.push(item);
+  if (made) iteration?.entries.push(item);
   if (decision.kind === "waiting") {
     const end = at + Math.max(0, decision.milliseconds);
     lane.spans.push({ kind: "wait", start: at, end, status: "neutral", source: item });
     if (iteration !== undefined) iteration.idleSince = Math.max(iteration.idleSince, end);
   }
-  const mark = made ? markOf(decision) : undefined;
-  if (mark !== undefined) addMark(lane, mark, at, item);
+  if (made) addMark(lane, markOf(decision), at, item);
 }

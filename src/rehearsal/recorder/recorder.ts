@@ -139,6 +139,9 @@ class Recording implements Recorder {
       case "step.output":
       case "report.given":
       case "result.given":
+      case "finding.reported":
+      case "verdict.given":
+      case "proposal.made":
       case "action":
         break;
     }

@@ -3,7 +3,8 @@
  * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
  */
 import { elapsedMs, endText, type RunView } from "../../events/view.ts";
-import { jobReport, resultsOf } from "../run-json.ts";
+import { collectOutputs } from "../../outputs/collect.ts";
+import { findingJson, jobReport, resultsOf } from "../run-json.ts";
 import type { DecisionEntry } from "../../events/view.ts";
 import type { outputNames } from "../../generated/action-manifest.ts";
 
@@ -26,12 +27,14 @@ export interface OutputsOptions {
 /** In bytes of UTF-8; the sum is under 128,000. */
 const MAX_DECISIONS = 64_000;
 const MAX_RESULTS = 16_000;
-const MAX_FAILED = 16_000;
+const MAX_FAILED = 8_000;
+const MAX_FINDINGS = 16_000;
 const MAX_TEXT = 8_000;
 const MAX_PATH = 4_000;
 
 export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<OutputName, string> {
   const { totals } = view;
+  const { findings, verdict } = collectOutputs(view);
   const failed = [...view.works.values()].filter(
     ({ status }) => status === "failed" || status === "crashed",
   );
@@ -39,11 +42,13 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     result: options.result ?? resultOf(view),
     reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
     rehearsed: String(options.rehearsal !== undefined),
-    "failed-tasks": jsonArray([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
+    "failed-tasks": jsonList([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
     decisions: decisionsOf(view, options.journal !== undefined),
     report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
     "report-file": cutToBytes(options.reportFile ?? "", MAX_PATH),
     results: resultsText(view),
+    findings: jsonList(findings.map(findingJson), MAX_FINDINGS),
+    verdict: verdict?.verdict ?? "",
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "model-calls": String(totals.modelCalls),
@@ -154,11 +159,11 @@ function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): 
   return `[${texts.join(",")}]`;
 }
 
-function jsonArray(names: readonly string[], length: number): string {
+function jsonList(values: readonly unknown[], length: number): string {
   const texts: string[] = [];
   let room = length;
-  for (const name of names) {
-    const text = JSON.stringify(name);
+  for (const value of values) {
+    const text = JSON.stringify(value);
     room -= Buffer.byteLength(text) + 1;
     if (room < 0) break;
     texts.push(text);

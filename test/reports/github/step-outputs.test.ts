@@ -22,6 +22,8 @@ test("the outputs tell what came of the run", () => {
     report: "",
     "report-file": "",
     results: "",
+    findings: "[]",
+    verdict: "",
     "reported-document": "",
     journal: ".agent-jobs/run.jsonl",
     "model-calls": "4",

@@ -1,0 +1,139 @@
+/**
+ * A model's call of `job_annotate`. It is checked here, in sentences that the model can act on. Findings are compared
+ * by what the line says, not by its number, so that a moved line stays the same finding.
+ */
+import { createHash } from "node:crypto";
+import { defined, isRecord } from "../document/guards.ts";
+import type { Checked } from "../engine/ports.ts";
+import { severities } from "../entry/outputs.ts";
+import type { Finding } from "../events/output-shapes.ts";
+import { mapBlock } from "./map-lines.ts";
+import { Refused, asChecked, optionalText, requiredText } from "./refusal.ts";
+
+/** The file that a finding is about. Undefined: there is no such text file. */
+export type ReadLines = (path: string) => Promise<SeenFile | undefined>;
+
+export interface SeenFile {
+  /** As it is called in the repository. */
+  readonly path: string;
+  /** In the tree that the agent sees, without line ends. */
+  readonly lines: readonly string[];
+  /** In the head of the change, if it is there. */
+  readonly head?: readonly string[];
+}
+
+const findingLimits = {
+  path: 1_000,
+  rule: 100,
+  title: 200,
+  message: 10_000,
+  suggestionLines: 100,
+} as const;
+const maxSuggestion = 20_000;
+
+export function checkFinding(
+  value: unknown,
+  task: string,
+  readLines: ReadLines,
+): Promise<Checked<Finding>> {
+  return asChecked(() => checked(value, task, readLines));
+}
+
+async function checked(value: unknown, task: string, readLines: ReadLines): Promise<Finding> {
+  if (!isRecord(value)) throw new Refused("The arguments must be an object.");
+  const given = repositoryPath(requiredText(value, "path", findingLimits.path));
+  const severity = severities.find((one) => one === value["severity"]);
+  if (severity === undefined)
+    throw new Refused(`\`severity\` must be one of: ${severities.join(", ")}.`);
+  const message = requiredText(value, "message", findingLimits.message);
+  const title = optionalText(value, "title", findingLimits.title);
+  const rule = optionalText(value, "rule", findingLimits.rule) ?? task;
+  const suggestion = optionalText(value, "suggestion", maxSuggestion)
+    ?.replace(/\r\n?/g, "\n")
+    .replace(/\n$/, "");
+
+  const file = await readLines(given);
+  if (file === undefined)
+    throw new Refused(
+      `There is no text file ${JSON.stringify(given)}. Use a path relative to the root of the repository.`,
+    );
+  const { path, lines, head } = file;
+  const line = lineNumber(value, "line", lines.length, path);
+  if (line === undefined) throw new Refused("`line` is required.");
+  const endLine = lineNumber(value, "endLine", lines.length, path) ?? line;
+  if (endLine < line)
+    throw new Refused(`\`endLine\` (${endLine}) must not be less than \`line\` (${line}).`);
+  const text = lines.slice(line - 1, endLine).join("\n");
+  if (suggestion !== undefined) {
+    const { suggestionLines } = findingLimits;
+    const replaced = endLine - line + 1;
+    if (suggestion.split("\n").length > suggestionLines || replaced > suggestionLines) {
+      throw new Refused(
+        `A suggestion must have, and replace, at most ${suggestionLines} lines. Suggest less, or omit \`suggestion\`.`,
+      );
+    }
+    if (suggestion === text)
+      throw new Refused(
+        "The suggestion is equal to the lines that it replaces. Change it, or omit `suggestion`.",
+      );
+  }
+  const headLine = head && mapBlock(lines, line, endLine, head);
+  return {
+    path,
+    line,
+    ...(endLine === line ? {} : { endLine }),
+    ...defined({ headLine }),
+    severity,
+    rule,
+    ...defined({ title, suggestion }),
+    message,
+    task,
+    fingerprint: fingerprint(path, lines[line - 1] ?? "", message),
+  };
+}
+
+/** For the model, with slashes. */
+function repositoryPath(given: string): string {
+  const path = given.replace(/^(?:\.\/)+/, "");
+  const parts = path.split("/");
+  if (
+    /[\p{Cc}\\]/u.test(path) ||
+    path.startsWith("/") ||
+    parts.some((part) => ["", ".", "..", ".git"].includes(part.toLowerCase()))
+  ) {
+    throw new Refused(
+      `\`path\` must be relative to the root of the repository, with "/", and without "..": ${JSON.stringify(given)}.`,
+    );
+  }
+  return path;
+}
+
+function lineNumber(
+  value: Readonly<Record<string, unknown>>,
+  name: string,
+  count: number,
+  path: string,
+): number | undefined {
+  const line = value[name];
+  if (line === undefined || line === null) return undefined;
+  if (typeof line !== "number" || !Number.isInteger(line) || line < 1)
+    throw new Refused(`\`${name}\` must be a line number, from 1.`);
+  if (line > count)
+    throw new Refused(
+      `\`${name}\` is ${line}, but ${JSON.stringify(path)} has ${count} ${count === 1 ? "line" : "lines"}.`,
+    );
+  return line;
+}
+
+/** The same for a line that moved or was indented, and for a message in other case, spacing or with other numbers. */
+function fingerprint(path: string, line: string, message: string): string {
+  const said = spaced(message.toLowerCase().replace(/\p{N}+/gu, "0"));
+  return createHash("sha256")
+    .update(JSON.stringify([path, spaced(line), said]))
+    .digest("hex")
+    .slice(0, 32);
+}
+
+function spaced(text: string): string {
+  return text.normalize("NFC").trim().replace(/\s+/gu, " ");
+}

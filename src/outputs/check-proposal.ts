@@ -1,0 +1,210 @@
+/** A model's call of `job_propose`, against what the job may have done. Nothing is done here. */
+import { defined, isList, isRecord } from "../document/guards.ts";
+import type { Checked } from "../engine/ports.ts";
+import { isAmong } from "../entry/glob.ts";
+import { proposalKinds, type ProposalsOutput } from "../entry/outputs.ts";
+import type { Proposal, ProposedFile } from "../events/output-shapes.ts";
+import { asChecked, optionalText, Refused, requiredText } from "./refusal.ts";
+
+const proposalLimits = {
+  title: 256,
+  body: 60_000,
+  reason: 2_000,
+  branch: 100,
+  names: 100,
+  files: 300,
+  /** Of all files of a pull request, in bytes. */
+  bytes: 2_000_000,
+} as const;
+
+/** A file of the working tree that differs from the commit that is checked out. */
+export interface ChangedInTree {
+  readonly path: string;
+  /** As git writes it. */
+  readonly mode: string;
+  /** Undefined if it is deleted, or is no regular file of a bearable size. */
+  readonly content: Uint8Array | undefined;
+  readonly isDeleted: boolean;
+}
+
+export interface ProposalPlace {
+  /** Of the event's issue or pull request. */
+  readonly number: number | undefined;
+  /** What has changed in the working tree. Rejects outside of a repository. */
+  readonly changed: () => Promise<{
+    readonly base: string;
+    readonly files: readonly ChangedInTree[];
+  }>;
+  /** Whether a text has a secret of the run in it. */
+  readonly hasSecret: (text: string) => boolean;
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+export function checkProposal(
+  value: unknown,
+  allowed: ProposalsOutput,
+  place: ProposalPlace,
+): Promise<Checked<Proposal>> {
+  return asChecked(() => checked(value, allowed, place));
+}
+
+async function checked(
+  value: unknown,
+  allowed: ProposalsOutput,
+  place: ProposalPlace,
+): Promise<Proposal> {
+  if (!isRecord(value)) throw new Refused("The arguments must be an object.");
+  const kinds = proposalKinds.filter((kind) => allowed[kind] !== undefined);
+  const kind = kinds.find((one) => one === value["kind"]);
+  if (kind === undefined) throw new Refused(`\`kind\` must be one of: ${kinds.join(", ")}.`);
+  const reason = defined({ reason: optionalText(value, "reason", proposalLimits.reason) });
+  const title = (): string => titleOf(value);
+  const body = (): string => requiredText(value, "body", proposalLimits.body);
+  switch (kind) {
+    case "comment":
+      return { kind, ...targetOf(value, place), ...reason, body: body() };
+    case "label":
+      return {
+        kind,
+        ...targetOf(value, place),
+        ...reason,
+        labels: namesOf(value, "labels", allowed.label?.allowed),
+      };
+    case "reviewers":
+      return {
+        kind,
+        ...targetOf(value, place),
+        ...reason,
+        reviewers: namesOf(value, "reviewers", allowed.reviewers?.allowed),
+      };
+    case "close":
+      return { kind, ...targetOf(value, place), ...reason };
+    case "issue":
+      return { kind, ...reason, title: title(), body: body() };
+    case "pull_request":
+      return {
+        kind,
+        ...reason,
+        title: title(),
+        body: body(),
+        branch: branchOf(value),
+        ...(await filesOf(place, allowed.pull_request ?? {})),
+      };
+  }
+}
+
+function targetOf(value: Given, { number }: ProposalPlace): { readonly number?: number } {
+  const given = value["number"] ?? undefined;
+  if (given === undefined || given === number) return defined({ number });
+  throw new Refused(
+    number === undefined
+      ? "`number` can't be given: this run is about no issue or pull request."
+      : `\`number\` must be ${number}, or be omitted: this run is about #${number}.`,
+  );
+}
+
+function titleOf(value: Given): string {
+  const title = requiredText(value, "title", proposalLimits.title);
+  if (/\p{Cc}/u.test(title)) throw new Refused("`title` must be on one line.");
+  return title.trim();
+}
+
+function namesOf(value: Given, name: string, allowed: readonly string[] | undefined): string[] {
+  const given = value[name];
+  const names = isList(given) ? given.filter((one) => typeof one === "string") : [];
+  if (names.length === 0 || names.length !== (isList(given) ? given.length : 0))
+    throw new Refused(`\`${name}\` must be a list of strings with at least one of them.`);
+  if (names.length > proposalLimits.names)
+    throw new Refused(`\`${name}\` has more than ${proposalLimits.names} elements.`);
+  for (const one of names) {
+    if (allowed?.includes(one) === false)
+      throw new Refused(
+        `${JSON.stringify(one)} is not allowed in \`${name}\`. Use: ${allowed.join(", ")}.`,
+      );
+    if (!/^[\w.-]{1,100}(?:\/[\w.-]{1,100})?$/.test(one) && allowed === undefined)
+      throw new Refused(`${JSON.stringify(one)} is no login, and no org/team.`);
+  }
+  return [...new Set(names)];
+}
+
+/** What git and GitHub take for the name of a branch, whatever its prefix. */
+function branchOf(value: Given): string {
+  const branch = requiredText(value, "branch", proposalLimits.branch);
+  if (/^[A-Za-z0-9](?:[\w-]|[./](?![./]))*$/.test(branch) && !/(?:\.lock|[./])$/.test(branch))
+    return branch;
+  throw new Refused(
+    '`branch` must be made of letters, digits, "-", "_", "." and "/", and begin with a letter or digit.',
+  );
+}
+
+async function filesOf(
+  { changed, hasSecret }: ProposalPlace,
+  { paths }: NonNullable<ProposalsOutput["pull_request"]>,
+): Promise<{ readonly base: string; readonly files: readonly ProposedFile[] }> {
+  const { base, files } = await changed().catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Refused(`What has changed can't be found out: ${why}`);
+  });
+  if (files.length === 0)
+    throw new Refused("There is nothing to propose: no file of the repository has changed.");
+  if (files.length > proposalLimits.files)
+    throw new Refused(
+      `${files.length} files have changed, and at most ${proposalLimits.files} can be proposed. Remove those that don't belong to the change.`,
+    );
+  const outside = files.filter(({ path }) => !isProposable(path, paths));
+  if (outside.length > 0)
+    throw new Refused(
+      `These files have changed, and must not: ${listed(outside)}. Undo that, and call job_propose again.`,
+    );
+  const odd = files.filter((file) => !isRegular(file));
+  if (odd.length > 0)
+    throw new Refused(
+      `Only regular files of at most 5 MB can be proposed, no links and submodules: ${listed(odd)}.`,
+    );
+  const bytes = files.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
+  if (bytes > proposalLimits.bytes)
+    throw new Refused(
+      `The changed files have ${bytes} bytes, and at most ${proposalLimits.bytes} can be proposed.`,
+    );
+  const proposed = files.map(proposedFile);
+  const secret = proposed.find(({ content, path }) => hasSecret(`${path}\n${content ?? ""}`));
+  if (secret !== undefined)
+    throw new Refused(
+      `${JSON.stringify(secret.path)} contains a secret of this run. Remove it, and call job_propose again.`,
+    );
+  return { base, files: proposed };
+}
+
+/** What runs in workflows is never changed, unless a glob names the folder. */
+export function isProposable(path: string, paths: readonly string[] | undefined): boolean {
+  const isWorkflow = /^\.github(?:\/|$)/i.test(path);
+  const given = paths ?? ["**"];
+  const globs = isWorkflow ? given.filter((glob) => /^!?\.github(?:\/|$)/i.test(glob)) : given;
+  const parts = path.toLowerCase().split("/");
+  if (parts.some((part) => ["", ".", "..", ".git"].includes(part))) return false;
+  // Without a glob that names anything, everything is meant.
+  return globs.some((glob) => !glob.startsWith("!")) && isAmong(globs, path);
+}
+
+function isRegular({ mode, content, isDeleted }: ChangedInTree): boolean {
+  return isDeleted ? true : (mode === "100644" || mode === "100755") && content !== undefined;
+}
+
+function proposedFile({ path, mode, content }: ChangedInTree): ProposedFile {
+  const plain = { path, mode: mode === "100755" ? "100755" : "100644" } as const;
+  if (content === undefined) return { ...plain, content: null, encoding: "utf-8" };
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
+    return { ...plain, content: text, encoding: "utf-8" };
+  } catch {
+    const base64 = Buffer.from(content).toString("base64");
+    return { ...plain, content: base64, encoding: "base64" };
+  }
+}
+
+function listed(files: readonly ChangedInTree[]): string {
+  const names = files.slice(0, 10).map(({ path }) => JSON.stringify(path));
+  const more = files.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}

@@ -1,0 +1,69 @@
+/** What a job thinks of the change, apart from whether its agents worked, and what becomes of it. */
+import {
+  defaultOutputs,
+  severities,
+  verdicts,
+  type Outputs,
+  type Severity,
+  type VerdictWord,
+} from "../entry/outputs.ts";
+import type { Verdict } from "../events/output-shapes.ts";
+import type { CollectedOutputs } from "./collect.ts";
+
+interface FailOn {
+  /** From this verdict on. */
+  readonly verdict: Exclude<VerdictWord, "pass"> | "never";
+  /** From this severity on. */
+  readonly findings: Severity | "never";
+}
+
+function failOnOf({ verdict, findings }: Outputs = {}): FailOn {
+  return {
+    verdict: verdict?.failOn ?? defaultOutputs.verdict.failOn,
+    findings: findings?.failOn ?? defaultOutputs.findings.failOn,
+  };
+}
+
+/** Sets the exit code only: the result of the job stays what it is. */
+export type Judgement =
+  { readonly kind: "passed" } | { readonly kind: "failed"; readonly reason: string };
+
+const words = { pass: "Pass", "needs-work": "Needs work", reject: "Rejected" } as const;
+
+/** "Needs work: the error is swallowed." */
+export function verdictLine({ verdict, reason }: Verdict): string {
+  const why = reason.trim().replace(/\s+/gu, " ");
+  return why === "" ? words[verdict] : `${words[verdict]}: ${why}`;
+}
+
+export function judge(
+  { verdict, findings }: Pick<CollectedOutputs, "verdict" | "findings">,
+  outputs?: Outputs,
+): Judgement {
+  const failOn = failOnOf(outputs);
+  const reasons: string[] = [];
+  if (
+    verdict !== undefined &&
+    failOn.verdict !== "never" &&
+    verdicts.indexOf(verdict.verdict) >= verdicts.indexOf(failOn.verdict)
+  ) {
+    reasons.push(
+      `the verdict is ${verdict.verdict} (\`outputs.verdict.failOn: ${failOn.verdict}\`)`,
+    );
+  }
+  const { findings: from } = failOn;
+  if (from !== "never") {
+    const count = findings.filter(
+      ({ severity }) => severities.indexOf(severity) >= severities.indexOf(from),
+    ).length;
+    const what = from === "error" ? "an error" : `a ${from} or worse`;
+    if (count > 0) {
+      reasons.push(
+        `${count} ${count === 1 ? "finding is" : "findings are"} ${what} (\`outputs.findings.failOn: ${from}\`)`,
+      );
+    }
+  }
+  if (reasons.length === 0) return { kind: "passed" };
+  const sentence = reasons.join(", and ");
+  return { kind: "failed", reason: `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.` };
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { OutputChecks } from "../../src/engine/ports.ts";
+import type { Entry, Task, Work } from "../../src/entry/model.ts";
+import type { Outputs } from "../../src/entry/outputs.ts";
+import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
+import { collectOutputs } from "../../src/outputs/collect.ts";
+import { sessionCrash } from "../rig/crashes.ts";
+import { play, ref, type Played, type Setup } from "../rig/engine.ts";
+
+/** Takes whatever comes; the message says which it was. */
+const checks: OutputChecks = {
+  finding: (value, task) =>
+    Promise.resolve({
+      kind: "accepted",
+      value: {
+        path: "a.ts",
+        line: 1,
+        severity: "warning",
+        rule: task,
+        message: String(value),
+        task,
+        fingerprint: String(value),
+      },
+    }),
+  proposal: (value) =>
+    Promise.resolve({ kind: "accepted", value: { kind: "comment", body: String(value) } }),
+};
+const outputs: Outputs = { proposals: { comment: {} } };
+
+const review: Task = {
+  model: { category: "work" },
+  prompt: "Call job_annotate, job_verdict and job_propose.",
+  criteria: { toolExecuted: ["job_verdict"], failureAction: { retryTimes: 2 } },
+};
+type Call = readonly [name: string, given: unknown];
+const found = (message: string): Call => ["job_annotate", message];
+const verdict = (word = "pass"): Call => ["job_verdict", { verdict: word, reason: "It is so." }];
+
+interface Reviewed extends Played {
+  readonly messages: readonly string[];
+  readonly view: RunView;
+}
+
+/** `turns`: what each calls; a text is a crash. */
+async function reviewed(
+  turns: readonly (readonly Call[] | "crash")[],
+  setup: Partial<Setup> = {},
+): Promise<Reviewed> {
+  const left = [...turns];
+  const played = await play({
+    tasks: { review },
+    entry: { outputs },
+    outputChecks: checks,
+    play() {
+      const turn = left.shift() ?? [];
+      return turn === "crash" ? { crash: sessionCrash } : { calls: turn };
+    },
+    ...setup,
+  });
+  const view = createRunView();
+  for (const event of played.events) applyEvent(view, { at: 0, runId: "r", ...event });
+  const messages = collectOutputs(view).findings.map(({ message }) => message);
+  return { ...played, view, messages };
+}
+
+describe("the tools for findings, a verdict and proposals", () => {
+  const namesIn = async (task: Task, entry: Partial<Entry>): Promise<readonly string[]> => {
+    const { sessions } = await reviewed([], { tasks: { review: task }, entry });
+    return (sessions.opened[0]?.tools ?? []).map(({ name }) => name);
+  };
+
+  it("are offered to tasks that name them; job_propose only where something is allowed", async () => {
+    assert.deepEqual(await namesIn(review, {}), ["job_annotate", "job_verdict"]);
+    assert.deepEqual(
+      await namesIn({ model: { category: "work" }, prompt: "Look." }, { outputs }),
+      [],
+    );
+    assert.deepEqual(await namesIn(review, { outputs: { proposals: { from: ["review"] } } }), [
+      "job_annotate",
+      "job_verdict",
+    ]);
+    assert.deepEqual(await namesIn(review, { outputs }), [
+      "job_annotate",
+      "job_verdict",
+      "job_propose",
+    ]);
+  });
+
+  it("a job's outputs replace those of the entry", async () => {
+    const work: Work = ref("review");
+    const jobs = { job: { work, outputs: {} } };
+    assert.deepEqual(await namesIn(review, { outputs, jobs }), ["job_annotate", "job_verdict"]);
+  });
+
+  it("a retry that reports findings replaces those before it, and one that reports none keeps them", async () => {
+    const anew = await reviewed([
+      [found("a"), found("b")],
+      [found("c"), verdict()],
+    ]);
+    assert.deepEqual(anew.messages, ["c"]);
+    const kept = await reviewed([[found("a"), found("b")], [verdict()]]);
+    assert.deepEqual(kept.messages, ["a", "b"]);
+  });
+
+  it("an attempt after a crash replaces what the crashed one has reported", async () => {
+    const { messages } = await reviewed([[found("a")], "crash", [found("b"), verdict()]]);
+    assert.deepEqual(messages, ["b"]);
+  });
+
+  it("a run of a task counts alone: a loop publishes the findings of its last one", async () => {
+    const work: Work = {
+      kind: "Loop",
+      body: ref("review"),
+      atMost: 2,
+      atMostReached: "succeed",
+    };
+    const { messages } = await reviewed(
+      [
+        [found("a"), verdict()],
+        [found("b"), verdict("reject")],
+      ],
+      { work },
+    );
+    assert.deepEqual(messages, ["b"]);
+  });
+});

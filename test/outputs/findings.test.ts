@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { severities } from "../../src/entry/outputs.ts";
+import type { Finding } from "../../src/events/output-shapes.ts";
+import { checkFinding } from "../../src/outputs/check-finding.ts";
+import { mapBlock } from "../../src/outputs/map-lines.ts";
+import { compareFindings, selectFindings } from "../../src/outputs/select-findings.ts";
+import { sarifLog } from "../../src/outputs/sarif.ts";
+import { judge, verdictLine } from "../../src/outputs/verdict.ts";
+
+const lines = ["one", "two", "three"];
+const read = (path: string) =>
+  Promise.resolve(path === "src/a.ts" ? { path, lines, head: lines } : undefined);
+const call = { path: "src/a.ts", line: 2, severity: "warning", message: "Item 12 is wrong." };
+
+async function accepted(value: object, seen: readonly string[] = lines): Promise<Finding> {
+  const found = await checkFinding(value, "review", (path) =>
+    Promise.resolve({ path, lines: seen }),
+  );
+  if (found.kind === "refused") throw new Error(found.reason);
+  return found.value;
+}
+
+const refusals: readonly (readonly [string, object, RegExp])[] = [
+  ["a file that doesn't exist", { path: "src/b.ts" }, /There is no text file "src\/b\.ts"/],
+  ["a path with ..", { path: "src/../a.ts" }, /without "\.\."/],
+  ["an absolute path", { path: "/etc/passwd" }, /relative to the root/],
+  ["a path with a newline", { path: "a\nb" }, /relative to the root/],
+  ["a line beyond the end", { line: 4 }, /`line` is 4, but "src\/a\.ts" has 3 lines/],
+  ["a line that is no number", { line: "2" }, /line number, from 1/],
+  ["an end before the start", { endLine: 1 }, /must not be less than `line` \(2\)/],
+  ["an unknown severity", { severity: "blocker" }, /one of: notice, warning, error/],
+  ["an empty message", { message: " " }, /`message` is required/],
+  ["a suggestion that changes nothing", { suggestion: "two\n" }, /equal to the lines/],
+  ["a suggestion of 101 lines", { suggestion: "x\n".repeat(101) }, /at most 100 lines/],
+];
+for (const [name, fields, reason] of refusals) {
+  test(`${name} is refused with what to do`, async () => {
+    const found = await checkFinding({ ...call, ...fields }, "review", read);
+    assert.equal(found.kind, "refused");
+    assert.match(found.kind === "refused" ? found.reason : "", reason);
+  });
+}
+
+test("a finding has the task as rule by default", async () => {
+  assert.equal((await accepted(call)).rule, "review");
+});
+
+test("a finding stays the same when its line moves and the message's numbers change", async () => {
+  const before = await accepted(call);
+  const after = await accepted({ ...call, line: 3, message: "item 13  is wrong." }, [
+    "new",
+    ...lines.map((one) => `  ${one}`),
+  ]);
+  assert.equal(after.fingerprint, before.fingerprint);
+  const other = await accepted({ ...call, line: 3 });
+  const { added, remaining, gone } = compareFindings([before.fingerprint, "old"], [after, other]);
+  assert.deepEqual([added, remaining, gone], [[other], [after], ["old"]]);
+});
+
+const findings = fc.array(
+  fc.record({
+    path: fc.string({ minLength: 1, unit: "binary" }),
+    line: fc.integer({ min: 1, max: 3 }),
+    severity: fc.constantFrom(...severities),
+    rule: fc.string({ unit: "binary" }),
+    message: fc.string({ unit: "binary" }),
+    task: fc.constant("review"),
+    fingerprint: fc.constantFrom("a", "b", "c", "d"),
+  }),
+);
+
+test("the selection doesn't depend on the order, has no finding twice, and keeps the worst", () => {
+  fc.assert(
+    fc.property(findings, fc.nat(5), (all, max) => {
+      const { findings: kept, omitted } = selectFindings(all, { max });
+      assert.deepEqual(selectFindings(all.toReversed(), { max }).findings, kept);
+      assert.equal(new Set(kept.map((one) => one.fingerprint)).size, kept.length);
+      assert.equal(kept.length + omitted, new Set(all.map((one) => one.fingerprint)).size);
+      const ranks = kept.map(({ severity }) => severities.indexOf(severity));
+      assert.deepEqual(
+        ranks,
+        [...ranks].sort((a, b) => b - a),
+      );
+    }),
+  );
+});
+
+test("findings below the minimum severity are dropped", async () => {
+  assert.deepEqual(selectFindings([await accepted(call)], { minSeverity: "error" }), {
+    findings: [],
+    omitted: 0,
+  });
+});
+
+test("a line is mapped by its text and its neighbors, and not guessed", () => {
+  const mapLine = (seen: readonly string[], line: number, head: readonly string[], more = 0) =>
+    mapBlock(seen, line, line + more, head);
+  assert.equal(mapLine(lines, 2, ["new", ...lines]), 3);
+  assert.equal(mapLine(["a", "}", "b", "}"], 4, ["a", "}", "x", "b", "}"]), 5);
+  assert.equal(mapLine(["a", "}", "b"], 2, ["}", "x", "}"]), undefined);
+  assert.equal(mapLine(lines, 2, ["one", "three"]), undefined);
+  assert.equal(mapLine(lines, 2, ["new", ...lines], 1), 3);
+  assert.equal(mapLine(lines, 2, ["new", "one", "two", "other"], 1), undefined);
+  // Where nothing has moved, equal lines are no riddle.
+  assert.equal(mapLine(["}", "}", "a"], 2, ["}", "}", "b"]), 2);
+});
+
+test("verdict and findings fail a job from the configured level on, with the reason", async () => {
+  const verdict = { verdict: "needs-work", reason: "The error\nis swallowed." } as const;
+  const all = [await accepted(call)];
+  assert.equal(verdictLine(verdict), "Needs work: The error is swallowed.");
+  const given = { verdict, findings: all };
+  assert.deepEqual(judge(given), { kind: "passed" });
+  const failOn = { verdict: { failOn: "needs-work" }, findings: { failOn: "warning" } } as const;
+  assert.deepEqual(judge(given, failOn), {
+    kind: "failed",
+    reason:
+      "The verdict is needs-work (`outputs.verdict.failOn: needs-work`), and 1 finding is a warning or worse (`outputs.findings.failOn: warning`).",
+  });
+  assert.deepEqual(
+    judge(
+      { verdict: { verdict: "reject", reason: "" }, findings: all },
+      { verdict: { failOn: "never" }, findings: { failOn: "error" } },
+    ),
+    { kind: "passed" },
+  );
+});
+
+test("SARIF has a rule for each result, relative percent-encoded addresses and no links in messages", () => {
+  fc.assert(
+    fc.property(findings, (all) => {
+      const [run] = sarifLog("1.0.0", all).runs;
+      for (const one of run?.results ?? []) {
+        assert.equal(run?.tool.driver.rules?.[one.ruleIndex ?? -1]?.id, one.ruleId);
+        assert.match(
+          one.locations?.[0]?.physicalLocation?.artifactLocation?.uri ?? "",
+          /^[\w\-.!~*'()%/]+$/,
+        );
+        assert.doesNotMatch(one.message.text ?? "", /(?<!\\)(?:\\\\)*[[\]]/);
+      }
+    }),
+  );
+});
+
+test("SARIF levels are those of code scanning", async () => {
+  const finding = { ...(await accepted(call)), severity: "notice" as const, path: "a b/c:d#é.ts" };
+  const result = sarifLog("1.0.0", [finding]).runs[0]?.results?.[0];
+  assert.equal(result?.level, "note");
+  assert.equal(
+    result?.locations?.[0]?.physicalLocation?.artifactLocation?.uri,
+    "a%20b/c%3Ad%23%C3%A9.ts",
+  );
+});
+
+test("a SARIF message has no links and arguments, and half a surrogate pair does no harm", async () => {
+  const finding = { ...(await accepted(call)), path: "\uD800.ts", message: "[a](1) {0} \uD800" };
+  const result = sarifLog("1.0.0", [finding]).runs[0]?.results?.[0];
+  assert.equal(result?.message.text, "\\[a\\](1) {{0}} \uFFFD");
+  assert.equal(result?.locations?.[0]?.physicalLocation?.artifactLocation?.uri, "%EF%BF%BD.ts");
+});

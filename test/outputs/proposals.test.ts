@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ProposalsOutput } from "../../src/entry/outputs.ts";
+import {
+  checkProposal,
+  isProposable,
+  type ChangedInTree,
+  type ProposalPlace,
+} from "../../src/outputs/check-proposal.ts";
+
+const allowed: ProposalsOutput = {
+  comment: {},
+  label: { allowed: ["bug", "good first issue"] },
+  reviewers: {},
+  issue: {},
+  pull_request: { paths: ["src/**"] },
+};
+const file = (path: string, more: Partial<ChangedInTree> = {}): ChangedInTree => ({
+  path,
+  mode: "100644",
+  content: Buffer.from("text"),
+  isDeleted: false,
+  ...more,
+});
+const place = (...files: readonly ChangedInTree[]): ProposalPlace => ({
+  number: 7,
+  changed: () => Promise.resolve({ base: "b".repeat(40), files }),
+  hasSecret: (text) => text.includes("hunter2"),
+});
+const pull = { kind: "pull_request", title: "Fix", body: "It is fixed.", branch: "fix" };
+
+async function refusal(value: object, ...files: readonly ChangedInTree[]): Promise<string> {
+  const checked = await checkProposal(value, allowed, place(...files));
+  return checked.kind === "refused" ? checked.reason : "accepted";
+}
+
+describe("job_propose", () => {
+  const wrong: readonly (readonly [string, object, RegExp])[] = [
+    ["a kind that is not allowed", { kind: "close" }, /`kind` must be one of: comment, label/],
+    ["another issue", { kind: "comment", number: 8, body: "x" }, /must be 7, or be omitted/],
+    ["a label that is not in the list", { kind: "label", labels: ["x"] }, /"x" is not allowed/],
+    [
+      "a label with a line break",
+      { kind: "label", labels: ["bug\n- [x] all"] },
+      /"bug\\n- \[x\] all" is not allowed/,
+    ],
+    ["no labels", { kind: "label", labels: [] }, /at least one/],
+    ["labels that are no texts", { kind: "label", labels: ["bug", 7] }, /list of strings/],
+    ["a login that is none", { kind: "reviewers", reviewers: ["a b"] }, /no login/],
+    ["a title of two lines", { kind: "issue", title: "a\nb", body: "x" }, /on one line/],
+    ["an empty body", { kind: "comment", body: " " }, /`body` is required/],
+    ["a body that is too long", { kind: "comment", body: "x".repeat(60_001) }, /at most 60000/],
+    ["a pull request without changes", pull, /nothing to propose/],
+  ];
+  for (const [name, value, reason] of wrong) {
+    it(`refuses ${name}`, async () => assert.match(await refusal(value), reason));
+  }
+
+  for (const branch of [
+    "",
+    "../x",
+    "a..b",
+    "-x",
+    "a b",
+    "a.lock",
+    "a/",
+    ".a",
+    "a/.b",
+    "a~1",
+    "a@{1}",
+  ]) {
+    it(`refuses the branch ${JSON.stringify(branch)}`, async () => {
+      assert.match(await refusal({ ...pull, branch }, file("src/a.ts")), /`branch`/);
+    });
+  }
+
+  const hostile: readonly (readonly [string, ChangedInTree, RegExp])[] = [
+    ["a file outside of the globs", file("docs/a.md"), /must not: "docs\/a\.md"/],
+    ["a workflow", file(".github/workflows/ci.yml"), /must not/],
+    ["a path with ..", file("src/../../a"), /must not/],
+    ["the settings of git", file("src/.git/config"), /must not/],
+    ["a link", file("src/link", { mode: "120000", content: undefined }), /no links/],
+    ["a submodule", file("src/sub", { mode: "160000", content: undefined }), /submodules/],
+    ["a large file", file("src/a", { content: Buffer.alloc(2_000_001) }), /2000005 bytes/],
+    ["a secret", file("src/a", { content: Buffer.from("x hunter2") }), /contains a secret/],
+  ];
+  for (const [name, odd, reason] of hostile) {
+    it(`refuses a pull request with ${name}, whole`, async () => {
+      assert.match(await refusal(pull, file("src/a.ts"), odd), reason);
+    });
+  }
+
+  it("takes whole files, with text as it is and all else in base64", async () => {
+    const files = [
+      file("src/a.ts", { content: Buffer.from("\uFEFFé\r\n") }),
+      file("src/run.sh", { mode: "100755", content: Uint8Array.of(0xff, 0, 1) }),
+      file("src/old.ts", { content: undefined, isDeleted: true }),
+    ];
+    const checked = await checkProposal({ ...pull, reason: "why" }, allowed, place(...files));
+    assert.deepEqual(checked, {
+      kind: "accepted",
+      value: {
+        ...pull,
+        reason: "why",
+        base: "b".repeat(40),
+        files: [
+          { path: "src/a.ts", mode: "100644", content: "\uFEFFé\r\n", encoding: "utf-8" },
+          { path: "src/run.sh", mode: "100755", content: "/wAB", encoding: "base64" },
+          { path: "src/old.ts", mode: "100644", content: null, encoding: "utf-8" },
+        ],
+      },
+    });
+  });
+});
+
+describe("the files that may be proposed", () => {
+  it("are those of the globs, and those of .github only where a glob names it", () => {
+    const cases: readonly (readonly [string, readonly string[] | undefined, boolean])[] = [
+      ["src/a.ts", undefined, true],
+      [".github/workflows/ci.yml", undefined, false],
+      [".github/workflows/ci.yml", ["**"], false],
+      [".GitHub/workflows/ci.yml", ["**"], false],
+      [".github/labels.yml", [".github/*.yml"], true],
+      [".github/workflows/ci.yml", [".github/*.yml", "**"], false],
+      [".github/labels.yml", ["!.github/x.yml"], false],
+      ["src/a.ts", ["**", "!src/**"], false],
+      ["src/a.ts", ["!docs/**"], false],
+    ];
+    for (const [path, paths, is] of cases)
+      assert.equal(isProposable(path, paths), is, `${path} of ${String(paths)}`);
+  });
+});
