@@ -146,7 +146,8 @@ export const rooms = {
     node: true,
   },
   outputs: {
-    holds: "what a run gives to people: findings, a verdict, proposals; checked, chosen, delivered",
+    holds:
+      "what a run gives to people: findings, a verdict, proposals; checked, chosen, written as safe Markdown, delivered",
     imports: [
       "document",
       "entry",
@@ -154,8 +155,9 @@ export const rooms = {
       "journal",
       // What its checks answer, a type.
       "engine/ports.ts",
+      "platform/terminal-sequences.ts",
     ],
-    packages: ["sarif"],
+    packages: ["markdown-it", "mdast", "mdast-util-gfm-table", "mdast-util-to-markdown", "sarif"],
     node: ["crypto"],
   },
   reports: {

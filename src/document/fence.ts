@@ -1,7 +1,12 @@
 /** A text in a code fence that is longer than any in the text, so that nothing in it can end the fence. */
-export function fenced(text: string): string {
-  let longest = 2;
+export function fenced(text: string, info = ""): string {
+  const fence = fenceOf(text);
+  return `${fence}${info}\n${text}\n${fence}`;
+}
+
+/** At least `least` backticks, and more than there are in a row in the text. */
+export function fenceOf(text: string, least = 3): string {
+  let longest = least - 1;
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
+  return "`".repeat(longest + 1);
 }

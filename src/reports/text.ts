@@ -1,30 +1,11 @@
 /** Makes foreign text fit on one line of a terminal. */
 import stringWidth from "fast-string-width";
-import { withoutSequences } from "../platform/terminal-sequences.ts";
 import { cut } from "../events/cut.ts";
 import type { PlannedChange } from "../events/plan.ts";
+import { harmless, oneLine, unsafeCharacters } from "../outputs/harmless-text.ts";
+import { countText, plural } from "../outputs/number-text.ts";
 
-/** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */
-export const unsafeCharacters =
-  /[\p{Cc}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\p{Surrogate}\u{E0000}-\u{E007F}]/gu;
-
-/** The result doesn't move the cursor, and doesn't color, hide or reorder anything. Keeps LF. */
-export function harmless(text: string): string {
-  return withoutSequences(text.replace(/\r\n?|\u0085|\u2028|\u2029/g, "\n"))
-    .replaceAll("\t", " ")
-    .replace(unsafeCharacters, (character) => (character === "\n" ? "\n" : "\uFFFD"));
-}
-
-/** Harmless and on one line of at most `length` UTF-16 units. */
-export function oneLine(text: string, length: number): string {
-  // Twice the length is enough to fill the line, and keeps megabytes out of the expressions below.
-  const line = harmless(text.slice(0, length * 2))
-    .trim()
-    .split(/\s*\n\s*/)
-    .join(" ⏎ ");
-  if (line.length <= length && text.length <= length * 2) return line;
-  return `${cut(line, Math.max(0, length - 1))}…`;
-}
+export { countText, harmless, oneLine, plural, unsafeCharacters };
 
 /** At most `lines` lines and `length` UTF-16 units. */
 export function paragraph(text: string, lines: number, length: number): string[] {
@@ -100,22 +81,4 @@ export function tookText(milliseconds: number): string {
 
 function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
-}
-
-/** `950`, `12.3k`, `4.5M`. */
-export function countText(count: number): string {
-  if (count < 1000) return String(Math.round(count));
-  for (const [size, unit] of [
-    [1e3, "k"],
-    [1e6, "M"],
-    [1e9, "G"],
-  ] as const) {
-    const scaled = count / size;
-    if (scaled < 999.5) return `${scaled.toFixed(scaled < 99.95 ? 1 : 0)}${unit}`;
-  }
-  return count.toExponential(1);
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -7,6 +7,8 @@
  * - `inline`: literal text in a paragraph, a table cell or an HTML element.
  * - `fenced`: a block of literal text.
  */
+import { fenced as fence } from "../../document/fence.ts";
+import { withoutReferences } from "../../outputs/harmless-text.ts";
 import { oneLine } from "../text.ts";
 
 /**
@@ -42,19 +44,6 @@ export function withoutCommands(lines: string): string {
  */
 const signs = /[&<>"'\\`*_[\]{}|~#@$^]|^[-+=]|(?<=^\d{1,9})[.)]/g;
 
-/**
- * GitHub looks for these in the finished page, where entities no longer help. A word joiner stands in
- * them: it can't be seen, and no line is broken at it.
- */
-const references: readonly (readonly [RegExp, string])[] = [
-  [/@(?=[\p{L}\p{N}_-])/gu, "@\u2060"],
-  [/#(?=\d)/g, "#\u2060"],
-  [/(GH-)(?=\d)/gi, "$1\u2060"],
-  [/:(?=\/\/)/g, ":\u2060"],
-  [/(www)(?=\.)/gi, "$1\u2060"],
-  [/(mailto|xmpp):/gi, "$1:\u2060"],
-];
-
 /** A page of our documentation. Only links to it remain: they are harmless, whoever wrote them. */
 const ownPage = new RegExp(
   String.raw`(${"https://github.com/org/agent-jobs/blob/main/".replaceAll(".", String.raw`\.`)})(docs/[\w-]+\.md(?:#[\w-]+)?)(?=[\s.,;:)]|$)`,
@@ -74,9 +63,7 @@ export function inline(text: string, length: number): string {
 }
 
 function literal(text: string): string {
-  let result = text;
-  for (const [reference, broken] of references) result = result.replace(reference, broken);
-  return result.replace(signs, (sign) => `&#${sign.charCodeAt(0)};`);
+  return withoutReferences(text).replace(signs, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 /** A name in the font of code; also inside HTML. */
@@ -86,8 +73,5 @@ export function code(text: string, length: number): string {
 
 /** A block of literal text, in a fence that nothing in it can close. */
 export function fenced(text: string, language: string): string {
-  let longest = 2;
-  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
+  return fence(text.trimEnd(), language);
 }

@@ -1,6 +1,14 @@
 /** Numbers, words and tables of the job summary. */
 import { wasRetried, type RunView, type WorkView } from "../../events/view.ts";
-import { countText, plural } from "../text.ts";
+import {
+  costText,
+  countText as amountText,
+  durationText,
+  unbroken,
+} from "../../outputs/number-text.ts";
+import { plural } from "../text.ts";
+
+export { amountText, costText, durationText, unbroken };
 
 /** How a work ended, as a sign and a word. */
 export function result(work: WorkView): { readonly sign: string; readonly word: string } {
@@ -36,37 +44,6 @@ export function chartDetail(view: RunView, workId: number): string | undefined {
 
 export function wentBadly({ status }: WorkView): boolean {
   return status === "failed" || status === "crashed";
-}
-
-/** `0.4 s`, `31 s`, `3 min 12 s`, `1 h 02 min`; not to be broken over two lines. */
-export function durationText(milliseconds: number): string {
-  const seconds = Math.max(0, milliseconds) / 1000;
-  const whole = Math.round(seconds);
-  const minutes = Math.floor(whole / 60);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const text =
-    seconds < 9.95
-      ? `${seconds.toFixed(1)} s`
-      : whole < 60
-        ? `${whole} s`
-        : minutes < 60
-          ? `${minutes} min ${two(whole % 60)} s`
-          : `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
-  return unbroken(text);
-}
-
-export function unbroken(text: string): string {
-  return text.replaceAll(" ", "\u00A0");
-}
-
-export function amountText(count: number): string {
-  return countText(count);
-}
-
-/** In the runtime's own unit. */
-export function costText(cost: number): string {
-  const rounded = Math.round(cost * 100) / 100;
-  return `${rounded} premium request${rounded === 1 ? "" : "s"}`;
 }
 
 /** Cells must not hold line ends or bare `|`. */

@@ -1,0 +1,73 @@
+/** What the texts that we write on GitHub have in common. */
+import type { Finding, Origin, Verdict } from "../events/output-shapes.ts";
+import { clip } from "../events/cut.ts";
+import { blobs, codeText } from "./findings-table.ts";
+import { markerOf, type Marker } from "./markers.ts";
+import { safeMarkdown, writtenCell } from "./safe-markdown.ts";
+
+/** GitHub's limit, in characters. */
+export const maxBody = 65_536;
+
+/** Whose text it is. */
+export interface Publisher {
+  readonly job: string;
+  /** As the marker names it: the path of the entry. */
+  readonly entry: string;
+  readonly origin: Origin;
+}
+
+export function markerLine(
+  { job, entry, origin }: Publisher,
+  rest: Omit<Marker, "job" | "entry" | "head">,
+): string {
+  return markerOf({ job, entry, head: origin.head, ...rest });
+}
+
+/** Paragraphs that have something in them, after the marker. */
+export function bodyOf(marker: string, parts: readonly string[]): string {
+  return [marker, ...parts.filter((part) => part !== "")].join("\n\n");
+}
+
+/** The link to the run, where its summary is. */
+export function runLink(
+  { server, repository, workflowRun, attempt }: Origin,
+  text: string,
+): string {
+  const url = `${server}/${repository}/actions/runs/${encodeURIComponent(workflowRun)}/attempts/${attempt}`;
+  return writtenCell([{ type: "link", url, children: [{ type: "text", value: text }] }]);
+}
+
+/** With links to files of the repository. */
+export function safeText(text: string, maxLength: number, { origin }: Publisher): string {
+  const options = { maxLength, allowedLinks: [blobs(origin)] };
+  const { text: safe, whole } = safeMarkdown(text, options);
+  return whole ? safe : `${safe}\n\n${rest(origin)}`;
+}
+
+/** Where the end of a text is that is too long. */
+export function rest(origin: Origin): string {
+  return `_This is too long for GitHub. The rest is in the ${runLink(origin, "job summary")}._`;
+}
+
+export const verdictWords: Readonly<Record<Verdict["verdict"], string>> = {
+  pass: "Pass",
+  "needs-work": "Needs work",
+  reject: "Rejected",
+};
+
+export const verdictSigns: Readonly<Record<Verdict["verdict"], string>> = {
+  pass: "✓",
+  "needs-work": "⚠",
+  reject: "✗",
+};
+
+/** In the order of importance, once for each finding. */
+export function fingerprintsOf(findings: readonly Finding[]): string[] {
+  return [...new Set(findings.map(({ fingerprint }) => fingerprint))];
+}
+
+const MAX_NAME = 100;
+
+export function byline({ job, origin }: Publisher, task: string): string {
+  return `<sub>Proposed by job ${codeText(job, MAX_NAME)}, task ${codeText(clip(task, MAX_NAME), MAX_NAME)} · ${runLink(origin, "run")}</sub>`;
+}

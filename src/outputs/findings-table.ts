@@ -1,0 +1,115 @@
+/** Findings as rows of a table, with links to their lines. */
+import type { PhrasingContent } from "mdast";
+import { cut } from "../events/cut.ts";
+import type { Finding, Origin } from "../events/output-shapes.ts";
+import { oneLine } from "./harmless-text.ts";
+import { plural, unbroken } from "./number-text.ts";
+import { safeCell, writtenCell } from "./safe-markdown.ts";
+
+/** Where links lead to. */
+export type LinkTarget = Pick<Origin, "server" | "repository" | "head" | "isPullRequest">;
+
+const MAX_MESSAGE = 500;
+const MAX_TITLE = 200;
+const MAX_NAME = 100;
+const MAX_PATH = 300;
+
+export const severitySigns: Readonly<Record<Finding["severity"], string>> = {
+  error: "✗",
+  warning: "⚠",
+  notice: "ℹ",
+};
+
+const columns = "| Severity | Place | Rule | Finding |\n| --- | --- | --- | --- |\n";
+
+/** As many of the first rows as fit into `room`; the others, and those `omitted` before, are counted. */
+export function findingsTable(
+  findings: readonly Finding[],
+  {
+    target,
+    omitted = 0,
+    room,
+    sizeOf = (text) => text.length,
+  }: {
+    readonly target?: LinkTarget | undefined;
+    readonly omitted?: number;
+    /** In what `sizeOf` counts: UTF-16 units by default. */
+    readonly room: number;
+    readonly sizeOf?: (text: string) => number;
+  },
+): { readonly text: string; readonly left: number } {
+  const rows: string[] = [];
+  // For the row that counts the others.
+  let free = room - sizeOf(columns) - 100;
+  for (const finding of findings) {
+    const row = rowOf(finding, target);
+    free -= sizeOf(row);
+    if (free < 0) break;
+    rows.push(row);
+  }
+  const left = findings.length - rows.length + omitted;
+  if (rows.length === 0) return { text: "", left };
+  if (left > 0) rows.push(`| | and ${left} more | | |\n`);
+  return { text: (columns + rows.join("")).trimEnd(), left };
+}
+
+function rowOf(finding: Finding, target: LinkTarget | undefined): string {
+  const { severity, title, message, rule } = finding;
+  const about = safeCell(message, { maxLength: MAX_MESSAGE, title: title?.slice(0, MAX_TITLE) });
+  const sign = unbroken(`${severitySigns[severity]} ${severity}`);
+  return `| ${sign} | ${placeText(finding, target)} | ${codeText(rule, MAX_NAME)} | ${about} |\n`;
+}
+
+/** `src/a.ts:3-5`, a link if the lines are in the commit that it leads to. */
+export function placeText(finding: Finding, target?: LinkTarget): string {
+  const url = target === undefined ? undefined : linkTo(finding, target);
+  const { path, line, endLine = line } = finding;
+  const text = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;
+  const place: PhrasingContent = { type: "inlineCode", value: text };
+  return writtenCell([url === undefined ? place : { type: "link", url, children: [place] }]);
+}
+
+/** A name of somebody else's, as code on one line. */
+export function codeText(name: string, length: number): string {
+  return writtenCell([{ type: "inlineCode", value: oneLine(name, length) || "?" }]);
+}
+
+/** `2 errors, 1 warning` */
+export function countsText(findings: readonly Finding[]): string {
+  return (["error", "warning", "notice"] as const)
+    .flatMap((severity) => {
+      const count = findings.filter((one) => one.severity === severity).length;
+      return count === 0 ? [] : [plural(count, severity)];
+    })
+    .join(", ");
+}
+
+/** The lines in the head of the change; undefined if they are not there. */
+export function headLines(
+  { line, endLine = line, headLine }: Finding,
+  { isPullRequest }: Pick<Origin, "isPullRequest">,
+): { readonly from: number; readonly to: number } | undefined {
+  // Without a change, the agent saw the head.
+  const from = headLine ?? (isPullRequest === true ? undefined : line);
+  return from === undefined ? undefined : { from, to: from + Math.max(0, endLine - line) };
+}
+
+function linkTo(finding: Finding, target: LinkTarget): string | undefined {
+  const lines = headLines(finding, target);
+  const parts = finding.path.split("/");
+  if (lines === undefined || parts.some((part) => part === "" || /^\.{1,2}$/.test(part)))
+    return undefined;
+  const path = cut(finding.path.replace(/\p{Cs}/gu, "\uFFFD"), 1_000)
+    .split("/")
+    .map((part) => encodeURIComponent(part))
+    .join("/");
+  const { from, to } = lines;
+  // Of a page, GitHub shows the lines only on request.
+  const plain = /\.(?:md|markdown|mdx|rst|adoc)$/i.test(path) ? "?plain=1" : "";
+  return `${blobs(target)}${target.head}/${path}${plain}#L${from}${to > from ? `-L${to}` : ""}`;
+}
+
+/** What every link to a file of the repository begins with. */
+export function blobs({ server, repository }: Pick<Origin, "server" | "repository">): string {
+  return `${server}/${repository}/blob/`;
+}

@@ -1,0 +1,284 @@
+/**
+ * Foreign Markdown as a tree of what may pass: headings, lists, quotes, tables, code, emphasis. HTML is text, an image is
+ * its text and its address, and so is a link, unless it goes to one of the allowed places.
+ *
+ * The parser takes linear time and bounds its nesting. What is nested more deeply than `MAX_DEPTH` stands one level
+ * higher, so that no walk over the tree goes deep.
+ */
+import MarkdownIt, { type Token } from "markdown-it";
+import type {
+  AlignType,
+  BlockContent,
+  InlineCode,
+  List,
+  ListItem,
+  Paragraph,
+  PhrasingContent,
+  Table,
+  TableCell,
+  TableRow,
+} from "mdast";
+import { harmless, harmlessCode } from "./harmless-text.ts";
+import { plainPhrasing } from "./plain-words.ts";
+
+declare module "mdast" {
+  interface EmphasisData {
+    /** As it was written: another sign may not work there. */
+    markup?: string;
+  }
+  interface StrongData {
+    markup?: string;
+  }
+}
+
+export interface TreeOptions {
+  /** Links that begin like this pass: `https://github.com/owner/name/blob/`. Each ends with a slash. */
+  readonly allowedLinks?: readonly string[];
+}
+
+const MAX_DEPTH = 8;
+/** What is nested more deeply is not read. */
+const MAX_NESTING = 60;
+
+let parser: ReturnType<typeof MarkdownIt> | undefined;
+
+/** An image is parsed as a link with a sign before it. */
+function markdown(): ReturnType<typeof MarkdownIt> {
+  parser ??= new MarkdownIt({ html: false, maxNesting: MAX_NESTING }).disable("image");
+  return parser;
+}
+
+export function blocksOf(text: string, options: TreeOptions): BlockContent[] {
+  return new TreeBuilder(markdown().parse(harmlessCode(text), {}), options).blocks(undefined, 0);
+}
+
+/** Of text on one line: no block is made of it. */
+export function phrasingOf(text: string, options: TreeOptions): PhrasingContent[] {
+  const [token] = markdown().parseInline(
+    harmless(text)
+      .trim()
+      .replace(/\s*\n\s*/g, " "),
+    {},
+  );
+  return new TreeBuilder([], options).phrasing(token?.children ?? []);
+}
+
+class TreeBuilder {
+  readonly #tokens: readonly Token[];
+  readonly #allowedLinks: readonly string[];
+  #next = 0;
+  /** With an empty line around them in their list. */
+  readonly #loose = new WeakSet<object>();
+
+  constructor(tokens: readonly Token[], { allowedLinks = [] }: TreeOptions) {
+    this.#tokens = tokens;
+    this.#allowedLinks = allowedLinks;
+  }
+
+  /** All up to the token `end`, which is skipped. */
+  blocks(end: string | undefined, depth: number): BlockContent[] {
+    const result: BlockContent[] = [];
+    for (let token = this.#take(); token !== undefined; token = this.#take()) {
+      if (token.type === end) break;
+      switch (token.type) {
+        case "paragraph_open": {
+          const node: Paragraph = { type: "paragraph", children: this.#inline() };
+          if (node.children.length === 0) break;
+          if (!token.hidden) this.#loose.add(node);
+          result.push(node);
+          break;
+        }
+        case "heading_open": {
+          const level = Number(token.tag.slice(1));
+          const depthOf = ([1, 2, 3, 4, 5] as const).find((one) => one === level) ?? 6;
+          result.push({ type: "heading", depth: depthOf, children: this.#inline(" ") });
+          break;
+        }
+        case "blockquote_open": {
+          const children = this.blocks("blockquote_close", depth + 1);
+          if (depth < MAX_DEPTH) result.push({ type: "blockquote", children });
+          else result.push(...children);
+          break;
+        }
+        case "bullet_list_open":
+        case "ordered_list_open":
+          this.#list(token, depth, result);
+          break;
+        case "table_open":
+          result.push(this.#table());
+          break;
+        case "fence":
+        case "code_block":
+          result.push(codeBlock(token));
+          break;
+        case "hr":
+          result.push({ type: "thematicBreak" });
+          break;
+        default:
+      }
+    }
+    return result;
+  }
+
+  #take(): Token | undefined {
+    return this.#tokens[this.#next++];
+  }
+
+  /** The inline token of a block, and its end. */
+  #inline(lineEnd = "\n"): PhrasingContent[] {
+    const token = this.#take();
+    this.#take();
+    return this.phrasing(token?.children ?? [], lineEnd);
+  }
+
+  #list(open: Token, depth: number, siblings: BlockContent[]): void {
+    const ordered = open.type === "ordered_list_open";
+    const contents: BlockContent[][] = [];
+    for (let token = this.#take(); token?.type === "list_item_open"; token = this.#take())
+      contents.push(this.blocks("list_item_close", depth + 1));
+    if (depth >= MAX_DEPTH) {
+      siblings.push(...contents.flat());
+      return;
+    }
+    const children = contents.map((content): ListItem => {
+      const spread = content.some((node) => this.#loose.has(node));
+      return { type: "listItem", spread, children: content };
+    });
+    const spread = children.some((item) => item.spread === true);
+    const last = siblings.at(-1);
+    // Two lists in a row could only be told apart by a comment between them.
+    if (last?.type === "list" && last.ordered === ordered) {
+      last.children.push(...children);
+      last.spread = last.spread === true || spread;
+      return;
+    }
+    const list: List = { type: "list", ordered, spread, children };
+    if (ordered) list.start = Number(open.attrGet("start") ?? 1);
+    siblings.push(list);
+  }
+
+  #table(): Table {
+    const align: AlignType[] = [];
+    const rows: TableRow[] = [];
+    let cells: TableCell[] = [];
+    for (let token = this.#take(); token !== undefined; token = this.#take()) {
+      if (token.type === "table_close") break;
+      if (token.type === "tr_open") {
+        cells = [];
+        rows.push({ type: "tableRow", children: cells });
+      } else if (token.type === "th_open" || token.type === "td_open") {
+        if (token.type === "th_open") {
+          const [, side] = /(left|right|center)$/.exec(String(token.attrGet("style"))) ?? [];
+          align.push((["left", "right", "center"] as const).find((one) => one === side) ?? null);
+        }
+        cells.push({ type: "tableCell", children: this.#inline() });
+      }
+    }
+    return { type: "table", align, children: rows };
+  }
+
+  phrasing(tokens: readonly Token[], lineEnd = "\n"): PhrasingContent[] {
+    const root: PhrasingContent[] = [];
+    // Where nodes are added. What passes only as its content has the list of what is around it.
+    const open = [root];
+    const links: { readonly href: string; readonly text: PhrasingContent[] }[] = [];
+    for (const token of tokens) {
+      const target = open.at(-1) ?? root;
+      const text = (value: string): void => void target.push({ type: "text", value });
+      switch (token.type) {
+        case "softbreak":
+          text(lineEnd);
+          break;
+        case "hardbreak":
+          if (lineEnd === "\n") target.push({ type: "break" });
+          else text(lineEnd);
+          break;
+        case "code_inline":
+          target.push(code(token.content));
+          break;
+        case "em_open":
+        case "strong_open":
+        case "s_open":
+          open.push(open.length > MAX_DEPTH ? target : []);
+          break;
+        case "em_close":
+        case "strong_close":
+        case "s_close": {
+          open.pop();
+          const around = open.at(-1) ?? root;
+          if (around !== target && target.length > 0) around.push(attention(token, target));
+          break;
+        }
+        case "link_open":
+          links.push({ href: String(token.attrGet("href") ?? ""), text: [] });
+          open.push(links.at(-1)?.text ?? []);
+          break;
+        case "link_close": {
+          open.pop();
+          const link = links.pop();
+          if (link !== undefined) this.#link(link, open.at(-1) ?? root);
+          break;
+        }
+        default:
+          // An entity may have become a control character or a line end.
+          text(harmless(token.content).replaceAll("\n", " "));
+      }
+    }
+    return plainPhrasing(root);
+  }
+
+  /** An allowed link, or its text and its address. */
+  #link(
+    { href, text }: { readonly href: string; readonly text: PhrasingContent[] },
+    around: PhrasingContent[],
+  ): void {
+    const last = around.at(-1);
+    const isImage = last?.type === "text" && last.value.endsWith("!");
+    if (isImage) last.value = last.value.slice(0, -1);
+    const url = isImage ? undefined : this.#allowed(href);
+    const children = plainPhrasing(text);
+    if (url !== undefined && children.length > 0) {
+      around.push({ type: "link", url, children });
+      return;
+    }
+    const address = code(href);
+    const [only] = text;
+    if (text.length === 0 || (text.length === 1 && only?.type === "text" && only.value === href))
+      around.push(address);
+    else around.push(...text, { type: "text", value: " (" }, address, { type: "text", value: ")" });
+  }
+
+  /** As a browser would read it: with `..` and escapes resolved. */
+  #allowed(href: string): string | undefined {
+    if (!URL.canParse(href)) return undefined;
+    const url = new URL(href).href;
+    return this.#allowedLinks.some((prefix) => url.startsWith(prefix)) ? url : undefined;
+  }
+}
+
+function attention({ type, markup }: Token, inside: readonly PhrasingContent[]): PhrasingContent {
+  const children = plainPhrasing(inside);
+  if (type === "em_close") return { type: "emphasis", data: { markup }, children };
+  if (type === "strong_close") return { type: "strong", data: { markup }, children };
+  return { type: "delete", children };
+}
+
+function code(value: string): InlineCode {
+  return { type: "inlineCode", value: harmless(value).replaceAll("\n", " ") };
+}
+
+/** GitHub makes more than code of these: a button that changes a file, a drawing, a map. */
+const alive: ReadonlySet<string> = new Set([
+  "suggestion",
+  "mermaid",
+  "math",
+  "geojson",
+  "topojson",
+  "stl",
+]);
+
+function codeBlock({ content, info }: Token): BlockContent {
+  const [language = ""] = /^[\w+#.-]{1,30}/.exec(info.trim()) ?? [];
+  const lang = alive.has(language.toLowerCase()) || language === "" ? null : language;
+  return { type: "code", lang, value: harmlessCode(content).replace(/\n$/, "") };
+}

@@ -1,0 +1,107 @@
+/**
+ * The comment on a pull request that every run of a job updates: the verdict, the report, the findings, the cost. Found
+ * again by the marker in its first line, which also keeps the fingerprints of the findings for the next run.
+ */
+import type { Finding, Verdict } from "../events/output-shapes.ts";
+import type { RunOutcome } from "../events/event.ts";
+import type { RunView } from "../events/view.ts";
+import {
+  bodyOf,
+  fingerprintsOf,
+  markerLine,
+  maxBody,
+  rest,
+  runLink,
+  safeText,
+  verdictSigns,
+  verdictWords,
+  type Publisher,
+} from "./comment-parts.ts";
+import { codeText, countsText, findingsTable } from "./findings-table.ts";
+import { costText, countText, durationText, plural } from "./number-text.ts";
+import { safeCell } from "./safe-markdown.ts";
+
+export interface ReportComment extends Publisher {
+  readonly outcome: RunOutcome;
+  readonly verdict?: Verdict | undefined;
+  readonly report?: { readonly title?: string | undefined; readonly markdown: string } | undefined;
+  /** The worst first. */
+  readonly findings: readonly Finding[];
+  /** So many more. */
+  readonly omitted?: number;
+  /** Fingerprints of the findings in the comment that is updated. */
+  readonly earlier?: readonly string[];
+  readonly totals: RunView["totals"];
+  readonly durationMs: number;
+}
+
+const MAX_REASON = 2_000;
+const MAX_NAME = 100;
+/** Of a body. The report gets what the findings leave. */
+const MAX_TABLE = 24_000;
+const NOTES = 1_000;
+
+export function reportComment(comment: ReportComment): string {
+  const { findings, omitted = 0, earlier = [], outcome, origin, report } = comment;
+  const all = fingerprintsOf(findings);
+  const marker = markerLine(comment, { kind: "report", fingerprints: all });
+  const { text: table } = findingsTable(findings, { target: origin, omitted, room: MAX_TABLE });
+  const current = new Set(all);
+  // What a run that failed did not find may still be there, and so may what there was no room for.
+  const isComplete = outcome.kind === "succeeded" && omitted === 0;
+  const resolved = isComplete ? earlier.filter((one) => !current.has(one)).length : 0;
+  const before = [headline(comment), titleOf(report)];
+  const after = [
+    findings.length === 0 ? "" : `#### Findings: ${countsText(findings)}`,
+    table,
+    findings.length > 0 && table === "" ? rest(origin) : "",
+    resolved === 0 ? "" : `Resolved since the last run: ${resolved}.`,
+    footer(comment),
+  ];
+  const room = maxBody - NOTES - bodyOf(marker, [...before, ...after]).length;
+  const text = report === undefined ? "" : safeText(report.markdown, room, comment);
+  return bodyOf(marker, [...before, text, ...after]);
+}
+
+function headline(comment: ReportComment): string {
+  const { job, verdict, outcome } = comment;
+  const name = codeText(job, MAX_NAME);
+  const result = `### ${signs[outcome.kind]} Job ${name} ${words[outcome.kind]}`;
+  const why =
+    outcome.kind === "succeeded" ? "" : `\n\n${safeText(outcome.reason, MAX_REASON, comment)}`;
+  if (verdict === undefined) return result + why;
+  const title = `${verdictSigns[verdict.verdict]} ${verdictWords[verdict.verdict]}`;
+  const reason = safeText(verdict.reason, MAX_REASON, comment);
+  const judged = [`### ${title} · ${name}`, reason].filter((text) => text !== "").join("\n\n");
+  return outcome.kind === "succeeded" ? judged : `${result}${why}\n\n#${judged}`;
+}
+
+const signs: Readonly<Record<RunOutcome["kind"], string>> = {
+  succeeded: "✓",
+  failed: "✗",
+  canceled: "■",
+  skipped: "–",
+};
+const words: Readonly<Record<RunOutcome["kind"], string>> = {
+  succeeded: "succeeded",
+  failed: "failed",
+  canceled: "was canceled",
+  skipped: "was skipped",
+};
+
+function titleOf(report: ReportComment["report"]): string {
+  const { title = "" } = report ?? {};
+  return title.trim() === "" ? "" : `#### ${safeCell(title, { maxLength: 200 })}`;
+}
+
+function footer({ totals, durationMs, origin }: ReportComment): string {
+  const facts = [
+    plural(totals.modelCalls, "model call"),
+    `${countText(totals.inputTokens)} tokens in, ${countText(totals.outputTokens)} out`,
+    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    durationText(durationMs),
+    `commit ${codeText(origin.head.slice(0, 12), 12)}`,
+    runLink(origin, "run"),
+  ];
+  return `<sub>${facts.join(" · ")}</sub>`;
+}
