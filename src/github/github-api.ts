@@ -3,13 +3,23 @@
  * nothing: it is loaded with the first question. It finds proxies by itself. A request that
  * fails is sent again, a few times, and after the wait that GitHub asks for: one bad moment refuses no run.
  */
-import { defined, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../document/guards.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
+import { GithubFailure } from "../outputs/github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
+
+type Values = Readonly<Record<string, unknown>>;
 
 export interface GithubApi {
   /** A request without side effects; `owner` and `repo` are filled in. */
-  readonly get: (route: string, values: Readonly<Record<string, string>>) => Promise<unknown>;
+  readonly get: (route: string, values: Values) => Promise<unknown>;
+  /**
+   * A request that changes something. `once`: it is not sent again if GitHub may have carried it out. Rejects with a
+   * `GithubFailure`.
+   */
+  readonly write: (route: string, values: Values, times?: "once") => Promise<unknown>;
+  /** A query or a mutation that may be repeated. Rejects with a `GithubFailure`. */
+  readonly graphql: (query: string, values: Values) => Promise<unknown>;
   permissionOf(login: string): Promise<string>;
   isForkPullRequest(number: number): Promise<boolean>;
   /** The bytes of a file at a commit; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
@@ -17,7 +27,7 @@ export interface GithubApi {
 }
 
 /** GitHub has no such thing, or does not show it to this token. */
-export class NotFoundError extends Error {}
+export class NotFoundError extends GithubFailure {}
 
 export interface GithubApiOptions {
   readonly token: string | undefined;
@@ -47,7 +57,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
   let client: Promise<Client> | undefined;
   const send = async (
     route: string,
-    values: Readonly<Record<string, string>>,
+    values: Values,
   ): Promise<{ readonly data: unknown } | { readonly failure: Failure }> => {
     client ??= createClient(options);
     const { request, owner, repo } = await client;
@@ -61,24 +71,33 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
       limit.end();
     }
   };
-  const ask = async (route: string, values: Readonly<Record<string, string>>): Promise<unknown> => {
+  const ask = async (route: string, values: Values, times?: "once"): Promise<unknown> => {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await send(route, values);
       if ("data" in answer) return answer.data;
-      const { message, attempts, retryAfter = 0, status } = answer.failure;
+      const { message, retryAfter = 0, status } = answer.failure;
+      const isUncertain = new GithubFailure(message, status).isUncertain;
+      const attempts = times === "once" && isUncertain ? 1 : answer.failure.attempts;
       const wait = Math.max(retryAfter, WAITS_MS[attempt - 1] ?? 0);
       const asked =
         retryAfter > LONGEST_WAIT_MS ? `, and asked to wait ${seconds(retryAfter)}` : "";
       if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
         const text = `${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`;
-        throw status === 404 ? new NotFoundError(text) : new Error(text);
+        throw status === 404 ? new NotFoundError(text, status) : new GithubFailure(text, status);
       }
       log(`${message}. Retrying in ${seconds(wait)}.`);
       await clock.sleep(wait, options.signal);
     }
   };
   return {
-    get: ask,
+    get: (route, values) => ask(route, values),
+    write: ask,
+    async graphql(query, variables) {
+      const answer = await ask("POST /graphql", { query, variables });
+      const errors = isRecord(answer) ? answer["errors"] : undefined;
+      if (isList(errors) && errors.length > 0) throw graphqlFailure(errors[0]);
+      return isRecord(answer) ? answer["data"] : undefined;
+    },
     async permissionOf(username) {
       const data = await ask("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
         username,
@@ -108,6 +127,13 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
   };
 }
 
+/** GraphQL answers 200, also to what it refuses. */
+function graphqlFailure(error: unknown): GithubFailure {
+  const { type, message } = isRecord(error) ? error : {};
+  const status = type === "FORBIDDEN" ? 403 : type === "NOT_FOUND" ? 404 : 422;
+  return new GithubFailure(`GitHub answered ${status} (${String(message)})`, status);
+}
+
 interface Client {
   readonly owner: string;
   readonly repo: string;
@@ -125,7 +151,14 @@ async function createClient({ token, repository, apiUrl }: GithubApiOptions): Pr
   if (token === undefined) throw new Error("there is no GitHub token");
   const { getOctokit } = await import("@actions/github");
   const octokit = getOctokit(token, apiUrl ? { baseUrl: apiUrl } : {});
-  return { owner, repo, request: (route, values) => octokit.request(route, values) };
+  // On a server of one's own, GraphQL isn't below the path of the REST API.
+  const graphql = apiUrl?.endsWith("/api/v3") === true ? { baseUrl: apiUrl.slice(0, -3) } : {};
+  return {
+    owner,
+    repo,
+    request: (route, values) =>
+      octokit.request(route, { ...(route === "POST /graphql" && graphql), ...values }),
+  };
 }
 
 function repositoryId(data: unknown, side: string): number | undefined {

@@ -176,6 +176,18 @@ async function filesOf(
   return { base, files: proposed };
 }
 
+/** Why files may not be proposed, of whoever hands them in; undefined: they may. */
+export function notProposable(
+  files: readonly ProposedFile[],
+  paths: readonly string[] | undefined,
+): string | undefined {
+  const outside = files.filter(({ path }) => !isProposable(path, paths));
+  if (outside.length > 0) return `it changes ${listed(outside)}, which it must not`;
+  const size = files.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
+  const isTooMuch = files.length > proposalLimits.files || size > 2 * proposalLimits.bytes;
+  return isTooMuch ? "its files are too many, or too large" : undefined;
+}
+
 /** What runs in workflows is never changed, unless a glob names the folder. */
 export function isProposable(path: string, paths: readonly string[] | undefined): boolean {
   const isWorkflow = /^\.github(?:\/|$)/i.test(path);
@@ -203,7 +215,7 @@ function proposedFile({ path, mode, content }: ChangedInTree): ProposedFile {
   }
 }
 
-function listed(files: readonly ChangedInTree[]): string {
+function listed(files: readonly { readonly path: string }[]): string {
   const names = files.slice(0, 10).map(({ path }) => JSON.stringify(path));
   const more = files.length - names.length;
   return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;

@@ -1,7 +1,15 @@
 /** One review with the findings of a run: comments at the lines that the diff shows, the others in its body. */
 import { fenceOf } from "../document/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
-import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";
+import {
+  bodyOf,
+  fingerprintsOf,
+  markerLine,
+  maxBody,
+  runLink,
+  safeText,
+  type Publisher,
+} from "./comment-parts.ts";
 import { codeText, countsText, findingsTable, headLines, severitySigns } from "./findings-table.ts";
 import { harmlessCode } from "./harmless-text.ts";
 import { safeCell } from "./safe-markdown.ts";
@@ -49,12 +57,18 @@ export function reviewOf(content: ReviewContent): Review {
     } else others.push(finding);
   }
   const { text: table } = findingsTable(others, { target: origin, room: maxBody - 5_000 });
-  const body = bodyOf(markerLine(content, { kind: "review" }), [
-    `Job ${codeText(content.job, MAX_NAME)} found ${countsText(findings) || "nothing"}.`,
-    others.length > 0 && comments.length > 0 ? "Not in the lines of the diff:" : "",
-    table,
-    `<sub>${runLink(origin, "run")}</sub>`,
-  ]);
+  const body = bodyOf(
+    markerLine(content, {
+      kind: "review",
+      fingerprints: fingerprintsOf(findings),
+    }),
+    [
+      `Job ${codeText(content.job, MAX_NAME)} found ${countsText(findings) || "nothing"}.`,
+      others.length > 0 && comments.length > 0 ? "Not in the lines of the diff:" : "",
+      table,
+      `<sub>${runLink(origin, "run")}</sub>`,
+    ],
+  );
   return { body, comments };
 }
 

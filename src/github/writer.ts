@@ -1,0 +1,243 @@
+/** What delivery reads and writes on GitHub, over its API. */
+import { defined, isList, isRecord } from "../document/guards.ts";
+import {
+  GithubFailure,
+  type DiffFile,
+  type GithubPort,
+  type Made,
+  type NewCommit,
+  type OwnComment,
+  type OwnItem,
+  type OwnThread,
+} from "../outputs/github-port.ts";
+import type { GithubApi } from "./github-api.ts";
+
+/** Of each kind that is looked through: 10 pages. */
+const maxPages = 10;
+const perPage = 100;
+
+export function createGithubPort(api: GithubApi, repository: string): GithubPort {
+  const [owner = "", name = ""] = repository.split("/");
+  const write = async (route: string, values: object, times?: "once"): Promise<Made> =>
+    defined({ url: textAt(await api.write(route, { ...values }, times), "html_url") });
+  const mutate = async (query: string, values: object): Promise<Made> => {
+    await api.graphql(query, { ...values });
+    return {};
+  };
+
+  /** The newest come first. */
+  async function nodes(
+    kind: "issueOrPullRequest" | "pullRequest",
+    number: number,
+    list: string,
+    fields: string,
+  ): Promise<readonly unknown[]> {
+    const found: unknown[] = [];
+    let before: unknown = null;
+    for (let page = 0; page < maxPages; page += 1) {
+      const parts = `${list}(last: ${perPage}, before: $before) { pageInfo { hasPreviousPage startCursor } nodes { ${fields} } }`;
+      const inside =
+        kind === "pullRequest"
+          ? parts
+          : `... on Issue { ${parts} } ... on PullRequest { ${parts} }`;
+      const answer = await api.graphql(
+        `query($owner: String!, $name: String!, $number: Int!, $before: String) { repository(owner: $owner, name: $name) { ${kind}(number: $number) { ${inside} } } }`,
+        { owner, name, number, before },
+      );
+      const connection = at(answer, "repository", kind, list);
+      const some = at(connection, "nodes");
+      if (!isList(some)) throw new GithubFailure(`GitHub shows no ${list} of #${number}`, 404);
+      found.push(...some.toReversed());
+      if (at(connection, "pageInfo", "hasPreviousPage") !== true) break;
+      before = at(connection, "pageInfo", "startCursor");
+    }
+    return found;
+  }
+
+  const own = (all: readonly unknown[]): unknown[] =>
+    all.filter((one) => at(one, "viewerDidAuthor") === true);
+
+  async function pages(route: string, values: object): Promise<readonly unknown[]> {
+    const found: unknown[] = [];
+    for (let page = 1; page <= 30; page += 1) {
+      const some = await api.get(route, {
+        ...values,
+        per_page: String(perPage),
+        page: String(page),
+      });
+      if (!isList(some)) break;
+      found.push(...some);
+      if (some.length < perPage) break;
+    }
+    return found;
+  }
+
+  async function commit({ base, branch, message, files }: NewCommit): Promise<Made> {
+    const tree = [];
+    for (const { path, mode, content, encoding } of files) {
+      if (content === null) {
+        tree.push({ path, mode, type: "blob", sha: null });
+        continue;
+      }
+      const blob = await api.write("POST /repos/{owner}/{repo}/git/blobs", { content, encoding });
+      tree.push({ path, mode, type: "blob", sha: shaOf(blob) });
+    }
+    const parent = await api.get("GET /repos/{owner}/{repo}/git/commits/{commit_sha}", {
+      commit_sha: base,
+    });
+    const made = await api.write("POST /repos/{owner}/{repo}/git/trees", {
+      base_tree: shaOf(at(parent, "tree")),
+      tree,
+    });
+    const sha = shaOf(
+      await api.write("POST /repos/{owner}/{repo}/git/commits", {
+        message,
+        tree: shaOf(made),
+        parents: [base],
+      }),
+    );
+    const ref = `heads/${branch}`;
+    try {
+      return await write("POST /repos/{owner}/{repo}/git/refs", { ref: `refs/${ref}`, sha });
+    } catch (error) {
+      if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
+      // An earlier attempt of this run has made it: the name is of this run alone.
+      return write(`PATCH /repos/{owner}/{repo}/git/refs/${ref}`, { sha, force: true });
+    }
+  }
+
+  return {
+    async headOf(pull_number) {
+      const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
+      const repositoryId = at(pull, "head", "repo", "id");
+      return {
+        sha: shaOf(at(pull, "head")),
+        ...(typeof repositoryId === "number" && { repositoryId }),
+      };
+    },
+    async ownComments(number) {
+      const fields = "id databaseId body isMinimized viewerDidAuthor";
+      const all = await nodes("issueOrPullRequest", number, "comments", fields);
+      return own(all).map((one): OwnComment => ({
+        id: Number(at(one, "databaseId")),
+        nodeId: textAt(one, "id") ?? "",
+        body: textAt(one, "body") ?? "",
+        isMinimized: at(one, "isMinimized") === true,
+      }));
+    },
+    async ownReviews(number) {
+      const all = await nodes("pullRequest", number, "reviews", "body viewerDidAuthor");
+      return own(all).map((one) => textAt(one, "body") ?? "");
+    },
+    async ownThreads(number) {
+      const fields = "id isResolved comments(first: 1) { nodes { body viewerDidAuthor } }";
+      const all = await nodes("pullRequest", number, "reviewThreads", fields);
+      return all.flatMap((thread): OwnThread[] => {
+        const comments = at(thread, "comments", "nodes");
+        const first = isList(comments) ? comments[0] : undefined;
+        if (at(first, "viewerDidAuthor") !== true) return [];
+        return [
+          {
+            nodeId: textAt(thread, "id") ?? "",
+            body: textAt(first, "body") ?? "",
+            isResolved: at(thread, "isResolved") === true,
+          },
+        ];
+      });
+    },
+    async ownItems(kind) {
+      const list = kind === "issue" ? "issues" : "pullRequests";
+      const answer = await api.graphql(
+        `query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${list}(first: ${perPage}, orderBy: { field: CREATED_AT, direction: DESC }) { nodes { number url body viewerDidAuthor } } } }`,
+        { owner, name },
+      );
+      const found = at(answer, "repository", list, "nodes");
+      return own(isList(found) ? found : []).map((one): OwnItem => ({
+        number: Number(at(one, "number")),
+        body: textAt(one, "body") ?? "",
+        url: textAt(one, "url") ?? "",
+      }));
+    },
+    async diffOf(pull_number) {
+      const all = await pages("GET /repos/{owner}/{repo}/pulls/{pull_number}/files", {
+        pull_number,
+      });
+      return all.map((one): DiffFile => ({
+        path: textAt(one, "filename") ?? "",
+        patch: textAt(one, "patch"),
+      }));
+    },
+    createComment: (issue_number, body) =>
+      write(
+        "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
+        { issue_number, body },
+        "once",
+      ),
+    createReview: (pull_number, { head, body, comments }) =>
+      write(
+        "POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+        {
+          pull_number,
+          commit_id: head,
+          event: "COMMENT",
+          body,
+          comments: comments.map(({ path, line, startLine, body: text }) => ({
+            path,
+            line,
+            side: "RIGHT",
+            body: text,
+            ...(startLine === undefined ? {} : { start_line: startLine, start_side: "RIGHT" }),
+          })),
+        },
+        "once",
+      ),
+    createIssue: (issue) => write("POST /repos/{owner}/{repo}/issues", issue, "once"),
+    async createPullRequest({ title, body, branch, isDraft }) {
+      const base = textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
+      const values = { title, body, head: branch, base, draft: isDraft };
+      return write("POST /repos/{owner}/{repo}/pulls", values, "once");
+    },
+    updateComment: (comment_id, body) =>
+      write("PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", { comment_id, body }),
+    minimize: (id) =>
+      mutate(
+        "mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { clientMutationId } }",
+        { id },
+      ),
+    resolveThread: (id) =>
+      mutate(
+        "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { clientMutationId } }",
+        { id },
+      ),
+    addLabels: (issue_number, labels) =>
+      write("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", { issue_number, labels }),
+    requestReviewers: (pull_number, all) =>
+      write("POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", {
+        pull_number,
+        reviewers: all.filter((one) => !one.includes("/")),
+        team_reviewers: all.flatMap((one) => (one.includes("/") ? [one.split("/")[1]] : [])),
+      }),
+    close: (issue_number) =>
+      write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
+    commit,
+  };
+}
+
+function at(value: unknown, ...keys: readonly string[]): unknown {
+  let found = value;
+  for (const key of keys)
+    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+  return found;
+}
+
+function textAt(value: unknown, key: string): string | undefined {
+  const text = at(value, key);
+  return typeof text === "string" ? text : undefined;
+}
+
+function shaOf(value: unknown): string {
+  const sha = textAt(value, "sha");
+  if (sha === undefined || !/^[0-9a-f]{40,64}$/.test(sha))
+    throw new GithubFailure("GitHub names no commit where there must be one", 422);
+  return sha;
+}

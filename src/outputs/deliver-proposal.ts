@@ -1,0 +1,187 @@
+/** One proposal of an agent, checked again against what the entry allows, and done. */
+import { defaultOutputs } from "../entry/outputs.ts";
+import type { Origin, Proposal } from "../events/output-shapes.ts";
+import { notProposable } from "./check-proposal.ts";
+import {
+  attempt,
+  refused,
+  skipped,
+  write,
+  writeOnce,
+  type Delivering,
+  type Delivery,
+  type Writing,
+} from "./delivery.ts";
+import type { Made } from "./github-port.ts";
+import { proposalBody } from "./proposal-bodies.ts";
+
+interface Proposed {
+  readonly proposal: Proposal;
+  readonly task: string;
+  /** The same for the same proposal of a further attempt of the workflow run. */
+  readonly key: string;
+}
+
+export function deliverProposal(delivering: Delivering, proposed: Proposed): Promise<Delivery> {
+  const { proposal } = proposed;
+  const writing = { what: proposalName(proposal, delivering.about.origin), needs: needs(proposal) };
+  return attempt(writing, () => tried(delivering, proposed, writing));
+}
+
+async function tried(
+  delivering: Delivering,
+  proposed: Proposed,
+  { what, needs: permissions }: Writing,
+): Promise<Delivery> {
+  const { about, github } = delivering;
+  const { proposal, task, key } = proposed;
+  const { origin, outputs } = about;
+  const allowed = outputs.proposals ?? {};
+  if (allowed[proposal.kind] === undefined)
+    return refused(what, `\`outputs.proposals\` of the entry doesn't allow it`);
+  if ("number" in proposal && proposal.number !== undefined && proposal.number !== origin.number)
+    return refused(what, `it is about #${proposal.number}, and the run is about another`);
+  const { number } = origin;
+  const body = (): string =>
+    proposal.kind === "label" || proposal.kind === "reviewers"
+      ? ""
+      : proposalBody(proposal, { ...about, task, key });
+  const writing = (preview: string): Writing => ({ what, needs: permissions, preview });
+  switch (proposal.kind) {
+    case "issue": {
+      const text = body();
+      const title = oneLine((allowed.issue?.titlePrefix ?? "") + proposal.title);
+      return item(delivering, proposed, writing(`${title}\n\n${text}`), "issue", () =>
+        github.createIssue({ title, body: text }),
+      );
+    }
+    case "pull_request": {
+      const { paths, branchPrefix, draft } = {
+        ...defaultOutputs.proposals,
+        ...allowed.pull_request,
+      };
+      const problem = notProposable(proposal.files, paths);
+      if (problem !== undefined) return refused(what, problem);
+      const { base, files } = proposal;
+      const title = oneLine(proposal.title);
+      const text = body();
+      const branch = `${branchPrefix}${proposal.branch}-${origin.workflowRun}`;
+      const names = files.map(({ path }) => path).join("\n");
+      const preview = `${title} (${branch})\n\n${text}\n\n${names}`;
+      return item(delivering, proposed, writing(preview), "pull_request", async () => {
+        await github.commit({ base, branch, message: title, files });
+        return github.createPullRequest({ title, body: text, branch, isDraft: draft });
+      });
+    }
+    default:
+  }
+  if (number === undefined) return skipped(what, "the run is about no issue or pull request");
+  switch (proposal.kind) {
+    case "comment": {
+      const text = body();
+      return comment(delivering, proposed, writing(text), number, text);
+    }
+    case "label": {
+      const { labels } = proposal;
+      const other = labels.find((one) => allowed.label?.allowed.includes(one) !== true);
+      if (other !== undefined)
+        return refused(what, `the label ${JSON.stringify(other)} is not allowed`);
+      return write(delivering, writing(""), () => github.addLabels(number, labels));
+    }
+    case "reviewers": {
+      if (origin.isPullRequest !== true) return skipped(what, "the run is about no pull request");
+      const { reviewers } = proposal;
+      const other = reviewers.find((one) => allowed.reviewers?.allowed?.includes(one) === false);
+      if (other !== undefined) return refused(what, `${JSON.stringify(other)} is not allowed`);
+      return write(delivering, writing(""), () => github.requestReviewers(number, reviewers));
+    }
+    case "close": {
+      const text = body();
+      if (proposal.reason !== undefined) {
+        const said = await comment(delivering, proposed, writing(text), number, text);
+        if (said.status === "refused") return said;
+      }
+      return write(delivering, writing(text), () => github.close(number));
+    }
+  }
+}
+
+/** A comment that an earlier attempt of the run has written is not written again. */
+async function comment(
+  delivering: Delivering,
+  { proposal, key }: Proposed,
+  writing: Writing,
+  number: number,
+  text: string,
+): Promise<Delivery> {
+  const { github, ours } = delivering;
+  const kind = proposal.kind === "close" ? "close" : "comment";
+  const find = async (): Promise<Made | undefined> =>
+    (await github.ownComments(number)).some(({ body }) => ours(body, kind)?.key === key)
+      ? {}
+      : undefined;
+  if ((await find()) !== undefined) return skipped(writing.what, "it is there already");
+  return writeOnce(delivering, writing, {
+    find,
+    create: () => github.createComment(number, text),
+  });
+}
+
+async function item(
+  delivering: Delivering,
+  { key }: Proposed,
+  writing: Writing,
+  kind: "issue" | "pull_request",
+  create: () => Promise<Made>,
+): Promise<Delivery> {
+  const { github, ours } = delivering;
+  const find = async (): Promise<Made | undefined> => {
+    const found = (await github.ownItems(kind)).find(({ body }) => ours(body, kind)?.key === key);
+    return found && { url: found.url };
+  };
+  const before = await find();
+  if (before !== undefined) return { ...skipped(writing.what, "it is there already"), ...before };
+  return writeOnce(delivering, writing, { find, create });
+}
+
+/**
+ * A title, which is the message of a commit, too: a zero-width space keeps what would be a mention, a reference or an
+ * address from being one.
+ */
+function oneLine(title: string): string {
+  const plain = title.replace(/[\s\p{C}]+/gu, " ").trim();
+  return plain.replace(/[@#](?=\w)|\bGH-(?=\d)|:(?=\/\/)/gi, "$&\u200B").slice(0, 256);
+}
+
+function needs({ kind }: Proposal): string {
+  switch (kind) {
+    case "reviewers":
+      return "`pull-requests: write`";
+    case "pull_request":
+      return "`contents: write` and `pull-requests: write`";
+    case "issue":
+      return "`issues: write`";
+    case "comment":
+    case "label":
+    case "close":
+      return "`issues: write`, on a pull request `pull-requests: write`";
+  }
+}
+
+export function proposalName(proposal: Proposal, { number }: Origin): string {
+  const target = number === undefined ? "" : ` #${number}`;
+  switch (proposal.kind) {
+    case "comment":
+      return `comment on${target}`;
+    case "label":
+      return `labels ${proposal.labels.join(", ")} on${target}`;
+    case "reviewers":
+      return `reviewers ${proposal.reviewers.join(", ")} for${target}`;
+    case "issue":
+      return `issue ${JSON.stringify(proposal.title)}`;
+    case "pull_request":
+      return `pull request ${JSON.stringify(proposal.title)}`;
+    case "close":
+      return `closing${target}`;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Delivery: what a run publishes on GitHub, after it has ended, within what its entry allows. Nothing here trusts what an
+ * agent has said: kinds, targets, counts, labels and files are checked again.
+ *
+ * Delivered twice, nothing is there twice: all that we make has a hidden marker, by which it is found again.
+ */
+import { defaultOutputs, proposalKinds, type Outputs } from "../entry/outputs.ts";
+import type { Origin, Proposal } from "../events/output-shapes.ts";
+import { collectOutputs } from "./collect.ts";
+import { deliverProposal, proposalName } from "./deliver-proposal.ts";
+import { deliverReport } from "./deliver-report.ts";
+import { deliverReview } from "./deliver-review.ts";
+import {
+  refused,
+  skipped,
+  type Deliverable,
+  type Delivering,
+  type Delivery,
+  type DeliveryOptions,
+} from "./delivery.ts";
+import { GithubFailure, type GithubPort } from "./github-port.ts";
+import { readMarker } from "./markers.ts";
+
+/** Whether the outputs ask for anything on GitHub. */
+export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
+  return (
+    report?.comment !== undefined ||
+    findings?.review !== undefined ||
+    proposalKinds.some((kind) => proposals[kind] !== undefined)
+  );
+}
+
+/** What GitHub refuses is among the deliveries. */
+export async function deliver(
+  about: Deliverable,
+  github: GithubPort,
+  options: DeliveryOptions,
+): Promise<readonly Delivery[]> {
+  const { outputs, outcome, origin, view } = about;
+  if (!asksForDelivery(outputs)) return [];
+  const isFailed = outcome.kind === "failed";
+  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
+    return [skipped("everything", `the job ${endings[outcome.kind]}`)];
+  const moved = await outdated(origin, github);
+  if (moved !== undefined) return [moved];
+  const collected = collectOutputs(view, outputs);
+  const delivering: Delivering = {
+    about,
+    github,
+    options,
+    ours(body, kind) {
+      const marker = readMarker(body);
+      const isOurs = marker?.job === about.job && marker.entry === about.entry;
+      return isOurs && marker.kind === kind ? marker : undefined;
+    },
+  };
+  const deliveries: Delivery[] = [];
+  if (outputs.report?.comment !== undefined)
+    deliveries.push(...(await deliverReport(delivering, collected)));
+  if (isFailed) return deliveries;
+  if (outputs.findings?.review !== undefined)
+    deliveries.push(...(await deliverReview(delivering, collected)));
+  const counts = new Map<Proposal["kind"], number>();
+  for (const [index, { task, proposal }] of collected.proposals.entries()) {
+    const { kind } = proposal;
+    const most = outputs.proposals?.[kind]?.max ?? defaultOutputs.proposals.max;
+    const count = (counts.get(kind) ?? 0) + sizeOf(proposal);
+    if (count > most) {
+      const reason = `\`outputs.proposals.${kind}.max\` is ${most}`;
+      deliveries.push(skipped(proposalName(proposal, origin), reason));
+      continue;
+    }
+    const key = `${origin.workflowRun}/${index}`;
+    const delivery = await deliverProposal(delivering, { proposal, task, key });
+    if (delivery.status !== "refused") counts.set(kind, count);
+    deliveries.push(delivery);
+  }
+  return deliveries;
+}
+
+const endings = { failed: "failed", canceled: "was canceled", skipped: "was skipped" } as const;
+
+function sizeOf(proposal: Proposal): number {
+  switch (proposal.kind) {
+    case "label":
+      return proposal.labels.length;
+    case "reviewers":
+      return proposal.reviewers.length;
+    default:
+      return 1;
+  }
+}
+
+/** Undefined: it may go on. */
+async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | undefined> {
+  const { isPullRequest, number, head } = origin;
+  if (isPullRequest !== true || number === undefined) return undefined;
+  try {
+    const { sha } = await github.headOf(number);
+    if (sha === head) return undefined;
+    return skipped("everything", `outdated: the head of #${number} is ${sha} by now, not ${head}`);
+  } catch (error) {
+    if (!(error instanceof GithubFailure)) throw error;
+    return refused("everything", `the head of #${number} is unknown: ${error.message}`);
+  }
+}

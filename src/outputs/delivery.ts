@@ -1,0 +1,111 @@
+/** What the parts of delivery share: its result, and how something is written once. */
+import type { Outputs } from "../entry/outputs.ts";
+import type { RunOutcome } from "../events/event.ts";
+import type { RunView } from "../events/view.ts";
+import type { Publisher } from "./comment-parts.ts";
+import { GithubFailure, type GithubPort, type Made } from "./github-port.ts";
+import type { Marker, MarkerKind } from "./markers.ts";
+
+export interface Delivery {
+  /** `report comment on #7` */
+  readonly what: string;
+  readonly status: "done" | "skipped" | "refused" | "staged";
+  /** Why it was skipped or refused. */
+  readonly reason?: string;
+  readonly url?: string;
+  /** Of what is staged: the text that would be written. */
+  readonly preview?: string;
+}
+
+export interface Deliverable extends Publisher {
+  readonly view: RunView;
+  /** As the trusted entry has them. */
+  readonly outputs: Outputs;
+  readonly report: string | undefined;
+  readonly outcome: RunOutcome;
+  readonly durationMs: number;
+}
+
+export interface DeliveryOptions {
+  /** Everything is looked up, and nothing is written. */
+  readonly staged: boolean;
+  /** Before a request whose answer was lost is looked for, and sent again. */
+  readonly pause: (milliseconds: number) => Promise<void>;
+}
+
+/** What one part of delivery works with. */
+export interface Delivering {
+  readonly about: Deliverable;
+  readonly github: GithubPort;
+  readonly options: DeliveryOptions;
+  /** The marker of a body, if it is of this job and kind. */
+  readonly ours: (body: string, kind: MarkerKind) => Marker | undefined;
+}
+
+/** Something to be written. */
+export interface Writing {
+  readonly what: string;
+  /** The permissions of the token, for a refusal. */
+  readonly needs: string;
+  readonly preview?: string;
+}
+
+export async function write(
+  { options }: Delivering,
+  { what, preview }: Writing,
+  send: () => Promise<Made>,
+): Promise<Delivery> {
+  if (options.staged)
+    return { what, status: "staged", ...(preview === undefined ? {} : { preview }) };
+  return { what, status: "done", ...(await send()) };
+}
+
+interface Creating {
+  /** What an earlier request has made, whose answer was lost. */
+  readonly find: () => Promise<Made | undefined>;
+  readonly create: () => Promise<Made>;
+}
+
+const pausesMs = [2_000, 10_000];
+
+/** Makes something that isn't there, once, also if GitHub doesn't answer. */
+export async function writeOnce(
+  delivering: Delivering,
+  writing: Writing,
+  { find, create }: Creating,
+): Promise<Delivery> {
+  for (let round = 0; ; round += 1) {
+    try {
+      return await write(delivering, writing, create);
+    } catch (error) {
+      const wait = pausesMs[round];
+      const isUncertain = error instanceof GithubFailure && error.isUncertain;
+      if (!isUncertain || wait === undefined) throw error;
+      await delivering.options.pause(wait);
+      const found = await find();
+      if (found !== undefined) return { what: writing.what, status: "done", ...found };
+    }
+  }
+}
+
+export function skipped(what: string, reason: string): Delivery {
+  return { what, status: "skipped", reason };
+}
+
+export function refused(what: string, reason: string): Delivery {
+  return { what, status: "refused", reason };
+}
+
+/** What GitHub refuses is said, and the next delivery is tried. */
+export async function attempt(
+  { what, needs }: Writing,
+  deliver: () => Promise<Delivery>,
+): Promise<Delivery> {
+  try {
+    return await deliver();
+  } catch (error) {
+    if (!(error instanceof GithubFailure)) throw error;
+    const isForbidden = error.status !== undefined && [401, 403, 404].includes(error.status);
+    return refused(what, isForbidden ? `needs ${needs}: ${error.message}` : error.message);
+  }
+}
