@@ -228,10 +228,10 @@ export const rooms = {
     node: true,
   },
   github: {
-    holds: "GitHub's API: questions, and what is written",
-    imports: ["document/guards.ts", "events", "outputs", "platform"],
+    holds: "GitHub's API, the event of a step, and the delivery of a journal",
+    imports: ["document", "entry", "events", "journal", "outputs", "platform", "reports"],
     packages: ["@actions/github"],
-    node: ["crypto"],
+    node: ["crypto", "fs/promises"],
   },
   action: {
     holds: "the GitHub Action: inputs, trust, the event; its outputs are in `reports/github`",
@@ -271,6 +271,8 @@ export const rooms = {
       "tools",
       "workflow",
       "engine/plan.ts",
+      "github",
+      "outputs",
       "platform",
       "generated",
     ],

@@ -53,6 +53,7 @@ import {
   severalRehearsals,
   type Rehearsals,
 } from "./rehearsals.ts";
+import { deliverFromJournal, deliverRun, originOfRun } from "./deliver.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
@@ -151,6 +152,10 @@ class Step {
     const paths = await checkPaths(setting);
     this.#entryFile = paths.entry;
     this.#rehearsal = paths.rehearse;
+    if (inputs.mode === "deliver") {
+      const delivered = await deliverFromJournal(setting, paths);
+      return this.#setOutputs(delivered) ? "passed" : "failed";
+    }
     // Before the key: a fork's pull request has none, and should report why nothing runs.
     const several = await severalRehearsals(setting);
     const sources = await trustedSources(setting, paths, several?.deciding);
@@ -197,6 +202,7 @@ class Step {
       const reporters = [stepFiles.reporter, ...this.#githubRun.reporters];
       const ready = {
         ...options,
+        origin: await originOfRun(setting, prepared),
         runtimePath,
         reporters,
       };
@@ -209,7 +215,8 @@ class Step {
       const foreign = stepFiles.problem();
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
-      const outputs = this.#githubRun.outputs();
+      const delivered = await deliverRun(setting, paths, prepared, report);
+      const outputs = { ...this.#githubRun.outputs(), ...delivered };
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const { judgement } = report;
       if (judgement.kind === "failed") sayLine(core, judgement.reason);

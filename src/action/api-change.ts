@@ -4,7 +4,7 @@
  */
 import { defined, isList, isRecord } from "../document/guards.ts";
 import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "../change/change.ts";
-import { sha } from "./webhook-event.ts";
+import { sha } from "../github/webhook-event.ts";
 
 /** A request without side effects. Rejects with a message for users. */
 export type Get = (route: string, values: Readonly<Record<string, string>>) => Promise<unknown>;

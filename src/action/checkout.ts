@@ -8,7 +8,7 @@ import { open, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { errorCode } from "../platform/system-error.ts";
-import { sha } from "./webhook-event.ts";
+import { sha } from "../github/webhook-event.ts";
 
 export interface Checkout {
   /** Absolute: the folder that has the `.git`. */

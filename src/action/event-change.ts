@@ -1,6 +1,6 @@
 /** Which change an event is about. The payload is untrusted JSON: every field is checked. */
 import { defined, isList, isRecord } from "../document/guards.ts";
-import { sha } from "./webhook-event.ts";
+import { sha } from "../github/webhook-event.ts";
 
 export type EventChange =
   /** What the head has done since it left the base. Of a comment, only the number is known. */

@@ -23,7 +23,10 @@ import { cut } from "../events/cut.ts";
 
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;
-export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock">;
+export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock"> & {
+  /** With the report of the job, whole. */
+  readonly reportFile?: string;
+};
 
 export interface GithubRun {
   /** For `RunOptions.reporters`. */
@@ -36,7 +39,7 @@ export interface GithubRun {
 
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
   const { loaded } = prepared;
-  const { journal, rehearsal } = options;
+  const { journal, rehearsal, reportFile } = options;
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
@@ -48,7 +51,7 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
     outputs: () =>
       outputsOf(view, {
-        ...defined({ journal, rehearsal }),
+        ...defined({ journal, rehearsal, reportFile }),
       }),
     finish: () => reporter.finish(),
   };

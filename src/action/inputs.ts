@@ -54,6 +54,8 @@ export const inputValues = {
   summary: ["full", "compact", "off"],
   annotations: ["all", "errors", "off"],
   "fail-on": ["failure", "never"],
+  mode: ["run", "deliver"],
+  staged: ["false", "true"],
   "on-refused": ["fail", "skip"],
   "allow-untrusted": ["false", "true"],
 } as const satisfies {
@@ -70,6 +72,10 @@ export function inputVariable(name: InputName): string {
 /** Each input once: its name, how it is read, and the field that it becomes. Paths are as they were given. */
 function inputsFrom(read: Reader, environment: Environment) {
   return {
+    mode: read.choice("mode", inputValues.mode),
+    staged: read.choice("staged", inputValues.staged) === "true",
+    fromJournal: read.text("from-journal"),
+    journalDigest: read.text("journal-digest"),
     entry: read.text("entry") ?? "",
     job: read.text("job"),
     userInput: read.text("user-input"),
@@ -130,6 +136,9 @@ export function readInputs(environment: Environment): ReadInputs {
   if (read.text("user-input") !== undefined && read.text("user-input-file") !== undefined) {
     problems.push("`user-input` and `user-input-file` can't be used together.");
   }
+  const isDelivery = read.text("mode") === "deliver";
+  if (isDelivery !== (read.text("from-journal") !== undefined))
+    problems.push("`mode: deliver` and `from-journal` need each other.");
   return { inputs: inputsFrom(read, environment), problems };
 }
 

@@ -11,7 +11,7 @@ import { checkoutOf } from "./checkout.ts";
 import { changeOfEvent, type EventChange } from "./event-change.ts";
 import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import type { Environment } from "./inputs.ts";
-import { payloadOf, sha } from "./webhook-event.ts";
+import { payloadOf, sha } from "../github/webhook-event.ts";
 
 interface Asked {
   readonly environment: Environment;

@@ -10,7 +10,7 @@ import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
-import { payloadOf, readEvent, sha } from "./webhook-event.ts";
+import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep } from "./job-change.ts";
 import { cleanEventText } from "./event-text.ts";
 import { createGithubApi, NotFoundError, type GithubApi } from "../github/github-api.ts";
@@ -42,6 +42,7 @@ const pathInputs = [
   ["journal", "journal"],
   ["htmlReport", "html-report"],
   ["sarif", "sarif"],
+  ["fromJournal", "from-journal"],
   ["junit", "junit"],
 ] as const;
 
@@ -89,7 +90,7 @@ export interface Sources {
 }
 
 /** The API for the repository of the step. */
-function apiOf({ environment, inputs, core, signal }: Setting) {
+export function apiOf({ environment, inputs, core, signal }: Setting) {
   // A token for models may lack the permission to look up users.
   const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
   const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
@@ -373,7 +374,6 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
-  const { api } = apiOf(setting);
   const say = (line: string): void => sayLine(setting.core, line);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, baseFolder, workTree } = sources;
@@ -388,7 +388,8 @@ export function runOptions(
     env,
     rerun,
     write,
-    findChange: (folder) => changeOfStep(folder, { environment, base, github: api, say }),
+    findChange: (folder) =>
+      changeOfStep(folder, { environment, base, github: apiOf(setting).api, say }),
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...workflowTexts(setting),
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),

@@ -33,6 +33,7 @@ const ofOneRun = {
   journal: "journal",
   htmlReport: "html-report",
   sarif: "sarif",
+  fromJournal: "from-journal",
   junit: "junit",
 } as const satisfies { readonly [Field in keyof Inputs]?: string };
 

@@ -10,7 +10,7 @@
  *   `GITHUB_SHA`, and only users with write access could change that commit. Otherwise there is a `baseRef`:
  *   what decides about the run (the entry, the rehearsal) comes from that commit, never from the work tree.
  */
-import { sha, type Actor, type EventFacts } from "./webhook-event.ts";
+import { sha, type Actor, type EventFacts } from "../github/webhook-event.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 export interface TrustOptions {

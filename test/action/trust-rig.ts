@@ -1,5 +1,5 @@
 /** Decisions about the events of `test/fixtures/events`, by who may do what, and by what is checked out. */
-import { readEvent } from "../../src/action/webhook-event.ts";
+import { readEvent } from "../../src/github/webhook-event.ts";
 import { decideTrust, type TrustDecision } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { readEvent } from "../../src/action/webhook-event.ts";
+import { readEvent } from "../../src/github/webhook-event.ts";
 import { decideTrust } from "../../src/action/trust.ts";
 import { holds } from "../rig/fuzz.ts";
 

@@ -3,6 +3,7 @@
  * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
  */
 import { elapsedMs, endText, type RunView } from "../../events/view.ts";
+import type { Delivery } from "../../outputs/delivery.ts";
 import { collectOutputs } from "../../outputs/collect.ts";
 import { findingJson, jobReport, resultsOf } from "../run-json.ts";
 import type { DecisionEntry } from "../../events/view.ts";
@@ -21,6 +22,9 @@ export interface OutputsOptions {
   readonly rehearsal?: string;
   /** Overrides the view, for example with `skipped` for a refused run. */
   readonly result?: Result;
+  /** SHA-256 of the bytes of the journal. */
+  readonly journalDigest?: string;
+  readonly deliveries?: readonly Delivery[];
   readonly reason?: string;
 }
 
@@ -29,6 +33,7 @@ const MAX_DECISIONS = 64_000;
 const MAX_RESULTS = 16_000;
 const MAX_FAILED = 8_000;
 const MAX_FINDINGS = 16_000;
+const MAX_DELIVERIES = 8_000;
 const MAX_TEXT = 8_000;
 const MAX_PATH = 4_000;
 
@@ -51,12 +56,19 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     verdict: verdict?.verdict ?? "",
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
+    "journal-digest": options.journalDigest ?? "",
+    deliveries: deliveriesText(options.deliveries ?? []),
     "model-calls": String(totals.modelCalls),
     "input-tokens": String(totals.inputTokens),
     "output-tokens": String(totals.outputTokens),
     cost: String(Math.round(totals.cost * 1e6) / 1e6),
     "duration-seconds": String(Math.round(durationMs(view) / 100) / 10),
   };
+}
+
+export function deliveriesText(deliveries: readonly Delivery[]): string {
+  const shown = deliveries.map(({ preview: _preview, ...delivery }) => delivery);
+  return jsonList(shown, MAX_DELIVERIES);
 }
 
 /** Whole or not at all: half of it is no JSON. */

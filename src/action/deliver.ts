@@ -1,0 +1,114 @@
+/** What the step writes on GitHub: of its own run, or of the journal of another job. */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { outputsOf } from "../entry/outputs.ts";
+import type { Origin } from "../events/output-shapes.ts";
+import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
+import { originOf } from "../github/origin.ts";
+import { createGithubPort } from "../github/writer.ts";
+import { asksForDelivery, deliver } from "../outputs/deliver.ts";
+import { skipped, type Delivery } from "../outputs/delivery.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { deliveriesMarkdown, deliveryLine } from "../reports/github/deliveries.ts";
+import { jobReport } from "../reports/run-json.ts";
+import type { RunReport } from "../run/execute.ts";
+import type { PreparedRun } from "../run/prepare.ts";
+import { deliveriesText, outputsOf as outputsOfRun } from "../reports/github/step-outputs.ts";
+import { sayLine, type Outputs } from "./github.ts";
+import { apiOf, type Paths, type Setting } from "./preparation.ts";
+import { Stop } from "./stop.ts";
+
+/** Where the run belongs. The API is only asked if the job publishes something there. */
+export function originOfRun(
+  setting: Setting,
+  { entry, jobName }: PreparedRun,
+): Promise<Origin | undefined> {
+  const asks = asksForDelivery(outputsOf(entry, jobName) ?? {});
+  return originOf(setting.environment, asks ? apiOf(setting).api : undefined);
+}
+
+/** After the run. A rehearsal only shows what it would write. */
+export async function deliverRun(
+  setting: Setting,
+  paths: Paths,
+  prepared: PreparedRun,
+  report: RunReport,
+): Promise<Pick<Outputs, "deliveries" | "journal-digest">> {
+  const deliveries = await deliveriesOf(setting, paths, prepared, report);
+  await tellDeliveries(setting, deliveries);
+  const { journal } = paths;
+  return {
+    deliveries: deliveriesText(deliveries),
+    "journal-digest": journal === undefined ? "" : await digestOf(journal),
+  };
+}
+
+async function deliveriesOf(
+  setting: Setting,
+  paths: Paths,
+  prepared: PreparedRun,
+  { view, outcome }: RunReport,
+): Promise<readonly Delivery[]> {
+  const outputs = outputsOf(prepared.entry, prepared.jobName) ?? {};
+  const origin = view.plan?.origin;
+  if (!asksForDelivery(outputs)) return [];
+  if (origin === undefined)
+    return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
+  const { api } = apiOf(setting);
+  const about = {
+    view,
+    outputs,
+    origin,
+    entry: paths.entry,
+    job: prepared.jobName,
+    report: jobReport(view),
+    outcome,
+    durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
+  };
+  const staged = setting.inputs.staged || paths.rehearse !== undefined;
+  return deliver(about, createGithubPort(api, origin.repository), optionsOf(staged));
+}
+
+/** Of `mode: deliver`: the outputs of the step. Throws a `Stop`. */
+export async function deliverFromJournal(setting: Setting, paths: Paths): Promise<Outputs> {
+  const { inputs, environment } = setting;
+  const { api } = apiOf(setting);
+  try {
+    const { view, deliveries } = await deliverJournal({
+      journal: paths.fromJournal ?? "",
+      entry: paths.entry,
+      digest: inputs.journalDigest,
+      staged: inputs.staged,
+      environment,
+      api,
+    });
+    return {
+      deliveries,
+      outputs: outputsOfRun(view, { result: "success", reason: "", deliveries }),
+    };
+  } catch (error) {
+    if (error instanceof JournalRefused) throw new Stop("failure", [error.message]);
+    throw error;
+  }
+}
+
+/** Says each in the log and in the summary. */
+async function tellDeliveries(
+  { core, inputs }: Setting,
+  deliveries: readonly Delivery[],
+): Promise<void> {
+  for (const delivery of deliveries) sayLine(core, `Delivery: ${deliveryLine(delivery)}`);
+  if (deliveries.length > 0 && inputs.summary !== "off")
+    await core.addSummary(deliveriesMarkdown(deliveries));
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+function optionsOf(staged: boolean): Parameters<typeof deliver>[2] {
+  return { staged, pause: (milliseconds) => systemClock.sleep(milliseconds) };
+}

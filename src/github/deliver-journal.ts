@@ -1,0 +1,233 @@
+/**
+ * Delivers what the journal of a run publishes. The run had no permission to write; this has it, and starts no agent.
+ *
+ * The journal may come from anybody who could start that run. Within one workflow run, the digest that went from job to
+ * job says that it is the one of that job. Across runs nothing does: its content counts as untrusted, and GitHub is asked
+ * which pull request the run was for. What may be done is read from the entry of the base, never from the journal.
+ */
+import { createHash } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { loadEntry } from "../entry/load-entry.ts";
+import { outputsOf, type Outputs } from "../entry/outputs.ts";
+import type { Origin } from "../events/output-shapes.ts";
+import { applyEvent, createRunView, type RunView } from "../events/view.ts";
+import { readJournal } from "../journal/read.ts";
+import { deliver } from "../outputs/deliver.ts";
+import { skipped, type Delivery } from "../outputs/delivery.ts";
+import type { Environment } from "../platform/environment.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { jobReport } from "../reports/run-json.ts";
+import { diagnosticLine } from "../document/diagnostic.ts";
+import { NotFoundError, type GithubApi } from "./github-api.ts";
+import { at, originOf } from "./origin.ts";
+import { payloadOf, sha } from "./webhook-event.ts";
+import { createGithubPort } from "./writer.ts";
+
+export interface JournalToDeliver {
+  readonly journal: string;
+  /** The entry file in the repository, with slashes. */
+  readonly entry: string;
+  /** SHA-256 of the bytes of the journal, in hex. */
+  readonly digest?: string | undefined;
+  readonly staged: boolean;
+  readonly environment: Environment;
+  readonly api: GithubApi;
+}
+
+export interface DeliveredJournal {
+  readonly view: RunView;
+  readonly deliveries: readonly Delivery[];
+}
+
+/** The journal is not what it should be: nothing was delivered. The message says why. */
+export class JournalRefused extends Error {}
+
+const largestJournal = 200_000_000;
+
+/** Rejects with a `JournalRefused`. */
+export async function deliverJournal(asked: JournalToDeliver): Promise<DeliveredJournal> {
+  const { environment, api, staged, entry } = asked;
+  const here = await originOf(environment, api);
+  if (here === undefined)
+    throw new JournalRefused(
+      "Delivery needs GITHUB_REPOSITORY and GITHUB_RUN_ID, as GitHub Actions sets them.",
+    );
+  const { view, digest } = await readRun(asked.journal);
+  const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
+  const origin = await trustedOrigin(view.plan?.origin, { here, payload, digest, asked });
+  const outputs = await outputsOfBase(asked, view.jobName, baseOf(payload, here, environment));
+  if (typeof outputs === "string") return { view, deliveries: [skipped("everything", outputs)] };
+  const deliveries = await deliver(
+    {
+      view,
+      outputs,
+      origin,
+      entry,
+      job: view.jobName,
+      report: jobReport(view),
+      outcome: outcomeOf(view),
+      durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
+    },
+    createGithubPort(api, here.repository),
+    { staged, pause: (milliseconds) => systemClock.sleep(milliseconds) },
+  );
+  return { view, deliveries };
+}
+
+async function readRun(path: string): Promise<{ readonly view: RunView; readonly digest: string }> {
+  let bytes: Buffer;
+  try {
+    const { size } = await stat(path);
+    if (size > largestJournal) throw new Error(`it has more than ${largestJournal} bytes`);
+    bytes = await readFile(path);
+  } catch (error) {
+    throw new JournalRefused(`Can't read the journal ${path}: ${errorMessage(error)}.`);
+  }
+  const { events, problems } = readJournal(bytes.toString("utf8"));
+  const [problem] = problems;
+  if (problem !== undefined)
+    throw new JournalRefused(`The journal ${path} is damaged: ${problem.reason}`);
+  const starts = events.filter(({ type }) => type === "run.started").length;
+  if (starts !== 1)
+    throw new JournalRefused(`The journal ${path} has ${starts} runs. Give one with one run.`);
+  const view = createRunView();
+  for (const event of events) applyEvent(view, event);
+  if (view.endedAt === undefined)
+    throw new JournalRefused(`The run of the journal ${path} has not ended.`);
+  return { view, digest: createHash("sha256").update(bytes).digest("hex") };
+}
+
+interface Claimed {
+  /** Of this step. */
+  readonly here: Origin;
+  readonly payload: unknown;
+  readonly digest: string;
+  readonly asked: JournalToDeliver;
+}
+
+/** That of the journal, as far as it can be believed. */
+async function trustedOrigin(
+  claimed: Origin | undefined,
+  { here, payload, digest, asked }: Claimed,
+): Promise<Origin> {
+  if (claimed === undefined)
+    throw new JournalRefused("The journal is of a run outside of GitHub Actions.");
+  if (claimed.repository !== here.repository)
+    throw new JournalRefused(
+      `The journal is of a run in ${claimed.repository}, and this is ${here.repository}.`,
+    );
+  if (asked.digest !== undefined && asked.digest.toLowerCase() !== digest)
+    throw new JournalRefused(
+      `The journal was changed: its SHA-256 is ${digest}, not ${asked.digest}.`,
+    );
+  // The texts and links are those of here: a journal could name any server.
+  const origin: Origin = { ...claimed, server: here.server };
+  if (claimed.workflowRun === here.workflowRun) {
+    if (asked.digest === undefined)
+      throw new JournalRefused(
+        "The digest is missing. Pass on the output `journal-digest` of the job that wrote the journal, as `journal-digest`.",
+      );
+    if (claimed.head !== here.head || claimed.number !== here.number)
+      throw new JournalRefused(
+        `The journal is about ${subject(claimed)}, and this event about ${subject(here)}.`,
+      );
+    return origin;
+  }
+  const run = at(payload, "workflow_run");
+  if (here.event !== "workflow_run" || String(at(run, "id")) !== claimed.workflowRun)
+    throw new JournalRefused(
+      `The journal is of workflow run ${claimed.workflowRun}. This is run ${here.workflowRun}, and its event was started by no such run.`,
+    );
+  await checkUpstream(claimed, run, payload, asked.api);
+  return origin;
+}
+
+/** The journal is of the run that has started this one; whom that was for, only GitHub can tell. */
+async function checkUpstream(
+  { number, head, isPullRequest }: Origin,
+  run: unknown,
+  payload: unknown,
+  api: GithubApi,
+): Promise<void> {
+  const headSha = sha(at(run, "head_sha"));
+  const headRepository = at(run, "head_repository", "id");
+  if (headSha === undefined || head !== headSha)
+    throw new JournalRefused(
+      `The journal is about commit ${head}, and its workflow run about ${headSha ?? "an unknown one"}.`,
+    );
+  if (number === undefined) {
+    if (headRepository === at(payload, "repository", "id")) return;
+    throw new JournalRefused(
+      "The workflow run was for a fork, and its journal names no pull request.",
+    );
+  }
+  if (isPullRequest !== true)
+    throw new JournalRefused(
+      `The journal is about issue #${number}, which no \`workflow_run\` is.`,
+    );
+  const pull = await createGithubPort(api, "").headOf(number);
+  if (pull.repositoryId === undefined || pull.repositoryId !== headRepository)
+    throw new JournalRefused(
+      `Pull request #${number} is not from the repository that the workflow run was for.`,
+    );
+}
+
+function subject({ number, head }: Origin): string {
+  return `${number === undefined ? "no pull request" : `#${number}`} at ${head}`;
+}
+
+/** The commit whose entry decides: nobody without write access can have changed it. */
+function baseOf(payload: unknown, { event }: Origin, environment: Environment): string {
+  const commit =
+    event === "pull_request"
+      ? at(payload, "pull_request", "base", "sha")
+      : environment["GITHUB_SHA"];
+  const base = sha(commit);
+  if (base === undefined)
+    throw new JournalRefused("The commit of the base is unknown: GITHUB_SHA is not set.");
+  return base;
+}
+
+/** Or why there are none. */
+async function outputsOfBase(
+  { entry, api }: JournalToDeliver,
+  job: string,
+  ref: string,
+): Promise<Outputs | string> {
+  let content: Uint8Array;
+  try {
+    content = await api.readFile(entry, ref);
+  } catch (error) {
+    if (error instanceof NotFoundError) return `${entry} is not in the base (commit ${ref})`;
+    throw new JournalRefused(
+      `${entry} can't be read from the base (commit ${ref}): ${errorMessage(error)}. The token needs \`contents: read\`.`,
+    );
+  }
+  // What its prompts say doesn't matter here.
+  const loaded = loadEntry(content, entry, { readPrompt: () => ({ kind: "read", text: "" }) });
+  if (loaded.kind === "rejected") {
+    const [first] = loaded.diagnostics;
+    throw new JournalRefused(
+      `The entry of the base (commit ${ref}) is not valid: ${first === undefined ? entry : diagnosticLine(first)}`,
+    );
+  }
+  if (!Object.hasOwn(loaded.entry.jobs, job))
+    return `${entry} of the base has no job ${JSON.stringify(job)}`;
+  return outputsOf(loaded.entry, job) ?? {};
+}
+
+function outcomeOf({ status, reason = "" }: RunView): Parameters<typeof deliver>[0]["outcome"] {
+  switch (status) {
+    case "succeeded":
+      return { kind: "succeeded" };
+    case "failed":
+      return { kind: "failed", reason };
+    case "skipped":
+      return { kind: "skipped", reason };
+    case "canceled":
+    case "pending":
+    case "running":
+      return { kind: "canceled", reason };
+  }
+}

@@ -1,0 +1,81 @@
+/** Where on GitHub a step belongs: its repository and run, and the issue or pull request of its event. */
+import { isList, isRecord } from "../document/guards.ts";
+import type { Origin } from "../events/output-shapes.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { GithubApi } from "./github-api.ts";
+import { payloadOf, sha } from "./webhook-event.ts";
+
+/** Undefined outside of GitHub Actions. `api`: asked for the head of a pull request that the event doesn't tell. */
+export async function originOf(
+  environment: Environment,
+  api: Pick<GithubApi, "get"> | undefined,
+): Promise<Origin | undefined> {
+  const {
+    GITHUB_REPOSITORY: repository = "",
+    GITHUB_SERVER_URL: server = "",
+    GITHUB_RUN_ID: workflowRun = "",
+    GITHUB_RUN_ATTEMPT: attempt = "",
+    GITHUB_EVENT_NAME: event = "",
+    GITHUB_SHA: commit = "",
+  } = environment;
+  if (repository === "" || !/^\d+$/.test(workflowRun)) return undefined;
+  const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
+  return {
+    repository,
+    server: server === "" ? "https://github.com" : server,
+    workflowRun,
+    attempt: /^[1-9]\d*$/.test(attempt) ? Number(attempt) : 1,
+    event,
+    head: commit,
+    ...(await subjectOf(payload, api).catch(() => ({}))),
+  };
+}
+
+type Subject = Partial<Pick<Origin, "number" | "isPullRequest" | "head">>;
+
+async function subjectOf(
+  payload: unknown,
+  api: Pick<GithubApi, "get"> | undefined,
+): Promise<Subject> {
+  const pull = at(payload, "pull_request");
+  if (isRecord(pull)) return ofPullRequest(pull);
+  const issue = at(payload, "issue");
+  if (isRecord(issue)) {
+    const number = numberOf(issue);
+    if (number === undefined) return {};
+    if (!isRecord(issue["pull_request"])) return { number };
+    const found = await api?.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", {
+      pull_number: number,
+    });
+    return ofPullRequest(found);
+  }
+  const run = at(payload, "workflow_run");
+  const head = sha(at(run, "head_sha"));
+  if (head === undefined || !String(at(run, "event")).startsWith("pull_request")) return {};
+  const pulls = await api?.get("GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", {
+    commit_sha: head,
+  });
+  return ofPullRequest(
+    isList(pulls) ? pulls.find((one) => at(one, "head", "sha") === head) : undefined,
+  );
+}
+
+function ofPullRequest(pull: unknown): Subject {
+  const number = numberOf(pull);
+  const head = sha(at(pull, "head", "sha"));
+  return number === undefined || head === undefined ? {} : { number, isPullRequest: true, head };
+}
+
+function numberOf(value: unknown): number | undefined {
+  const number = at(value, "number");
+  return typeof number === "number" && Number.isSafeInteger(number) && number > 0
+    ? number
+    : undefined;
+}
+
+export function at(value: unknown, ...keys: readonly string[]): unknown {
+  let found = value;
+  for (const key of keys)
+    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+  return found;
+}
