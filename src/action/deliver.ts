@@ -83,10 +83,8 @@ export async function deliverFromJournal(setting: Setting, paths: Paths): Promis
       environment,
       api,
     });
-    return {
-      deliveries,
-      outputs: outputsOfRun(view, { result: "success", reason: "", deliveries }),
-    };
+    await tellDeliveries(setting, deliveries);
+    return outputsOfRun(view, { result: "success", reason: "", deliveries });
   } catch (error) {
     if (error instanceof JournalRefused) throw new Stop("failure", [error.message]);
     throw error;

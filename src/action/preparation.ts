@@ -374,6 +374,7 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
+  const { api: github } = apiOf(setting);
   const say = (line: string): void => sayLine(setting.core, line);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, baseFolder, workTree } = sources;
@@ -388,8 +389,7 @@ export function runOptions(
     env,
     rerun,
     write,
-    findChange: (folder) =>
-      changeOfStep(folder, { environment, base, github: apiOf(setting).api, say }),
+    findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...workflowTexts(setting),
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),

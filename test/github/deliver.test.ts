@@ -1,0 +1,404 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { Outputs } from "../../src/entry/outputs.ts";
+import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
+import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.ts";
+import { applyEvent, createRunView } from "../../src/events/view.ts";
+import { createGithubApi } from "../../src/github/github-api.ts";
+import { createGithubPort } from "../../src/github/writer.ts";
+import { deliver } from "../../src/outputs/deliver.ts";
+import type { Delivery } from "../../src/outputs/delivery.ts";
+import { markerOf, readMarker } from "../../src/outputs/markers.ts";
+import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
+
+const head = "a".repeat(40);
+const origin: Origin = {
+  repository: "octo/shop",
+  server: "https://github.com",
+  workflowRun: "77",
+  attempt: 1,
+  event: "pull_request",
+  head,
+  number: 7,
+  isPullRequest: true,
+};
+const outputs: Outputs = {
+  report: { comment: "sticky" },
+  findings: { review: "comment" },
+  proposals: {
+    comment: {},
+    label: { allowed: ["bug", "docs"], max: 2 },
+    reviewers: { allowed: ["mona"] },
+    issue: { titlePrefix: "[nightly] " },
+    pull_request: { paths: ["src/**"] },
+    close: {},
+  },
+};
+const finding = (name: string, line: number): Finding => ({
+  path: "src/a.ts",
+  line,
+  headLine: line,
+  severity: "warning",
+  rule: "review",
+  message: `${name} is wrong.`,
+  task: "review",
+  fingerprint: name,
+});
+const diff = { "src/a.ts": "@@ -1,2 +1,4 @@\n one\n+two\n+three\n four" };
+
+interface Run {
+  readonly findings?: readonly Finding[];
+  readonly proposals?: readonly Proposal[];
+  readonly outcome?: RunOutcome;
+  readonly origin?: Partial<Origin>;
+  readonly outputs?: Outputs;
+  readonly report?: string;
+  readonly staged?: boolean;
+}
+
+/** Waits for nothing; the limit of a request, which has a signal, is never reached. */
+const clock = {
+  now: () => 0,
+  sleep: (_milliseconds: number, signal?: AbortSignal) =>
+    signal === undefined ? Promise.resolve() : new Promise<void>(() => {}),
+};
+
+/** Through the API client that the action uses, on a clock that doesn't wait. */
+async function delivered(
+  repository: GithubRepository,
+  run: Run = {},
+): Promise<readonly Delivery[]> {
+  const { findings = [], proposals = [], outcome = { kind: "succeeded" }, staged = false } = run;
+  const work = { workId: 0, taskId: "review", iteration: 1 };
+  const view = createRunView();
+  const events: readonly RunEventBody[] = [
+    ...findings.map((one) => ({ type: "finding.reported", work, finding: one }) as const),
+    ...proposals.map((one) => ({ type: "proposal.made", work, proposal: one }) as const),
+    { type: "run.ended", outcome },
+  ];
+  for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
+  const api = createGithubApi({
+    token: "ghs_1",
+    repository: "octo/shop",
+    apiUrl: repository.url,
+    clock,
+  });
+  return deliver(
+    {
+      view,
+      outputs: run.outputs ?? outputs,
+      origin: { ...origin, ...run.origin },
+      entry: ".github/review.yml",
+      job: "review",
+      report: run.report ?? "# Done",
+      outcome,
+      durationMs: 1000,
+    },
+    createGithubPort(api, "octo/shop"),
+    { staged, pause: clock.sleep },
+  );
+}
+
+const start = (
+  t: TestContext,
+  options: Partial<RepositoryOptions> = {},
+): Promise<GithubRepository> => GithubRepository.start(t, { head, diff, ...options });
+const shown = (deliveries: readonly Delivery[]): string[] =>
+  deliveries.map(({ what, status, reason }) => [what, status, reason ?? ""].join("|"));
+const written = ({ calls }: GithubRepository): string[] =>
+  calls.map(({ method, path, body }) =>
+    path === "/graphql"
+      ? (/\w+(?=\(input)/.exec(String(body["query"]))?.[0] ?? "")
+      : `${method} ${path}`,
+  );
+
+describe("the report and the review", () => {
+  it("are one comment and one review, and a re-run changes just the comment", async (t) => {
+    const repository = await start(t);
+    const findings = [finding("one", 2), finding("two", 3), finding("far", 90)];
+    const first = await delivered(repository, { findings });
+    assert.deepEqual(shown(first), ["report comment on #7|done|", "review of #7|done|"]);
+    assert.deepEqual(written(repository), [
+      "POST /repos/octo/shop/issues/7/comments",
+      "POST /repos/octo/shop/pulls/7/reviews",
+    ]);
+    assert.deepEqual(
+      repository.threads.map(({ path, line }) => [path, line]),
+      [
+        ["src/a.ts", 2],
+        ["src/a.ts", 3],
+      ],
+    );
+    assert.match(repository.reviews[0]?.body ?? "", /far/);
+    const again = await delivered(repository, { findings, origin: { attempt: 2 } });
+    assert.deepEqual(shown(again), [
+      "report comment on #7, updated|done|",
+      "review of #7|skipped|no new findings",
+    ]);
+    assert.equal(repository.comments.length, 1);
+  });
+
+  it("after a push that fixes one of three findings, that one is resolved and counted", async (t) => {
+    const repository = await start(t);
+    await delivered(repository, {
+      findings: [finding("one", 2), finding("two", 3), finding("far", 4)],
+    });
+    const pushed = "b".repeat(40);
+    repository.head = pushed;
+    const next = await delivered(repository, {
+      findings: [finding("two", 3), finding("far", 4)],
+      origin: { head: pushed, workflowRun: "78" },
+    });
+    assert.deepEqual(shown(next), [
+      "report comment on #7, updated|done|",
+      "review of #7|skipped|no new findings",
+      "a finding that is gone from #7, resolved|done|",
+    ]);
+    assert.deepEqual(
+      repository.threads.map(({ isResolved }) => isResolved),
+      [true, false, false],
+    );
+    assert.match(repository.comments[0]?.body ?? "", /Resolved since the last run: 1/);
+  });
+
+  it("are found by their marker and their author: a stranger's comment is never ours", async (t) => {
+    const repository = await start(t);
+    const marker = markerOf({ kind: "report", job: "review", entry: ".github/review.yml" });
+    repository.comment(`${marker}\n\nforged`, "mallory");
+    repository.comment(`Hello\n${marker}`, repository.me);
+    await delivered(repository);
+    assert.equal(repository.comments.length, 3);
+    assert.equal(readMarker(repository.comments[2]?.body ?? "")?.kind, "report");
+  });
+
+  it("of several comments of ours, the newest is updated and the others are minimized", async (t) => {
+    const repository = await start(t);
+    const marker = markerOf({ kind: "report", job: "review", entry: ".github/review.yml" });
+    for (const text of ["old", "new"]) repository.comment(`${marker}\n\n${text}`);
+    repository.comment(markerOf({ kind: "report", job: "other", entry: ".github/review.yml" }));
+    const deliveries = await delivered(repository);
+    assert.deepEqual(written(repository), [
+      "minimizeComment",
+      "PATCH /repos/octo/shop/issues/comments/102",
+      // No review: there are no findings.
+    ]);
+    assert.equal(deliveries[1]?.what, "an older report comment on #7, minimized");
+    assert.deepEqual(
+      repository.comments.map(({ isMinimized }) => isMinimized),
+      [true, false, false],
+    );
+  });
+
+  it("GitHub takes no comment at a line: all findings go into the body", async (t) => {
+    const repository = await start(t, {
+      breaks: ({ path, body }) =>
+        path.endsWith("/reviews") && Object(body["comments"]).length > 0
+          ? { status: 422 }
+          : undefined,
+    });
+    const [, review] = await delivered(repository, { findings: [finding("one", 2)] });
+    assert.equal(review?.status, "done");
+    assert.match(repository.reviews[0]?.body ?? "", /src\/a\.ts/);
+  });
+
+  it("what GitHub has done without an answer is not done again", async (t) => {
+    let failures = 0;
+    const repository = await start(t, {
+      breaks: ({ method, path }) =>
+        method === "POST" && path !== "/graphql" && failures++ < 2
+          ? { status: 502, then: "done" }
+          : undefined,
+    });
+    const deliveries = await delivered(repository, { findings: [finding("one", 2)] });
+    assert.deepEqual(
+      deliveries.map(({ status }) => status),
+      ["done", "done"],
+    );
+    assert.equal(repository.comments.length, 1);
+    assert.equal(repository.reviews.length, 1);
+  });
+
+  it("a secondary rate limit is waited for", async (t) => {
+    let refusals = 0;
+    const repository = await start(t, {
+      breaks: ({ method }) =>
+        method === "POST" && refusals++ === 1
+          ? { status: 403, headers: { "retry-after": "2" } }
+          : undefined,
+    });
+    const [report] = await delivered(repository);
+    assert.equal(report?.status, "done");
+    assert.equal(repository.comments.length, 1);
+  });
+});
+
+describe("nothing is written", () => {
+  const cases: readonly (readonly [string, Run, string[]])[] = [
+    [
+      "if the job failed",
+      { outcome: { kind: "failed", reason: "x" } },
+      ["everything|skipped|the job failed"],
+    ],
+    [
+      "if the job was canceled, whatever the report says",
+      {
+        outcome: { kind: "canceled", reason: "x" },
+        outputs: { report: { comment: "sticky", when: "always" } },
+      },
+      ["everything|skipped|the job was canceled"],
+    ],
+    [
+      "if the head has moved on",
+      { origin: { head: "c".repeat(40) } },
+      [`everything|skipped|outdated: the head of #7 is ${head} by now, not ${"c".repeat(40)}`],
+    ],
+    [
+      "if everything is only staged",
+      { staged: true, proposals: [{ kind: "issue", title: "x", body: "y" }] },
+      ["report comment on #7|staged|", "review of #7|skipped|no findings", 'issue "x"|staged|'],
+    ],
+    ["if nothing is asked for", { outputs: { findings: { max: 3 } } }, []],
+  ];
+  for (const [name, run, expected] of cases) {
+    it(name, async (t) => {
+      const repository = await start(t);
+      assert.deepEqual(shown(await delivered(repository, run)), expected);
+      assert.deepEqual(repository.calls, []);
+    });
+  }
+
+  it("of a failed job with `when: always`, only the report is written", async (t) => {
+    const repository = await start(t);
+    const deliveries = await delivered(repository, {
+      outcome: { kind: "failed", reason: "x" },
+      outputs: { ...outputs, report: { comment: "sticky", when: "always" } },
+      findings: [finding("one", 2)],
+      proposals: [{ kind: "comment", body: "x" }],
+    });
+    assert.deepEqual(shown(deliveries), ["report comment on #7|done|"]);
+  });
+
+  it("without permission, which is named, and the others are tried", async (t) => {
+    const repository = await start(t, {
+      breaks: ({ path }) => (path.endsWith("/comments") ? { status: 403 } : undefined),
+    });
+    const deliveries = await delivered(repository, { findings: [finding("one", 2)] });
+    assert.match(shown(deliveries)[0] ?? "", /\|refused\|needs `pull-requests: write`: GitHub/);
+    assert.equal(deliveries[1]?.status, "done");
+  });
+});
+
+const file = { path: "src/a.ts", mode: "100644", content: "new\n", encoding: "utf-8" } as const;
+const pull = {
+  kind: "pull_request",
+  title: "Update @all, fixes #1",
+  body: "It closes #2 for @everyone.",
+  branch: "update",
+  base: "d".repeat(40),
+  files: [
+    file,
+    { path: "src/b.png", mode: "100755", content: "/wAB", encoding: "base64" },
+    { path: "src/old.ts", mode: "100644", content: null, encoding: "utf-8" },
+  ],
+} satisfies Proposal;
+
+describe("proposals", () => {
+  it("are done within what is allowed, and not twice for a further attempt", async (t) => {
+    const repository = await start(t);
+    const proposals: readonly Proposal[] = [
+      { kind: "comment", number: 7, body: "Hello @everyone" },
+      { kind: "label", labels: ["bug", "docs"] },
+      { kind: "reviewers", reviewers: ["mona"] },
+      { kind: "issue", title: "Broken\nfixes #3", body: "see ![x](https://evil.example/x.png)" },
+      pull,
+      { kind: "close", reason: "It is a duplicate." },
+    ];
+    const run: Run = { proposals, outputs: { proposals: outputs.proposals ?? {} } };
+    const first = await delivered(repository, run);
+    assert.deepEqual(
+      first.map(({ status }) => status),
+      Array<string>(6).fill("done"),
+    );
+    const [issue, made] = repository.items;
+    assert.equal(issue?.title, "[nightly] Broken fixes #\u200B3");
+    assert.doesNotMatch(issue.body, /!\[/);
+    assert.equal(made?.head, "agent-jobs/update-77");
+    assert.equal(made.isDraft, true);
+    assert.deepEqual(repository.branches.get("agent-jobs/update-77"), {
+      "src/a.ts": Buffer.from("new\n"),
+      "src/b.png": Buffer.from([0xff, 0, 1]),
+      "src/old.ts": null,
+    });
+    assert.deepEqual([repository.labels, repository.reviewers], [["bug", "docs"], ["mona"]]);
+    assert.deepEqual(repository.closed, [7]);
+    const texts = [...repository.comments, ...repository.items].map(({ body }) => body).join("\n");
+    // What would reach anybody is code.
+    assert.doesNotMatch(texts.replace(/`[^`]*`/g, ""), /@everyone|#[123]\b/);
+    const before = [repository.comments.length, repository.items.length];
+    await delivered(repository, { ...run, origin: { attempt: 2 } });
+    assert.deepEqual([repository.comments.length, repository.items.length], before);
+  });
+
+  const refusals: readonly (readonly [string, Proposal, Outputs["proposals"], string])[] = [
+    ["a kind that the entry doesn't allow", { kind: "close" }, {}, "refused"],
+    ["another issue", { kind: "comment", number: 8, body: "x" }, { comment: {} }, "refused"],
+    [
+      "another label",
+      { kind: "label", labels: ["bug\n", "x"] },
+      { label: { allowed: ["bug"], max: 5 } },
+      "refused",
+    ],
+    [
+      "more labels than allowed",
+      { kind: "label", labels: ["bug", "docs"] },
+      { label: { allowed: ["bug", "docs"] } },
+      "skipped",
+    ],
+    [
+      "another reviewer",
+      { kind: "reviewers", reviewers: ["mallory"] },
+      { reviewers: { allowed: ["mona"] } },
+      "refused",
+    ],
+    [
+      "a file outside of the globs",
+      { ...pull, files: [file, { ...file, path: "docs/a.md" }] },
+      { pull_request: { paths: ["src/**"] } },
+      "refused",
+    ],
+    [
+      "a path that leaves the repository",
+      { ...pull, files: [{ ...file, path: "src/../../x" }] },
+      { pull_request: {} },
+      "refused",
+    ],
+    [
+      "a workflow",
+      { ...pull, files: [{ ...file, path: ".github/workflows/x.yml" }] },
+      { pull_request: {} },
+      "refused",
+    ],
+  ];
+  for (const [name, proposal, proposals = {}, status] of refusals) {
+    it(`${name} is ${status}, though the journal says otherwise`, async (t) => {
+      const repository = await start(t);
+      // Something else is allowed.
+      const all: Outputs = { proposals: { issue: {}, ...proposals } };
+      const [delivery] = await delivered(repository, { proposals: [proposal], outputs: all });
+      assert.equal(delivery?.status, status, JSON.stringify(delivery));
+      assert.deepEqual(repository.calls, []);
+    });
+  }
+
+  it("of an issue's event need no pull request, and a schedule has no target", async (t) => {
+    const repository = await start(t);
+    const proposals: readonly Proposal[] = [{ kind: "label", labels: ["bug"] }];
+    const { isPullRequest: _, ...issue } = origin;
+    const [label] = await delivered(repository, {
+      proposals,
+      outputs: { proposals: outputs.proposals ?? {} },
+      origin: issue,
+    });
+    assert.equal(label?.status, "done");
+  });
+});

@@ -1,0 +1,292 @@
+/** A server that speaks the part of GitHub's API that delivery uses, with the state of one repository behind it. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { TestContext } from "node:test";
+import { listen } from "./listen.ts";
+
+interface Comment {
+  readonly id: number;
+  body: string;
+  /** Default: the owner of the token. */
+  readonly author: string;
+  isMinimized: boolean;
+}
+
+interface Thread {
+  readonly id: string;
+  readonly path: string;
+  readonly line: number;
+  readonly body: string;
+  readonly author: string;
+  isResolved: boolean;
+}
+
+interface Item {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly author: string;
+  readonly isPullRequest: boolean;
+  readonly head?: string;
+  readonly isDraft?: boolean;
+}
+
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface RepositoryOptions {
+  /** Of pull request 7. */
+  readonly head: string;
+  /** Default: 1001, that of the repository itself. */
+  readonly headRepository?: number;
+  /** What the diff of pull request 7 shows. */
+  readonly diff?: Readonly<Record<string, string>>;
+  /** `REF:PATH` → content. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** What is answered in place of what would be done. `then`: it is done all the same. */
+  readonly breaks?: (call: Call) =>
+    | {
+        readonly status: number;
+        readonly headers?: Readonly<Record<string, string>>;
+        readonly then?: "done";
+      }
+    | undefined;
+}
+
+export class GithubRepository {
+  readonly me = "github-actions[bot]";
+  readonly comments: Comment[] = [];
+  readonly reviews: { readonly body: string; readonly author: string }[] = [];
+  readonly threads: Thread[] = [];
+  readonly items: Item[] = [];
+  readonly labels: string[] = [];
+  readonly reviewers: string[] = [];
+  readonly closed: number[] = [];
+  /** Branch → path → text or bytes of what was committed. */
+  readonly branches = new Map<string, Readonly<Record<string, Buffer | null>>>();
+  /** Those that change something. */
+  readonly calls: Call[] = [];
+  head: string;
+  url = "";
+  readonly #options: RepositoryOptions;
+  readonly #blobs = new Map<string, Buffer>();
+  readonly #trees = new Map<string, Readonly<Record<string, Buffer | null>>>();
+  readonly #commits = new Map<string, string>();
+  #ids = 100;
+
+  private constructor(options: RepositoryOptions) {
+    this.#options = options;
+    this.head = options.head;
+  }
+
+  static async start(
+    test: Pick<TestContext, "after">,
+    options: RepositoryOptions,
+  ): Promise<GithubRepository> {
+    const repository = new GithubRepository(options);
+    const server = createServer((incoming, response) => {
+      const parts: Buffer[] = [];
+      incoming.on("data", (part: Buffer) => parts.push(part));
+      incoming.on("end", () => {
+        const text = Buffer.concat(parts).toString("utf8");
+        const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
+        const path = decodeURIComponent(incoming.url ?? "");
+        const { status, answer, headers } = repository.#answer({
+          method: incoming.method ?? "",
+          path,
+          body,
+        });
+        response.writeHead(status, { "content-type": "application/json", ...headers });
+        response.end(JSON.stringify(answer));
+      });
+    });
+    repository.url = await listen(test, server);
+    return repository;
+  }
+
+  /** By somebody else, if `author` is given. */
+  comment(body: string, author = this.me): void {
+    this.comments.push({ id: (this.#ids += 1), body, author, isMinimized: false });
+  }
+
+  #answer(call: Call): {
+    readonly status: number;
+    readonly answer: unknown;
+    readonly headers?: Readonly<Record<string, string>>;
+  } {
+    const isWrite =
+      call.path === "/graphql"
+        ? String(call.body["query"]).startsWith("mutation")
+        : call.method !== "GET";
+    if (isWrite) this.calls.push(call);
+    const broken = this.#options.breaks?.(call);
+    if (broken?.then === "done") this.#do(call);
+    if (broken !== undefined) return { ...broken, answer: { message: "scripted" } };
+    const answer = this.#do(call);
+    return answer === undefined
+      ? { status: 404, answer: { message: "Not Found" } }
+      : { status: call.method === "POST" ? 201 : 200, answer };
+  }
+
+  #do({ method, path, body }: Call): unknown {
+    if (path === "/graphql") return { data: this.#graphql(body) };
+    const found = /^\/repos\/octo\/shop(?<rest>.*)$/.exec(path);
+    const rest = found?.groups?.["rest"] ?? "none";
+    const { files = {}, diff = {}, headRepository = 1001 } = this.#options;
+    const text = (name: string): string => String(body[name]);
+    const made = { html_url: `${this.url}/made/${(this.#ids += 1)}` };
+    const hash = (value: unknown): string =>
+      createHash("sha1").update(JSON.stringify(value)).digest("hex");
+    switch (`${method} ${rest.replace(/\?.*$/, "").replace(/(?<=\/)\d+(?=\/|$)/g, "N")}`) {
+      case "GET ":
+        return { default_branch: "main" };
+      case "GET /pulls/N":
+        return { number: 7, head: { sha: this.head, repo: { id: headRepository } } };
+      case "GET /pulls/N/files":
+        return Object.entries(diff).map(([filename, patch]) => ({ filename, patch }));
+      case "POST /issues/N/comments":
+        this.comment(text("body"));
+        return made;
+      case "PATCH /issues/comments/N": {
+        const comment = this.comments.find(({ id }) => rest.endsWith(`/${id}`));
+        assert.ok(comment?.author === this.me, "a comment of somebody else is updated");
+        comment.body = text("body");
+        return made;
+      }
+      case "POST /pulls/N/reviews":
+        return this.#review(body, made);
+      case "POST /issues/N/labels":
+        this.labels.push(...Object(body["labels"]));
+        return made;
+      case "POST /pulls/N/requested_reviewers":
+        this.reviewers.push(...Object(body["reviewers"]), ...Object(body["team_reviewers"]));
+        return made;
+      case "PATCH /issues/N":
+        this.closed.push(Number(/\d+$/.exec(rest)?.[0]));
+        return made;
+      case "POST /issues":
+      case "POST /pulls": {
+        const isPullRequest = rest === "/pulls";
+        this.items.push({
+          number: (this.#ids += 1),
+          title: text("title"),
+          body: text("body"),
+          author: this.me,
+          isPullRequest,
+          ...(isPullRequest && { head: text("head"), isDraft: body["draft"] === true }),
+        });
+        return made;
+      }
+      case "POST /git/blobs": {
+        const encoding = body["encoding"] === "base64" ? "base64" : "utf8";
+        const sha = hash(body);
+        this.#blobs.set(sha, Buffer.from(text("content"), encoding));
+        return { sha };
+      }
+      case "POST /git/trees": {
+        const entries: readonly Readonly<Record<string, unknown>>[] = Object(body["tree"]);
+        const sha = hash(body);
+        const content = entries.map(({ path: file, sha: blob }): [string, Buffer | null] => [
+          String(file),
+          blob === null ? null : (this.#blobs.get(String(blob)) ?? assert.fail("no such blob")),
+        ]);
+        this.#trees.set(sha, Object.fromEntries(content));
+        return { sha };
+      }
+      case "POST /git/commits": {
+        const sha = hash(body);
+        this.#commits.set(sha, text("tree"));
+        return { sha };
+      }
+      case "POST /git/refs": {
+        const branch = text("ref").replace("refs/heads/", "");
+        if (this.branches.has(branch)) return undefined;
+        this.branches.set(branch, this.#trees.get(this.#commits.get(text("sha")) ?? "") ?? {});
+        return made;
+      }
+      default:
+    }
+    if (method === "GET" && rest.startsWith("/git/commits/"))
+      return { tree: { sha: "e".repeat(40) } };
+    const [, file, ref] = /^\/contents\/(.+)\?ref=(\w+)$/.exec(rest) ?? [];
+    const content = files[`${ref}:${file}`];
+    if (content === undefined) return undefined;
+    return {
+      type: "file",
+      encoding: "base64",
+      content: Buffer.from(content).toString("base64"),
+    };
+  }
+
+  #review(body: Readonly<Record<string, unknown>>, made: object): object {
+    this.reviews.push({ body: String(body["body"]), author: this.me });
+    const comments: readonly Readonly<Record<string, unknown>>[] = Object(body["comments"]);
+    for (const one of comments) {
+      this.threads.push({
+        id: `T${(this.#ids += 1)}`,
+        path: String(one["path"]),
+        line: Number(one["line"]),
+        body: String(one["body"]),
+        author: this.me,
+        isResolved: false,
+      });
+    }
+    return made;
+  }
+
+  #graphql({ query, variables }: Readonly<Record<string, unknown>>): unknown {
+    const asked = String(query);
+    const { id } = Object(variables);
+    if (asked.startsWith("mutation")) {
+      const comment = this.comments.find((one) => `C${one.id}` === id);
+      const thread = this.threads.find((one) => one.id === id);
+      if (asked.includes("minimizeComment") && comment !== undefined) comment.isMinimized = true;
+      if (asked.includes("resolveReviewThread") && thread !== undefined) thread.isResolved = true;
+      return {};
+    }
+    const viewer = (author: string): object => ({ viewerDidAuthor: author === this.me });
+    const page = (nodes: readonly object[]): object => ({
+      pageInfo: { hasPreviousPage: false, startCursor: null },
+      nodes,
+    });
+    const comments = page(
+      this.comments.map(({ id: number, body, author, isMinimized }) => ({
+        id: `C${number}`,
+        databaseId: number,
+        body,
+        isMinimized,
+        ...viewer(author),
+      })),
+    );
+    const reviews = page(this.reviews.map(({ body, author }) => ({ body, ...viewer(author) })));
+    const reviewThreads = page(
+      this.threads.map(({ id: node, isResolved, body, author }) => ({
+        id: node,
+        isResolved,
+        comments: { nodes: [{ body, ...viewer(author) }] },
+      })),
+    );
+    const items = (isPullRequest: boolean): object => ({
+      nodes: this.items
+        .filter((item) => item.isPullRequest === isPullRequest)
+        .map(({ number, body, author }) => ({
+          number,
+          body,
+          url: `${this.url}/${number}`,
+          ...viewer(author),
+        })),
+    });
+    return {
+      repository: {
+        issueOrPullRequest: { comments },
+        pullRequest: { reviews, reviewThreads },
+        issues: items(false),
+        pullRequests: items(true),
+      },
+    };
+  }
+}
