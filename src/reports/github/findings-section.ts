@@ -44,8 +44,8 @@ export function findingsSection(view: RunView): Section {
       const { text, left } = findingsTable(findings, {
         target: view.plan?.origin,
         omitted,
-        room: room - heading.length,
-        sizeOf: Buffer.byteLength,
+        room: room - Buffer.byteLength(heading),
+        sizeOf: (text) => Buffer.byteLength(text),
       });
       return { text: text === "" ? "" : heading + text, whole: left === omitted };
     },
