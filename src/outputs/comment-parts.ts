@@ -1,5 +1,5 @@
 /** What the texts that we write on GitHub have in common. */
-import type { Finding, Origin, Verdict } from "../events/output-shapes.ts";
+import type { Finding, Origin } from "../events/output-shapes.ts";
 import { clip } from "../events/cut.ts";
 import { blobs, codeText } from "./findings-table.ts";
 import { markerOf, type Marker } from "./markers.ts";
@@ -39,7 +39,7 @@ export function runLink(
 
 /** With links to files of the repository. */
 export function safeText(text: string, maxLength: number, { origin }: Publisher): string {
-  const options = { maxLength, allowedLinks: [blobs(origin)] };
+  const options = { maxLength, allowedLinks: [blobs(origin)], lowered: 3 };
   const { text: safe, whole } = safeMarkdown(text, options);
   return whole ? safe : `${safe}\n\n${rest(origin)}`;
 }
@@ -48,18 +48,6 @@ export function safeText(text: string, maxLength: number, { origin }: Publisher)
 export function rest(origin: Origin): string {
   return `_This is too long for GitHub. The rest is in the ${runLink(origin, "job summary")}._`;
 }
-
-export const verdictWords: Readonly<Record<Verdict["verdict"], string>> = {
-  pass: "Pass",
-  "needs-work": "Needs work",
-  reject: "Rejected",
-};
-
-export const verdictSigns: Readonly<Record<Verdict["verdict"], string>> = {
-  pass: "✓",
-  "needs-work": "⚠",
-  reject: "✗",
-};
 
 /** In the order of importance, once for each finding. */
 export function fingerprintsOf(findings: readonly Finding[]): string[] {

@@ -34,6 +34,8 @@ declare module "mdast" {
 export interface TreeOptions {
   /** Links that begin like this pass: `https://github.com/owner/name/blob/`. Each ends with a slash. */
   readonly allowedLinks?: readonly string[];
+  /** By how many levels headings are lowered, so that they stand below ours. Default: 0. */
+  readonly lowered?: number;
 }
 
 const MAX_DEPTH = 8;
@@ -66,13 +68,15 @@ export function phrasingOf(text: string, options: TreeOptions): PhrasingContent[
 class TreeBuilder {
   readonly #tokens: readonly Token[];
   readonly #allowedLinks: readonly string[];
+  readonly #lowered: number;
   #next = 0;
   /** With an empty line around them in their list. */
   readonly #loose = new WeakSet<object>();
 
-  constructor(tokens: readonly Token[], { allowedLinks = [] }: TreeOptions) {
+  constructor(tokens: readonly Token[], { allowedLinks = [], lowered = 0 }: TreeOptions) {
     this.#tokens = tokens;
     this.#allowedLinks = allowedLinks;
+    this.#lowered = lowered;
   }
 
   /** All up to the token `end`, which is skipped. */
@@ -89,7 +93,7 @@ class TreeBuilder {
           break;
         }
         case "heading_open": {
-          const level = Number(token.tag.slice(1));
+          const level = Number(token.tag.slice(1)) + this.#lowered;
           const depthOf = ([1, 2, 3, 4, 5] as const).find((one) => one === level) ?? 6;
           result.push({ type: "heading", depth: depthOf, children: this.#inline(" ") });
           break;

@@ -13,13 +13,12 @@ import {
   rest,
   runLink,
   safeText,
-  verdictSigns,
-  verdictWords,
   type Publisher,
 } from "./comment-parts.ts";
 import { codeText, countsText, findingsTable } from "./findings-table.ts";
 import { costText, countText, durationText, plural } from "./number-text.ts";
 import { safeCell } from "./safe-markdown.ts";
+import { verdictTitle } from "./verdict.ts";
 
 export interface ReportComment extends Publisher {
   readonly outcome: RunOutcome;
@@ -70,7 +69,7 @@ function headline(comment: ReportComment): string {
   const why =
     outcome.kind === "succeeded" ? "" : `\n\n${safeText(outcome.reason, MAX_REASON, comment)}`;
   if (verdict === undefined) return result + why;
-  const title = `${verdictSigns[verdict.verdict]} ${verdictWords[verdict.verdict]}`;
+  const title = verdictTitle(verdict);
   const reason = safeText(verdict.reason, MAX_REASON, comment);
   const judged = [`### ${title} · ${name}`, reason].filter((text) => text !== "").join("\n\n");
   return outcome.kind === "succeeded" ? judged : `${result}${why}\n\n#${judged}`;

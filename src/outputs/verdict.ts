@@ -28,12 +28,18 @@ function failOnOf({ verdict, findings }: Outputs = {}): FailOn {
 export type Judgement =
   { readonly kind: "passed" } | { readonly kind: "failed"; readonly reason: string };
 
-const words = { pass: "Pass", "needs-work": "Needs work", reject: "Rejected" } as const;
+const verdictWords = { pass: "Pass", "needs-work": "Needs work", reject: "Rejected" } as const;
+const verdictSigns = { pass: "✓", "needs-work": "⚠", reject: "✗" } as const;
+
+/** "⚠ Needs work" */
+export function verdictTitle({ verdict }: Verdict): string {
+  return `${verdictSigns[verdict]} ${verdictWords[verdict]}`;
+}
 
 /** "Needs work: the error is swallowed." */
 export function verdictLine({ verdict, reason }: Verdict): string {
   const why = reason.trim().replace(/\s+/gu, " ");
-  return why === "" ? words[verdict] : `${words[verdict]}: ${why}`;
+  return why === "" ? verdictWords[verdict] : `${verdictWords[verdict]}: ${why}`;
 }
 
 export function judge(

@@ -15,6 +15,7 @@ import { andChange, clockText, countText, oneLine, plural } from "./text.ts";
 import { plannedWorks } from "../events/plan.ts";
 import type { Candidate, EventLine, Verbosity } from "./log-line.ts";
 import { actionLines } from "./action-line.ts";
+import { findingLine, severityTones, verdictResult } from "./result-lines.ts";
 import { stepLines } from "./step-line.ts";
 
 export type { EventLine, Verbosity } from "./log-line.ts";
@@ -107,14 +108,13 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         text: `result: ${oneLine(JSON.stringify(event.result), SAID_LENGTH)}`,
       };
     case "finding.reported": {
-      const { path, line, severity, title, message } = event.finding;
-      const text = `${severity} at ${path}:${line}: ${oneLine(title ?? message, SAID_LENGTH)}`;
-      return { work: event.work, tone: "plain", from: "normal", text };
+      const { finding } = event;
+      const tone = severityTones[finding.severity];
+      return { work: event.work, tone, from: "normal", text: findingLine(finding) };
     }
     case "verdict.given": {
-      const { verdict, reason } = event.verdict;
-      const text = `verdict: ${verdict}, ${oneLine(reason, SAID_LENGTH)}`;
-      return { work: event.work, tone: "plain", from: "normal", text };
+      const { tone, text } = verdictResult(event.verdict);
+      return { work: event.work, tone, from: "normal", text: `verdict: ${text}` };
     }
     case "proposal.made":
       return {

@@ -13,9 +13,9 @@ const inText: readonly (readonly [string, RegExp])[] = [
   ["a commit", /(?<![\w])[0-9a-f]{7,40}(?!\w)/i],
   ["an address", /[a-z]:\/\/|www\.|mailto:|xmpp:/i],
   ["mathematics", /\$/],
-  ["a control character", /[\p{Cc}\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F]/u],
+  ["a control character", /[\p{Cc}\u200B\u200E\u200F\u2028-\u202E\u2061-\u206F]/u],
 ];
-const inCode = /(?![\n\t])[\p{Cc}\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F]/u;
+const inCode = /(?![\n\t])[\p{Cc}\u200B\u200E\u200F\u2028-\u202E\u2061-\u206F]/u;
 const drawn = /^\s*(?:suggestion|mermaid|math|geojson|topojson|stl)(?:\s|$)/i;
 
 export interface AliveOptions {
@@ -71,7 +71,13 @@ function check(token: Token, options: AliveOptions, found: string[]): void {
       break;
     default:
   }
-  for (const child of token.children ?? []) check(child, options, found);
+  let isOurs = false;
+  for (const child of token.children ?? []) {
+    // GitHub looks for nothing in code; in bold, the summary has the numbers of works.
+    if (child.type === "html_inline" && /^<\/?(?:b|code)>$/.test(child.content))
+      isOurs = !child.content.startsWith("</");
+    else if (child.type !== "text" || !isOurs) check(child, options, found);
+  }
 }
 
 /** A list of the blocks of a text, without their words. */

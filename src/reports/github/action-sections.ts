@@ -10,7 +10,6 @@ import { rejectedText, statusWord } from "../action-line.ts";
 import { plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, table, unbroken, wholeItems } from "./layout.ts";
-import { reportSection } from "./report-section.ts";
 import { nameOf, worksOf, type Section } from "./section.ts";
 
 const MAX_REASON = 300;
@@ -25,7 +24,6 @@ export function actionSections(view: RunView): Section[] {
     if (actions === undefined || !hasAny(actions)) return [];
     const heading = `### Actions of ${nameOf(work)}`;
     return [
-      reportSection(work, heading, "Response"),
       factsSection(work, actions, heading),
       ganttSection(work, actions, heading),
       tableSection(work, actions, heading),

@@ -1,5 +1,5 @@
 /**
- * Chooses the annotations of a step: failed tasks first, then other problems. GitHub shows ten per level and
+ * Chooses the annotations of a step: failed tasks first, then findings, then other problems. GitHub shows ten per level and
  * step. If there are more, the tenth gives their number.
  */
 import { defined } from "../../document/guards.ts";
@@ -14,6 +14,8 @@ import {
   type RunView,
   type WorkView,
 } from "../../events/view.ts";
+import { collectOutputs } from "../../outputs/collect.ts";
+import { headLines } from "../../outputs/findings-table.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText, wentBadly } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
@@ -26,6 +28,7 @@ export interface Annotation {
   readonly title: string;
   readonly file?: string;
   readonly startLine?: number;
+  readonly endLine?: number;
 }
 
 type Level = "error" | "warning" | "notice";
@@ -56,6 +59,7 @@ interface Candidate extends Annotation {
 export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
   if (options.annotations === "off") return [];
   const works = [...view.works.values()];
+  const found = foundBy(view);
   // Failures in a rehearsal that passed are part of its script.
   const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
   const rankOf = (kind: DecisionEntry["kind"]): number | undefined =>
@@ -67,12 +71,14 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
       work.decisions.flatMap((entry) => warningOf(entry, rankOf(entry.kind), work, options)),
     ),
     ...works.flatMap((work) => (meant ? [] : handledFailures(work, options))),
+    ...found,
   ]);
   const levels: readonly Level[] =
     options.annotations === "errors" ? ["error"] : ["error", "warning", "notice"];
   return levels.flatMap((level) => {
     const ofLevel = candidates.filter((candidate) => candidate.level === level);
-    const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
+    const isLevel = (one: Candidate): boolean => one.level === level;
+    const kept = ofLevel.reduce((sum, { count }) => sum + count, 0) - found.filter(isLevel).length;
     // Including those that the view no longer holds.
     let decided = 0;
     for (const [kind, count] of view.decided) if (rankOf(kind) !== undefined) decided += count;
@@ -163,6 +169,26 @@ function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] 
     case "running":
       return [];
   }
+}
+
+/** At their lines in the head of the change, where GitHub shows them. */
+function foundBy(view: RunView): Candidate[] {
+  const origin = view.plan?.origin ?? {};
+  return collectOutputs(view).findings.map((finding, at): Candidate => {
+    const { path, line, endLine = line, severity, rule, title = rule, message } = finding;
+    const { from, to } = headLines(finding, origin) ?? { from: line, to: endLine };
+    return {
+      level: severity,
+      title: logLine(title, MAX_TITLE),
+      message: bounded(message),
+      file: logLine(path, MAX_TITLE * 5),
+      startLine: from,
+      ...(to > from ? { endLine: to } : {}),
+      rank: 1.5,
+      at,
+      count: 1,
+    };
+  });
 }
 
 function totals({ works, totals: { modelCalls, inputTokens, outputTokens } }: RunView): string {
@@ -266,8 +292,8 @@ function about(
 function merged(candidates: readonly Candidate[]): Candidate[] {
   const known = new Map<string, Candidate>();
   for (const candidate of candidates) {
-    const { level, title, message } = candidate;
-    const key = JSON.stringify([level, title, message]);
+    const { level, title, message, file, startLine } = candidate;
+    const key = JSON.stringify([level, title, message, file, startLine]);
     const same = known.get(key);
     if (same === undefined) known.set(key, candidate);
     else same.count += candidate.count;

@@ -13,7 +13,6 @@ import { stepParts, stepSubject, type StepPart } from "../step-text.ts";
 import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, wholeItems } from "./layout.ts";
-import { reportSection } from "./report-section.ts";
 import { nameOf, worksOf, type Section } from "./section.ts";
 
 /** Of each text of a step. */
@@ -29,11 +28,9 @@ export function flowSections(view: RunView): Section[] {
     const { flow } = work;
     if (flow === undefined || flow.last === undefined) return [];
     const heading = `### Workflow ${nameOf(work)}`;
-    return [
-      reportSection(work, heading, "RESULT"),
-      pathSection(work, flow, heading),
-      stepsSection(work, flow, heading),
-    ].filter(({ empty }) => !empty);
+    return [pathSection(work, flow, heading), stepsSection(work, flow, heading)].filter(
+      ({ empty }) => !empty,
+    );
   });
 }
 

@@ -1,59 +1,93 @@
-/** What a work reports: with `job_report`, the RESULT of a workflow, the response of a task with actions. */
+/**
+ * What works report. With `job_report`, and as the response of a task with actions, it is Markdown that GitHub renders;
+ * the RESULT of a workflow may be the output of a command, and is shown as it is.
+ */
+import { cut } from "../../events/cut.ts";
 import type { GivenView, RunView, WorkView } from "../../events/view.ts";
+import { blobs } from "../../outputs/findings-table.ts";
+import { safeCell, safeMarkdown, type SafeMarkdown } from "../../outputs/safe-markdown.ts";
 import { harmless } from "../text.ts";
-import { code, fenced, inline } from "./escape.ts";
-import { nameOf, type Section } from "./section.ts";
-import { clip } from "../../events/cut.ts";
+import { code, fenced } from "./escape.ts";
+import { nameOf, worksOf, type Section } from "./section.ts";
 
-/** A longer text is folded. */
+/** A longer text is folded, unless it is the only one. */
 const MAX_OPEN_LINES = 25;
 const MAX_OPEN_TEXT = 2000;
+const MAX_TITLE = 400;
 
-/** What tasks have handed in, in the order in which they did. */
-export function reportSections({ given }: RunView): readonly Section[] {
-  return [...given.values()].flatMap((one) =>
+/** What tasks have handed in, in the order in which they did; then what other works came to. */
+export function reportSections(view: RunView): readonly Section[] {
+  const given = [...view.given.values()].flatMap((one) =>
     one.report === undefined
       ? []
-      : [textSection(one.report.markdown, "### Reports", reportTitle(one), one)],
+      : [{ source: sourceOf(one), title: one.report.title, text: one.report.markdown, work: one }],
   );
+  const handedIn = new Set(given.map(({ work, text }) => JSON.stringify([work.workId, text])));
+  const others = worksOf(view).flatMap((work) => {
+    const text = work.report ?? "";
+    const isShown = text.trim() === "" || handedIn.has(JSON.stringify([work.workId, text]));
+    if (isShown) return [];
+    const isPlain = work.flow !== undefined;
+    const name = isPlain ? "RESULT" : "Response";
+    return [{ source: `${name} of ${nameOf(work)}`, title: undefined, text, work, isPlain }];
+  });
+  const all = [...given, ...others];
+  const { origin } = view.plan ?? {};
+  const allowedLinks = origin === undefined ? [] : [blobs(origin)];
+  return all.map((one) => reportSection(one, { isOnly: all.length === 1, allowedLinks }));
 }
 
-function reportTitle({ items, report, ...work }: GivenView): string {
-  const item = items.map((one) => ` ${code(one, 100)}`).join(" ›");
-  const title = report?.title === undefined ? "" : ` ${inline(report.title, 200)}`;
-  return `${nameOf(work)}${item}${title}`;
+function sourceOf({ items, ...work }: GivenView): string {
+  return nameOf(work) + items.map((one) => ` ${code(one, 100)}`).join(" ›");
 }
 
-export function reportSection(work: WorkView, heading: string, title: string): Section {
-  return textSection(work.report ?? "", heading, title, work);
+interface ReportText {
+  /** HTML on one line. */
+  readonly source: string;
+  readonly title: string | undefined;
+  readonly text: string;
+  readonly work: Pick<WorkView, "workId" | "taskId">;
+  readonly isPlain?: boolean;
 }
 
-function textSection(
-  text: string,
-  heading: string,
-  title: string,
-  work: Pick<WorkView, "workId" | "taskId">,
+function reportSection(
+  { source, title = "", text, work, isPlain = false }: ReportText,
+  { isOnly, allowedLinks }: { readonly isOnly: boolean; readonly allowedLinks: readonly string[] },
 ): Section {
-  const report = harmless(text).trim();
-  const render = (shown: string): string => {
-    const block = fenced(shown, "text");
+  const heading = isOnly ? "### Report" : "### Reports";
+  const safe = (maxLength: number): SafeMarkdown =>
+    isPlain ? plain(text, maxLength) : safeMarkdown(text, { allowedLinks, lowered: 3, maxLength });
+  const name = safeCell("", { maxLength: MAX_TITLE, title: title.slice(0, MAX_TITLE / 2) });
+  const placed = (shown: string): string => {
     const isShort = shown.length <= MAX_OPEN_TEXT && shown.split("\n").length <= MAX_OPEN_LINES;
-    return isShort
-      ? `**${title}**\n\n${block}`
-      : `<details>\n<summary><b>${title}</b></summary>\n\n${block}\n\n</details>`;
+    return isOnly || isShort
+      ? `${[source, name].filter((one) => one !== "").join(" · ")}\n\n${shown}`
+      : `<details>\n<summary>${source}</summary>\n\n${name}\n\n${shown}\n\n</details>`;
   };
   return {
-    name: `the ${title} of ${nameOf(work)}`,
+    name: `the report of ${nameOf(work)}`,
     rank: 3,
     heading,
-    empty: report === "",
+    empty: text.trim() === "",
     render: (room) => {
-      const whole = render(report);
-      const left = room - Buffer.byteLength(heading) - 2;
-      if (Buffer.byteLength(whole) <= left) return { text: whole, whole: true };
-      // Every character has at most three bytes per unit; 1000 for what is around it.
-      const fits = Math.floor((left - 1000) / 5);
-      return { text: fits < 200 ? "" : render(clip(report, fits)), whole: false };
+      // For the heading and the title.
+      const left = Math.max(0, room - Buffer.byteLength(heading + source + name) - 100);
+      const all = safe(left);
+      if (all.whole && Buffer.byteLength(all.text) <= left)
+        return { text: placed(all.text), whole: true };
+      // Every character has at most three bytes per unit.
+      const { text: beginning } = safe(Math.floor(left / 3));
+      return { text: left < 600 ? "" : placed(`${beginning}\n\n…`), whole: false };
     },
   };
+}
+
+/** Its fence is as long as the text at most. */
+function plain(text: string, maxLength: number): SafeMarkdown {
+  const lines = harmless(text).trim();
+  const shown = cut(lines, Math.floor(maxLength / 3) - 20);
+  const whole = fenced(lines, "text");
+  return whole.length <= maxLength
+    ? { text: whole, whole: true }
+    : { text: fenced(shown, "text"), whole: false };
 }

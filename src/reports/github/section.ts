@@ -42,6 +42,20 @@ export function listSection(
   };
 }
 
+/** The same in a fold that has its heading as its title. */
+export function folded(section: Section): Section {
+  return {
+    ...section,
+    render: (room) => {
+      const { text, whole } = section.render(room - 100);
+      const [, title, content] = /^### ([^\n]*)\n\n([^]*)$/.exec(text) ?? [];
+      if (title === undefined || content === undefined) return { text, whole };
+      const fold = `<details>\n<summary><b>${title}</b></summary>\n\n${content}\n\n</details>`;
+      return { text: fold, whole };
+    },
+  };
+}
+
 export function worksOf(view: RunView): WorkView[] {
   return [...view.works.values()].sort((a, b) => a.workId - b.workId);
 }

@@ -3,6 +3,7 @@
  * an entry goes through `inline`, `code` or `fenced`.
  */
 import { elapsedMs, itemsOf, itemsText, type RunView, type WorkView } from "../../events/view.ts";
+import { judgementText, verdictText } from "./findings-section.ts";
 import { isDrawable } from "../flow-chart.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
@@ -44,7 +45,16 @@ export function headline(view: RunView, entryFile: string): string {
   const why = reason === undefined ? "" : `\n\n**Why:** ${inline(reason, MAX_REASON)}`;
   const advice = adviceOf(view, reason);
   const todo = advice === undefined ? "" : `\n\n**What to do:** ${inline(advice, MAX_REASON)}`;
-  return `## ${signs[view.status]} ${resultText(view, job)}${why}${todo}\n\n<sub>${facts}</sub>`;
+  const result = `${signs[view.status]} ${resultText(view, job)}`;
+  const verdict = verdictText(view);
+  const more = verdict === undefined || verdict.more === "" ? "" : `\n\n${verdict.more}`;
+  const judgement = judgementText(view);
+  const threshold = judgement === "" ? "" : `\n\n${judgement}`;
+  if (verdict === undefined) return `## ${result}${why}${todo}${threshold}\n\n<sub>${facts}</sub>`;
+  // That agents failed is more than what they think.
+  return view.status === "succeeded"
+    ? `## ${verdict.title}${more}${threshold}\n\n<sub>${result} · ${facts}</sub>`
+    : `## ${result}${why}${todo}\n\n### ${verdict.title}${more}\n\n<sub>${facts}</sub>`;
 }
 
 /** Of a rehearsal: why it failed itself, which the job's failures don't say. */
@@ -147,7 +157,11 @@ export function itemsSection(view: RunView): Section {
   return listSection("items", 4, head, rows);
 }
 
-export function chartSection(view: RunView, chart: (view: RunView) => string): Section {
+export function chartSection(
+  view: RunView,
+  chart: (view: RunView) => string,
+  isFolded: boolean,
+): Section {
   let text: string;
   try {
     text = harmless(chart(view)).trim();
@@ -158,7 +172,7 @@ export function chartSection(view: RunView, chart: (view: RunView) => string): S
   const shown = `${fenced(text, "mermaid")}\n\n<sub>${legend(view)}</sub>`;
   const count = view.works.size;
   const markdown =
-    count > MAX_OPEN_CHART
+    isFolded || count > MAX_OPEN_CHART
       ? `<details>\n<summary>The chart of ${plural(count, "work")}</summary>\n\n${shown}\n\n</details>`
       : shown;
   return {

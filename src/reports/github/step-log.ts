@@ -15,6 +15,7 @@ import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
 import { createPaint } from "../paint.ts";
 import { andChange, clockText, paragraph, plural } from "../text.ts";
+import { resultLines } from "../result-lines.ts";
 import { worksTable } from "../works-table.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import { clip } from "../../events/cut.ts";
@@ -198,5 +199,6 @@ function runLines(
   const result = `${time} ${text.charAt(0).toLowerCase()}${text.slice(1)}${why === undefined ? "" : `: ${outcomeText(why)}`}`;
   // Each row starts with a number or a word of the table.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
-  return [...table, logLine(result, 2000)];
+  const found = resultLines(view).map(({ text: line }) => logLine(`${time} ${line}`, LENGTH));
+  return [...table, ...found, logLine(result, 2000)];
 }

@@ -8,7 +8,8 @@ import { reportSections } from "./report-section.ts";
 import { actionSections } from "./action-sections.ts";
 import { code, inline } from "./escape.ts";
 import { flowSections, isOneFlow } from "./flow-sections.ts";
-import type { Section } from "./section.ts";
+import { findingsSection, verdictText } from "./findings-section.ts";
+import { folded, type Section } from "./section.ts";
 import {
   chartSection,
   commandsSection,
@@ -44,20 +45,26 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
   const always = [headline(view, options.entryFile), rehearsalNote(view, options.rehearsal)]
     .filter((text) => text !== "")
     .join("\n\n");
+  const why = [failuresSection(view), omissionsSection(view)];
+  const findings = findingsSection(view);
+  const reports = reportSections(view);
+  // How it came to what it is about is only a click away; without that, it is what the page is about.
+  const hasResults = !findings.empty || reports.length > 0 || verdictText(view) !== undefined;
+  const below = (section: Section): Section => (hasResults ? folded(section) : section);
   const sections =
     options.summary === "compact"
-      ? [failuresSection(view), omissionsSection(view), worksSection(view)]
+      ? [...why, findings, worksSection(view)]
       : [
-          failuresSection(view),
-          omissionsSection(view),
-          worksSection(view),
-          itemsSection(view),
-          ...reportSections(view),
-          ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
+          ...why,
+          ...reports,
+          findings,
+          below(worksSection(view)),
+          below(itemsSection(view)),
+          ...(isOneFlow(view) ? [] : [chartSection(view, options.chart, hasResults)]),
           ...flowSections(view),
           ...actionSections(view),
-          denialsSection(view),
-          commandsSection(view),
+          below(denialsSection(view)),
+          below(commandsSection(view)),
           finalMessageSection(view),
           ...decisionSections(view),
         ];

@@ -18,6 +18,7 @@ import { createPaint } from "../paint.ts";
 import { runningWorks, stillRunning } from "../doing.ts";
 import { Heartbeat } from "../heartbeat.ts";
 import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
+import { resultLines } from "../result-lines.ts";
 import { worksTable } from "../works-table.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 
@@ -130,6 +131,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
         ["", ...worksTable(view, tty ? (stream.columns ?? 80) : LOG_COLUMNS, paint)].join("\n"),
       );
       print("");
+      for (const line of resultLines(view)) print(wrapped("", paint(line.tone, line.text)));
     }
     const tone = outcome.kind === "succeeded" ? "good" : outcome.kind === "failed" ? "bad" : "warn";
     print(wrapped("", paint(tone, lastLine(view.jobName, outcome))));

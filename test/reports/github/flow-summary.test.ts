@@ -38,7 +38,7 @@ test("the summary of a workflow has its RESULT, its path and each step with inpu
   assert.equal(page.match(/```mermaid/g)?.length, 1);
   assert.match(
     page,
-    /### Workflow <b>#0<\/b> <code>flow.wf.md<\/code>\n\n\*\*RESULT\*\*\n\n```text\nbuilt and published\n```/,
+    /### Report\n\nRESULT of <b>#0<\/b> <code>flow.wf.md<\/code>\n\n```text\nbuilt and published\n```/,
   );
   assert.match(
     page,
