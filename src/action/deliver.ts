@@ -78,6 +78,7 @@ export async function deliverFromJournal(setting: Setting, paths: Paths): Promis
     const { view, deliveries } = await deliverJournal({
       journal: paths.fromJournal ?? "",
       entry: paths.entry,
+      job: inputs.job,
       digest: inputs.journalDigest,
       staged: inputs.staged,
       environment,

@@ -14,7 +14,8 @@ import { JobHost } from "../live/job-host.ts";
 import { asFlag } from "../run/options.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
 import { missingModel } from "../run/execute.ts";
-import { readAccess, type OptionsOf } from "./options.ts";
+import { readAccess } from "./access.ts";
+import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function doctor(

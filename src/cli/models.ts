@@ -3,7 +3,8 @@ import { JobHost } from "../live/job-host.ts";
 import type { OfferedModel } from "../run/offered-models.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, UsageError } from "../run/options.ts";
-import { readAccess, type OptionsOf } from "./options.ts";
+import { readAccess } from "./access.ts";
+import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./table.ts";
 

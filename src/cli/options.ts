@@ -4,8 +4,6 @@ import { defined } from "../document/guards.ts";
 import { reporterNames } from "../reports/rehearsals.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import {
-  asFlag,
-  limitsOf,
   parseAnswer,
   parseChoice,
   parseEnvName,
@@ -18,16 +16,9 @@ import {
   parsePort,
   parseReporter,
   parseShard,
-  UsageError,
   type Parsed,
 } from "../run/options.ts";
-import {
-  gitHubTokenOf,
-  providerTypes,
-  readProvider,
-  wireApis,
-  type ModelAccess,
-} from "../run/options-provider.ts";
+import { providerTypes, wireApis } from "../run/options-provider.ts";
 
 interface Described<T> {
   readonly flag: string;
@@ -223,6 +214,12 @@ export const options = {
     workflow: option<true>("--workflow", "also write the workflow of GitHub Actions"),
     force: option<true>("--force", "overwrite files that are there with another content"),
   },
+  deliver: {
+    entry: option("--entry <file>", "entry in the repository, whose outputs say what may be done"),
+    job: option("--job <name>", "name of the job; may be omitted if the entry has only one"),
+    digest: option("--digest <sha256>", "the digest that the journal must have"),
+    staged: option<true>("--staged", "only show what would be written"),
+  },
   models: { ...server, ...forPrograms },
   list: forPrograms,
   chart: {
@@ -357,43 +354,4 @@ export function addOptions(
 function valueOf<T>(read: Parsed<T>): T {
   if (read.kind === "value") return read.value;
   throw new InvalidArgumentError(`It ${read.problem}.`);
-}
-
-type AccessOptions = Given<typeof server> &
-  Pick<Given<typeof models>, "maxParallel" | "timeoutMinutes"> &
-  Given<typeof rehearsal>;
-
-type Read = keyof Given<typeof server> | "maxParallel" | "timeoutMinutes";
-
-/** How the models are reached and the limits, out of several options each. The rest is left as it is. Throws `UsageError`. */
-export function readAccess<Options extends AccessOptions>(
-  given: Options,
-): Omit<Options, Read> & ModelAccess & ReturnType<typeof limitsOf> {
-  const {
-    providerBaseUrl: baseUrl,
-    providerType: type,
-    providerWireApi: wireApi,
-    providerApiKey,
-    maxParallel,
-    timeoutMinutes,
-    runtimePath,
-    ...rest
-  } = given;
-  if (rest.inPlace === true && rest.rehearse === undefined)
-    throw new UsageError("--in-place requires --rehearse. Other runs always work in the folder.");
-  // A key alone is fine: it may come from the environment, for the runs that name a server.
-  const apiKey = baseUrl === undefined ? undefined : providerApiKey;
-  const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, (option) =>
-    option === "provider-api-key"
-      ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
-      : asFlag(option),
-  );
-  if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  const environment = process.env;
-  return {
-    ...rest,
-    environment,
-    ...limitsOf({ maxParallel, timeoutMinutes }, asFlag),
-    ...defined({ provider, gitHubToken: gitHubTokenOf(environment), runtimePath }),
-  };
 }

@@ -99,6 +99,13 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await (await import("./init.ts")).init(template, given, io)),
     );
 
+  command("deliver")
+    .argument("<journal>", "journal of a run of the action")
+    .description("publish on GitHub what a run that could not write there has handed in")
+    .action(async (journal: string, given: OptionsOf<"deliver">) =>
+      end(await (await import("./deliver.ts")).deliver(journal, given, io)),
+    );
+
   command("models")
     .description("list the models that the token or the model server offers")
     .action(async (given: OptionsOf<"models">) =>

@@ -28,6 +28,8 @@ export interface JournalToDeliver {
   readonly journal: string;
   /** The entry file in the repository, with slashes. */
   readonly entry: string;
+  /** Default: the only one of the entry. */
+  readonly job?: string | undefined;
   /** SHA-256 of the bytes of the journal, in hex. */
   readonly digest?: string | undefined;
   readonly staged: boolean;
@@ -191,7 +193,7 @@ function baseOf(payload: unknown, { event }: Origin, environment: Environment): 
 
 /** Or why there are none. */
 async function outputsOfBase(
-  { entry, api }: JournalToDeliver,
+  { entry, job: asked, api }: JournalToDeliver,
   job: string,
   ref: string,
 ): Promise<Outputs | string> {
@@ -212,9 +214,21 @@ async function outputsOfBase(
       `The entry of the base (commit ${ref}) is not valid: ${first === undefined ? entry : diagnosticLine(first)}`,
     );
   }
-  if (!Object.hasOwn(loaded.entry.jobs, job))
-    return `${entry} of the base has no job ${JSON.stringify(job)}`;
+  const { jobs } = loaded.entry;
+  if (!Object.hasOwn(jobs, job)) return `${entry} of the base has no job ${JSON.stringify(job)}`;
+  const named = asked ?? onlyJob(jobs, entry);
+  if (named !== job)
+    throw new JournalRefused(
+      `The journal is of job ${JSON.stringify(job)}, and ${JSON.stringify(named)} is to be delivered.`,
+    );
   return outputsOf(loaded.entry, job) ?? {};
+}
+
+/** The journal doesn't choose: jobs may be allowed different things. */
+function onlyJob(jobs: object, entry: string): string {
+  const [only, ...others] = Object.keys(jobs);
+  if (only !== undefined && others.length === 0) return only;
+  throw new JournalRefused(`${entry} has several jobs. Name the one that is to be delivered.`);
 }
 
 function outcomeOf({ status, reason = "" }: RunView): Parameters<typeof deliver>[0]["outcome"] {

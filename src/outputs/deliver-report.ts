@@ -1,10 +1,18 @@
 /** The comment on a pull request that every run of a job updates. */
+import type { Origin } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "./collect.ts";
 import { attempt, skipped, write, writeOnce, type Delivering, type Delivery } from "./delivery.ts";
 import type { OwnComment } from "./github-port.ts";
 import { reportComment } from "./report-comment.ts";
 
 const needs = "`pull-requests: write`";
+
+/** Whether a comment is of the same attempt, or of a later run or attempt. */
+function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boolean {
+  const [run = 0, tried = 0] = (key ?? "").split("/").map(Number);
+  const own = Number(workflowRun);
+  return run > own || (run === own && tried >= attempt);
+}
 
 export async function deliverReport(
   delivering: Delivering,
@@ -20,6 +28,9 @@ export async function deliverReport(
   const older: Delivery[] = [];
   const made = await attempt({ what, needs }, async () => {
     const [newest, ...rest] = await find();
+    const last = ours(newest?.body ?? "", "report");
+    if (last?.head === about.origin.head && isLater(last.key, about.origin))
+      return skipped(what, "it is there already, of this run or of a later one");
     const { report, outcome, durationMs, view } = about;
     const body = reportComment({
       ...about,
@@ -28,7 +39,7 @@ export async function deliverReport(
       report: report === undefined ? undefined : { markdown: report },
       findings,
       omitted,
-      earlier: ours(newest?.body ?? "", "report")?.fingerprints ?? [],
+      earlier: last?.fingerprints ?? [],
       totals: view.totals,
       durationMs,
     });

@@ -2,7 +2,7 @@
  * The comment on a pull request that every run of a job updates: the verdict, the report, the findings, the cost. Found
  * again by the marker in its first line, which also keeps the fingerprints of the findings for the next run.
  */
-import type { Finding, Verdict } from "../events/output-shapes.ts";
+import type { Finding, Origin, Verdict } from "../events/output-shapes.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import {
@@ -43,7 +43,7 @@ const NOTES = 1_000;
 export function reportComment(comment: ReportComment): string {
   const { findings, omitted = 0, earlier = [], outcome, origin, report } = comment;
   const all = fingerprintsOf(findings);
-  const marker = markerLine(comment, { kind: "report", fingerprints: all });
+  const marker = markerLine(comment, { kind: "report", key: runKey(origin), fingerprints: all });
   const { text: table } = findingsTable(findings, { target: origin, omitted, room: MAX_TABLE });
   const current = new Set(all);
   // What a run that failed did not find may still be there, and so may what there was no room for.
@@ -60,6 +60,11 @@ export function reportComment(comment: ReportComment): string {
   const room = maxBody - NOTES - bodyOf(marker, [...before, ...after]).length;
   const text = report === undefined ? "" : safeText(report.markdown, room, comment);
   return bodyOf(marker, [...before, text, ...after]);
+}
+
+/** Of the attempt that the comment is of. */
+export function runKey({ workflowRun, attempt }: Origin): string {
+  return `${workflowRun}/${attempt}`;
 }
 
 function headline(comment: ReportComment): string {

@@ -210,6 +210,17 @@ export class GithubRepository {
       }
       default:
     }
+    if (/^\/collaborators\/maintainer\/permission$/.test(rest)) return { permission: "write" };
+    const [, from] = /^\/compare\/(\w+)\.\.\.\w+/.exec(rest) ?? [];
+    if (from !== undefined) {
+      const changed = Object.entries(diff).map(([filename, patch]) => {
+        const additions = patch.split("\n+").length - 1;
+        return { filename, status: "modified", additions, deletions: 0, patch };
+      });
+      return { merge_base_commit: { sha: from }, base_commit: { sha: from }, files: changed };
+    }
+    if (/^\/commits\/\w+\/pulls$/.test(rest))
+      return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
     if (method === "GET" && rest.startsWith("/git/commits/"))
       return { tree: { sha: "e".repeat(40) } };
     const [, file, ref] = /^\/contents\/(.+)\?ref=(\w+)$/.exec(rest) ?? [];

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{e as t,l as c}from"./chunk-DM74OWA6.js";import"./chunk-E6JFGELO.js";import{ca as o,va as s}from"./chunk-UH5HWNFV.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};

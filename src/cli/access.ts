@@ -1,0 +1,48 @@
+/** How the models are reached, and the limits: out of several options each. */
+import { defined } from "../document/guards.ts";
+import { asFlag, limitsOf, UsageError } from "../run/options.ts";
+import { gitHubTokenOf, readProvider, type ModelAccess } from "../run/options-provider.ts";
+import type { OptionsOf } from "./options.ts";
+
+type ModelServer = Pick<
+  OptionsOf<"run">,
+  "providerBaseUrl" | "providerType" | "providerWireApi" | "providerApiKey" | "runtimePath"
+>;
+type AccessOptions = ModelServer &
+  Pick<OptionsOf<"run">, "maxParallel" | "timeoutMinutes"> &
+  Pick<OptionsOf<"run">, "rehearse" | "inPlace">;
+
+type Read = keyof ModelServer | "maxParallel" | "timeoutMinutes";
+
+/** The rest is left as it is. Throws a `UsageError`. */
+export function readAccess<Options extends AccessOptions>(
+  given: Options,
+): Omit<Options, Read> & ModelAccess & ReturnType<typeof limitsOf> {
+  const {
+    providerBaseUrl: baseUrl,
+    providerType: type,
+    providerWireApi: wireApi,
+    providerApiKey,
+    maxParallel,
+    timeoutMinutes,
+    runtimePath,
+    ...rest
+  } = given;
+  if (rest.inPlace === true && rest.rehearse === undefined)
+    throw new UsageError("--in-place requires --rehearse. Other runs always work in the folder.");
+  // A key alone is fine: it may come from the environment, for the runs that name a server.
+  const apiKey = baseUrl === undefined ? undefined : providerApiKey;
+  const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, (option) =>
+    option === "provider-api-key"
+      ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
+      : asFlag(option),
+  );
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  const environment = process.env;
+  return {
+    ...rest,
+    environment,
+    ...limitsOf({ maxParallel, timeoutMinutes }, asFlag),
+    ...defined({ provider, gitHubToken: gitHubTokenOf(environment), runtimePath }),
+  };
+}

@@ -1,0 +1,47 @@
+/** `agent-jobs deliver`: publishes on GitHub what the journal of a run contains. */
+import { defined } from "../document/guards.ts";
+import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
+import { createGithubApi } from "../github/github-api.ts";
+import { deliveryLine } from "../reports/github/deliveries.ts";
+import { UsageError } from "../run/options.ts";
+import type { OptionsOf } from "./options.ts";
+import { exitCode, type ExitCode, type Io } from "./process.ts";
+
+export async function deliver(
+  journal: string,
+  { entry, job, digest, staged }: OptionsOf<"deliver">,
+  { output }: Io,
+): Promise<ExitCode> {
+  if (entry === undefined)
+    throw new UsageError("--entry is missing: it names the entry that says what may be done.");
+  const environment = process.env;
+  const {
+    GITHUB_TOKEN: token,
+    GITHUB_REPOSITORY: repository,
+    GITHUB_API_URL: apiUrl,
+  } = environment;
+  const api = createGithubApi({
+    token,
+    repository,
+    ...defined({ apiUrl }),
+    log: (line) => output.printError(line),
+  });
+  try {
+    const { deliveries } = await deliverJournal({
+      journal,
+      entry,
+      job,
+      digest,
+      staged: staged === true,
+      environment,
+      api,
+    });
+    for (const delivery of deliveries) output.print(deliveryLine(delivery));
+    if (deliveries.length === 0) output.print("The job publishes nothing on GitHub.");
+    return exitCode.success;
+  } catch (error) {
+    if (!(error instanceof JournalRefused)) throw error;
+    output.printError(`agent-jobs: ${error.message}`);
+    return exitCode.failed;
+  }
+}

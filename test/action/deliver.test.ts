@@ -1,0 +1,215 @@
+/** From the event to the calls of GitHub's API, by the bundle of the action under the runner's contract. */
+import assert from "node:assert/strict";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
+import { startModelServer, type ScriptedCall } from "../rig/model-server.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
+import { makeRepository, type Workspace } from "../rig/workspace.ts";
+
+const fixtures = fileURLToPath(new URL("../../../test/fixtures/outputs/", import.meta.url));
+/** Of pull request 7, as the events have it. */
+const head = "c".repeat(40);
+const base = "b".repeat(40);
+const diff = { "src/a.ts": "@@ -1 +1,3 @@\n one\n+two\n+three" };
+
+interface World {
+  readonly workspace: Workspace;
+  readonly github: GithubRepository;
+  readonly commit: string;
+}
+
+async function world(t: TestContext, options: Partial<RepositoryOptions> = {}): Promise<World> {
+  const entry = await readFile(join(fixtures, "deliver.yml"), "utf8");
+  const rehearsal = await readFile(join(fixtures, "deliver.rehearsal.yml"), "utf8");
+  const workspace = await makeRepository(t, {
+    "deliver.yml": entry,
+    "deliver.rehearsal.yml": rehearsal,
+    "src/a.ts": "one\ntwo\nthree\n",
+  });
+  const commit = (await workspace.git("rev-parse", "HEAD")).trim();
+  const files = Object.fromEntries(
+    [base, commit].flatMap((ref) => [
+      [`${ref}:deliver.yml`, entry],
+      [`${ref}:deliver.rehearsal.yml`, rehearsal],
+    ]),
+  );
+  files[`${head}:src/a.ts`] = "one\ntwo\nthree\n";
+  const github = await GithubRepository.start(t, { head, diff, files, ...options });
+  return { workspace, github, commit };
+}
+
+interface StepSetting {
+  readonly event?: string;
+  readonly runId?: string;
+  readonly attempt?: string;
+  readonly inputs?: Readonly<Record<string, string>>;
+}
+
+function step(
+  t: TestContext,
+  { workspace, github }: World,
+  { event = "pull-request-target", runId = "99", attempt = "1", inputs = {} }: StepSetting,
+): Promise<StepResult> {
+  return runStep(t, {
+    workspace: workspace.path,
+    event,
+    apiUrl: github.url,
+    env: { GITHUB_RUN_ID: runId, GITHUB_RUN_ATTEMPT: attempt },
+    inputs: { entry: "deliver.yml", "github-token": "ghs_0123456789abcdef", ...inputs },
+  });
+}
+
+/** A job without permission to write: it leaves a journal and its digest. */
+async function reviewed(t: TestContext, world: World, event?: string): Promise<StepResult> {
+  const inputs = { rehearse: "deliver.rehearsal.yml", journal: "out/run.jsonl" };
+  const result = await step(t, world, { ...(event && { event }), inputs });
+  assert.equal(result.code, 0, result.raw);
+  assert.deepEqual(world.github.calls, []);
+  assert.match(result.outputs["journal-digest"] ?? "", /^[0-9a-f]{64}$/);
+  return result;
+}
+
+const journal = { mode: "deliver", "from-journal": "out/run.jsonl" };
+const statuses = ({ outputs }: StepResult): unknown =>
+  JSON.parse(outputs["deliveries"] ?? "[]").map(({ what, status }: Record<string, string>) => [
+    what,
+    status,
+  ]);
+
+describe("a job that may write", () => {
+  it("delivers at its end, and what agents wrote is harmless wherever it is shown", async (t) => {
+    const here = await world(t);
+    const calls: ScriptedCall[] = [
+      {
+        name: "job_annotate",
+        arguments: { path: "src/a.ts", line: 2, severity: "error", message: "fixes #1 @everyone" },
+      },
+      { name: "job_report", arguments: { markdown: "![x](https://evil.example/x.png)" } },
+      { name: "job_propose", arguments: { kind: "issue", title: "a @all", body: "</details>" } },
+    ];
+    const server = await startModelServer(({ toolResults }) =>
+      toolResults.length === 0 ? { toolCalls: calls } : { text: "done" },
+    );
+    t.after(() => server.close());
+    const result = await step(t, here, {
+      event: "pull-request",
+      inputs: { "provider-base-url": server.baseUrl, "provider-api-key": "key-0123456789" },
+    });
+    assert.equal(result.code, 0, result.raw);
+    assert.deepEqual(statuses(result), [
+      ["report comment on #7", "done"],
+      ["review of #7", "done"],
+      ['issue "a @all"', "done"],
+    ]);
+    const { github } = here;
+    assert.deepEqual(
+      github.calls.map(({ method, path }) => `${method} ${path}`),
+      [
+        "POST /repos/octo/shop/issues/7/comments",
+        "POST /repos/octo/shop/pulls/7/reviews",
+        "POST /repos/octo/shop/issues",
+      ],
+    );
+    assert.match(result.log, /Delivery: report comment on #7: done/);
+    assert.match(result.summary, /### Delivered/);
+    const texts = [...github.comments, ...github.threads, ...github.items]
+      .map(({ body }) => body)
+      .join("\n");
+    for (const alive of [/!\[/, /(?<!\\)<(?:\/|img)/, /(?<!`)@everyone/, /(?<![`\w/])#1\b/])
+      assert.doesNotMatch(texts.replaceAll(/`[^`]*`/g, "").replaceAll(/<\/?sub>/g, ""), alive);
+  });
+});
+
+describe("mode: deliver", () => {
+  it("delivers the journal of a fork's review, once, and says what it did", async (t) => {
+    const here = await world(t, { headRepository: 2002 });
+    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+    const inputs = { ...journal, "journal-digest": digest };
+    const first = await step(t, here, { inputs });
+    assert.equal(first.code, 0, first.log);
+    assert.deepEqual(statuses(first), [
+      ["report comment on #7", "done"],
+      ["review of #7", "done"],
+      ["labels bug on #7", "done"],
+    ]);
+    const { comments, reviews, threads, labels } = here.github;
+    // A rehearsed change has no head that could be read, so its findings are in the body of the review.
+    assert.deepEqual([comments.length, reviews.length, threads.length], [1, 1, 0]);
+    assert.deepEqual(labels, ["bug"]);
+    const again = await step(t, here, { inputs, attempt: "2" });
+    assert.equal(again.code, 0, again.log);
+    assert.deepEqual([comments.length, reviews.length, labels.length], [1, 1, 2]);
+    const staged = await step(t, here, { inputs: { ...inputs, staged: "true" } });
+    assert.match(staged.summary, /staged/);
+  });
+
+  const refusals: readonly (readonly [string, StepSetting, RegExp])[] = [
+    ["without its digest", { inputs: journal }, /The digest is missing/],
+    [
+      "with another digest",
+      { inputs: { ...journal, "journal-digest": "0".repeat(64) } },
+      /The journal was changed: its SHA-256 is/,
+    ],
+    [
+      "of another workflow run",
+      { runId: "100", inputs: journal },
+      /is of workflow run 99\. This is run 100/,
+    ],
+    ["of another event", { event: "issues", inputs: journal }, /digest is missing/],
+    ["of another job", { inputs: { ...journal, job: "other" } }, /digest is missing/],
+  ];
+  it("refuses a journal that may not be what it says", async (t) => {
+    const here = await world(t, { headRepository: 2002 });
+    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+    for (const [name, setting, reason] of refusals) {
+      const result = await step(t, here, setting);
+      assert.equal(result.code, 1, name);
+      assert.match(result.outputs["reason"] ?? "", reason, name);
+    }
+    const whole = { ...journal, "journal-digest": digest };
+    const other = await step(t, here, { event: "issues", inputs: whole });
+    assert.match(other.outputs["reason"] ?? "", /The journal is about #7 at c+, and this event/);
+    const job = await step(t, here, { inputs: { ...whole, job: "other" } });
+    assert.match(job.outputs["reason"] ?? "", /is of job "review", and "other" is to be/);
+    await appendFile(join(here.workspace.path, "out/run.jsonl"), "\n");
+    assert.equal((await step(t, here, { inputs: whole })).code, 1);
+    assert.deepEqual(here.github.calls, []);
+  });
+
+  it("writes nothing if the head has moved on, or if the base has no such job", async (t) => {
+    const here = await world(t, { headRepository: 2002 });
+    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+    const inputs = { ...journal, "journal-digest": digest };
+    here.github.head = "d".repeat(40);
+    const outdated = await step(t, here, { inputs });
+    assert.equal(outdated.code, 0, outdated.log);
+    assert.match(outdated.outputs["deliveries"] ?? "", /outdated/);
+    here.github.head = head;
+    const missing = await step(t, here, { inputs: { ...inputs, entry: "other.yml" } });
+    assert.equal(missing.code, 0, missing.log);
+    assert.match(missing.outputs["deliveries"] ?? "", /other\.yml is not in the base/);
+    assert.deepEqual(here.github.calls, []);
+  });
+
+  it("takes the journal of the run that started it only for the pull request of that run", async (t) => {
+    const here = await world(t, { headRepository: 2002 });
+    await reviewed(t, here);
+    const event = "workflow-run-fork";
+    const delivered = await step(t, here, { event, runId: "100", inputs: journal });
+    assert.equal(delivered.code, 0, delivered.log);
+    assert.equal(here.github.comments.length, 1);
+    // The same journal, in a run that was started for a head in the repository itself.
+    const wrong = await step(t, here, { event: "workflow-run", runId: "100", inputs: journal });
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.outputs["reason"] ?? "", /#7 is not from the repository/);
+    // Written by hand, for a commit that the run was not for.
+    const file = join(here.workspace.path, "out/run.jsonl");
+    await writeFile(file, (await readFile(file, "utf8")).replaceAll(head, "f".repeat(40)));
+    const forged = await step(t, here, { event, runId: "100", inputs: journal });
+    assert.equal(forged.code, 1);
+    assert.match(forged.outputs["reason"] ?? "", /about commit f+|damaged/);
+  });
+});
