@@ -60,8 +60,8 @@ function rowOf(finding: Finding, target: LinkTarget | undefined): string {
   return `| ${sign} | ${placeText(finding, target)} | ${codeText(rule, MAX_NAME)} | ${about} |\n`;
 }
 
-/** `src/a.ts:3-5`, a link if the lines are in the commit that it leads to. */
-export function placeText(finding: Finding, target?: LinkTarget): string {
+/** `src/index.ts:3-5`, a link if the lines are in the commit that it leads to. */
+function placeText(finding: Finding, target?: LinkTarget): string {
   const url = target === undefined ? undefined : linkTo(finding, target);
   const { path, line, endLine = line } = finding;
   const text = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;

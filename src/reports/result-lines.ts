@@ -40,7 +40,7 @@ export function verdictResult(verdict: Verdict): ResultLine {
   return { tone: verdictTones[verdict.verdict], text: oneLine(verdictLine(verdict), MAX_LINE) };
 }
 
-/** `error at src/a.ts:3-5: The title: the message (rule)` */
+/** `error at src/index.ts:3-5: The title: the message (rule)` */
 export function findingLine(finding: Finding): string {
   const { path, line, endLine = line, severity, title, message, rule } = finding;
   const place = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;

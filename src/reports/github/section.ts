@@ -50,7 +50,7 @@ export function folded(section: Section): Section {
       const { text, whole } = section.render(room - 100);
       const [, title, content] = /^### ([^\n]*)\n\n([^]*)$/.exec(text) ?? [];
       if (title === undefined || content === undefined) return { text, whole };
-      const fold = `<details>\n<summary><b>${title}</b></summary>\n\n${content}\n\n</details>`;
+      const fold = `<details>\n<summary>${title}</summary>\n\n${content}\n\n</details>`;
       return { text: fold, whole };
     },
   };
