@@ -94,8 +94,8 @@ export function apiOf({ environment, inputs, core, signal }: Setting) {
   // A token for models may lack the permission to look up users.
   const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
   const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
-  const log = (line: string): void => sayLine(core, line);
-  return { api: createGithubApi({ token, repository, apiUrl, log, signal }), token } as const;
+  const say = (line: string): void => sayLine(core, line);
+  return { api: createGithubApi({ token, repository, apiUrl, log: say, signal }), token, say };
 }
 
 /** Throws a `Stop` unless the users who triggered the event may start an agent. `deciding`: more files that decide. */
@@ -374,8 +374,7 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
-  const { api: github } = apiOf(setting);
-  const say = (line: string): void => sayLine(setting.core, line);
+  const { api: github, say } = apiOf(setting);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, baseFolder, workTree } = sources;
   // A rehearsal may name its own folder, which for a copy of the base would be next to the copy.

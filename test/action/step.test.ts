@@ -34,6 +34,8 @@ describe("a step that runs a job", () => {
         verdict: "",
         "reported-document": "docs/greeting.md",
         journal: "out/journal.jsonl",
+        "journal-digest": outputs["journal-digest"],
+        deliveries: "[]",
         "model-calls": "2",
         "input-tokens": outputs["input-tokens"],
         "output-tokens": outputs["output-tokens"],

@@ -206,7 +206,7 @@ describe("the report and the review", () => {
     const repository = await start(t, {
       breaks: ({ method, path }) =>
         method === "POST" && path !== "/graphql" && failures++ < 2
-          ? { status: 502, then: "done" }
+          ? { status: 502, isDone: true }
           : undefined,
     });
     const deliveries = await delivered(repository, { findings: [finding("one", 2)] });

@@ -60,6 +60,7 @@ test("the comment has the verdict, the report, the findings with links to their 
     kind: "report",
     job: "review",
     entry: ".github/agent-jobs/review.yml",
+    key: `${origin.workflowRun}/${origin.attempt}`,
     head: origin.head,
     fingerprints: ["f1", "f2"],
   });

@@ -47,12 +47,12 @@ export interface RepositoryOptions {
   readonly diff?: Readonly<Record<string, string>>;
   /** `REF:PATH` → content. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What is answered in place of what would be done. `then`: it is done all the same. */
+  /** What is answered in place of what would be done. `isDone`: it is done all the same. */
   readonly breaks?: (call: Call) =>
     | {
         readonly status: number;
         readonly headers?: Readonly<Record<string, string>>;
-        readonly then?: "done";
+        readonly isDone?: true;
       }
     | undefined;
 }
@@ -124,7 +124,7 @@ export class GithubRepository {
         : call.method !== "GET";
     if (isWrite) this.calls.push(call);
     const broken = this.#options.breaks?.(call);
-    if (broken?.then === "done") this.#do(call);
+    if (broken?.isDone === true) this.#do(call);
     if (broken !== undefined) return { ...broken, answer: { message: "scripted" } };
     const answer = this.#do(call);
     return answer === undefined
@@ -192,7 +192,7 @@ export class GithubRepository {
         const sha = hash(body);
         const content = entries.map(({ path: file, sha: blob }): [string, Buffer | null] => [
           String(file),
-          blob === null ? null : (this.#blobs.get(String(blob)) ?? assert.fail("no such blob")),
+          typeof blob === "string" ? (this.#blobs.get(blob) ?? assert.fail("no such blob")) : null,
         ]);
         this.#trees.set(sha, Object.fromEntries(content));
         return { sha };
