@@ -2,8 +2,8 @@
  * Foreign Markdown as a tree of what may pass: headings, lists, quotes, tables, code, emphasis. HTML is text, an image is
  * its text and its address, and so is a link, unless it goes to one of the allowed places.
  *
- * The parser takes linear time and bounds its nesting. What is nested more deeply than `MAX_DEPTH` stands one level
- * higher, so that no walk over the tree goes deep.
+ * The parser takes linear time and bounds the nesting of blocks. Emphasis in too much emphasis is left out, so that no
+ * walk over the tree goes deep.
  */
 import MarkdownIt, { type Token } from "markdown-it";
 import type {
@@ -38,8 +38,9 @@ export interface TreeOptions {
   readonly lowered?: number;
 }
 
+/** Of emphasis and links. */
 const MAX_DEPTH = 8;
-/** What is nested more deeply is not read. */
+/** Of lists and quotes; what is nested more deeply is not read. */
 const MAX_NESTING = 60;
 
 let parser: ReturnType<typeof MarkdownIt> | undefined;
@@ -51,7 +52,7 @@ function markdown(): ReturnType<typeof MarkdownIt> {
 }
 
 export function blocksOf(text: string, options: TreeOptions): BlockContent[] {
-  return new TreeBuilder(markdown().parse(harmlessCode(text), {}), options).blocks(undefined, 0);
+  return new TreeBuilder(markdown().parse(harmlessCode(text), {}), options).blocks();
 }
 
 /** Of text on one line: no block is made of it. */
@@ -80,7 +81,7 @@ class TreeBuilder {
   }
 
   /** All up to the token `end`, which is skipped. */
-  blocks(end: string | undefined, depth: number): BlockContent[] {
+  blocks(end?: string): BlockContent[] {
     const result: BlockContent[] = [];
     for (let token = this.#take(); token !== undefined; token = this.#take()) {
       if (token.type === end) break;
@@ -99,14 +100,12 @@ class TreeBuilder {
           break;
         }
         case "blockquote_open": {
-          const children = this.blocks("blockquote_close", depth + 1);
-          if (depth < MAX_DEPTH) result.push({ type: "blockquote", children });
-          else result.push(...children);
+          result.push({ type: "blockquote", children: this.blocks("blockquote_close") });
           break;
         }
         case "bullet_list_open":
         case "ordered_list_open":
-          this.#list(token, depth, result);
+          result.push(this.#list(token));
           break;
         case "table_open":
           result.push(this.#table());
@@ -135,30 +134,18 @@ class TreeBuilder {
     return this.phrasing(token?.children ?? [], lineEnd);
   }
 
-  #list(open: Token, depth: number, siblings: BlockContent[]): void {
-    const ordered = open.type === "ordered_list_open";
-    const contents: BlockContent[][] = [];
-    for (let token = this.#take(); token?.type === "list_item_open"; token = this.#take())
-      contents.push(this.blocks("list_item_close", depth + 1));
-    if (depth >= MAX_DEPTH) {
-      siblings.push(...contents.flat());
-      return;
-    }
-    const children = contents.map((content): ListItem => {
+  #list(open: Token): List {
+    const children: ListItem[] = [];
+    for (let token = this.#take(); token?.type === "list_item_open"; token = this.#take()) {
+      const content = this.blocks("list_item_close");
       const spread = content.some((node) => this.#loose.has(node));
-      return { type: "listItem", spread, children: content };
-    });
-    const spread = children.some((item) => item.spread === true);
-    const last = siblings.at(-1);
-    // Two lists in a row could only be told apart by a comment between them.
-    if (last?.type === "list" && last.ordered === ordered) {
-      last.children.push(...children);
-      last.spread = last.spread === true || spread;
-      return;
+      children.push({ type: "listItem", spread, children: content });
     }
+    const spread = children.some((item) => item.spread === true);
+    const ordered = open.type === "ordered_list_open";
     const list: List = { type: "list", ordered, spread, children };
     if (ordered) list.start = Number(open.attrGet("start") ?? 1);
-    siblings.push(list);
+    return list;
   }
 
   #table(): Table {

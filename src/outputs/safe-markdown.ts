@@ -117,11 +117,7 @@ const options: Options = {
         delete: attention(() => "~~"),
         inlineCode: Object.assign(inlineCode, { peek: () => "`" }),
       },
-      unsafe: [
-        { character: "~", inConstruct: "phrasing" },
-        // Before a sign of emphasis with a link in it, too.
-        { character: "!", after: "[[*_~]", inConstruct: "phrasing" },
-      ],
+      unsafe: [{ character: "~", inConstruct: "phrasing" }],
     },
   ],
 };

@@ -47,6 +47,7 @@ test("what GitHub would make a mention, a reference, a commit, an address or mat
     ],
     ["a $x^2$ and $`y`$", "a `$x^2$` and `$y$`"],
     ["これは@octocatです", "これは`@octocat`です"],
+    ["www.日本.example mailto:é", "`www.`日本.example `mailto:`é"],
     ["C# 1, a @ b, item # 1, e-mail", "C# 1, a @ b, item # 1, e-mail"],
   ]);
 });
@@ -85,6 +86,7 @@ test("HTML, hidden markers, footnotes, alerts and boxes are text", () => {
     ["<!-- agent-jobs:report job=a -->", "\\<!-- agent-jobs:report job=a -->"],
     ["</details>\n\n<details open>", "\\</details>\n\n\\<details open>"],
     ["a[^1]", "a\\[^1]"],
+    ["\\~~a\\~~ \\*b\\*", "\\~\\~a\\~\\~ \\*b\\*"],
     ["> [!WARNING]\n> a", "> \\[!WARNING]\n> a"],
     ["- [ ] a\n- [x] b", "- \\[ ] a\n- \\[x] b"],
   ]);
@@ -177,6 +179,15 @@ test("a text that is too long is cut, and the result is not longer than allowed"
   const short = safeMarkdown("<b".repeat(1000), { maxLength: 1000 });
   assert.ok(!short.whole && short.text.length <= 1000 && short.text.length > 700);
   assert.equal(safeMarkdown("a", { maxLength: 0 }).text, "");
+});
+
+test("lists that follow each other stay apart, and what is nested without end stays readable", () => {
+  becomes([["- a\n\n* b\n\n+ c\n1. d\n2) e", "- a\n\n* b\n\n- c\n\n1. d\n\n2) e"]]);
+  const emphasis = safeMarkdown(`${"*a ".repeat(50_000)}x${" b*".repeat(50_000)}`, {
+    maxLength: 1_000_000,
+  });
+  assert.match(emphasis.text, /^\*a \*a \*a .* a a x b b .* b\*$/);
+  assert.equal(emphasis.text.match(/\*/g)?.length, 16);
 });
 
 test("5 MB of anything are harmless, and fit", () => {

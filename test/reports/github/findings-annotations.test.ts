@@ -9,7 +9,7 @@ import { finding, hostileFinding } from "../../outputs/published.ts";
 import { runWith, type Results } from "./results.ts";
 import { options, report } from "./rig.ts";
 import { commandsOf } from "./runner.ts";
-import { viewOf } from "./samples.ts";
+import { Telling, viewOf } from "./samples.ts";
 
 function annotations(results: Results, annotated: "all" | "errors" | "off" = "all") {
   const view = viewOf({ events: runWith(results) });
@@ -53,6 +53,17 @@ test("the same words at two lines are two annotations; of more than ten, the ten
   );
   assert.equal(errors(14).length, 10);
   assert.equal(errors(14).at(-1)?.title, "And 5 more errors");
+  // Denials that the view no longer holds are counted as before.
+  const telling = new Telling("loop", ["a"]);
+  for (let run = 1; run <= 200; run += 1) telling.deny(0, "shell", `run ${run}`, "no");
+  for (const one of at(3))
+    telling.say({
+      type: "finding.reported",
+      work: telling.ref(0),
+      finding: { ...one, severity: "warning" },
+    });
+  const warnings = chooseAnnotations(viewOf(telling), options);
+  assert.equal(warnings.at(-1)?.title, "And 194 more warnings");
 });
 
 test("a failed task comes before findings, and findings before what went wrong on the way", () => {
@@ -105,13 +116,13 @@ test("the log and the terminal tell each finding and the verdict on one line", a
 
 test("no text of a finding or a verdict is a command for the runner", async () => {
   const check = async (text: string): Promise<void> => {
-    const { output } = await report(
-      runWith({
-        findings: [hostileFinding(text), hostileFinding(`::error::x\n##[error]y\n${text}`)],
-        verdict: { verdict: "reject", reason: text },
-        report: text,
-      }),
-    );
+    const findings = [hostileFinding(text), hostileFinding(`::error::x\n##[error]y\n${text}`)];
+    for (const { title, message, file } of annotations({ findings })) {
+      assert.doesNotMatch(`${title}${file}${message}`, /(?!\n)\p{Cc}|\p{Cs}|[\u202A-\u202E]|##\[/u);
+      assert.ok(!/\n/.test(title) && title.length < 300 && message.length <= 4096);
+    }
+    const verdict = { verdict: "reject", reason: text } as const;
+    const { output } = await report(runWith({ findings, verdict, report: text }));
     const names = commandsOf(output).map(({ name }) => name);
     const ours = ["group", "endgroup", "stop-commands", "warning", "notice"];
     assert.deepEqual(
