@@ -153,7 +153,7 @@ class Step {
     this.#entryFile = paths.entry;
     this.#rehearsal = paths.rehearse;
     if (inputs.mode === "deliver") {
-      const delivered = await deliverFromJournal(setting, paths);
+      const delivered = await deliverFromJournal(setting, paths, this.#redactor.text);
       return this.#setOutputs(delivered) ? "passed" : "failed";
     }
     // Before the key: a fork's pull request has none, and should report why nothing runs.
@@ -215,7 +215,7 @@ class Step {
       const foreign = stepFiles.problem();
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
-      const delivered = await deliverRun(setting, paths, prepared, report);
+      const delivered = await deliverRun(setting, paths, prepared, report, this.#redactor.text);
       const outputs = { ...this.#githubRun.outputs(), ...delivered };
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const { judgement } = report;

@@ -34,8 +34,9 @@ export async function deliverRun(
   paths: Paths,
   prepared: PreparedRun,
   report: RunReport,
+  redact: (text: string) => string,
 ): Promise<Pick<Outputs, "deliveries" | "journal-digest">> {
-  const deliveries = await deliveriesOf(setting, paths, prepared, report);
+  const deliveries = await deliveriesOf(setting, paths, prepared, report, redact);
   await tellDeliveries(setting, deliveries);
   const { journal } = paths;
   return {
@@ -50,6 +51,7 @@ async function deliveriesOf(
   paths: Paths,
   prepared: PreparedRun,
   { view, outcome }: RunReport,
+  redact: (text: string) => string,
 ): Promise<readonly Delivery[]> {
   const outputs = outputsOf(prepared.entry, prepared.jobName) ?? {};
   const origin = view.plan?.origin;
@@ -68,11 +70,15 @@ async function deliveriesOf(
     durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
   };
   const staged = setting.inputs.staged || paths.rehearse !== undefined;
-  return deliver(about, createGithubPort(api, origin.repository), optionsOf(staged));
+  return deliver(about, createGithubPort(api, origin.repository, redact), optionsOf(staged));
 }
 
 /** Of `mode: deliver`: the outputs of the step. Throws a `Stop`. */
-export async function deliverFromJournal(setting: Setting, paths: Paths): Promise<Outputs> {
+export async function deliverFromJournal(
+  setting: Setting,
+  paths: Paths,
+  redact: (text: string) => string,
+): Promise<Outputs> {
   const { inputs, environment } = setting;
   const { api } = apiOf(setting);
   try {
@@ -84,6 +90,7 @@ export async function deliverFromJournal(setting: Setting, paths: Paths): Promis
       staged: inputs.staged,
       environment,
       api,
+      redact,
     });
     await tellDeliveries(setting, deliveries);
     return outputsOfRun(view, { result: "success", reason: "", deliveries });

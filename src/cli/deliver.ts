@@ -4,6 +4,8 @@ import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { deliveryLine } from "../reports/github/deliveries.ts";
 import { UsageError } from "../run/options.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { knownSecrets } from "../run/secrets.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -35,6 +37,7 @@ export async function deliver(
       staged: staged === true,
       environment,
       api,
+      redact: createRedactor(knownSecrets({ environment })).text,
     });
     for (const delivery of deliveries) output.print(deliveryLine(delivery));
     if (deliveries.length === 0) output.print("The job publishes nothing on GitHub.");

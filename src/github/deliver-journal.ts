@@ -35,6 +35,7 @@ export interface JournalToDeliver {
   readonly staged: boolean;
   readonly environment: Environment;
   readonly api: GithubApi;
+  readonly redact: (text: string) => string;
 }
 
 export interface DeliveredJournal {
@@ -71,7 +72,7 @@ export async function deliverJournal(asked: JournalToDeliver): Promise<Delivered
       outcome: outcomeOf(view),
       durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
     },
-    createGithubPort(api, here.repository),
+    createGithubPort(api, here.repository, asked.redact),
     { staged, pause: (milliseconds) => systemClock.sleep(milliseconds) },
   );
   return { view, deliveries };
@@ -168,7 +169,7 @@ async function checkUpstream(
     throw new JournalRefused(
       `The journal is about issue #${number}, which no \`workflow_run\` is.`,
     );
-  const pull = await createGithubPort(api, "").headOf(number);
+  const pull = await createGithubPort(api, "", (text) => text).headOf(number);
   if (pull.repositoryId === undefined || pull.repositoryId !== headRepository)
     throw new JournalRefused(
       `Pull request #${number} is not from the repository that the workflow run was for.`,

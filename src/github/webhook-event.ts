@@ -132,7 +132,7 @@ export async function payloadOf(path: string | undefined): Promise<unknown> {
   try {
     return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));
   } catch {
-    // An unreadable payload is unknown, and `trust.ts` decides what that means.
+    // An unreadable payload is unknown, and `action/trust.ts` decides what that means.
     return undefined;
   }
 }

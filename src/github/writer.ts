@@ -16,7 +16,12 @@ import type { GithubApi } from "./github-api.ts";
 const maxPages = 10;
 const perPage = 100;
 
-export function createGithubPort(api: GithubApi, repository: string): GithubPort {
+/** `redact`: a text of an agent may spell a secret in a way that only shows when it has been parsed. */
+export function createGithubPort(
+  api: GithubApi,
+  repository: string,
+  redact: (text: string) => string,
+): GithubPort {
   const [owner = "", name = ""] = repository.split("/");
   const write = async (route: string, values: object, times?: "once"): Promise<Made> =>
     defined({ url: textAt(await api.write(route, { ...values }, times), "html_url") });
@@ -91,7 +96,7 @@ export function createGithubPort(api: GithubApi, repository: string): GithubPort
     });
     const sha = shaOf(
       await api.write("POST /repos/{owner}/{repo}/git/commits", {
-        message,
+        message: redact(message),
         tree: shaOf(made),
         parents: [base],
       }),
@@ -170,7 +175,7 @@ export function createGithubPort(api: GithubApi, repository: string): GithubPort
     createComment: (issue_number, body) =>
       write(
         "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
-        { issue_number, body },
+        { issue_number, body: redact(body) },
         "once",
       ),
     createReview: (pull_number, { head, body, comments }) =>
@@ -180,25 +185,34 @@ export function createGithubPort(api: GithubApi, repository: string): GithubPort
           pull_number,
           commit_id: head,
           event: "COMMENT",
-          body,
+          body: redact(body),
           comments: comments.map(({ path, line, startLine, body: text }) => ({
             path,
             line,
             side: "RIGHT",
-            body: text,
+            body: redact(text),
             ...(startLine === undefined ? {} : { start_line: startLine, start_side: "RIGHT" }),
           })),
         },
         "once",
       ),
-    createIssue: (issue) => write("POST /repos/{owner}/{repo}/issues", issue, "once"),
+    createIssue: ({ title, body }) =>
+      write(
+        "POST /repos/{owner}/{repo}/issues",
+        { title: redact(title), body: redact(body) },
+        "once",
+      ),
     async createPullRequest({ title, body, branch, isDraft }) {
       const base = textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
-      const values = { title, body, head: branch, base, draft: isDraft };
+      const texts = { title: redact(title), body: redact(body) };
+      const values = { ...texts, head: branch, base, draft: isDraft };
       return write("POST /repos/{owner}/{repo}/pulls", values, "once");
     },
     updateComment: (comment_id, body) =>
-      write("PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", { comment_id, body }),
+      write("PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", {
+        comment_id,
+        body: redact(body),
+      }),
     minimize: (id) =>
       mutate(
         "mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { clientMutationId } }",

@@ -63,7 +63,7 @@ export function reportComment(comment: ReportComment): string {
 }
 
 /** Of the attempt that the comment is of. */
-export function runKey({ workflowRun, attempt }: Origin): string {
+function runKey({ workflowRun, attempt }: Origin): string {
   return `${workflowRun}/${attempt}`;
 }
 

@@ -26,6 +26,8 @@ test("the outputs tell what came of the run", () => {
     verdict: "",
     "reported-document": "",
     journal: ".agent-jobs/run.jsonl",
+    "journal-digest": "",
+    deliveries: "[]",
     "model-calls": "4",
     "input-tokens": "57400",
     "output-tokens": "3280",
