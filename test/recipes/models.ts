@@ -78,6 +78,14 @@ export const tireless: Model = (folder) => {
   };
 };
 
+const plainFinding = {
+  path: "src/price.mjs",
+  line: 1,
+  severity: "error",
+  message: "It rounds too early, @everyone.",
+  suggestion: "export const price = (net) => net * 1.19;",
+};
+
 /** For the template `review`: reads the diff that the prompt names, and reports it. */
 export const plainReviewer: Model =
   () =>
@@ -87,7 +95,13 @@ export const plainReviewer: Model =
     const [diff] = toolResults;
     if (toolResults.length > 1) return { text: "Done." };
     if (diff !== undefined)
-      return { toolCalls: [{ name: "job_report", arguments: { markdown: diff } }] };
+      return {
+        toolCalls: [
+          { name: "job_annotate", arguments: plainFinding },
+          { name: "job_verdict", arguments: { verdict: "needs-work", reason: "It is wrong." } },
+          { name: "job_report", arguments: { markdown: `\`\`\`diff\n${diff}\n\`\`\`` } },
+        ],
+      };
     const [, path = ""] = /diff is in the file (\S+)\. /.exec(prompt) ?? [];
     return { toolCalls: [{ name: "view", arguments: { path } }] };
   };

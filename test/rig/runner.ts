@@ -129,6 +129,7 @@ export async function startStep(
     GITHUB_ACTOR: fixture.actor,
     GITHUB_REPOSITORY: "octo/shop",
     GITHUB_SHA: sha,
+    GITHUB_RUN_ID: "99",
     // A closed port, unless a test wants an answer.
     GITHUB_API_URL: options.apiUrl ?? "http://127.0.0.1:9",
     RUNNER_TEMP: folder,
