@@ -231,7 +231,7 @@ export const rooms = {
     holds: "GitHub's API, the event of a step, and the delivery of a journal",
     imports: ["document", "entry", "events", "journal", "outputs", "platform", "reports"],
     packages: ["@actions/github"],
-    node: ["crypto", "fs/promises"],
+    node: ["crypto", "fs/promises", "path"],
   },
   action: {
     holds: "the GitHub Action: inputs, trust, the event; its outputs are in `reports/github`",

@@ -7,7 +7,8 @@
  */
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { loadEntry } from "../entry/load-entry.ts";
+import { posix } from "node:path";
+import { loadEntry, type LoadedEntry } from "../entry/load-entry.ts";
 import { outputsOf, type Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
@@ -207,8 +208,7 @@ async function outputsOfBase(
       `${entry} can't be read from the base (commit ${ref}): ${errorMessage(error)}. The token needs \`contents: read\`.`,
     );
   }
-  // What its prompts say doesn't matter here.
-  const loaded = loadEntry(content, entry, { readPrompt: () => ({ kind: "read", text: "" }) });
+  const loaded = await withPrompts(content, entry, (path) => api.readFile(path, ref));
   if (loaded.kind === "rejected") {
     const [first] = loaded.diagnostics;
     throw new JournalRefused(
@@ -223,6 +223,40 @@ async function outputsOfBase(
       `The journal is of job ${JSON.stringify(job)}, and ${JSON.stringify(named)} is to be delivered.`,
     );
   return outputsOf(loaded.entry, job) ?? {};
+}
+
+const mostPrompts = 100;
+
+/** Prompts in files are fetched, too: an entry is valid only with them. */
+async function withPrompts(
+  content: Uint8Array,
+  entry: string,
+  read: (path: string) => Promise<Uint8Array>,
+): Promise<LoadedEntry> {
+  const texts = new Map<string, string>();
+  loadEntry(content, entry, {
+    readPrompt(file) {
+      texts.set(file, "");
+      return { kind: "read", text: "…" };
+    },
+  });
+  for (const file of [...texts.keys()].slice(0, mostPrompts)) {
+    // One that isn't there is reported where it is named.
+    const bytes = await read(posix.join(posix.dirname(entry), file)).catch(() => undefined);
+    if (bytes === undefined) texts.delete(file);
+    else texts.set(file, new TextDecoder().decode(bytes));
+  }
+  return loadEntry(content, entry, {
+    readPrompt(file) {
+      const text = texts.get(file);
+      return text === undefined
+        ? {
+            kind: "refused",
+            reason: `The file ${JSON.stringify(file)} can't be read from the base.`,
+          }
+        : { kind: "read", text };
+    },
+  });
 }
 
 /** The journal doesn't choose: jobs may be allowed different things. */
