@@ -163,6 +163,18 @@ export function createGithubPort(
         url: textAt(one, "url") ?? "",
       }));
     },
+    async isOnDefaultBranch(commit) {
+      const branch = textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
+      const basehead = `${commit}...${branch}`;
+      try {
+        const route = "GET /repos/{owner}/{repo}/compare/{basehead}";
+        const compared = textAt(await api.get(route, { basehead, per_page: "1" }), "status");
+        return compared === "ahead" || compared === "identical";
+      } catch (error) {
+        if (error instanceof GithubFailure && error.status === 404) return false;
+        throw error;
+      }
+    },
     async diffOf(pull_number) {
       const all = await pages("GET /repos/{owner}/{repo}/pulls/{pull_number}/files", {
         pull_number,

@@ -131,11 +131,15 @@ function namesOf(value: Given, name: string, allowed: readonly string[] | undefi
 /** What git and GitHub take for the name of a branch, whatever its prefix. */
 function branchOf(value: Given): string {
   const branch = requiredText(value, "branch", proposalLimits.branch);
-  if (/^[A-Za-z0-9](?:[\w-]|[./](?![./]))*$/.test(branch) && !/(?:\.lock|[./])$/.test(branch))
-    return branch;
+  if (isBranch(branch)) return branch;
   throw new Refused(
     '`branch` must be made of letters, digits, "-", "_", "." and "/", and begin with a letter or digit.',
   );
+}
+
+/** Also as a part of an address. */
+export function isBranch(name: string): boolean {
+  return /^[A-Za-z0-9](?:[\w-]|[./](?![./]))*$/.test(name) && !/(?:\.lock|[./])$/.test(name);
 }
 
 async function filesOf(
@@ -147,7 +151,9 @@ async function filesOf(
     throw new Refused(`What has changed can't be found out: ${why}`);
   });
   if (files.length === 0)
-    throw new Refused("There is nothing to propose: no file of the repository has changed.");
+    throw new Refused(
+      "There is nothing to propose: no file differs from the commit that is checked out. Don't commit changes.",
+    );
   if (files.length > proposalLimits.files)
     throw new Refused(
       `${files.length} files have changed, and at most ${proposalLimits.files} can be proposed. Remove those that don't belong to the change.`,

@@ -1,7 +1,7 @@
 /** One proposal of an agent, checked again against what the entry allows, and done. */
 import { defaultOutputs } from "../entry/outputs.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
-import { notProposable } from "./check-proposal.ts";
+import { isBranch, notProposable } from "./check-proposal.ts";
 import {
   attempt,
   refused,
@@ -63,6 +63,11 @@ async function tried(
       const problem = notProposable(proposal.files, paths);
       if (problem !== undefined) return refused(what, problem);
       const { base, files } = proposal;
+      if (!isBranch(proposal.branch) || !/^[0-9a-f]{40,64}$/.test(base))
+        return refused(what, "the name of its branch or its commit is not valid");
+      // Else whatever that commit has would come with it, of a fork for example.
+      if (!(await github.isOnDefaultBranch(base)))
+        return refused(what, `it is based on ${base}, which is not in the default branch`);
       const title = oneLine(proposal.title);
       const text = body();
       const branch = `${branchPrefix}${proposal.branch}-${origin.workflowRun}`;

@@ -67,6 +67,8 @@ export interface GithubPort {
   ownThreads(pullRequest: number): Promise<readonly OwnThread[]>;
   /** The latest ones, open or closed. */
   ownItems(kind: "issue" | "pull_request"): Promise<readonly OwnItem[]>;
+  /** Whether a commit is in the history of the default branch. */
+  isOnDefaultBranch(commit: string): Promise<boolean>;
   diffOf(pullRequest: number): Promise<readonly DiffFile[]>;
 
   /** Not repeated if it may have been done: see `GithubFailure.isUncertain`. */

@@ -375,6 +375,18 @@ describe("proposals", () => {
       "refused",
     ],
     [
+      "a commit that is not in the default branch",
+      { ...pull, base: "f".repeat(40) },
+      { pull_request: {} },
+      "refused",
+    ],
+    [
+      "a branch that is a path",
+      { ...pull, branch: "x/../../../issues/1" },
+      { pull_request: {} },
+      "refused",
+    ],
+    [
       "a workflow",
       { ...pull, files: [{ ...file, path: ".github/workflows/x.yml" }] },
       { pull_request: {} },

@@ -65,6 +65,7 @@ const entry = {
   models: { driving: "m" },
   drivingSessionRetries: [{ modelId: "m", retries: 1 }],
   limits,
+  outputs: { findings: { max: 9 } },
   mcpServers: { docs: { command: "true", startSeconds: 9 } },
   relics: { notes: { description: "Notes", files: ["*.md"], maxTokens: 9 } },
   tools: {

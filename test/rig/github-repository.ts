@@ -213,11 +213,17 @@ export class GithubRepository {
     if (/^\/collaborators\/maintainer\/permission$/.test(rest)) return { permission: "write" };
     const [, from] = /^\/compare\/(\w+)\.\.\.\w+/.exec(rest) ?? [];
     if (from !== undefined) {
+      if (from === "f".repeat(40)) return { status: "diverged" };
       const changed = Object.entries(diff).map(([filename, patch]) => {
         const additions = patch.split("\n+").length - 1;
         return { filename, status: "modified", additions, deletions: 0, patch };
       });
-      return { merge_base_commit: { sha: from }, base_commit: { sha: from }, files: changed };
+      return {
+        status: "ahead",
+        merge_base_commit: { sha: from },
+        base_commit: { sha: from },
+        files: changed,
+      };
     }
     if (/^\/commits\/\w+\/pulls$/.test(rest))
       return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
