@@ -56,19 +56,15 @@ export function reviewOf(content: ReviewContent): Review {
       comments.push({ path, line: from, body, fingerprint });
     } else others.push(finding);
   }
-  const { text: table } = findingsTable(others, { target: origin, room: maxBody - 5_000 });
-  const body = bodyOf(
-    markerLine(content, {
-      kind: "review",
-      fingerprints: fingerprintsOf(findings),
-    }),
-    [
-      `Job ${codeText(content.job, MAX_NAME)} found ${countsText(findings) || "nothing"}.`,
-      others.length > 0 && comments.length > 0 ? "Not in the lines of the diff:" : "",
-      table,
-      `<sub>${runLink(origin, "run")}</sub>`,
-    ],
-  );
+  const marker = markerLine(content, { kind: "review", fingerprints: fingerprintsOf(findings) });
+  const room = maxBody - 5_000 - marker.length;
+  const { text: table } = findingsTable(others, { target: origin, room });
+  const body = bodyOf(marker, [
+    `Job ${codeText(content.job, MAX_NAME)} found ${countsText(findings) || "nothing"}.`,
+    others.length > 0 && comments.length > 0 ? "Not in the lines of the diff:" : "",
+    table,
+    `<sub>${runLink(origin, "run")}</sub>`,
+  ]);
   return { body, comments };
 }
 

@@ -102,7 +102,9 @@ test("no text of an agent is alive in a review", () => {
 });
 
 test("a thousand findings outside of the diff fit into a body", () => {
-  const findings = Array.from({ length: 1000 }, () => finding({ message: "m ".repeat(500) }));
+  const findings = Array.from({ length: 1000 }, (_, index) =>
+    finding({ message: "m ".repeat(500), fingerprint: String(index).padStart(32, "0") }),
+  );
   const { body } = review(findings, () => false);
   assert.ok(body.length <= GITHUB_LIMIT);
   assert.match(body, /and \d+ more/);
