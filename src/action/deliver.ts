@@ -117,5 +117,9 @@ async function digestOf(path: string): Promise<string> {
 }
 
 function optionsOf(staged: boolean): Parameters<typeof deliver>[2] {
-  return { staged, pause: (milliseconds) => systemClock.sleep(milliseconds) };
+  return {
+    staged,
+    pause: (milliseconds) => systemClock.sleep(milliseconds),
+    now: () => systemClock.now(),
+  };
 }

@@ -6,7 +6,6 @@
  * which pull request the run was for. What may be done is read from the entry of the base, never from the journal.
  */
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { loadEntry, type LoadedEntry } from "../entry/load-entry.ts";
 import { outputsOf, type Outputs } from "../entry/outputs.ts";
@@ -16,6 +15,7 @@ import { readJournal } from "../journal/read.ts";
 import { deliver } from "../outputs/deliver.ts";
 import { skipped, type Delivery } from "../outputs/delivery.ts";
 import type { Environment } from "../platform/environment.ts";
+import { readSmallFile } from "../platform/reading.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { jobReport } from "../reports/run-json.ts";
@@ -57,13 +57,14 @@ export async function deliverJournal(asked: JournalToDeliver): Promise<Delivered
     throw new JournalRefused(
       "Delivery needs GITHUB_REPOSITORY and GITHUB_RUN_ID, as GitHub Actions sets them.",
     );
-  const { view, digest } = await readRun(asked.journal);
+  const { view, digest } = readRun(asked.journal);
   const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
   const origin = await trustedOrigin(view.plan?.origin, { here, payload, digest, asked });
   const outputs = await outputsOfBase(asked, view.jobName, baseOf(payload, here, environment));
-  if (typeof outputs === "string") return { view, deliveries: [skipped("everything", outputs)] };
+  const isNamed = typeof outputs !== "string";
   // The journal has its own, which nobody has checked.
-  if (view.plan !== undefined) view.plan = { ...view.plan, outputs };
+  if (view.plan !== undefined) view.plan = { ...view.plan, outputs: isNamed ? outputs : {} };
+  if (!isNamed) return { view, deliveries: [skipped("everything", outputs)] };
   const deliveries = await deliver(
     {
       view,
@@ -76,21 +77,28 @@ export async function deliverJournal(asked: JournalToDeliver): Promise<Delivered
       durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
     },
     createGithubPort(api, here.repository, asked.redact),
-    { staged, pause: (milliseconds) => systemClock.sleep(milliseconds) },
+    {
+      staged,
+      pause: (milliseconds) => systemClock.sleep(milliseconds),
+      now: () => systemClock.now(),
+    },
   );
   return { view, deliveries };
 }
 
-async function readRun(path: string): Promise<{ readonly view: RunView; readonly digest: string }> {
-  let bytes: Buffer;
+function readRun(path: string): { readonly view: RunView; readonly digest: string } {
+  let bytes: Uint8Array;
   try {
-    const { size } = await stat(path);
-    if (size > largestJournal) throw new Error(`it has more than ${largestJournal} bytes`);
-    bytes = await readFile(path);
+    const read = readSmallFile(path, largestJournal);
+    if (read === undefined)
+      throw new Error(`it is no regular file, or has more than ${largestJournal} bytes`);
+    bytes = read;
   } catch (error) {
     throw new JournalRefused(`Can't read the journal ${path}: ${errorMessage(error)}.`);
   }
-  const { events, problems } = readJournal(bytes.toString("utf8"));
+  const { events, problems } = readJournal(
+    new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes),
+  );
   const [problem] = problems;
   if (problem !== undefined)
     throw new JournalRefused(`The journal ${path} is damaged: ${problem.reason}`);
@@ -146,7 +154,9 @@ async function trustedOrigin(
       `The journal is of workflow run ${claimed.workflowRun}. This is run ${here.workflowRun}, and its event was started by no such run.`,
     );
   await checkUpstream(claimed, run, payload, asked.api);
-  return origin;
+  // A later one would keep a re-run from replacing the report.
+  const attempt = at(run, "run_attempt");
+  return { ...origin, attempt: typeof attempt === "number" ? attempt : 1 };
 }
 
 /** The journal is of the run that has started this one; whom that was for, only GitHub can tell. */
@@ -185,8 +195,9 @@ function subject({ number, head }: Origin): string {
 
 /** The commit whose entry decides: nobody without write access can have changed it. */
 function baseOf(payload: unknown, { event }: Origin, environment: Environment): string {
+  // Only for `pull_request_target`, GITHUB_SHA is in the base: otherwise it is the merge of the pull request.
   const commit =
-    event === "pull_request"
+    event.startsWith("pull_request") && event !== "pull_request_target"
       ? at(payload, "pull_request", "base", "sha")
       : environment["GITHUB_SHA"];
   const base = sha(commit);

@@ -13,6 +13,7 @@ import {
   type Writing,
 } from "./delivery.ts";
 import type { Made } from "./github-port.ts";
+import { safeTitle } from "./harmless-text.ts";
 import { proposalBody } from "./proposal-bodies.ts";
 
 interface Proposed {
@@ -25,7 +26,7 @@ interface Proposed {
 export function deliverProposal(delivering: Delivering, proposed: Proposed): Promise<Delivery> {
   const { proposal } = proposed;
   const writing = { what: proposalName(proposal, delivering.about.origin), needs: needs(proposal) };
-  return attempt(writing, () => tried(delivering, proposed, writing));
+  return attempt(delivering, writing, () => tried(delivering, proposed, writing));
 }
 
 async function tried(
@@ -50,7 +51,7 @@ async function tried(
   switch (proposal.kind) {
     case "issue": {
       const text = body();
-      const title = oneLine((allowed.issue?.titlePrefix ?? "") + proposal.title);
+      const title = safeTitle((allowed.issue?.titlePrefix ?? "") + proposal.title);
       return item(delivering, proposed, writing(`${title}\n\n${text}`), "issue", () =>
         github.createIssue({ title, body: text }),
       );
@@ -68,9 +69,12 @@ async function tried(
       // Else whatever that commit has would come with it, of a fork for example.
       if (!(await github.isOnDefaultBranch(base)))
         return refused(what, `it is based on ${base}, which is not in the default branch`);
-      const title = oneLine(proposal.title);
+      const title = safeTitle(proposal.title);
       const text = body();
-      const branch = `${branchPrefix}${proposal.branch}-${origin.workflowRun}`;
+      const branch = ownBranch(
+        delivering.branches,
+        `${branchPrefix}${proposal.branch}-${origin.workflowRun}`,
+      );
       const names = files.map(({ path }) => path).join("\n");
       const preview = `${title} (${branch})\n\n${text}\n\n${names}`;
       return item(delivering, proposed, writing(preview), "pull_request", async () => {
@@ -88,6 +92,7 @@ async function tried(
     }
     case "label": {
       const { labels } = proposal;
+      if (labels.length === 0) return refused(what, "it names none");
       const other = labels.find((one) => allowed.label?.allowed.includes(one) !== true);
       if (other !== undefined)
         return refused(what, `the label ${JSON.stringify(other)} is not allowed`);
@@ -96,6 +101,7 @@ async function tried(
     case "reviewers": {
       if (origin.isPullRequest !== true) return skipped(what, "the run is about no pull request");
       const { reviewers } = proposal;
+      if (reviewers.length === 0) return refused(what, "it names none");
       const other = reviewers.find((one) => allowed.reviewers?.allowed?.includes(one) === false);
       if (other !== undefined) return refused(what, `${JSON.stringify(other)} is not allowed`);
       return write(delivering, writing(""), () => github.requestReviewers(number, reviewers));
@@ -149,13 +155,11 @@ async function item(
   return writeOnce(delivering, writing, { find, create });
 }
 
-/**
- * A title, which is the message of a commit, too: a zero-width space keeps what would be a mention, a reference or an
- * address from being one.
- */
-function oneLine(title: string): string {
-  const plain = title.replace(/[\s\p{C}]+/gu, " ").trim();
-  return plain.replace(/[@#](?=\w)|\bGH-(?=\d)|:(?=\/\/)/gi, "$&\u200B").slice(0, 256);
+/** Two tasks may choose the same name. In a further attempt, each gets the same again. */
+function ownBranch(taken: Set<string>, name: string): string {
+  const branch = taken.has(name) ? `${name}-${taken.size + 1}` : name;
+  taken.add(branch);
+  return branch;
 }
 
 function needs({ kind }: Proposal): string {

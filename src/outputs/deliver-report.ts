@@ -26,7 +26,7 @@ export async function deliverReport(
   const find = async (): Promise<readonly OwnComment[]> =>
     (await github.ownComments(number)).filter(({ body }) => ours(body, "report") !== undefined);
   const older: Delivery[] = [];
-  const made = await attempt({ what, needs }, async () => {
+  const made = await attempt(delivering, { what, needs }, async () => {
     const [newest, ...rest] = await find();
     const last = ours(newest?.body ?? "", "report");
     if (last?.head === about.origin.head && isLater(last.key, about.origin))
@@ -48,7 +48,7 @@ export async function deliverReport(
       const writing = { what: `an older ${what}, minimized`, needs };
       const minimize = (): Promise<Delivery> =>
         write(delivering, writing, () => github.minimize(nodeId));
-      older.push(await attempt(writing, minimize));
+      older.push(await attempt(delivering, writing, minimize));
     }
     if (newest !== undefined) {
       const writing = { what: `${what}, updated`, needs, preview: body };

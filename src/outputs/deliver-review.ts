@@ -1,7 +1,7 @@
 /** One review with the findings that are new, and the threads of those that are gone. */
 import type { CollectedOutputs } from "./collect.ts";
 import { attempt, skipped, write, writeOnce, type Delivering, type Delivery } from "./delivery.ts";
-import { linesInDiff, type LinesInDiff } from "./diff-lines.ts";
+import { linesInDiff } from "./diff-lines.ts";
 import { GithubFailure, type OwnThread } from "./github-port.ts";
 import { reviewOf } from "./review-comments.ts";
 
@@ -17,7 +17,7 @@ export async function deliverReview(
     return [skipped("review", "the run is about no pull request")];
   const writing = { what: `review of #${number}`, needs };
   const resolved: Delivery[] = [];
-  const made = await attempt(writing, async () => {
+  const made = await attempt(delivering, writing, async () => {
     const { findings } = collected;
     const threads = await github.ownThreads(number);
     resolved.push(...(await resolveGone(delivering, number, threads, collected)));
@@ -32,25 +32,28 @@ export async function deliverReview(
     const [first] = fresh;
     if (first === undefined)
       return skipped(writing.what, findings.length === 0 ? "no findings" : "no new findings");
-    const send = (isInDiff: LinesInDiff): Promise<Delivery> => {
-      const review = reviewOf({ ...about, findings: fresh, isInDiff });
-      const preview = [review.body, ...review.comments.map(({ body }) => body)].join("\n\n");
-      return writeOnce(
-        delivering,
-        { ...writing, preview },
-        {
-          find: async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
-          create: () => github.createReview(number, { head, ...review }),
+    const isInDiff = linesInDiff(await github.diffOf(number));
+    const review = reviewOf({ ...about, findings: fresh, isInDiff });
+    return writeOnce(
+      delivering,
+      {
+        ...writing,
+        preview: [review.body, ...review.comments.map(({ body }) => body)].join("\n\n"),
+      },
+      {
+        find: async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
+        async create() {
+          try {
+            return await github.createReview(number, { head, ...review });
+          } catch (error) {
+            if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
+            // GitHub takes no comment at one of the lines: all findings go into the body.
+            const body = reviewOf({ ...about, findings: fresh, isInDiff: () => false });
+            return github.createReview(number, { head, ...body });
+          }
         },
-      );
-    };
-    try {
-      return await send(linesInDiff(await github.diffOf(number)));
-    } catch (error) {
-      if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
-      // GitHub takes no comment at one of the lines: all findings go into the body.
-      return await send(() => false);
-    }
+      },
+    );
   });
   return [made, ...resolved];
 }
@@ -71,7 +74,7 @@ async function resolveGone(
     const writing = { what: `a finding that is gone from #${number}, resolved`, needs };
     const resolve = (): Promise<Delivery> =>
       write(delivering, writing, () => delivering.github.resolveThread(nodeId));
-    deliveries.push(await attempt(writing, resolve));
+    deliveries.push(await attempt(delivering, writing, resolve));
   }
   return deliveries;
 }

@@ -11,6 +11,7 @@ import { deliverProposal, proposalName } from "./deliver-proposal.ts";
 import { deliverReport } from "./deliver-report.ts";
 import { deliverReview } from "./deliver-review.ts";
 import {
+  deadlineOf,
   refused,
   skipped,
   type Deliverable,
@@ -30,6 +31,9 @@ export function asksForDelivery({ report, findings, proposals = {} }: Outputs): 
   );
 }
 
+/** Those that are looked at. A journal can have any number, and each one that is refused has cost a few requests. */
+const mostProposals = 200;
+
 /** What GitHub refuses is among the deliveries. */
 export async function deliver(
   about: Deliverable,
@@ -48,6 +52,8 @@ export async function deliver(
     about,
     github,
     options,
+    deadline: deadlineOf(options),
+    branches: new Set(),
     ours(body, kind) {
       const marker = readMarker(body);
       const isOurs = marker?.job === about.job && marker.entry === about.entry;
@@ -61,7 +67,10 @@ export async function deliver(
   if (outputs.findings?.review !== undefined)
     deliveries.push(...(await deliverReview(delivering, collected)));
   const counts = new Map<Proposal["kind"], number>();
-  for (const [index, { task, proposal }] of collected.proposals.entries()) {
+  const { length } = collected.proposals;
+  if (length > mostProposals)
+    deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
+  for (const [index, { task, proposal }] of collected.proposals.slice(0, mostProposals).entries()) {
     const { kind } = proposal;
     const most = outputs.proposals?.[kind]?.max ?? defaultOutputs.proposals.max;
     const count = (counts.get(kind) ?? 0) + sizeOf(proposal);

@@ -31,6 +31,15 @@ export interface DeliveryOptions {
   readonly staged: boolean;
   /** Before a request whose answer was lost is looked for, and sent again. */
   readonly pause: (milliseconds: number) => Promise<void>;
+  /** Milliseconds on any clock. */
+  readonly now: () => number;
+}
+
+/** Nothing new is begun after it: GitHub may ask to wait a minute before each of hundreds of requests. */
+const longestMinutes = 15;
+
+export function deadlineOf({ now }: DeliveryOptions): number {
+  return now() + longestMinutes * 60_000;
 }
 
 /** What one part of delivery works with. */
@@ -38,6 +47,9 @@ export interface Delivering {
   readonly about: Deliverable;
   readonly github: GithubPort;
   readonly options: DeliveryOptions;
+  readonly deadline: number;
+  /** Those of the pull requests that were made or looked for. */
+  readonly branches: Set<string>;
   /** The marker of a body, if it is of this job and kind. */
   readonly ours: (body: string, kind: MarkerKind) => Marker | undefined;
 }
@@ -98,9 +110,12 @@ export function refused(what: string, reason: string): Delivery {
 
 /** What GitHub refuses is said, and the next delivery is tried. */
 export async function attempt(
+  { options, deadline }: Delivering,
   { what, needs }: Writing,
   deliver: () => Promise<Delivery>,
 ): Promise<Delivery> {
+  if (options.now() > deadline)
+    return refused(what, `delivery has taken ${longestMinutes} minutes already`);
   try {
     return await deliver();
   } catch (error) {

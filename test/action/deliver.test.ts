@@ -194,19 +194,32 @@ describe("mode: deliver", () => {
     assert.deepEqual(here.github.calls, []);
   });
 
+  it("reads the entry of the base where the event's own commit is the merge of a pull request", async (t) => {
+    const here = await world(t, { headRepository: 2002 });
+    const event = "pull-request-review-fork";
+    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+    const inputs = { ...journal, "journal-digest": digest, entry: "other.yml" };
+    const result = await step(t, here, { event, inputs });
+    assert.match(result.outputs["deliveries"] ?? "", /not in the base \(commit b{40}\)/);
+  });
+
   it("takes the journal of the run that started it only for the pull request of that run", async (t) => {
     const here = await world(t, { headRepository: 2002 });
     await reviewed(t, here);
     const event = "workflow-run-fork";
+    const file = join(here.workspace.path, "out/run.jsonl");
+    // An attempt that no re-run would reach.
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace('"attempt":1,', '"attempt":900,'));
     const delivered = await step(t, here, { event, runId: "100", inputs: journal });
     assert.equal(delivered.code, 0, delivered.log);
     assert.equal(here.github.comments.length, 1);
+    assert.match(here.github.comments[0]?.body ?? "", /runs\/99\/attempts\/1\)/);
     // The same journal, in a run that was started for a head in the repository itself.
     const wrong = await step(t, here, { event: "workflow-run", runId: "100", inputs: journal });
     assert.equal(wrong.code, 1);
     assert.match(wrong.outputs["reason"] ?? "", /#7 is not from the repository/);
     // Written by hand, for a commit that the run was not for.
-    const file = join(here.workspace.path, "out/run.jsonl");
     await writeFile(file, (await readFile(file, "utf8")).replaceAll(head, "f".repeat(40)));
     const forged = await step(t, here, { event, runId: "100", inputs: journal });
     assert.equal(forged.code, 1);

@@ -54,6 +54,8 @@ interface Run {
   readonly outputs?: Outputs;
   readonly report?: string;
   readonly staged?: boolean;
+  readonly token?: string | undefined;
+  readonly now?: () => number;
 }
 
 /** Waits for nothing; the limit of a request, which has a signal, is never reached. */
@@ -78,7 +80,7 @@ async function delivered(
   ];
   for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
   const api = createGithubApi({
-    token: "ghs_1",
+    token: "token" in run ? run.token : "ghs_1",
     repository: "octo/shop",
     apiUrl: repository.url,
     clock,
@@ -95,7 +97,7 @@ async function delivered(
       durationMs: 1000,
     },
     createGithubPort(api, "octo/shop", (text) => text.replaceAll("hunter2", "***")),
-    { staged, pause: clock.sleep },
+    { staged, pause: clock.sleep, now: run.now ?? clock.now },
   );
 }
 
@@ -218,6 +220,19 @@ describe("the report and the review", () => {
     assert.equal(repository.reviews.length, 1);
   });
 
+  it("a review whose answer was lost is not sent again if it can't be looked for", async (t) => {
+    const repository = await start(t, {
+      breaks: ({ path, body }) => {
+        if (path.endsWith("/reviews")) return { status: 502, isDone: true };
+        const isLookup = path === "/graphql" && String(body["query"]).includes(" reviews(");
+        return isLookup && repository.reviews.length > 0 ? { status: 422 } : undefined;
+      },
+    });
+    const [, review] = await delivered(repository, { findings: [finding("one", 2)] });
+    assert.equal(review?.status, "refused");
+    assert.equal(repository.reviews.length, 1);
+  });
+
   it("a secondary rate limit is waited for", async (t) => {
     let refusals = 0;
     const repository = await start(t, {
@@ -286,6 +301,27 @@ describe("nothing is written", () => {
     assert.match(shown(deliveries)[0] ?? "", /\|refused\|needs `pull-requests: write`: GitHub/);
     assert.equal(deliveries[1]?.status, "done");
   });
+
+  it("without a token, which is said", async (t) => {
+    const [all] = await delivered(await start(t), { token: undefined });
+    assert.equal(all?.status, "refused");
+    assert.match(all.reason ?? "", /there is no GitHub token/);
+  });
+
+  it("after the time that all of it may take", async (t) => {
+    const repository = await start(t);
+    const now = (): number => repository.calls.length * 16 * 60_000;
+    const deliveries = await delivered(repository, {
+      findings: [finding("one", 2)],
+      proposals: [{ kind: "issue", title: "x", body: "y" }],
+      now,
+    });
+    assert.deepEqual(
+      deliveries.map(({ status }) => status),
+      ["done", "refused", "refused"],
+    );
+    assert.equal(repository.calls.length, 1);
+  });
 });
 
 const file = { path: "src/a.ts", mode: "100644", content: "new\n", encoding: "utf-8" } as const;
@@ -320,7 +356,7 @@ describe("proposals", () => {
       Array<string>(6).fill("done"),
     );
     const [issue, made] = repository.items;
-    assert.equal(issue?.title, "[nightly] Broken fixes #\u200B3");
+    assert.equal(issue?.title, "[nightly] Broken fixes #\u20603");
     assert.doesNotMatch(issue.body, /!\[/);
     assert.equal(made?.head, "agent-jobs/update-77");
     assert.equal(made.isDraft, true);
@@ -339,6 +375,44 @@ describe("proposals", () => {
     const before = [repository.comments.length, repository.items.length];
     await delivered(repository, { ...run, origin: { attempt: 2 } });
     assert.deepEqual([repository.comments.length, repository.items.length], before);
+  });
+
+  it("with the same branch have a branch each, and the same in a further attempt", async (t) => {
+    const repository = await start(t);
+    const other = { ...pull, files: [{ ...file, content: "other\n" }] };
+    const run: Run = {
+      proposals: [pull, other],
+      outputs: { proposals: { pull_request: { max: 2 } } },
+    };
+    await delivered(repository, run);
+    await delivered(repository, { ...run, origin: { attempt: 2 } });
+    const heads = repository.items.map((item) => item.head);
+    assert.deepEqual(heads, ["agent-jobs/update-77", "agent-jobs/update-77-2"]);
+    const [first, second] = heads.map((name) => repository.branches.get(name ?? "")?.["src/a.ts"]);
+    assert.deepEqual([String(first), String(second)], ["new\n", "other\n"]);
+  });
+
+  it("are looked at up to a number, whatever their count says", async (t) => {
+    let requests = 0;
+    const repository = await start(t, {
+      breaks: () => {
+        requests += 1;
+        return undefined;
+      },
+    });
+    const proposals = Array.from({ length: 3_000 }, (_, index): Proposal[] => [
+      { kind: "label", labels: [] },
+      { kind: "reviewers", reviewers: [] },
+      { ...pull, branch: `x${index}`, base: "f".repeat(40) },
+    ]).flat();
+    const deliveries = await delivered(repository, {
+      proposals,
+      outputs: { proposals: outputs.proposals ?? {} },
+    });
+    assert.deepEqual(repository.calls, []);
+    assert.ok(requests < 200, String(requests));
+    assert.equal(deliveries[0]?.what, "8800 of 9000 proposals");
+    assert.equal(deliveries.length, 201);
   });
 
   const refusals: readonly (readonly [string, Proposal, Outputs["proposals"], string])[] = [
