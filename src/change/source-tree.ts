@@ -8,13 +8,15 @@ import { createGit, withUntracked, type Git, type Repository } from "./git-chang
 
 /** Of one file, in bytes. */
 const longestFile = 5_000_000;
+/** Of what has changed. An agent can make any number of files. */
+const longestTree = 20_000_000;
 
 export interface WorkingFile {
   /** With slashes, relative to the root of the repository. */
   readonly path: string;
   /** As git writes it: `100644`, `100755`, `120000` of a link, `160000` of a submodule. */
   readonly mode: string;
-  /** Undefined if the file is deleted, is no regular file, or has more than 5 MB. */
+  /** Undefined if the file is deleted, is no regular file, or has more than 5 MB, or if those before it have 20 MB. */
   readonly content: Uint8Array | undefined;
   readonly isDeleted: boolean;
 }
@@ -135,13 +137,17 @@ export class SourceTree {
     const isOwn = (path: string): boolean =>
       own.some((one) => one === join(root, path) || join(root, path).startsWith(one + sep));
     const files: WorkingFile[] = [];
+    let left = longestTree;
     for (let index = 0; index + 1 < parts.length; index += 2) {
       const [, mode = ""] = (parts[index] ?? "").split(" ");
       const path = parts[index + 1] ?? "";
       if (isOwn(path)) continue;
       const there = await lstat(join(place.root, path)).catch(() => undefined);
-      const isDeleted = there === undefined;
-      const content = there?.isFile() === true ? this.#working(path, place) : undefined;
+      // A folder, or something behind a link, may be where it was.
+      const isDeleted = there === undefined || mode === "000000";
+      const isRead = !isDeleted && there.isFile() && left > 0;
+      const content = isRead ? this.#working(path, place) : undefined;
+      left -= content?.length ?? 0;
       files.push({ path, mode, content, isDeleted });
     }
     return { base, files };

@@ -166,7 +166,7 @@ async function filesOf(
   const odd = files.filter((file) => !isRegular(file));
   if (odd.length > 0)
     throw new Refused(
-      `Only regular files of at most 5 MB can be proposed, no links and submodules: ${listed(odd)}.`,
+      `Only regular files of at most 5 MB, and 20 MB together, can be proposed, no links and submodules: ${listed(odd)}.`,
     );
   const proposed = files.map(proposedFile);
   const size = sizeOf(proposed);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { symlink } from "node:fs/promises";
+import { rm, symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { SourceTree } from "../../src/change/source-tree.ts";
@@ -107,6 +107,39 @@ describe("what has changed in the working tree", () => {
       ["new\nline.bin", "100644", "\0"],
       ["old name.txt", "deleted", undefined],
     ]);
+  });
+
+  it("has a file as deleted where there is a folder now, and behind a link", async (t) => {
+    const workspace = await makeRepository(t, {
+      "a.txt": "x\n",
+      "b/c.txt": "x\n",
+      "d/c.txt": "x\n",
+    });
+    await rm(join(workspace.path, "a.txt"));
+    await workspace.write("a.txt/new.txt", "new\n");
+    await rm(join(workspace.path, "b"), { recursive: true });
+    await symlink("d", join(workspace.path, "b"));
+    const { files } = await treeOf(workspace.path).changed([]);
+    assert.deepEqual(
+      files.map(({ path, mode, isDeleted }) => [path, isDeleted ? "deleted" : mode]),
+      [
+        ["a.txt", "deleted"],
+        ["a.txt/new.txt", "100644"],
+        ["b", "120000"],
+        ["b/c.txt", "deleted"],
+      ],
+    );
+  });
+
+  it("is read up to a size", async (t) => {
+    const workspace = await makeRepository(t, { "a.txt": "x\n" });
+    for (const name of "bcdefgh") {
+      await workspace.write(name, "");
+      await truncate(join(workspace.path, name), 4_000_000);
+    }
+    const { files } = await treeOf(workspace.path).changed([]);
+    const read = files.filter(({ content }) => content !== undefined);
+    assert.deepEqual([files.length, read.length], [7, 5]);
   });
 
   it("can't be known outside of a repository", async (t) => {
