@@ -146,9 +146,9 @@ interface Client {
 async function createClient({ token, repository, apiUrl }: GithubApiOptions): Promise<Client> {
   const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(repository ?? "") ?? [];
   if (owner === undefined || repo === undefined) {
-    throw new Error("GITHUB_REPOSITORY does not name a repository");
+    throw new GithubFailure("GITHUB_REPOSITORY does not name a repository", 400);
   }
-  if (token === undefined) throw new Error("there is no GitHub token");
+  if (token === undefined) throw new GithubFailure("there is no GitHub token", 401);
   const { getOctokit } = await import("@actions/github");
   const octokit = getOctokit(token, apiUrl ? { baseUrl: apiUrl } : {});
   // On a server of one's own, GraphQL isn't below the path of the REST API.
