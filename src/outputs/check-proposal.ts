@@ -13,8 +13,8 @@ const proposalLimits = {
   branch: 100,
   names: 100,
   files: 300,
-  /** Of all files of a pull request, in bytes. */
-  bytes: 2_000_000,
+  /** Of all files of a pull request and their paths, as they are encoded. An event holds little more, and is cut. */
+  characters: 900_000,
 } as const;
 
 /** A file of the working tree that differs from the commit that is checked out. */
@@ -168,13 +168,19 @@ async function filesOf(
     throw new Refused(
       `Only regular files of at most 5 MB can be proposed, no links and submodules: ${listed(odd)}.`,
     );
-  const bytes = files.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
-  if (bytes > proposalLimits.bytes)
-    throw new Refused(
-      `The changed files have ${bytes} bytes, and at most ${proposalLimits.bytes} can be proposed.`,
-    );
   const proposed = files.map(proposedFile);
-  const secret = proposed.find(({ content, path }) => hasSecret(`${path}\n${content ?? ""}`));
+  const size = sizeOf(proposed);
+  if (size > proposalLimits.characters)
+    throw new Refused(
+      `The changed files have ${size} characters (what is binary, a third more than bytes), and at most ${proposalLimits.characters} can be proposed.`,
+    );
+  const secret = proposed.find(({ content, path, encoding }) => {
+    const bytes = encoding === "base64" ? Buffer.from(content ?? "", encoding) : undefined;
+    // A token in a binary file is one, too.
+    return [content ?? "", bytes?.toString("latin1") ?? ""].some((text) =>
+      hasSecret(`${path}\n${text}`),
+    );
+  });
   if (secret !== undefined)
     throw new Refused(
       `${JSON.stringify(secret.path)} contains a secret of this run. Remove it, and call job_propose again.`,
@@ -189,8 +195,8 @@ export function notProposable(
 ): string | undefined {
   const outside = files.filter(({ path }) => !isProposable(path, paths));
   if (outside.length > 0) return `it changes ${listed(outside)}, which it must not`;
-  const size = files.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
-  const isTooMuch = files.length > proposalLimits.files || size > 2 * proposalLimits.bytes;
+  const isTooMuch =
+    files.length > proposalLimits.files || sizeOf(files) > proposalLimits.characters;
   return isTooMuch ? "its files are too many, or too large" : undefined;
 }
 
@@ -203,6 +209,10 @@ export function isProposable(path: string, paths: readonly string[] | undefined)
   if (parts.some((part) => ["", ".", "..", ".git"].includes(part))) return false;
   // Without a glob that names anything, everything is meant.
   return globs.some((glob) => !glob.startsWith("!")) && isAmong(globs, path);
+}
+
+function sizeOf(files: readonly ProposedFile[]): number {
+  return files.reduce((sum, { path, content }) => sum + path.length + (content?.length ?? 0), 0);
 }
 
 function isRegular({ mode, content, isDeleted }: ChangedInTree): boolean {

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import type { ProposalsOutput } from "../../src/entry/outputs.ts";
+import type { RunEvent } from "../../src/events/event.ts";
 import {
   checkProposal,
   isProposable,
   type ChangedInTree,
   type ProposalPlace,
 } from "../../src/outputs/check-proposal.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
 
 const allowed: ProposalsOutput = {
   comment: {},
@@ -81,8 +83,14 @@ describe("job_propose", () => {
     ["the settings of git", file("src/.git/config"), /must not/],
     ["a link", file("src/link", { mode: "120000", content: undefined }), /no links/],
     ["a submodule", file("src/sub", { mode: "160000", content: undefined }), /submodules/],
-    ["a large file", file("src/a", { content: Buffer.alloc(2_000_001) }), /2000005 bytes/],
+    ["large files", file("src/a", { content: Buffer.alloc(900_001) }), /900018 characters/],
+    ["large bytes", file("src/a", { content: Buffer.alloc(700_000, 0xff) }), /933353 characters/],
     ["a secret", file("src/a", { content: Buffer.from("x hunter2") }), /contains a secret/],
+    [
+      "a secret among bytes",
+      file("src/a", { content: Buffer.from("\xFFhunter2\xFF", "latin1") }),
+      /contains a secret/,
+    ],
   ];
   for (const [name, odd, reason] of hostile) {
     it(`refuses a pull request with ${name}, whole`, async () => {
@@ -111,6 +119,26 @@ describe("job_propose", () => {
       },
     });
   });
+});
+
+test("the largest proposal is whole in the journal", async () => {
+  const content = Buffer.from("some text\n".repeat(89_900));
+  const large = {
+    ...pull,
+    title: "t".repeat(256),
+    body: "b ".repeat(30_000),
+    reason: "r".repeat(2_000),
+  };
+  const checked = await checkProposal(large, allowed, place(file("src/a.ts", { content })));
+  assert.ok(checked.kind === "accepted");
+  const event: RunEvent = {
+    at: 0,
+    runId: "r",
+    type: "proposal.made",
+    work: { workId: 0, taskId: "t", iteration: 1 },
+    proposal: checked.value,
+  };
+  assert.deepEqual(createRedactor([]).event(event), event);
 });
 
 describe("the files that may be proposed", () => {
