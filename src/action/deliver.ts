@@ -9,6 +9,7 @@ import { originOf } from "../github/origin.ts";
 import { createGithubPort } from "../github/writer.ts";
 import { asksForDelivery, deliver } from "../outputs/deliver.ts";
 import { skipped, type Delivery } from "../outputs/delivery.ts";
+import { offlinePort } from "../outputs/offline-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { deliveriesMarkdown, deliveryLine } from "../reports/github/deliveries.ts";
 import { jobReport } from "../reports/run-json.ts";
@@ -19,12 +20,13 @@ import { sayLine, type Outputs } from "./github.ts";
 import { apiOf, type Paths, type Setting } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 
-/** Where the run belongs. The API is only asked if the job publishes something there. */
+/** Where the run belongs. The API is only asked if the job publishes something there, and never by a rehearsal. */
 export function originOfRun(
   setting: Setting,
   { entry, jobName }: PreparedRun,
 ): Promise<Origin | undefined> {
-  const asks = asksForDelivery(outputsOf(entry, jobName) ?? {});
+  const { inputs } = setting;
+  const asks = inputs.rehearse === undefined && asksForDelivery(outputsOf(entry, jobName) ?? {});
   return originOf(setting.environment, asks ? apiOf(setting).api : undefined);
 }
 
@@ -58,7 +60,6 @@ async function deliveriesOf(
   if (!asksForDelivery(outputs)) return [];
   if (origin === undefined)
     return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
-  const { api } = apiOf(setting);
   const about = {
     view,
     outputs,
@@ -69,8 +70,9 @@ async function deliveriesOf(
     outcome,
     durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
   };
-  const staged = setting.inputs.staged || paths.rehearse !== undefined;
-  return deliver(about, createGithubPort(api, origin.repository, redact), optionsOf(staged));
+  if (paths.rehearse !== undefined) return deliver(about, offlinePort(origin), optionsOf(true));
+  const port = createGithubPort(apiOf(setting).api, origin.repository, redact);
+  return deliver(about, port, optionsOf(setting.inputs.staged));
 }
 
 /** Of `mode: deliver`: the outputs of the step. Throws a `Stop`. */

@@ -146,7 +146,7 @@ interface Client {
 async function createClient({ token, repository, apiUrl }: GithubApiOptions): Promise<Client> {
   const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(repository ?? "") ?? [];
   if (owner === undefined || repo === undefined) {
-    throw new GithubFailure("GITHUB_REPOSITORY does not name a repository", 404);
+    throw new GithubFailure("GITHUB_REPOSITORY does not name a repository", 400);
   }
   if (token === undefined) throw new GithubFailure("there is no GitHub token", 401);
   const { getOctokit } = await import("@actions/github");

@@ -68,6 +68,11 @@ async function reviewed(t: TestContext, world: World, event?: string): Promise<S
   const result = await step(t, world, { ...(event && { event }), inputs });
   assert.equal(result.code, 0, result.raw);
   assert.deepEqual(world.github.calls, []);
+  // A rehearsal asks nobody what is there, either.
+  assert.ok(
+    !world.github.asked.some((path) => /graphql|\/pulls\//.test(path)),
+    String(world.github.asked),
+  );
   assert.match(result.outputs["journal-digest"] ?? "", /^[0-9a-f]{64}$/);
   return result;
 }

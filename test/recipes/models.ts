@@ -110,9 +110,18 @@ export const plainReviewer: Model =
 export const fixer: Model =
   (folder) =>
   ({ toolResults }) => {
-    const [printed, edited] = toolResults;
+    const [printed, edited, proposed] = toolResults;
     if (printed === undefined) return { toolCalls: [shell("bash .github/agent-jobs/test.sh")] };
-    if (edited !== undefined) return { text: "Corrected." };
+    if (proposed !== undefined) return { text: "Corrected." };
+    if (edited !== undefined) {
+      const proposal = {
+        kind: "pull_request",
+        title: "Tell the truth",
+        body: "x",
+        branch: "truth",
+      };
+      return { toolCalls: [{ name: "job_propose", arguments: proposal }] };
+    }
     const [, wanted = ""] = /wanted: (.*)/.exec(printed) ?? [];
     const change = { old_str: "Sentence 1", new_str: wanted };
     return {
@@ -124,7 +133,14 @@ export const fixer: Model =
 export const triager: Model =
   () =>
   ({ toolResults }) =>
-    toolResults.length > 0 ? { text: "It is a bug." } : { toolCalls: [reported("bug: the total")] };
+    toolResults.length > 0
+      ? { text: "It is a bug." }
+      : {
+          toolCalls: [
+            reported("bug: the total"),
+            { name: "job_propose", arguments: { kind: "label", labels: ["bug"] } },
+          ],
+        };
 
 /** For the template `release-notes`: the log of the range, and then the notes. */
 export const writer: Model =

@@ -190,13 +190,26 @@ describe("a template", { timeout: 300_000 }, () => {
     assert.equal(github.threads[0]?.path, "src/price.mjs");
   });
 
-  it("nightly: works until the tests pass, and keeps a patch", async (t) => {
+  it("nightly: works until the tests pass, and proposes a pull request", async (t) => {
+    const github = await GithubRepository.start(t, { head: "" });
     const [result] = await played(t, "nightly", fixer, () => ({
       payload: { schedule: "17 2 * * 1-5" },
+      apiUrl: github.url,
     }));
     assert.ok(result !== undefined);
-    const { workspace } = succeeded(result);
-    assert.match(await readFile(join(workspace, "agent-nightly.patch"), "utf8"), /^\+Truth 1$/m);
+    succeeded(result);
+    assert.deepEqual(
+      github.calls.map(({ method, path }) => `${method} ${path.replace("/repos/octo/shop", "")}`),
+      ["POST /git/blobs", "POST /git/trees", "POST /git/commits", "POST /git/refs", "POST /pulls"],
+    );
+    const [pull] = github.items;
+    assert.deepEqual(
+      [pull?.title, pull?.head, pull?.isDraft],
+      ["Tell the truth", "agents/truth-99", true],
+    );
+    const files = github.branches.get("agents/truth-99") ?? {};
+    assert.deepEqual(Object.keys(files), ["README.md"]);
+    assert.match(files["README.md"]?.toString() ?? "", /^Truth 1$/m);
   });
 
   it("triage: hands the issue over, and starts for nothing else", async (t) => {
@@ -213,17 +226,22 @@ describe("a template", { timeout: 300_000 }, () => {
           repository: { id: 1001, default_branch: "main" },
         },
       });
+    const github = await GithubRepository.start(t, { head: "" });
     const [started, ...idle] = await played(
       t,
       "triage",
       triager,
-      comment("/agents triage"),
+      () => ({ ...comment("/agents triage")(), apiUrl: github.url }),
       comment("Thanks!"),
       comment("/agents triage", { pull_request: { url: "https://api.example.com" } }),
       comment("/agents triage", {}, "CONTRIBUTOR"),
     );
     assert.ok(started !== undefined);
     succeeded(started);
+    assert.deepEqual(
+      github.calls.map(({ method, path }) => `${method} ${path}`),
+      ["POST /repos/octo/shop/issues/7/labels"],
+    );
     assert.match(started.requests[0]?.prompt ?? "", /The total is wrong\n\nIt is 3,\nnot 4\./);
     assert.deepEqual(
       idle.map(({ job }) => job.result),

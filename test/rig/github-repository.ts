@@ -68,6 +68,8 @@ export class GithubRepository {
   readonly closed: number[] = [];
   /** Branch → path → text or bytes of what was committed. */
   readonly branches = new Map<string, Readonly<Record<string, Buffer | null>>>();
+  /** The path of every request. */
+  readonly asked: string[] = [];
   /** Those that change something. */
   readonly calls: Call[] = [];
   head: string;
@@ -122,6 +124,7 @@ export class GithubRepository {
       call.path === "/graphql"
         ? String(call.body["query"]).startsWith("mutation")
         : call.method !== "GET";
+    this.asked.push(call.path);
     if (isWrite) this.calls.push(call);
     const broken = this.#options.breaks?.(call);
     if (broken?.isDone === true) this.#do(call);
