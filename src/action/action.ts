@@ -39,14 +39,10 @@ import {
   type Environment,
   type Inputs,
 } from "./inputs.ts";
-import {
-  checkPaths,
-  runOptions,
-  trustedSources,
-  userInputOf,
-  type Setting,
-} from "./preparation.ts";
+import { checkPaths, runOptions, trustedSources, type Setting } from "./preparation.ts";
 import { callersOf, checkPrograms } from "./programs.ts";
+import { checkHarmless } from "./harmless.ts";
+import { userInputOf } from "./given-texts.ts";
 import {
   rehearseAll,
   severalBesideBase,
@@ -162,6 +158,7 @@ class Step {
     this.#baseFolder = sources.baseFolder;
     if (several !== undefined) {
       if (sources.baseFolder !== undefined) throw new Stop("failure", [severalBesideBase]);
+      checkHarmless(sources, inputs);
       return await this.#rehearse(several, setting);
     }
     const key = modelKey(inputs);
@@ -176,6 +173,7 @@ class Step {
     };
     const prepared = await prepareRun(options);
     try {
+      checkHarmless(sources, inputs, prepared);
       for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));

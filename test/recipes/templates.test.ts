@@ -212,7 +212,7 @@ describe("a template", { timeout: 300_000 }, () => {
     assert.match(files["README.md"]?.toString() ?? "", /^Truth 1$/m);
   });
 
-  it("triage: hands the issue over, and starts for nothing else", async (t) => {
+  it("triage: labels a stranger's issue, and a maintainer's comment starts it again", async (t) => {
     const issue = { number: 7, title: "The total is wrong", body: "It is 3,\nnot 4." };
     const account = { login: "maintainer", type: "User" };
     const comment =
@@ -226,21 +226,35 @@ describe("a template", { timeout: 300_000 }, () => {
           repository: { id: 1001, default_branch: "main" },
         },
       });
+    const stranger = { login: "stranger", type: "User" };
+    const opened = {
+      event: "issues",
+      actor: "stranger",
+      payload: {
+        action: "opened",
+        issue: { ...issue, user: stranger },
+        sender: stranger,
+        repository: { id: 1001, default_branch: "main" },
+      },
+    };
     const github = await GithubRepository.start(t, { head: "" });
-    const [started, ...idle] = await played(
+    const [started, again, ...idle] = await played(
       t,
       "triage",
       triager,
+      () => ({ ...opened, apiUrl: github.url }),
       () => ({ ...comment("/agents triage")(), apiUrl: github.url }),
       comment("Thanks!"),
       comment("/agents triage", { pull_request: { url: "https://api.example.com" } }),
       comment("/agents triage", {}, "CONTRIBUTOR"),
     );
-    assert.ok(started !== undefined);
+    assert.ok(started !== undefined && again !== undefined);
     succeeded(started);
+    succeeded(again);
+    const call = "POST /repos/octo/shop/issues/7/labels";
     assert.deepEqual(
       github.calls.map(({ method, path }) => `${method} ${path}`),
-      ["POST /repos/octo/shop/issues/7/labels"],
+      [call, call],
     );
     assert.match(started.requests[0]?.prompt ?? "", /The total is wrong\n\nIt is 3,\nnot 4\./);
     assert.deepEqual(

@@ -213,7 +213,8 @@ export class GithubRepository {
       }
       default:
     }
-    if (/^\/collaborators\/maintainer\/permission$/.test(rest)) return { permission: "write" };
+    const [, login] = /^\/collaborators\/(maintainer|stranger)\/permission$/.exec(rest) ?? [];
+    if (login !== undefined) return { permission: login === "maintainer" ? "write" : "read" };
     const [, from] = /^\/compare\/(\w+)\.\.\.\w+/.exec(rest) ?? [];
     if (from !== undefined) {
       if (from === "f".repeat(40)) return { status: "diverged" };
