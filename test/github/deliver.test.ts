@@ -245,6 +245,18 @@ describe("the report and the review", () => {
     assert.equal(report?.status, "done");
     assert.equal(repository.comments.length, 1);
   });
+
+  it("a rate limit of GraphQL, which is answered with 200, is waited for", async (t) => {
+    let refusals = 0;
+    const errors = [{ type: "RATE_LIMITED", message: "API rate limit exceeded" }];
+    const repository = await start(t, {
+      breaks: ({ path }) =>
+        path === "/graphql" && refusals++ === 0 ? { status: 200, answer: { errors } } : undefined,
+    });
+    const [report] = await delivered(repository);
+    assert.equal(report?.status, "done");
+    assert.equal(repository.comments.length, 1);
+  });
 });
 
 describe("nothing is written", () => {
@@ -372,6 +384,8 @@ describe("proposals", () => {
     assert.match(texts, /\*\*\*/);
     // What would reach anybody is code.
     assert.doesNotMatch(texts.replace(/`[^`]*`/g, ""), /@everyone|#[123]\b/);
+    const later = { number: 0, title: "x", body: "y", author: "mona", isPullRequest: false };
+    repository.items.push(...Array.from({ length: 250 }, () => later));
     const before = [repository.comments.length, repository.items.length];
     await delivered(repository, { ...run, origin: { attempt: 2 } });
     assert.deepEqual([repository.comments.length, repository.items.length], before);
