@@ -331,8 +331,12 @@ async function nameInRepository(workspace: string, path: string): Promise<string
 }
 
 /** The options of the command line that are lists here. */
-const write: WriteName = (option) =>
-  asInput(option === "param" ? "params" : option === "answer" ? "answers" : option);
+const lists: ReadonlyMap<string, "params" | "answers" | "inputs"> = new Map([
+  ["param", "params"],
+  ["answer", "answers"],
+  ["input", "inputs"],
+]);
+const write: WriteName = (option) => asInput(lists.get(option) ?? option);
 
 export function runOptions(
   setting: Setting,
