@@ -215,6 +215,7 @@ class Step {
       for (const failure of failures) this.#warn(failure);
       const delivered = await deliverRun(setting, paths, prepared, report, this.#redactor.text);
       const outputs = { ...this.#githubRun.outputs(), ...delivered };
+      for (const omission of this.#githubRun.omissions()) this.#warn(omission);
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const { judgement } = report;
       if (judgement.kind === "failed") sayLine(core, judgement.reason);

@@ -3,12 +3,16 @@ import { readUserInputFile } from "../run/options-paths.ts";
 import type { Answers, Params } from "../run/options.ts";
 import { cleanEventText } from "./event-text.ts";
 import { asInput, type Inputs } from "./inputs.ts";
-import type { Paths, Setting } from "./preparation.ts";
 import type { RunnerCore } from "./runner-core.ts";
 
+interface Step {
+  readonly inputs: Inputs;
+  readonly core: RunnerCore;
+}
+
 export async function userInputOf(
-  { inputs, core }: Setting,
-  { userInputFile }: Paths,
+  { inputs, core }: Step,
+  { userInputFile }: { readonly userInputFile?: string },
 ): Promise<string | undefined> {
   const raw =
     userInputFile === undefined
@@ -22,7 +26,7 @@ interface NamedTexts extends Pick<Inputs, "inputs"> {
   readonly answers: Answers;
 }
 
-export function namedTexts({ inputs: { inputs, params, answers }, core }: Setting): NamedTexts {
+export function namedTexts({ inputs: { inputs, params, answers }, core }: Step): NamedTexts {
   const each = <From, To>(
     texts: Readonly<Record<string, From>>,
     clean: (text: From, name: string) => To,

@@ -48,7 +48,7 @@ function harmsOf(job: PreparedJob): readonly string[] {
 }
 
 /** What of the outputs is a text, or more than a label. */
-function publishes({ report, findings, verdict: _, proposals = {} }: Outputs): readonly string[] {
+function publishes({ report, findings, proposals = {} }: Outputs): readonly string[] {
   const { label: _label, from: _from, ...others } = proposals;
   return [
     ...(report?.comment === undefined ? [] : ["report"]),
