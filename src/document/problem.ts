@@ -27,6 +27,8 @@ export interface Problem {
   readonly reason: string;
   readonly hint?: string;
   readonly severity?: "warning";
+  /** What is wrong of the value, where it is a text. */
+  readonly text?: string;
   /** For a misspelled field: the code path of the field that was meant. */
   readonly meant?: string;
 }

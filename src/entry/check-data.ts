@@ -36,7 +36,9 @@ export function checkVariables(
     if (problems.isBroken([`${what}s`])) continue;
     if (known.has(of)) {
       if (kind === "result" && entry.tasks?.[of]?.criteria?.result === undefined)
-        problems.add(path, `$${name}: task ${JSON.stringify(of)} has no criteria.result.`);
+        problems.add(path, `$${name}: task ${JSON.stringify(of)} has no criteria.result.`, {
+          text: `$${name}`,
+        });
       continue;
     }
     const longer = [...known].find((one) => one.startsWith(of));
@@ -46,6 +48,7 @@ export function checkVariables(
         : {
             hint: `the name ${JSON.stringify(longer)} can't be a part of a variable: use words joined by hyphens`,
           };
-    problems.add(path, `$${name}: there is no ${what} ${JSON.stringify(of)}.`, hint);
+    const reason = `$${name}: there is no ${what} ${JSON.stringify(of)}.`;
+    problems.add(path, reason, { ...hint, text: `$${name}` });
   }
 }

@@ -164,7 +164,8 @@ class EntryChecker {
       const variable = trail.at(-1);
       // The text at fault is that of the innermost variable.
       const place = variable === undefined ? path : ["promptVariables", variable];
-      const hint = missing === undefined ? {} : this.#suggestVariable(missing);
+      const hint =
+        missing === undefined ? {} : { ...this.#suggestVariable(missing), text: `$${missing}` };
       this.#problems.all.push({ path: place, codePath, reason, ...hint });
     }
     return complete ? usesUserInput : undefined;

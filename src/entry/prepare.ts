@@ -17,7 +17,12 @@ import type {
 import { defined, isList, isRecord, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "../document/problem.ts";
-import { insertPromptFiles, type ReadPrompt } from "./prompt-files.ts";
+import {
+  insertPromptFiles,
+  placeInPrompt,
+  type InsertedPrompt,
+  type ReadPrompt,
+} from "./prompt-files.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
 import { entryWarnings, type WarningChecks } from "./warnings.ts";
@@ -74,8 +79,9 @@ function isRowOfGrid([field, , row, ...deeper]: Path): boolean {
 }
 
 /** The same for plain data of the caller's own making, such as a document: it may be changed. */
-export function preparePlain(data: unknown, options: PrepareOptions): PrepareResult {
-  const unread = insertPromptFiles(data, options.readPrompt);
+export function preparePlain(data: unknown, given: PrepareOptions): PrepareResult {
+  const { problems: unread, inserted } = insertPromptFiles(data, given.readPrompt);
+  const options = { ...given, inserted };
   const names = entryNames(data);
   if (unread.length === 0 && entryCheck.accepts(data)) {
     const problems = checkEntry(data, names, []);
@@ -93,16 +99,26 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
   return rejected([...schemaProblems, ...problems], options);
 }
 
-function rejected(problems: readonly Problem[], options: PrepareOptions): PrepareResult {
+interface PlacedOptions extends PrepareOptions {
+  readonly inserted?: readonly InsertedPrompt[];
+}
+
+function rejected(problems: readonly Problem[], options: PlacedOptions): PrepareResult {
   return { kind: "rejected", diagnostics: diagnosticsOf(problems, options) };
 }
 
-function diagnosticsOf(problems: readonly Problem[], options: PrepareOptions): Diagnostic[] {
-  const { codePath: prefix = "", file, locate } = options;
+function diagnosticsOf(problems: readonly Problem[], options: PlacedOptions): Diagnostic[] {
+  const { codePath: prefix = "", file, locate, inserted = [] } = options;
   const named = problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath }));
-  return toDiagnostics(named, {
-    ...defined({ file, locate }),
-  });
+  const inPrompts = named.filter((problem) => placeInPrompt(problem, inserted) !== undefined);
+  const others = named.filter((problem) => !inPrompts.includes(problem));
+  return [
+    ...toDiagnostics(others, defined({ file, locate })),
+    ...inPrompts.flatMap((problem) => {
+      const place = placeInPrompt(problem, inserted);
+      return toDiagnostics([problem]).map((diagnostic) => ({ ...diagnostic, ...place }));
+    }),
+  ];
 }
 
 /** Models, tasks and conditions are often written in a shorter form. The hint shows the full one. */

@@ -11,6 +11,8 @@ export const entryCheck = compileSchema<Entry>(entrySchema, "entry", isEntry);
 
 export interface Hint {
   readonly hint?: string;
+  /** Of the value, what is wrong. */
+  readonly text?: string;
 }
 
 export class Problems {

@@ -3,12 +3,17 @@
  * nothing after this knows them.
  */
 import { defined, isList, isRecord, isText } from "../document/guards.ts";
-import type { Path, Problem } from "../document/problem.ts";
+import type { Path, Position, Problem } from "../document/problem.ts";
 import { entrySchema } from "./entry-schema.ts";
 import { entryCheck } from "./problems.ts";
 
 export type PromptFile =
-  | { readonly kind: "read"; readonly text: string }
+  | {
+      readonly kind: "read";
+      readonly text: string;
+      /** The file as people find it. Default: as the entry names it. */
+      readonly place?: string;
+    }
   | { readonly kind: "refused"; readonly reason: string; readonly hint?: string };
 
 /** Reads the file of a prompt, relative to the entry. */
@@ -21,13 +26,27 @@ const nowhere: ReadPrompt = (file) => ({
   hint: "load the entry from its file, or insert the text",
 });
 
+/** A text that stands in place of its file. */
+export interface InsertedPrompt {
+  readonly path: Path;
+  /** As people find it. */
+  readonly file: string;
+  readonly text: string;
+}
+
+interface Insertion {
+  readonly problems: readonly Problem[];
+  readonly inserted: readonly InsertedPrompt[];
+}
+
 /** Changes `data`. What can't be read stays as it is. */
-export function insertPromptFiles(data: unknown, read: ReadPrompt = nowhere): readonly Problem[] {
+export function insertPromptFiles(data: unknown, read: ReadPrompt = nowhere): Insertion {
   const problems: Problem[] = [];
+  const inserted: InsertedPrompt[] = [];
   // Several cases of a union describe the same value: without this, works would be visited 2^depth times.
   const visited = new Map<string, WeakSet<object>>();
   visit(data, entrySchema, [], () => undefined);
-  return problems;
+  return { problems, inserted };
 
   /** `replace` puts a text where the value is. */
   function visit(
@@ -73,10 +92,29 @@ export function insertPromptFiles(data: unknown, read: ReadPrompt = nowhere): re
     const file = isRecord(prompt) ? prompt["file"] : undefined;
     if (!isText(file) || file === "") return;
     const found = read(file);
-    if (found.kind === "read") return replace(found.text);
+    if (found.kind === "read") {
+      inserted.push({ path, file: found.place ?? file, text: found.text });
+      return replace(found.text);
+    }
     const { reason, hint } = found;
     problems.push({ path, codePath: entryCheck.codePath(path), reason, ...defined({ hint }) });
   }
+}
+
+/** Where in the file of a prompt a problem is, if its text is there. The path of a problem may be that of a list of prompts. */
+export function placeInPrompt(
+  { path, text }: Problem,
+  inserted: readonly InsertedPrompt[],
+): (Position & { readonly file: string }) | undefined {
+  if (text === undefined) return undefined;
+  for (const one of inserted) {
+    if (!path.every((key, index) => one.path[index] === key)) continue;
+    const at = one.text.indexOf(text);
+    if (at === -1) continue;
+    const before = one.text.slice(0, at).split("\n");
+    return { file: one.file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  }
+  return undefined;
 }
 
 function put(to: object, key: string | number): (text: string) => void {

@@ -1,4 +1,5 @@
 /** The files of an entry's prompts: regular files of its repository, which no link leads to. */
+import { dirname, join } from "node:path";
 import { isText } from "../document/guards.ts";
 import type { ReadPrompt } from "../entry/prompt-files.ts";
 import { filesAround } from "./workflow-files.ts";
@@ -19,7 +20,8 @@ export function promptsAround(
         ? content
         : new TextDecoder("utf-8", { fatal: true }).decode(content);
       // The line break at the end of a file is not part of the prompt.
-      return { kind: "read", text: text.replaceAll("\r\n", "\n").replace(/\n$/, "") };
+      const place = join(dirname(entryFile), name);
+      return { kind: "read", place, text: text.replaceAll("\r\n", "\n").replace(/\n$/, "") };
     } catch {
       return { kind: "refused", reason: `${JSON.stringify(name)} is not valid UTF-8.` };
     }

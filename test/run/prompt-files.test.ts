@@ -54,6 +54,24 @@ promptVariables: { v: { file: prompts/v.md } }
     );
   });
 
+  it("is where a variable is reported that doesn't exist", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      ".git/HEAD": "",
+      "in/e.yml": entry('["See $none", { file: prompts/review.md }]'),
+      "in/prompts/review.md": "# Review\n\nSee $nothing, and\n$report-of-plan.\n",
+    });
+    assert.deepEqual((await problems(workspace)).split("\n"), [
+      'in/e.yml:5:13: entry.tasks["review"].prompt: Cannot find prompt variable: $none.',
+      'in/prompts/review.md:3:5: entry.tasks["review"].prompt: Cannot find prompt variable: $nothing.',
+    ]);
+    await workspace.write("in/e.yml", entry("{ file: prompts/review.md }"));
+    await workspace.write("in/prompts/review.md", "# Review\n$report-of-plan.\n");
+    assert.equal(
+      await problems(workspace),
+      'in/prompts/review.md:2:1: entry.tasks["review"].prompt: $report-of-plan: there is no task "plan".',
+    );
+  });
+
   it("must be a regular text file of the repository of the entry, that no link leads to", async (t) => {
     const workspace = await makeWorkspace(t, {
       "in/.git/HEAD": "",
@@ -90,13 +108,13 @@ promptVariables: { v: { file: prompts/v.md } }
     }
   });
 
-  it("is held to the same rules as every prompt, with the place in the entry", async (t) => {
+  it("is held to the same rules as every prompt, with the place in its file or in the entry", async (t) => {
     const workspace = await makeWorkspace(t, {
       "in/e.yml": entry("{ file: p.md }"),
       "in/p.md": "$nope",
       "in/form.yml": entry("[{ fil: p.md }, { file: 3 }]"),
     });
-    const missing = 'in/e.yml:5:13: entry.tasks["review"].prompt: Cannot find prompt variable';
+    const missing = 'in/p.md:1:1: entry.tasks["review"].prompt: Cannot find prompt variable';
     assert.ok((await problems(workspace)).startsWith(missing));
     const form = await problems(workspace, "in/form.yml");
     assert.match(form, /prompt\[0\]\.fil: Unknown field "fil"\. \(did you mean "file"\?\)/);
