@@ -54,6 +54,17 @@ const or = <T>(described: Described<T>, value: T): Defaulted<T> => ({
   default: value,
 });
 
+const change = {
+  base: option(
+    "--base <ref>",
+    "what $change-base and the diff start from: a branch, tag or commit (default: HEAD~1)",
+  ),
+  uncommitted: option<true>(
+    "--uncommitted",
+    "the change includes uncommitted work and untracked files",
+  ),
+} as const;
+
 const server = {
   providerType: choice(
     "--provider-type <type>",
@@ -162,14 +173,7 @@ export const options = {
       "--working-directory <dir>",
       "folder in which the agent works (default: the current directory)",
     ),
-    base: option(
-      "--base <ref>",
-      "what $change-base and the diff start from: a branch, tag or commit (default: HEAD~1)",
-    ),
-    uncommitted: option<true>(
-      "--uncommitted",
-      "the change includes uncommitted work and untracked files",
-    ),
+    ...change,
     inputs: parsed(
       "--input <name=value>",
       "an input of the entry, or name=@FILE (repeatable)",
@@ -297,6 +301,7 @@ export const options = {
       "--entries-dir <dir>",
       "with --test: the folder of the entries that clients may install (default: test)",
     ),
+    ...change,
     answers,
     env,
     ...rehearsal,
