@@ -63,6 +63,7 @@ export async function makePullRequest(
   await commit("Say so", { "docs/price.md": "Prices are rounded.\n" });
   await work.git("switch", "--quiet", "main");
   await commit("Count the stock", { "src/stock.mjs": "export const stock = 1;\n" });
+  await work.git("tag", "v1.1.0");
   const shaOf = async (name: string): Promise<string> => (await work.git("rev-parse", name)).trim();
   const [base, head] = [await shaOf("main"), await shaOf("rounding")];
   const start = await shaOf("main~1");
