@@ -119,7 +119,7 @@ export const outputNames = ${JSON.stringify(Object.keys(outputs))} as const;
 }
 
 function exampleEntry() {
-  const file = "examples/review.yml";
+  const file = "examples/recipes/correct-docs.yml";
   return `
 export const exampleEntry = {
   file: ${JSON.stringify(file)},

@@ -120,7 +120,7 @@ describe("docs/getting-started.md", () => {
   it("shows the entry and the rehearsal of the examples", () => {
     const blocks = [...read("docs/getting-started.md").matchAll(/^```yaml\n(.*?)^```/gms)];
     const shown = blocks.slice(0, 2).map(([, text]) => text);
-    assert.deepEqual(shown, [read("examples/notes.yml"), read("examples/notes.rehearsal.yml")]);
+    assert.deepEqual(shown, [read("entries/notes.yml"), read("entries/notes.rehearsal.yml")]);
   });
 });
 

@@ -52,7 +52,7 @@ describe("agent-jobs serve", () => {
     const { stdout } = served.child.output;
     assert.match(
       stdout,
-      /^Serving the example examples\/review\.yml\. .* agent-jobs serve FILE\nThe portal is at http:\/\/127\.0\.0\.1:\d+\/\n/,
+      /^Serving the example examples\/recipes\/correct-docs\.yml\. .* agent-jobs serve FILE\nThe portal is at http:\/\/127\.0\.0\.1:\d+\/\n/,
     );
     assert.doesNotMatch(stdout, /token/i);
     const { jobs } = await api(served, "copilot/job");

@@ -16,54 +16,7 @@ function yes(reason: string): Reply {
   return { toolCalls: [{ name: "job_boolean_true", arguments: { argument: reason } }] };
 }
 
-/** For examples/review.yml: runs the commands of the prompt, then the diff of each file, and writes it all down. */
-export const reviewer: Model =
-  (folder) =>
-  ({ prompt, toolResults, messages }) => {
-    if (prompt.includes("Did you look at the diff")) {
-      return toolResults.length > 0 ? { text: "I did." } : yes("every finding has its line");
-    }
-    const [, document = ""] =
-      /(?:Write your findings to|to) (agent-review[\w-]*\.md)/.exec(prompt) ?? [];
-    const write = (text: string): Reply => ({
-      toolCalls: [
-        {
-          name: "create",
-          arguments: { path: `${folder}/${document}`, file_text: text },
-        },
-      ],
-    });
-    if (prompt.includes("Write one review")) {
-      return (
-        [
-          { toolCalls: [shell("git log -1 --format=%s")] },
-          write(
-            `# The review\n\nRound half to even. @octocat, fixes #1\n~~~~~\n${"Another line.\n".repeat(20)}`,
-          ),
-          { toolCalls: [reported(document)] },
-        ][toolResults.length] ?? { text: "Here is the review." }
-      );
-    }
-    const commands = [...prompt.matchAll(/^git .*$/gm)].map(([command]) => command);
-    const look = commands.filter((command) => !command.endsWith("FILE"));
-    if (toolResults.length === 0) return { toolCalls: look.map(shell) };
-    if (toolResults.length === look.length) {
-      const [each = ""] = commands.filter((command) => command.endsWith("FILE"));
-      const stat = toolResults.join("\n");
-      const files = [...stat.matchAll(/^ ?(\S+) +\| +\d+ [+-]+$/gm)].map(([, name = ""]) => name);
-      return { toolCalls: files.map((name) => shell(each.replace(/FILE$/, name))) };
-    }
-    const written = messages.some(({ toolCalls }) =>
-      toolCalls.some(({ name }) => name === "create"),
-    );
-    if (!written) return write(toolResults.slice(look.length).join("\n"));
-    const told = messages.some(({ toolCalls }) =>
-      toolCalls.some(({ name }) => name === "job_prepare_document"),
-    );
-    return told ? { text: "Done." } : { toolCalls: [reported(document)] };
-  };
-
-/** For examples/nightly.yml: there is always one more sentence to correct. */
+/** For examples/recipes/correct-docs.yml: there is always one more sentence to correct. */
 export const tireless: Model = (folder) => {
   let corrected = 0;
   return ({ prompt, toolResults }) => {

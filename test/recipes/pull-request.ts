@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { readFixture } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Owner } from "../rig/workspace.ts";
-import { fields, read, root } from "./pages.ts";
+import { fields, read, root, templates } from "./pages.ts";
 
 /** Sentences of the README for the nightly agents. */
 const stale = [1, 2, 3, 4, 5, 6, 7].map((number) => `Sentence ${number}`);
@@ -82,12 +82,16 @@ export async function makePullRequest(
 /** What a user copies from `examples/`, in the places that the recipes name; and what our own workflows use. */
 function copied(): Record<string, string> {
   const files: Record<string, string> = {};
-  for (const folder of ["examples", "entries"])
-    for (const name of readdirSync(new URL(folder, root))) {
-      if (!/\.ya?ml$/.test(name)) continue;
+  for (const folder of [
+    "entries",
+    "examples/recipes",
+    ...templates.map((name) => `examples/${name}`),
+  ])
+    for (const name of readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" })) {
+      if (!/^[\w.-]+\.ya?ml$|^prompts\//.test(name) || name.startsWith("agent-")) continue;
       const text = read(`${folder}/${name}`);
       files[`${folder}/${name}`] = text;
-      if (folder === "examples") files[`.github/agent-jobs/${name}`] = text;
+      files[`.github/agent-jobs/${name}`] = text;
     }
   return files;
 }

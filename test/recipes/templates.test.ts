@@ -91,7 +91,6 @@ async function playOne(
     sha: change.base,
     apiUrl: api.url,
     artifacts: (await makeWorkspace(t)).path,
-    scriptApiUrl: api.url,
     onWorkspace(folder) {
       script = model(folder);
     },
@@ -289,7 +288,6 @@ export const price = (net) => net * 1.19;
       sha: change.base,
       apiUrl: github.url,
       artifacts: (await makeWorkspace(t)).path,
-      scriptApiUrl: github.url,
       inputs: { "provider-base-url": server.baseUrl, "provider-api-key": "key-0123456789" },
     });
     const log = Object.values(jobs)
