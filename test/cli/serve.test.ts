@@ -56,9 +56,9 @@ describe("agent-jobs serve", () => {
     );
     assert.doesNotMatch(stdout, /token/i);
     const { jobs } = await api(served, "copilot/job");
-    assert.deepEqual(Object.keys(Object(jobs)), ["review"]);
+    assert.deepEqual(Object.keys(Object(jobs)), ["maintain"]);
     assert.equal((await api(served, "config"))["repoRoot"], cwd.replace(/\/$/, ""));
-    const refused = await ask(served.port, "/api/copilot/job/start/review", {
+    const refused = await ask(served.port, "/api/copilot/job/start/maintain", {
       method: "POST",
       body: `${cwd}\nthe last commit`,
     });
