@@ -39,14 +39,10 @@ import {
   type Environment,
   type Inputs,
 } from "./inputs.ts";
-import {
-  checkPaths,
-  runOptions,
-  trustedSources,
-  userInputOf,
-  type Setting,
-} from "./preparation.ts";
+import { checkPaths, runOptions, trustedSources, type Setting } from "./preparation.ts";
 import { callersOf, checkPrograms } from "./programs.ts";
+import { checkHarmless } from "./harmless.ts";
+import { userInputOf } from "./given-texts.ts";
 import {
   rehearseAll,
   severalBesideBase,
@@ -162,6 +158,7 @@ class Step {
     this.#baseFolder = sources.baseFolder;
     if (several !== undefined) {
       if (sources.baseFolder !== undefined) throw new Stop("failure", [severalBesideBase]);
+      checkHarmless(sources, inputs);
       return await this.#rehearse(several, setting);
     }
     const key = modelKey(inputs);
@@ -176,6 +173,7 @@ class Step {
     };
     const prepared = await prepareRun(options);
     try {
+      checkHarmless(sources, inputs, prepared);
       for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
@@ -217,6 +215,7 @@ class Step {
       for (const failure of failures) this.#warn(failure);
       const delivered = await deliverRun(setting, paths, prepared, report, this.#redactor.text);
       const outputs = { ...this.#githubRun.outputs(), ...delivered };
+      for (const omission of this.#githubRun.omissions()) this.#warn(omission);
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const { judgement } = report;
       if (judgement.kind === "failed") sayLine(core, judgement.reason);

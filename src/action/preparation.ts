@@ -4,15 +4,14 @@ import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "./github.ts";
-import { limitsOf, type Answers, type Params, type WriteName } from "../run/options.ts";
-import { readUserInputFile } from "../run/options-paths.ts";
+import { limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep } from "./job-change.ts";
-import { cleanEventText } from "./event-text.ts";
+import { namedTexts } from "./given-texts.ts";
 import { createGithubApi, NotFoundError, type GithubApi } from "../github/github-api.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
@@ -87,6 +86,8 @@ export interface Sources {
   readonly rehearse: string | undefined;
   /** The folder whose files replace those of the workspace. Undefined for the workspace itself. */
   readonly baseFolder: string | undefined;
+  /** Why the job has to be harmless. Undefined if it may do what its entry says. */
+  readonly distrust: string | undefined;
 }
 
 /** The API for the repository of the step. */
@@ -139,11 +140,15 @@ export async function trustedSources(
       const { onRefused = decision.unattended ? "skip" : "fail" } = inputs;
       throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason]);
     }
+    case "limited":
+      sayLine(core, "Event: not trusted. The job runs only if it can do no harm.");
+      break;
     case "allowed":
       sayLine(core, `Event: not trusted, but \`allow-untrusted\` is set. ${decision.reason}`);
       break;
   }
   const { baseRef } = decision;
+  const distrust = decision.kind === "limited" ? decision.reason : undefined;
   const missing = await missingEntry(setting.workspace, paths.entry);
   // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
@@ -157,7 +162,13 @@ export async function trustedSources(
     const commit = sha(environment["GITHUB_SHA"]);
     const workTree: WorkTree =
       commit === undefined ? { kind: "own" } : { kind: "at-commit", commit };
-    return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined, workTree };
+    return {
+      entryFile: paths.entry,
+      rehearse: paths.rehearse,
+      baseFolder: undefined,
+      workTree,
+      distrust,
+    };
   }
   await refuseRuntimeOfCheckout(setting);
   if (paths.resume !== undefined) {
@@ -168,7 +179,7 @@ export async function trustedSources(
   const work = await commitsOf(await workFolders(setting, paths));
   const kind = areAt(work, baseRef) ? "at-commit" : "elsewhere";
   const files = await fromBase(setting, paths, api, baseRef);
-  return { ...files, workTree: { kind, commit: baseRef } };
+  return { ...files, workTree: { kind, commit: baseRef }, distrust };
 }
 
 async function commitsOf(folders: readonly string[]): Promise<(string | undefined)[]> {
@@ -239,7 +250,7 @@ async function fromBase(
   { entry, rehearse }: Paths,
   api: GithubApi,
   ref: string,
-): Promise<Omit<Sources, "workTree">> {
+): Promise<Pick<Sources, "entryFile" | "rehearse" | "baseFolder">> {
   const temporary = environment["RUNNER_TEMP"] || tmpdir();
   const baseFolder = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
   const copy = async (path: string, name: string): Promise<string> => {
@@ -319,52 +330,13 @@ async function nameInRepository(workspace: string, path: string): Promise<string
   return relative(checkout.root, absolute).replaceAll(sep, "/");
 }
 
-export async function userInputOf(
-  { inputs, core }: Setting,
-  { userInputFile }: Paths,
-): Promise<string | undefined> {
-  const raw =
-    userInputFile === undefined
-      ? inputs.userInput
-      : await readUserInputFile(userInputFile, asInput, { regular: true });
-  return raw === undefined ? undefined : cleaned(raw, "The user input", core);
-}
-
-/** Parameters and answers may contain the text of an event as well. */
-function workflowTexts({ inputs, core }: Setting): {
-  readonly params: Params;
-  readonly answers: Answers;
-} {
-  const { params, answers } = inputs;
-  return {
-    params: Object.fromEntries(
-      Object.entries(params).map(([name, value]) => [
-        name,
-        cleaned(value, `The parameter ${name}`, core),
-      ]),
-    ),
-    answers: Object.fromEntries(
-      Object.entries(answers).map(([id, texts]) => [
-        id,
-        texts.map((text) => cleaned(text, `An answer to ${id}`, core)),
-      ]),
-    ),
-  };
-}
-
-function cleaned(raw: string, what: string, core: RunnerCore): string {
-  const { text, cut } = cleanEventText(raw);
-  if (cut > 0) {
-    core.warning(`${what} is too long. Its last ${cut} characters were cut off.`, {
-      title: "agent-jobs",
-    });
-  }
-  return text;
-}
-
 /** The options of the command line that are lists here. */
-const write: WriteName = (option) =>
-  asInput(option === "param" ? "params" : option === "answer" ? "answers" : option);
+const lists: ReadonlyMap<string, "params" | "answers" | "inputs"> = new Map([
+  ["param", "params"],
+  ["answer", "answers"],
+  ["input", "inputs"],
+]);
+const write: WriteName = (option) => asInput(lists.get(option) ?? option);
 
 export function runOptions(
   setting: Setting,
@@ -390,7 +362,7 @@ export function runOptions(
     write,
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
-    ...workflowTexts(setting),
+    ...namedTexts(setting),
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),
     base,
     serversApart: workTree.kind === "elsewhere",

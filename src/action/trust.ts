@@ -6,6 +6,7 @@
  * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
  * - A user with write access may re-run the run of any user, and then counts as its cause.
  * - `allow-untrusted` turns every other answer into `allowed`.
+ * - A stranger's issue may start a job that can do no harm, which is known only once the entry is read (`harmless.ts`).
  * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
  *   `GITHUB_SHA`, and only users with write access could change that commit. Otherwise there is a `baseRef`:
  *   what decides about the run (the entry, the rehearsal) comes from that commit, never from the work tree.
@@ -47,15 +48,19 @@ export type TrustDecision =
   | { readonly kind: "trusted"; readonly reason: string; readonly baseRef: string | undefined }
   /** Not trusted, and yet to be run. */
   | { readonly kind: "allowed"; readonly reason: string; readonly baseRef: string }
+  /** Not trusted, and to be run only if the job is harmless. Without a `baseRef`, the checkout is trusted. */
+  | { readonly kind: "limited"; readonly reason: string; readonly baseRef: string | undefined }
   | { readonly kind: "skipped"; readonly reason: string }
   | {
       readonly kind: "refused";
       readonly reason: string;
       /** The event was not triggered to get an answer. */
       readonly unattended: boolean;
+      /** Those who triggered it are known, and some have no write access: nothing else is wrong. */
+      readonly onlyStrangers?: boolean;
     };
 
-type Verdict = Exclude<TrustDecision, { kind: "allowed" }>;
+type Verdict = Exclude<TrustDecision, { kind: "allowed" | "limited" }>;
 
 /** Only users with write access, or the repository itself, can trigger these. */
 const unchecked = new Set([
@@ -84,7 +89,16 @@ export async function decideTrust(
   ports: TrustPorts,
 ): Promise<TrustDecision> {
   const verdict = await judge();
-  if (verdict.kind === "trusted" || !options.allowUntrusted) return verdict;
+  if (verdict.kind === "trusted") return verdict;
+  if (!options.allowUntrusted) {
+    // Anybody may write an issue, and nothing else comes with it.
+    if (event.name !== "issues" || verdict.kind !== "refused" || verdict.onlyStrangers !== true)
+      return verdict;
+    const tree = await judgeTree(options, ports, verdict.reason);
+    return tree.kind === "trusted"
+      ? { kind: "limited", reason: verdict.reason, baseRef: tree.baseRef }
+      : tree;
+  }
   const baseRef = baseRefOf(event, options);
   return baseRef === undefined
     ? refused(`${verdict.reason} The event doesn't name its base, either.`)
@@ -223,7 +237,8 @@ function notTrusted(
     );
   }
   const unattended = unknown.length === 0 && (strangers.length === 0 || !answered.has(event.name));
-  return { kind: "refused", reason: sentences.join(" "), unattended };
+  const onlyStrangers = unknown.length === 0 && bots.length === 0;
+  return { kind: "refused", reason: sentences.join(" "), unattended, onlyStrangers };
 }
 
 /** Advice if GitHub doesn't return a permission. */

@@ -18,9 +18,6 @@ export interface Change {
   readonly readHead?: (path: string) => Promise<Uint8Array | undefined>;
 }
 
-/** The change of a commit without a parent is against this. */
-export const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-
 /** The change can't be known here; the message says what to do. Nothing is ever guessed in its place. */
 export class ChangeUnknown extends Error {}
 

@@ -6,13 +6,7 @@ import type { Environment } from "../platform/environment.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import {
-  ChangeUnknown,
-  emptyTree,
-  type Change,
-  type ChangedFile,
-  type FileStatus,
-} from "./change.ts";
+import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "./change.ts";
 
 /** Which commits the change is between. */
 export interface ChangeRange {
@@ -87,7 +81,8 @@ async function baseOf(git: Git, range: ChangeRange, head: string): Promise<strin
     const [, parent] = (await git("rev-list", "--parents", "--max-count=1", head))
       .trim()
       .split(" ");
-    return parent ?? emptyTree;
+    // Its name depends on how the repository names objects. Git knows this file on Windows, too.
+    return parent ?? (await git("hash-object", "-t", "tree", "/dev/null")).trim();
   }
   const base = await commitNamed(git, range.base, "base");
   if (range.fromMergeBase === false) return base;

@@ -5,6 +5,8 @@ import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./table.ts";
 import { clip } from "../events/cut.ts";
 import type { PreparedEntry } from "../entry/model.ts";
+import { defined } from "../document/guards.ts";
+import { outputsOf, type Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
@@ -26,8 +28,11 @@ export async function list(entryFile: string, json: boolean, { output }: Io): Pr
   const { entry, flows } = await readEntry(entryFile);
   const jobs = describeJobs(entry, flows);
   const tools = describeTools(entry, flows);
-  if (json) output.printJson({ entry: entryFile, jobs, ...tools });
-  else for (const line of [...jobTable(jobs), ...toolTable(tools)]) output.print(line);
+  const { inputs } = entry;
+  if (json) output.printJson({ entry: entryFile, jobs, ...tools, ...defined({ inputs }) });
+  else
+    for (const line of [...jobTable(jobs), ...inputTable(inputs), ...toolTable(tools)])
+      output.print(line);
   return exitCode.success;
 }
 
@@ -79,6 +84,17 @@ function jobTable(jobs: readonly JobDescription[]): readonly string[] {
   return table(["JOB", "USER INPUT", ...(about ? ["CHANGE"] : []), "TASKS", "MODELS"], rows);
 }
 
+function inputTable(inputs: PreparedEntry["inputs"] = {}): readonly string[] {
+  const rows = Object.entries(inputs).map(([name, input]) => [
+    name,
+    input.required === true && input.default === undefined ? "required" : (input.default ?? "none"),
+    input.options?.join(", ") ?? "any",
+    shortened(input.description),
+  ]);
+  if (rows.length === 0) return [];
+  return ["", ...table(["INPUT", "DEFAULT", "VALUES", "DESCRIPTION"], rows)];
+}
+
 function toolTable({
   tools = [],
   mcpServers = [],
@@ -101,6 +117,8 @@ interface JobDescription {
   readonly requireUserInput: boolean;
   /** It needs to know the change. */
   readonly usesChange?: true;
+  /** What it publishes. */
+  readonly outputs?: Outputs;
   /** With the files of workflows. In reading order, each once. */
   readonly tasks: readonly string[];
   /** The models of tasks and workflows, and the driving model where a task uses it. */
@@ -189,6 +207,7 @@ function describeJobs(entry: PreparedEntry, flows: Flows): readonly JobDescripti
       name,
       requireUserInput: job.requireUserInput,
       ...(usesChange(entry, job.work) ? { usesChange: true as const } : {}),
+      ...defined({ outputs: outputsOf(entry, name) }),
       tasks,
       models: [...new Set(models)],
       ...(protocols.length === 0 ? {} : { protocols: Object.fromEntries(protocols) }),

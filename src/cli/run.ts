@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
 import { asFlag, type Inputs } from "../run/options.ts";
 import { runJson } from "../reports/run-json.ts";
+import { writtenRunJson } from "../run/output-directory.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { executeRun } from "../run/execute.ts";
@@ -41,7 +42,8 @@ export async function run(
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
-    if (given.format === "json") output.printJson(runJson(view));
+    if (given.format === "json")
+      output.printJson(writtenRunJson(options.outputDir) ?? runJson(view));
     switch (outcome.kind) {
       case "succeeded":
         if (judgement.kind === "failed") {

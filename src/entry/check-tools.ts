@@ -9,6 +9,7 @@ import { type EntryNames, type Hint, listed, type Problems } from "./problems.ts
 import { readGlob } from "./glob.ts";
 import {
   availableTools,
+  type Criteria,
   type Entry,
   type McpServer,
   type MonumentDeclaration,
@@ -184,11 +185,26 @@ class ToolChecker {
     });
     this.#checkNames([...at, "relics"], task.relics, "relics", "relic");
     this.#checkNames([...at, "monuments"], task.monuments, "monuments", "monument");
+    if (task.protocol !== undefined) this.#refuseReports([...at, "criteria"], task.criteria);
     if (task.protocol !== undefined || this.#problems.isBroken([...at, "protocol"])) return;
     for (const field of ["iterations", "preThinking", "relics", "monuments"] as const) {
       if (task[field] === undefined || task[field] === false) continue;
       const reason = "Requires protocol.";
       this.#problems.add([...at, field], reason, { hint: "add protocol: actions to the task" });
+    }
+  }
+
+  /** Its model answers with documents, so it has none of these tools, and could never fulfill the criteria. */
+  #refuseReports(path: Path, { result, toolExecuted = [] }: Salvaged<Criteria> = {}): void {
+    const hint = "remove it, or the protocol of the task";
+    if (result !== undefined)
+      this.#problems.add([...path, "result"], "A task with protocol can't hand in a result.", {
+        hint,
+      });
+    for (const [index, tool] of toolExecuted.entries()) {
+      if (tool === undefined || !reportTools.includes(tool)) continue;
+      const reason = `A task with protocol can't call ${tool}.`;
+      this.#problems.add([...path, "toolExecuted", index], reason, { hint });
     }
   }
 

@@ -64,7 +64,9 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     const limit = startTimeLimit(clock, LIMIT_MS, options.signal);
     const { signal } = limit;
     try {
-      return { data: (await request(route, { owner, repo, ...values, request: { signal } })).data };
+      const response = await request(route, { owner, repo, ...values, request: { signal } });
+      const failure = graphqlFailure(response, clock.now());
+      return failure === undefined ? { data: response.data } : { failure };
     } catch (error) {
       return { failure: failureOf(error, limit.isOver, clock.now()) };
     } finally {
@@ -94,8 +96,6 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     write: ask,
     async graphql(query, variables) {
       const answer = await ask("POST /graphql", { query, variables });
-      const errors = isRecord(answer) ? answer["errors"] : undefined;
-      if (isList(errors) && errors.length > 0) throw graphqlFailure(errors[0]);
       return isRecord(answer) ? answer["data"] : undefined;
     },
     async permissionOf(username) {
@@ -127,11 +127,31 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
   };
 }
 
+const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
+  ["FORBIDDEN", 403],
+  ["NOT_FOUND", 404],
+  ["RATE_LIMITED", 429],
+]);
+
 /** GraphQL answers 200, also to what it refuses. */
-function graphqlFailure(error: unknown): GithubFailure {
+function graphqlFailure({ data, headers }: ApiResponse, now: number): Failure | undefined {
+  const errors = isRecord(data) ? data["errors"] : undefined;
+  const [error] = isList(errors) ? errors : [];
+  if (error === undefined) return undefined;
   const { type, message } = isRecord(error) ? error : {};
-  const status = type === "FORBIDDEN" ? 403 : type === "NOT_FOUND" ? 404 : 422;
-  return new GithubFailure(`GitHub answered ${status} (${String(message)})`, status);
+  const status = graphqlStatus.get(type) ?? 422;
+  const retryAfter = status === 429 ? waitOf(headers ?? {}, now) : undefined;
+  return {
+    message: `GitHub answered ${status} (${String(message)})`,
+    attempts: attemptsFor(status, false),
+    status,
+    ...defined({ retryAfter }),
+  };
+}
+
+interface ApiResponse {
+  readonly data: unknown;
+  readonly headers?: Values;
 }
 
 interface Client {
@@ -140,7 +160,7 @@ interface Client {
   readonly request: (
     route: string,
     values: Readonly<Record<string, unknown>>,
-  ) => Promise<{ readonly data: unknown }>;
+  ) => Promise<ApiResponse>;
 }
 
 async function createClient({ token, repository, apiUrl }: GithubApiOptions): Promise<Client> {

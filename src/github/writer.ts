@@ -30,31 +30,40 @@ export function createGithubPort(
     return {};
   };
 
-  /** The newest come first. */
+  /** Of a part of the repository, or of all of it. The newest come first. */
   async function nodes(
-    kind: "issueOrPullRequest" | "pullRequest",
-    number: number,
+    part: { readonly kind: "issueOrPullRequest" | "pullRequest"; readonly number: number } | "all",
     list: string,
     fields: string,
   ): Promise<readonly unknown[]> {
     const found: unknown[] = [];
     let before: unknown = null;
     for (let page = 0; page < maxPages; page += 1) {
-      const parts = `${list}(last: ${perPage}, before: $before) { pageInfo { hasPreviousPage startCursor } nodes { ${fields} } }`;
-      const inside =
-        kind === "pullRequest"
-          ? parts
-          : `... on Issue { ${parts} } ... on PullRequest { ${parts} }`;
-      const answer = await api.graphql(
-        `query($owner: String!, $name: String!, $number: Int!, $before: String) { repository(owner: $owner, name: $name) { ${kind}(number: $number) { ${inside} } } }`,
-        { owner, name, number, before },
-      );
-      const connection = at(answer, "repository", kind, list);
-      const some = at(connection, "nodes");
-      if (!isList(some)) throw new GithubFailure(`GitHub shows no ${list} of #${number}`, 404);
+      const order = part === "all" ? ", orderBy: { field: CREATED_AT, direction: ASC }" : "";
+      const connection = `${list}(last: ${perPage}, before: $before${order}) { pageInfo { hasPreviousPage startCursor } nodes { ${fields} } }`;
+      const values = { owner, name, before };
+      const answer =
+        part === "all"
+          ? await api.graphql(queryOf("", connection), values)
+          : await api.graphql(
+              queryOf(
+                ", $number: Int!",
+                part.kind === "pullRequest"
+                  ? `pullRequest(number: $number) { ${connection} }`
+                  : `issueOrPullRequest(number: $number) { ... on Issue { ${connection} } ... on PullRequest { ${connection} } }`,
+              ),
+              { ...values, number: part.number },
+            );
+      const holder = at(answer, "repository");
+      const connected = at(part === "all" ? holder : at(holder, part.kind), list);
+      const some = at(connected, "nodes");
+      if (!isList(some)) {
+        const whose = part === "all" ? repository : `#${part.number}`;
+        throw new GithubFailure(`GitHub shows no ${list} of ${whose}`, 404);
+      }
       found.push(...some.toReversed());
-      if (at(connection, "pageInfo", "hasPreviousPage") !== true) break;
-      before = at(connection, "pageInfo", "startCursor");
+      if (at(connected, "pageInfo", "hasPreviousPage") !== true) break;
+      before = at(connected, "pageInfo", "startCursor");
     }
     return found;
   }
@@ -122,7 +131,7 @@ export function createGithubPort(
     },
     async ownComments(number) {
       const fields = "id databaseId body isMinimized viewerDidAuthor";
-      const all = await nodes("issueOrPullRequest", number, "comments", fields);
+      const all = await nodes({ kind: "issueOrPullRequest", number }, "comments", fields);
       return own(all).map((one): OwnComment => ({
         id: Number(at(one, "databaseId")),
         nodeId: textAt(one, "id") ?? "",
@@ -131,12 +140,13 @@ export function createGithubPort(
       }));
     },
     async ownReviews(number) {
-      const all = await nodes("pullRequest", number, "reviews", "body viewerDidAuthor");
+      const fields = "body viewerDidAuthor";
+      const all = await nodes({ kind: "pullRequest", number }, "reviews", fields);
       return own(all).map((one) => textAt(one, "body") ?? "");
     },
     async ownThreads(number) {
       const fields = "id isResolved comments(first: 1) { nodes { body viewerDidAuthor } }";
-      const all = await nodes("pullRequest", number, "reviewThreads", fields);
+      const all = await nodes({ kind: "pullRequest", number }, "reviewThreads", fields);
       return all.flatMap((thread): OwnThread[] => {
         const comments = at(thread, "comments", "nodes");
         const first = isList(comments) ? comments[0] : undefined;
@@ -152,12 +162,8 @@ export function createGithubPort(
     },
     async ownItems(kind) {
       const list = kind === "issue" ? "issues" : "pullRequests";
-      const answer = await api.graphql(
-        `query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${list}(first: ${perPage}, orderBy: { field: CREATED_AT, direction: DESC }) { nodes { number url body viewerDidAuthor } } } }`,
-        { owner, name },
-      );
-      const found = at(answer, "repository", list, "nodes");
-      return own(isList(found) ? found : []).map((one): OwnItem => ({
+      const all = await nodes("all", list, "number url body viewerDidAuthor");
+      return own(all).map((one): OwnItem => ({
         number: Number(at(one, "number")),
         body: textAt(one, "body") ?? "",
         url: textAt(one, "url") ?? "",
@@ -247,6 +253,10 @@ export function createGithubPort(
       write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
     commit,
   };
+}
+
+function queryOf(variables: string, part: string): string {
+  return `query($owner: String!, $name: String!, $before: String${variables}) { repository(owner: $owner, name: $name) { ${part} } }`;
 }
 
 function at(value: unknown, ...keys: readonly string[]): unknown {

@@ -160,12 +160,15 @@ export function checkHostOptions(options: unknown): void {
   throw new TypeError(`Invalid options of JobHost: ${problems.join("; ")}.`);
 }
 
+const texts = must(
+  (value) => isRecord(value) && Object.values(value).every(isText),
+  "be an object of strings",
+);
+
 const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
   userInput: text,
-  params: must(
-    (value) => isRecord(value) && Object.values(value).every(isText),
-    "be an object of strings",
-  ),
+  inputs: texts,
+  params: texts,
   workingDirectory: filledText,
   signal: must((value) => value instanceof AbortSignal, "be an AbortSignal"),
 };
@@ -177,8 +180,10 @@ export function checkRunJobOptions(options: unknown): void {
   throw new TypeError(`Invalid options of runJob: ${problems.join("; ")}.`);
 }
 
+const { inputs: _, ...ofAnyJob } = jobFields;
+
 const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
-  ...jobFields,
+  ...ofAnyJob,
   journal: filledText,
   history: filledText,
   resume: filledText,
@@ -186,7 +191,7 @@ const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
 };
 
 /** The options of a workflow that are not those of a host. */
-export interface WorkflowOwnOptions extends RunJobOptions {
+export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
   /** The file in which the run writes its journal. Default: none. */
   readonly journal?: string;
   /** The folder in which each step becomes a Markdown file. Default: none. */

@@ -39,11 +39,13 @@ import { modelNeed, noModelNamed, type FlowReading } from "../run/flows.ts";
 import { Host } from "../run/host.ts";
 import type { HostRun } from "../run/host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { asOption, UsageError } from "../run/options.ts";
+import { inputsOf } from "../run/inputs.ts";
+import { asOption, UsageError, type Inputs } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/working-copy.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
+import { refuseParams } from "./refusals.ts";
 import { modelsNamedBy, OfferedModels, unofferedModels } from "../run/offered-models.ts";
 import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
@@ -60,6 +62,7 @@ export interface JobStartOptions extends Pick<
 > {
   readonly jobName: string;
   readonly userInput: string;
+  readonly inputs?: Inputs;
   readonly workingDirectory: string;
 }
 
@@ -210,13 +213,10 @@ export class HostedRuns {
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
     const { checked, settled } = this.#ensureInstalled();
     const { entry, permissions, flows } = settled;
-    if (checked.whole === undefined && Object.keys(params).length > 0)
-      throw new UsageError(
-        "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs.",
-      );
-    const { environment } = this.host;
+    if (checked.whole === undefined) refuseParams(params);
     const { rehearsal: script } = this.options;
-    const given = { ...start, environment, script, write: asOption };
+    const inputs = inputsOf(entry, { ...script?.inputs, ...start.inputs }, asOption);
+    const given = { ...start, environment: this.host.environment, script, write: asOption };
     const begun = await beginJob(checked, settled, jobName, given);
     const { whole, userInput = start.userInput } = begun ?? {};
     const need = modelNeed(entry, jobName, flows, whole?.params);
@@ -227,8 +227,8 @@ export class HostedRuns {
     );
     const workingDirectory = resolve(folder?.path ?? start.workingDirectory);
     const change = await this.#change(entry.jobs[jobName]?.work, workingDirectory, folder);
-    const inputs = { ...settled, userInput, workingDirectory, whole, ask, change };
-    const spec: JobSpec = { ...runSpec(this.host, inputs), jobName };
+    const asked = { userInput, inputs, workingDirectory, whole, ask, change };
+    const spec: JobSpec = { ...runSpec(this.host, { ...settled, ...asked }), jobName };
     const play = this.#rehearsal?.run(workingDirectory, change?.diffFile);
     return this.#run(spec, { ...watch, folder: change ?? folder, play });
   }

@@ -224,6 +224,8 @@ export class TaskFold {
 export interface RunJobOptions {
   /** For `$user-input`. Default: empty. */
   readonly userInput?: string;
+  /** By name: the `inputs` of the entry. Default: none. */
+  readonly inputs?: Readonly<Record<string, string>>;
   /** Of an entry that is a workflow: its parameters. Default: none. */
   readonly params?: Readonly<Record<string, string>>;
   /** Where the agents work. Default: the current directory. */

@@ -108,9 +108,9 @@ export class JobHost {
    */
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
     checkRunJobOptions(options);
-    const { userInput = "", workingDirectory = ".", params = {}, signal } = options;
+    const { userInput = "", workingDirectory = ".", params = {}, inputs = {}, signal } = options;
     const fold = new ResultFold();
-    const start = { jobName, userInput, workingDirectory, params };
+    const start = { jobName, userInput, workingDirectory, params, inputs };
     const { job, run } = await this.#startJob(start, noCallbacks, [fold]);
     const release = onAbort(signal, () => job.stop());
     const { reporterFailures } = await run.ended.finally(release);

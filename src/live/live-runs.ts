@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import type { Inputs, Params } from "../run/options.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import { AskedLog, OwnSession, type SessionState } from "./own-session.ts";
@@ -22,6 +23,7 @@ import {
   describeWorkflowJobs,
   maskedInputs,
   missingParameters,
+  wrongInputs,
   type Workflows,
   folderProblem,
   noSession,
@@ -136,14 +138,15 @@ export class LiveRuns {
     return describeWorkflowJobs(Object.keys(entry?.jobs ?? {}), workflow, options.rehearsal);
   }
 
-  /** Starts a job of the installed entry. Its first event comes later. `params`: for a workflow. */
+  /** Starts a job of the installed entry. Its first event comes later. `params`: of a workflow. `inputs`: of the entry. */
   async startJob(
     jobName: string,
     userInput: string | undefined,
     workingDirectory: string,
-    params: Readonly<Record<string, string>> = {},
+    params: Params = {},
+    inputs: Inputs = {},
   ): Promise<{ readonly kind: "started"; readonly jobId: string } | Refused> {
-    const { entry } = this.#runs;
+    const { clock, entry, host, options } = this.#runs;
     if (entry === undefined) return refused("JobNotFound", NO_ENTRY);
     const job = Object.hasOwn(entry.jobs, jobName) ? entry.jobs[jobName] : undefined;
     if (job === undefined)
@@ -157,6 +160,8 @@ export class LiveRuns {
       );
     const missing = missingParameters(this.workflows[jobName], params, userInput);
     if (missing !== undefined) return missing;
+    const wrong = wrongInputs(entry, { ...options.rehearsal?.inputs, ...inputs });
+    if (wrong !== undefined) return wrong;
     const noModel = this.#runs.whyNoModel(jobName, params);
     if (noModel !== undefined) return refused("NotStarted", noModel);
     const feed = this.#newFeed();
@@ -168,10 +173,9 @@ export class LiveRuns {
       closeTask: (taskId) => this.#tasks.end(taskId),
     });
     const sessions = new Set<string>();
-    const { clock, host, options } = this.#runs;
     const questions = new Questions(clock, host.redactor.text);
     const { ask: asker = questions.ask } = options;
-    const start = { jobName, userInput: userInput ?? "", workingDirectory, params, asker };
+    const start = { jobName, userInput: userInput ?? "", workingDirectory, params, inputs, asker };
     let run: HostRun;
     try {
       run = await this.#runs.startJob(start, {
@@ -190,7 +194,7 @@ export class LiveRuns {
     }
     const startTime = clock.now();
     const { runId: jobId, ended } = run;
-    const asked = maskedInputs({ userInput, params }, host.redactor.text);
+    const asked = maskedInputs({ userInput, params, inputs }, host.redactor.text);
     const place = { jobName, workingDirectory };
     this.#jobs.add(jobId, { ...place, ...asked, startTime, run, feed, journal, feeds, questions });
     const end = (): void => {

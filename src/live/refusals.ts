@@ -6,7 +6,10 @@ import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { given } from "../run/flows.ts";
-import type { Params } from "../run/options.ts";
+import { inputsOf } from "../run/inputs.ts";
+import { asOption, UsageError, type Inputs, type Params } from "../run/options.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import type { PreparedEntry } from "../entry/model.ts";
 import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
 import type { Workflow } from "../workflow/model.ts";
 
@@ -25,6 +28,7 @@ export type RefusalReason =
   | "ParametersRequired"
   /** Parameters were given, and the job is no workflow. */
   | "ParametersNotPossible"
+  | "InputsNotPossible"
   /** No such question waits for an answer. */
   | "QuestionNotFound"
   /** The session could not be opened, the working directory could not be copied, or the host is closed. */
@@ -94,11 +98,40 @@ export function missingParameters(
   return { ...refused("ParametersRequired", message), parameters: missing };
 }
 
+/** Undefined: the entry takes them, and lacks none. */
+export function wrongInputs(entry: PreparedEntry, inputs: Inputs): Refused | undefined {
+  try {
+    inputsOf(entry, inputs, asOption);
+    return undefined;
+  } catch (error) {
+    return refused("InputsNotPossible", errorMessage(error));
+  }
+}
+
+/** For a job that is no workflow. Throws `UsageError`. */
+export function refuseParams(params: Params): void {
+  if (Object.keys(params).length === 0) return;
+  throw new UsageError(
+    "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs, and `inputs` are those of the entry.",
+  );
+}
+
+interface GivenTexts {
+  readonly userInput: string;
+  readonly params: Params;
+  readonly inputs: Inputs;
+}
+
 /** What a job was started with, without secrets. */
 export function maskedInputs(
-  { userInput = "", params }: { readonly userInput: string | undefined; readonly params: Params },
+  {
+    userInput = "",
+    params,
+    inputs,
+  }: Record<"userInput", string | undefined> & Omit<GivenTexts, "userInput">,
   mask: (text: string) => string,
-): { readonly userInput: string; readonly params: Params } {
-  const masked = Object.entries(params).map(([name, value]) => [name, mask(value)] as const);
-  return { userInput: mask(userInput), params: Object.fromEntries(masked) };
+): GivenTexts {
+  const each = (texts: Params): Params =>
+    Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, mask(value)] as const));
+  return { userInput: mask(userInput), params: each(params), inputs: each(inputs) };
 }

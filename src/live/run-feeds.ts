@@ -124,6 +124,8 @@ export interface JobState {
   readonly userInput: string;
   /** Of a workflow, as they were given; without secrets. */
   readonly params: Readonly<Record<string, string>>;
+  /** Those of the entry, as they were given. */
+  readonly inputs: Readonly<Record<string, string>>;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
   /** Those of its workflows that wait for an answer. */
@@ -247,6 +249,7 @@ export interface LiveJob {
   readonly workingDirectory: string;
   readonly userInput: string;
   readonly params: Params;
+  readonly inputs: Params;
   readonly run: HostRun;
   readonly feed: Feed;
   readonly journal: Feed;
@@ -255,8 +258,17 @@ export interface LiveJob {
 }
 
 export function stateOf(job: LiveJob): JobState {
-  const { run, feeds, questions, jobName, startTime, workingDirectory, userInput, params } = job;
+  const { run, feeds, questions, jobName, startTime, workingDirectory, userInput, params, inputs } =
+    job;
   const { status, works: tasks, endTime } = feeds;
-  const asked = { jobId: run.runId, jobName, startTime, workingDirectory, userInput, params };
+  const asked = {
+    jobId: run.runId,
+    jobName,
+    startTime,
+    workingDirectory,
+    userInput,
+    params,
+    inputs,
+  };
   return { ...asked, endTime, status, tasks, questions: questions.open };
 }

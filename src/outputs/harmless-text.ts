@@ -52,20 +52,12 @@ export function withoutReferences(text: string): string {
 
 /** GitHub's own limit is 256 for issues and pull requests. */
 const MAX_TITLE = 256;
-/** GitHub's own limit. */
-const MAX_LABEL = 50;
-
 /**
  * The title of an issue or a pull request. It becomes the subject of a commit when a pull request is squashed, where
  * `fixes #1` closes an issue.
  */
 export function safeTitle(text: string, length = MAX_TITLE): string {
   return cut(withoutReferences(spaced(text, length)), length);
-}
-
-/** The name of a label. */
-export function safeLabel(text: string): string {
-  return cut(spaced(text, MAX_LABEL), MAX_LABEL);
 }
 
 function spaced(text: string, length: number): string {

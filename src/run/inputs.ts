@@ -24,7 +24,7 @@ export function inputsOf(
     if (value === undefined) {
       if (input.required === true)
         problems.push(
-          `The input ${name} is required: ${input.description} Pass it with ${option} ${name}=…`,
+          `The input ${name} is required (${input.description}). Pass it with ${option}.`,
         );
       return [];
     }

@@ -25,7 +25,7 @@ export type WriteName = (option: string) => string;
 export const asFlag: WriteName = (option) => `--${option}`;
 
 /** As a library's options are called. */
-export const asOption: WriteName = (option) => option;
+export const asOption: WriteName = (option) => (option === "input" ? "inputs" : option);
 
 export type Parsed<T> =
   | { readonly kind: "value"; readonly value: T }

@@ -2,19 +2,24 @@
  * A folder with what a run came to: a Markdown file for each report, an `index.md`, `report.md` with the report of the
  * job, and `run.json`. Reports are written when they are handed in, the rest at the end.
  */
+import { join } from "node:path";
 import type { WorkRef } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView, endText } from "../events/view.ts";
+import { codeText } from "../outputs/findings-table.ts";
+import { readSmallFile } from "../platform/reading.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
 import { OutputFolder } from "./output-folder.ts";
 
 export const reportFile = "report.md";
+const runFile = "run.json";
+const longestRunJson = 200_000_000;
 
 /** Throws if the folder can't be made. */
 export function openOutputDirectory(folder: string): Reporter {
   const output = new OutputFolder(folder);
   // What an earlier run has left there would be taken for that of this one.
-  for (const name of [reportFile, "index.md", "run.json"]) output.remove(name);
+  for (const name of [reportFile, "index.md", runFile]) output.remove(name);
   const view = createRunView();
   const files = new Map<string, string>();
   /** Reports as they were handed in; the view cuts long ones. */
@@ -49,12 +54,11 @@ export function openOutputDirectory(folder: string): Reporter {
       const why = endText(view);
       const lines = [...view.given].flatMap(([key, { taskId, items, report: one }]) => {
         const file = files.get(key);
-        const name = [taskId, ...items]
-          .map((text) => text.replaceAll(/[\s[\]\\`*_<>]+/gu, " "))
-          .join(" › ");
+        const name = [taskId, ...items].map((text) => codeText(text, longestName)).join(" › ");
+        const title = one?.title === undefined ? "" : `: ${codeText(one.title, 256)}`;
         return file === undefined || one === undefined
           ? []
-          : [`- [${name}](${encodeURI(file)})${one.title === undefined ? "" : `: ${one.title}`}`];
+          : [`- [${name}](${encodeURI(file)})${title}`];
       });
       write(
         "index.md",
@@ -62,9 +66,21 @@ export function openOutputDirectory(folder: string): Reporter {
           .filter((text) => text !== "")
           .join("\n\n"),
       );
-      write("run.json", JSON.stringify(runJson(view, files), null, 2));
+      write(runFile, JSON.stringify(runJson(view, files), null, 2));
     },
   };
+}
+
+/** The `run.json` of a run that has ended, with the names of its files. Undefined if it wasn't written. */
+export function writtenRunJson(folder: string | undefined): object | undefined {
+  if (folder === undefined) return undefined;
+  try {
+    const bytes = readSmallFile(join(folder, runFile), longestRunJson);
+    return bytes && JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // The reporter says why.
+    return undefined;
+  }
 }
 
 function itemsOf({ item, outerItems = [] }: WorkRef): readonly string[] {

@@ -10,6 +10,7 @@ const statuses = {
   UserInputRequired: 400,
   ParametersRequired: 400,
   ParametersNotPossible: 400,
+  InputsNotPossible: 400,
   Unauthorized: 401,
   Forbidden: 403,
   NotFound: 404,
@@ -66,6 +67,7 @@ function answerRefused({ reason, message, parameters }: Refused): Response {
       return json({ error: reason, reason: message, parameters }, statuses[reason]);
     case "UserInputRequired":
     case "ParametersNotPossible":
+    case "InputsNotPossible":
     case "QuestionNotFound":
     case "NotStarted":
       return refuse(reason, message);

@@ -11,13 +11,19 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
   const { live } = served.host;
 
   route(app, "copilot/job", () => {
-    const { grid = [], jobs = {} } = live.entry ?? {};
+    const { grid = [], jobs = {}, inputs } = live.entry ?? {};
     // A job may have the name of a field that every object has.
     const chart = Object.fromEntries(
       Object.entries(jobs).map(([name, { work }]) => [name, generateChartNodes(work)]),
     );
     const { workflows } = live;
-    return json({ grid, jobs, chart, ...(Object.keys(workflows).length > 0 && { workflows }) });
+    return json({
+      grid,
+      jobs,
+      chart,
+      ...(Object.keys(workflows).length > 0 && { workflows }),
+      ...(inputs !== undefined && { inputs }),
+    });
   });
 
   route(app, "copilot/job/running", () => json({ jobs: live.jobs.map(summaryOf) }));
@@ -28,9 +34,10 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
       jobs: live.jobs.map((job) => {
         const { endTime, workingDirectory, userInput, tasks } = job;
         const end = endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() };
-        const given = Object.keys(job.params).length === 0 ? {} : { params: job.params };
-        const inputs = { workingDirectory, userInput, ...given };
-        return { ...summaryOf(job), ...end, ...inputs, tasks, ...waiting(job) };
+        const named = Object.entries({ params: job.params, inputs: job.inputs });
+        const some = named.filter(([, values]) => Object.keys(values).length > 0);
+        const given = { workingDirectory, userInput, ...Object.fromEntries(some) };
+        return { ...summaryOf(job), ...end, ...given, tasks, ...waiting(job) };
       }),
     }),
   );
@@ -38,9 +45,9 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
   route(app, "copilot/job/start/:name", async (c) => {
     const start = readStart(c.var.body);
     if (start instanceof Response) return start;
-    const { userInput, workingDirectory, params } = start;
+    const { userInput, workingDirectory, params, inputs } = start;
     const name = c.req.param("name");
-    const started = await live.startJob(name, userInput, workingDirectory, params);
+    const started = await live.startJob(name, userInput, workingDirectory, params, inputs);
     return answerStarted(started, ({ jobId }) => ({ jobId }));
   });
 

@@ -47,7 +47,10 @@ export async function readBody(incoming: IncomingMessage): Promise<string | Resp
 export interface StartBody {
   readonly workingDirectory: string;
   readonly userInput: string;
+  /** Of a workflow. */
   readonly params: Readonly<Record<string, string>>;
+  /** Of the entry. */
+  readonly inputs: Readonly<Record<string, string>>;
 }
 
 /**
@@ -57,9 +60,9 @@ export interface StartBody {
 export function readStart(body: string): StartBody | Response {
   if (!body.startsWith("{")) {
     const { first: workingDirectory, rest: userInput } = firstLine(body);
-    return { workingDirectory, userInput, params: {} };
+    return { workingDirectory, userInput, params: {}, inputs: {} };
   }
-  const shape = "{ workingDirectory, userInput?, params? }, of strings";
+  const shape = "{ workingDirectory, userInput?, inputs?, params? }, of strings";
   const wrong = (): Response => refuse("BadRequest", `A body in JSON must be ${shape}.`);
   let value: unknown;
   try {
@@ -68,10 +71,12 @@ export function readStart(body: string): StartBody | Response {
     return refuse("BadRequest", `The body begins with {, but is not JSON. It must be ${shape}.`);
   }
   if (!isRecord(value)) return wrong();
-  const { workingDirectory, userInput = "", params = {}, ...others } = value;
+  const { workingDirectory, userInput = "", params = {}, inputs = {}, ...others } = value;
   if (!isText(workingDirectory) || !isText(userInput) || Object.keys(others).length > 0)
     return wrong();
-  return isTexts(params) ? { workingDirectory, userInput, params } : wrong();
+  return isTexts(params) && isTexts(inputs)
+    ? { workingDirectory, userInput, params, inputs }
+    : wrong();
 }
 
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {

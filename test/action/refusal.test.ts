@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { TrustDecision } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 import { makeRepository } from "../rig/workspace.ts";
-import { files, inputs, tryEvent } from "./rig.ts";
+import { assertNothingRan, entry, files, inputs, tryEvent, type Test } from "./rig.ts";
 import { decide as decideAbout, type Situation } from "./trust-rig.ts";
 
 interface Given extends Pick<
@@ -123,6 +123,62 @@ describe("a refusal says what helps", () => {
   });
 });
 
+describe("a stranger's issue", () => {
+  const labels = "outputs: { proposals: { label: { allowed: [bug] } } }\n";
+  const started = async (t: Test, more: string, given: object = {}) => {
+    const workspace = await makeRepository(t, { ...files, "entries/hello.yml": entry + more });
+    return tryEvent(t, "issues", { workspace, given: { ...given } });
+  };
+
+  it("starts a job that only reads and proposes labels from a list", async (t) => {
+    const { result, modelRequests } = await started(t, labels);
+    assert.match(result.log, /Event: not trusted\. The job runs only if it can do no harm\./);
+    assert.notEqual(modelRequests, 0, result.raw);
+  });
+
+  for (const [what, more, reason] of [
+    ["that no author has meant for it", "", /its `outputs` allow no label\.$/],
+    ["that may write", `${labels}permissions: workspace\n`, /permissions `workspace`/],
+    ["that may run a command", `${labels}permissions: { shell: [ls] }\n`, /granted `shell`/],
+    ["that may read elsewhere", `${labels}permissions: { read: [/etc] }\n`, /granted `read`/],
+    ["that may ask an address", `${labels}permissions: { url: [a.example] }\n`, /granted `url`/],
+    ["that may use a tool", `${labels}permissions: { tools: ["docs/*"] }\n`, /granted `tools`/],
+    [
+      "that publishes a text",
+      "outputs: { report: { comment: sticky }, proposals: { label: { allowed: [bug] }, issue: {} } }\n",
+      /it publishes `report`, it publishes `proposals.issue`\.$/,
+    ],
+  ] as const)
+    it(`starts no job ${what}`, async (t) => {
+      const tried = await started(t, more);
+      assertNothingRan(tried, "skipped");
+      assert.match(tried.result.outputs["reason"] ?? "", reason);
+    });
+
+  it("starts no command of the author, and no task that has other permissions than the entry", async (t) => {
+    const criteria = "criteria:\n      commands: [{ run: [git, status] }]";
+    for (const [text, reason] of [
+      [entry.replace("criteria:", criteria), /it runs git status/],
+      [entry.replace("model:", "permissions: all\n    model:"), /permissions `all`/],
+    ] as const) {
+      const workspace = await makeRepository(t, { ...files, "entries/hello.yml": text + labels });
+      const given = { "on-refused": "fail" };
+      const tried = await tryEvent(t, "issues", { workspace, given });
+      assertNothingRan(tried, "failure");
+      assert.match(tried.result.outputs["reason"] ?? "", reason);
+    }
+  });
+
+  it("starts no several rehearsals", async (t) => {
+    const tried = await started(t, labels, {
+      "user-input": "",
+      rehearse: "entries/*.rehearsal.yml",
+    });
+    assertNothingRan(tried, "skipped");
+    assert.match(tried.result.outputs["reason"] ?? "", /since it rehearses\.$/);
+  });
+});
+
 describe("a refused event", () => {
   for (const [name, skips] of [
     ["issue_comment", false],
@@ -130,7 +186,6 @@ describe("a refused event", () => {
     ["discussion_comment", false],
     ["pull_request_review", true],
     ["pull_request_review_comment", true],
-    ["issues", true],
     ["watch", true],
     ["fork", true],
     ["discussion", true],
@@ -192,7 +247,6 @@ describe("who may lift it", () => {
     "pull-request-bot",
     "issue-comment-bot",
     "workflow-run-stranger",
-    "issues",
   ]) {
     it(`a maintainer may start the run of ${fixture} again`, async () => {
       const { kind, reason } = await decide(fixture, { ...again, permissions });

@@ -55,6 +55,24 @@ describe("a step that runs a job", () => {
     assert.match(result.log, /Event: trusted, `workflow_dispatch` requires write access\./);
   });
 
+  it("hands the inputs to the job, without what nobody sees in them", async (t) => {
+    const wants = entry
+      .replace("models:", "inputs: { topic: { description: What about, required: true } }\nmodels:")
+      .replace("requireUserInput: true", "")
+      .replace("$user-input", "about $input-topic");
+    const workspace = await makeWorkspace(t, {
+      "hello.yml": wants,
+      "r.yml": rehearsal
+        .replace("userInput: a newcomer\n", "")
+        .replace("prompt: Greet", "prompt: Greet about tea."),
+    });
+    const result = await runStep(t, {
+      workspace: workspace.path,
+      inputs: { entry: "hello.yml", rehearse: "r.yml", inputs: "topic=te\u200Ba" },
+    });
+    assert.equal(result.code, 0, result.raw);
+  });
+
   it("warns of what is odd about the entry, and of a user input that is not used", async (t) => {
     const task = (prompt: string): object => ({ prompt, model: { category: "driving" } });
     const odd = {

@@ -76,6 +76,32 @@ describe("who may start an agent", () => {
   });
 });
 
+describe("a stranger's issue", () => {
+  it("may start a harmless job only, with the entry of the event's commit", async () => {
+    const { decision } = await decide("issues", { permission: "read" });
+    assert.equal(decision.kind, "limited");
+    assert.match(decision.reason, /stranger, who has no write access/);
+    const elsewhere = { permission: "read", checkedOut: ["c".repeat(40)] };
+    const away = (await decide("issues", elsewhere)).decision;
+    assert.deepEqual([away.kind, "baseRef" in away && away.baseRef], ["limited", eventSha]);
+  });
+
+  it("starts nothing if its cause is a bot, unknown, or can't be verified, nor on another event", async () => {
+    const down = new Error("GitHub answered 500");
+    assert.equal(await kindOf("issues", { permission: down }), "refused");
+    assert.equal(await kindOf("issues", { actor: "helper[bot]" }), "refused");
+    assert.equal(await kindOf("issues", { payload: {}, actor: "" }), "refused");
+    assert.equal(await kindOf("issues", { permission: "read", eventSha: "main" }), "refused");
+    for (const name of ["issue_comment", "discussion", "label", "pull_request_target"])
+      assert.equal(await kindOf("issues", { permission: "read", name }), "refused", name);
+  });
+
+  it("starts any job if its author has write access, or all are allowed", async () => {
+    assert.equal(await kindOf("issues", { permission: "write" }), "trusted");
+    assert.equal(await kindOf("issues", { permission: "read", allowUntrusted: true }), "allowed");
+  });
+});
+
 describe("a fork's pull request", () => {
   for (const fixture of [
     "pull-request-fork",

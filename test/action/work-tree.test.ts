@@ -53,6 +53,7 @@ async function sourceOf(
     case "refused":
       return decision.kind;
     case "allowed":
+    case "limited":
     case "trusted":
       return decision.baseRef ?? "work tree";
   }

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { ChangeUnknown, changedFilesText, emptyTree } from "../../src/change/change.ts";
+import { ChangeUnknown, changedFilesText } from "../../src/change/change.ts";
 import { changeFromGit, type ChangeRange } from "../../src/change/git-change.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
-import { makeRepository, type Workspace } from "../rig/workspace.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const changeIn = (folder: string, range: ChangeRange = {}): ReturnType<typeof changeFromGit> =>
   changeFromGit({ folder, environment: processEnvironment() }, range);
@@ -71,7 +71,7 @@ describe("the change of a checkout", () => {
   it("is the last commit by default, and everything where that is the first", async (test) => {
     const workspace = await makeRepository(test, { "a.ts": "one\n" });
     const first = await changeIn(workspace.path);
-    assert.equal(first.base, emptyTree);
+    assert.equal(first.base, "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     assert.deepEqual(
       first.files.map(({ path, status }) => [path, status]),
       [["a.ts", "added"]],
@@ -82,6 +82,20 @@ describe("the change of a checkout", () => {
       second.files.map(({ path }) => path),
       ["b.ts"],
     );
+  });
+
+  it("is everything in the first commit of a repository with SHA-256, too", async (test) => {
+    const workspace = await makeWorkspace(test, { "a.ts": "one\n" });
+    await workspace.git("init", "--quiet", "--object-format=sha256");
+    await workspace.git("add", "--all");
+    await workspace.git("commit", "--quiet", "--message=The first");
+    const { base, files, diff } = await changeIn(workspace.path);
+    assert.match(base, /^[0-9a-f]{64}$/);
+    assert.deepEqual(
+      files.map(({ path }) => path),
+      ["a.ts"],
+    );
+    assert.match(diff, /\+one/);
   });
 
   it("knows files that were renamed, deleted, binary, or have any name", async (test) => {

@@ -100,6 +100,30 @@ describe("agent-jobs list, chart, schema, help", () => {
     });
   });
 
+  it("lists the inputs of an entry, and what its jobs publish", async (t) => {
+    const entry = [
+      "models: { driving: m }",
+      "outputs: { report: { comment: sticky } }",
+      "inputs:",
+      "  topic: { description: What about., required: true }",
+      "  tone: { description: How., default: kind, options: [kind, cold] }",
+      "tasks: { a: { model: { category: driving }, prompt: $input-topic $input-tone } }",
+      "jobs: { j: { work: { kind: Ref, taskId: a } } }",
+    ].join("\n");
+    const workspace = await makeWorkspace(t, { "e.yml": entry });
+    const { stdout } = await runCli(["list", "e.yml"], { cwd: workspace.path });
+    assert.deepEqual(stdout.trimEnd().split("\n").slice(2), [
+      "",
+      "INPUT  DEFAULT   VALUES      DESCRIPTION",
+      "topic  required  any         What about.",
+      "tone   kind      kind, cold  How.",
+    ]);
+    const json = await runCli(["list", "e.yml", "--format", "json"], { cwd: workspace.path });
+    const { inputs, jobs } = JSON.parse(json.stdout);
+    assert.deepEqual(Object.keys(inputs), ["topic", "tone"]);
+    assert.deepEqual(jobs[0].outputs, { report: { comment: "sticky" } });
+  });
+
   it("lists the tools and servers of an entry with the tasks that may call them", async (t) => {
     const entry = [
       "models: { driving: m }",

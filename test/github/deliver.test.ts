@@ -233,17 +233,18 @@ describe("the report and the review", () => {
     assert.equal(repository.reviews.length, 1);
   });
 
-  it("a secondary rate limit is waited for", async (t) => {
-    let refusals = 0;
+  it("a rate limit is waited for, also one of GraphQL, which is answered with 200", async (t) => {
+    const errors = [{ type: "RATE_LIMITED", message: "API rate limit exceeded" }];
+    const limits = [
+      { status: 200, answer: { errors } },
+      { status: 403, headers: { "retry-after": "2" } },
+    ];
     const repository = await start(t, {
-      breaks: ({ method }) =>
-        method === "POST" && refusals++ === 1
-          ? { status: 403, headers: { "retry-after": "2" } }
-          : undefined,
+      breaks: ({ method }) => (method === "POST" ? limits.shift() : undefined),
     });
     const [report] = await delivered(repository);
     assert.equal(report?.status, "done");
-    assert.equal(repository.comments.length, 1);
+    assert.deepEqual([repository.comments.length, limits.length], [1, 0]);
   });
 });
 
@@ -372,6 +373,8 @@ describe("proposals", () => {
     assert.match(texts, /\*\*\*/);
     // What would reach anybody is code.
     assert.doesNotMatch(texts.replace(/`[^`]*`/g, ""), /@everyone|#[123]\b/);
+    const later = { number: 0, title: "x", body: "y", author: "mona", isPullRequest: false };
+    repository.items.push(...Array.from({ length: 250 }, () => later));
     const before = [repository.comments.length, repository.items.length];
     await delivered(repository, { ...run, origin: { attempt: 2 } });
     assert.deepEqual([repository.comments.length, repository.items.length], before);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Proposal } from "../../src/events/output-shapes.ts";
-import { safeLabel, safeTitle } from "../../src/outputs/harmless-text.ts";
+import { safeTitle } from "../../src/outputs/harmless-text.ts";
 import { readMarker } from "../../src/outputs/markers.ts";
 import { proposalBody } from "../../src/outputs/proposal-bodies.ts";
 import { alive, structure } from "./alive.ts";
@@ -62,14 +62,11 @@ test("a title is one line without references, which a squashed commit would foll
     safeTitle("fixes #1, GH-2, o/r#3 @everyone https://x.example"),
     "fixes #\u20601, GH-\u20602, o/r#\u20603 @\u2060everyone https:\u2060//x.example",
   );
-  assert.equal(safeLabel(" bug\n,docs\r\nx "), "bug ,docs x");
   fc.assert(
     fc.property(hostile, (text) => {
-      for (const line of [safeTitle(text.repeat(50)), safeLabel(text.repeat(20))])
-        assert.doesNotMatch(line, /[\p{Cc}\p{Cs}\u2028-\u202E]/u);
+      assert.doesNotMatch(safeTitle(text.repeat(50)), /[\p{Cc}\p{Cs}\u2028-\u202E]/u);
       assert.doesNotMatch(safeTitle(text), /@\w|#\d|GH-\d|:\/\//i);
     }),
   );
   assert.equal(safeTitle("x".repeat(5_000_000)).length, 256);
-  assert.equal(safeLabel("x".repeat(5_000_000)).length, 50);
 });

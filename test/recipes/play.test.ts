@@ -165,7 +165,7 @@ describe("a recipe for every night", { timeout: 300_000 }, () => {
 
 describe("the other recipes", { timeout: 300_000 }, () => {
   it("one with a model server of its own uses its models only", async (t) => {
-    const recipe = all.find(({ text }) => text.includes("provider-base-url"));
+    const recipe = all.find(({ file }) => file === "examples/github/review-on-own-models.yml");
     assert.ok(recipe !== undefined);
     const result = await played(t, recipe, {
       model: reviewers,

@@ -34,6 +34,8 @@ export interface World {
   readonly url: string;
   readonly ref: string;
   readonly sha: string;
+  /** Of the workflow run. Default: that of the rig. */
+  readonly runId?: string;
   readonly baseRef?: string;
   readonly headRef?: string;
   /** The folder of the artifacts. */
@@ -218,7 +220,7 @@ class RunningJob {
     inputs: Readonly<Record<string, string>>,
     env: Readonly<Record<string, string>>,
   ): Promise<Ended> {
-    const { event, actor, payload, sha, ref, apiUrl } = this.#world;
+    const { event, actor, payload, sha, ref, apiUrl, runId } = this.#world;
     const eventPath = join(this.#temporary, "event.json");
     await writeFile(eventPath, JSON.stringify(payload));
     const rehearsed = inputs["rehearse"] ?? "";
@@ -233,6 +235,7 @@ class RunningJob {
         GITHUB_ACTOR: actor,
         GITHUB_SHA: sha,
         GITHUB_REF: ref,
+        ...(runId !== undefined && { GITHUB_RUN_ID: runId }),
         ...env,
       },
     });

@@ -330,7 +330,7 @@ export const price = (net) => net * 1.19;
     );
   });
 
-  it("triage: hands the issue over, and starts for nothing else", async (t) => {
+  it("triage: labels a stranger's issue, and a maintainer's comment starts it again", async (t) => {
     const issue = { number: 7, title: "The total is wrong", body: "It is 3,\nnot 4." };
     const account = { login: "maintainer", type: "User" };
     const comment =
@@ -344,21 +344,33 @@ export const price = (net) => net * 1.19;
           repository: { id: 1001, default_branch: "main" },
         },
       });
+    const stranger = { login: "stranger", type: "User" };
+    const opened = {
+      event: "issues",
+      actor: "stranger",
+      payload: {
+        action: "opened",
+        issue: { ...issue, user: stranger },
+        sender: stranger,
+        repository: { id: 1001, default_branch: "main" },
+      },
+    };
     const github = await GithubRepository.start(t, { head: "" });
-    const [started, ...idle] = await played(
+    const [started, again, ...idle] = await played(
       t,
       "triage",
       triager,
+      () => ({ ...opened, apiUrl: github.url }),
       () => ({ ...comment("/agents triage")(), apiUrl: github.url }),
       comment("Thanks!"),
       comment("/agents triage", { pull_request: { url: "https://api.example.com" } }),
       comment("/agents triage", {}, "CONTRIBUTOR"),
     );
-    assert.ok(started !== undefined);
+    assert.ok(started !== undefined && again !== undefined);
     succeeded(started);
-    assert.deepEqual(callsOf(github), [
-      { path: "POST /issues/7/labels", body: { labels: ["bug"] } },
-    ]);
+    succeeded(again);
+    const call = { path: "POST /issues/7/labels", body: { labels: ["bug"] } };
+    assert.deepEqual(callsOf(github), [call, call]);
     assert.match(started.requests[0]?.prompt ?? "", /The total is wrong\n\nIt is 3,\nnot 4\./);
     assert.deepEqual(
       idle.map(({ job }) => job.result),

@@ -53,6 +53,8 @@ export interface RepositoryOptions {
         readonly status: number;
         readonly headers?: Readonly<Record<string, string>>;
         readonly isDone?: true;
+        /** Default: a message. */
+        readonly answer?: object;
       }
     | undefined;
 }
@@ -128,7 +130,7 @@ export class GithubRepository {
     if (isWrite) this.calls.push(call);
     const broken = this.#options.breaks?.(call);
     if (broken?.isDone === true) this.#do(call);
-    if (broken !== undefined) return { ...broken, answer: { message: "scripted" } };
+    if (broken !== undefined) return { answer: { message: "scripted" }, ...broken };
     const answer = this.#do(call);
     return answer === undefined
       ? { status: 404, answer: { message: "Not Found" } }
@@ -213,7 +215,8 @@ export class GithubRepository {
       }
       default:
     }
-    if (/^\/collaborators\/maintainer\/permission$/.test(rest)) return { permission: "write" };
+    const [, login] = /^\/collaborators\/(maintainer|stranger)\/permission$/.exec(rest) ?? [];
+    if (login !== undefined) return { permission: login === "maintainer" ? "write" : "read" };
     const [, from] = /^\/compare\/(\w+)\.\.\.\w+/.exec(rest) ?? [];
     if (from !== undefined) {
       if (from === "f".repeat(40)) return { status: "diverged" };
@@ -260,7 +263,7 @@ export class GithubRepository {
 
   #graphql({ query, variables }: Readonly<Record<string, unknown>>): unknown {
     const asked = String(query);
-    const { id } = Object(variables);
+    const { id, before } = Object(variables);
     if (asked.startsWith("mutation")) {
       const comment = this.comments.find((one) => `C${one.id}` === id);
       const thread = this.threads.find((one) => one.id === id);
@@ -269,10 +272,14 @@ export class GithubRepository {
       return {};
     }
     const viewer = (author: string): object => ({ viewerDidAuthor: author === this.me });
-    const page = (nodes: readonly object[]): object => ({
-      pageInfo: { hasPreviousPage: false, startCursor: null },
-      nodes,
-    });
+    const page = (nodes: readonly object[]): object => {
+      const end = typeof before === "string" ? Number(before) : nodes.length;
+      const start = Math.max(0, end - 100);
+      return {
+        pageInfo: { hasPreviousPage: start > 0, startCursor: String(start) },
+        nodes: nodes.slice(start, end),
+      };
+    };
     const comments = page(
       this.comments.map(({ id: number, body, author, isMinimized }) => ({
         id: `C${number}`,
@@ -290,16 +297,17 @@ export class GithubRepository {
         comments: { nodes: [{ body, ...viewer(author) }] },
       })),
     );
-    const items = (isPullRequest: boolean): object => ({
-      nodes: this.items
-        .filter((item) => item.isPullRequest === isPullRequest)
-        .map(({ number, body, author }) => ({
-          number,
-          body,
-          url: `${this.url}/${number}`,
-          ...viewer(author),
-        })),
-    });
+    const items = (isPullRequest: boolean): object =>
+      page(
+        this.items
+          .filter((item) => item.isPullRequest === isPullRequest)
+          .map(({ number, body, author }) => ({
+            number,
+            body,
+            url: `${this.url}/${number}`,
+            ...viewer(author),
+          })),
+      );
     return {
       repository: {
         issueOrPullRequest: { comments },

@@ -31,6 +31,8 @@ export interface Jobs {
   readonly chart: Readonly<Record<string, ChartGraph>>;
   /** By the name of the job that is one. */
   readonly workflows?: Readonly<Record<string, WorkflowFacts>>;
+  /** Of the entry. */
+  readonly inputs?: Readonly<Record<string, InputFacts>>;
 }
 
 export interface WorkflowFacts {
@@ -38,10 +40,22 @@ export interface WorkflowFacts {
   readonly parameters: readonly ParameterFacts[];
 }
 
-/** Without a default, it must be given. */
+/** Without a default, it must be given, unless it is optional. */
 export interface ParameterFacts {
   readonly name: string;
   readonly default?: string;
+  readonly description?: string;
+  readonly optional?: boolean;
+  /** The only values. */
+  readonly options?: readonly string[];
+}
+
+/** What an entry declares as input. */
+export interface InputFacts {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly default?: string;
+  readonly options?: readonly string[];
 }
 
 export interface TaskListItem {
@@ -64,6 +78,8 @@ export interface RunListItem {
   readonly userInput: string;
   /** Of a workflow. */
   readonly params?: Readonly<Record<string, string>>;
+  /** Of the entry. */
+  readonly inputs?: Readonly<Record<string, string>>;
   /** Those that wait for an answer. */
   readonly questions?: readonly { readonly id: string }[];
   readonly tasks: readonly {

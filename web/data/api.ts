@@ -19,6 +19,8 @@ export interface JobInputs {
   readonly userInput: string;
   /** Of a workflow. */
   readonly params?: Readonly<Record<string, string>>;
+  /** Of the entry. */
+  readonly inputs?: Readonly<Record<string, string>>;
 }
 
 export const api = {

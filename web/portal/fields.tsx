@@ -1,4 +1,5 @@
 /** The fields that more than one form of the portal has. */
+import type { ParameterFacts } from "../data/api-types.ts";
 import { Field } from "../parts/field.tsx";
 
 interface TextFieldProps {
@@ -35,24 +36,45 @@ export function DirectoryField({ hint, error, value, onValue }: TextFieldProps) 
 /** A parameter of a workflow. */
 export function ParameterField({
   name,
+  description,
+  options,
   required,
   error,
   value,
   onValue,
-}: TextFieldProps & { readonly name: string; readonly required: boolean }) {
+}: TextFieldProps & ParameterFacts & { readonly required: boolean }) {
+  const hints = [description, required ? "Required." : undefined];
+  const hint = hints.filter((one) => one !== undefined).join(" ");
   return (
-    <Field label={name} hint={required ? "Required." : undefined} error={error}>
-      {(props) => (
-        <textarea
-          {...props}
-          class="input mono input-short"
-          rows={value.includes("\n") ? 4 : 1}
-          required={required}
-          spellcheck={false}
-          value={value}
-          onInput={({ currentTarget }) => onValue(currentTarget.value)}
-        />
-      )}
+    <Field label={name} hint={hint === "" ? undefined : hint} error={error}>
+      {(props) =>
+        options !== undefined ? (
+          <select
+            {...props}
+            class="input"
+            required={required}
+            value={value}
+            onChange={({ currentTarget }) => onValue(currentTarget.value)}
+          >
+            {options.includes(value) ? null : <option value="">–</option>}
+            {options.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <textarea
+            {...props}
+            class="input mono input-short"
+            rows={value.includes("\n") ? 4 : 1}
+            required={required}
+            spellcheck={false}
+            value={value}
+            onInput={({ currentTarget }) => onValue(currentTarget.value)}
+          />
+        )
+      }
     </Field>
   );
 }

@@ -32,11 +32,13 @@ interface Prepared {
 interface Needs {
   /** `optional`: a workflow may have it as USER_INPUT. */
   readonly input: "required" | "optional" | "none";
+  /** Of a workflow, or the inputs of the entry. */
   readonly parameters: readonly ParameterFacts[];
+  readonly given: "params" | "inputs";
   readonly title?: string | undefined;
 }
 
-const nothing: Needs = { input: "none", parameters: [] };
+const nothing: Needs = { input: "none", parameters: [], given: "params" };
 
 const directoryErrors = new Set(["WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"]);
 
@@ -95,22 +97,41 @@ async function prepare(
   };
 }
 
-function needsOf({ jobs, workflows = {} }: Jobs, jobName: string): Needs {
+function needsOf({ jobs, workflows = {}, inputs = {} }: Jobs, jobName: string): Needs {
   const workflow = Object.hasOwn(workflows, jobName) ? workflows[jobName] : undefined;
   if (workflow === undefined) {
     const isRequired = jobs[jobName]?.requireUserInput === true;
-    return { input: isRequired ? "required" : "none", parameters: [] };
+    const parameters = Object.entries(inputs).map(([name, { required = false, ...facts }]) => ({
+      name,
+      optional: !required,
+      ...facts,
+    }));
+    return { input: isRequired ? "required" : "none", parameters, given: "inputs" };
   }
   const { title, parameters } = workflow;
   const declared = parameters.some(({ name }) => name === "USER_INPUT");
-  return { input: declared ? "none" : "optional", parameters, title };
+  return { input: declared ? "none" : "optional", parameters, given: "params", title };
 }
 
 /** What the fields begin with: as in the earlier run, else the defaults. */
-function valuesOf({ parameters }: Needs, { params = {} }: Inputs): Record<string, string> {
+function valuesOf({ parameters, given }: Needs, first: Inputs): Record<string, string> {
+  const { [given]: before = {} } = first;
   return Object.fromEntries(
-    parameters.map(({ name, default: value = "" }) => [name, params[name] ?? value]),
+    parameters.map(({ name, default: value = "" }) => [name, before[name] ?? value]),
   );
+}
+
+function isRequired({ default: value, optional = false }: ParameterFacts): boolean {
+  return value === undefined && !optional;
+}
+
+/** An optional one that is empty is not given. */
+function givenOf({ parameters }: Needs, values: Record<string, string>): Record<string, string> {
+  const given = parameters.filter(
+    ({ name, optional, default: value }) =>
+      optional !== true || value !== undefined || (values[name] ?? "") !== "",
+  );
+  return Object.fromEntries(given.map(({ name }) => [name, values[name] ?? ""]));
 }
 
 function StartForm({
@@ -136,7 +157,7 @@ function StartForm({
     if (needs.input === "required" && userInput === "")
       return setError(failure("UserInputRequired"));
     const missing = needs.parameters.filter(
-      ({ name, default: value }) => value === undefined && (values[name] ?? "") === "",
+      (one) => isRequired(one) && (values[one.name] ?? "") === "",
     );
     if (missing.length > 0) {
       const parameters = missing.map(({ name }) => name);
@@ -147,7 +168,7 @@ function StartForm({
     const answer = await api.startJob(jobName, {
       workingDirectory,
       userInput: needs.input === "none" ? "" : userInput,
-      ...(needs.parameters.length > 0 && { params: values }),
+      ...(needs.parameters.length > 0 && { [needs.given]: givenOf(needs, values) }),
     });
     setBusy(false);
     if (!answer.ok) return setError(answer);
@@ -170,14 +191,14 @@ function StartForm({
       }}
     >
       <div class="dialog-fields">
-        {needs.parameters.map(({ name, default: value }) => (
+        {needs.parameters.map((one) => (
           <ParameterField
-            key={name}
-            name={name}
-            required={value === undefined}
-            error={error?.parameters?.includes(name) === true ? "Enter a value." : undefined}
-            value={values[name] ?? ""}
-            onValue={(text) => setValues((before) => ({ ...before, [name]: text }))}
+            key={one.name}
+            {...one}
+            required={isRequired(one)}
+            error={error?.parameters?.includes(one.name) === true ? "Enter a value." : undefined}
+            value={values[one.name] ?? ""}
+            onValue={(text) => setValues((before) => ({ ...before, [one.name]: text }))}
           />
         ))}
         {needs.input === "none" ? null : (

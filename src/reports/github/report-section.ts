@@ -15,7 +15,10 @@ const MAX_OPEN_LINES = 25;
 const MAX_OPEN_TEXT = 2000;
 const MAX_TITLE = 400;
 
-/** What tasks have handed in, in the order in which they did; then what other works came to. */
+/**
+ * What tasks have handed in, in the order in which they did; then what other works came to. Only of the tasks whose
+ * report the job publishes, if it names them.
+ */
 export function reportSections(view: RunView): readonly Section[] {
   const given = [...view.given.values()].flatMap((one) =>
     one.report === undefined
@@ -31,8 +34,9 @@ export function reportSections(view: RunView): readonly Section[] {
     const name = isPlain ? "RESULT" : "Response";
     return [{ source: `${name} of ${nameOf(work)}`, title: undefined, text, work, isPlain }];
   });
-  const all = [...given, ...others];
-  const { origin } = view.plan ?? {};
+  const { origin, outputs } = view.plan ?? {};
+  const from = outputs?.report?.from;
+  const all = [...given, ...others].filter(({ work }) => from?.includes(work.taskId) !== false);
   const allowedLinks = origin === undefined ? [] : [blobs(origin)];
   return all.map((one) => reportSection(one, { isOnly: all.length === 1, allowedLinks }));
 }

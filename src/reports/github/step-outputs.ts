@@ -73,9 +73,37 @@ export function deliveriesText(deliveries: readonly Delivery[]): string {
 
 /** Whole or not at all: half of it is no JSON. */
 function resultsText(view: RunView): string {
-  const results = resultsOf(view);
-  const text = results === null ? "" : JSON.stringify(results);
+  const text = wholeResults(view);
   return Buffer.byteLength(text) <= MAX_RESULTS ? text : "";
+}
+
+function wholeResults(view: RunView): string {
+  const results = resultsOf(view);
+  return results === null ? "" : JSON.stringify(results);
+}
+
+/** What the outputs leave out of the report and the results, and where that is, in sentences. */
+export function omittedFromOutputs(
+  view: RunView,
+  { reportFile }: Pick<OutputsOptions, "reportFile">,
+): readonly string[] {
+  const where = (name: string): string =>
+    reportFile === undefined ? `Set \`output-dir\` to keep ${name}.` : `${name} has all of it.`;
+  const [report, results] = [jobReport(view) ?? "", wholeResults(view)].map((text) =>
+    Buffer.byteLength(text),
+  );
+  return [
+    ...(report !== undefined && report > MAX_TEXT
+      ? [
+          `The output \`report\` has ${MAX_TEXT} of ${report} bytes. ${where(reportFile ?? "the whole report")}`,
+        ]
+      : []),
+    ...(results !== undefined && results > MAX_RESULTS
+      ? [
+          `The output \`results\` is empty: the results have ${results} bytes, and it takes ${MAX_RESULTS}. ${where("run.json")}`,
+        ]
+      : []),
+  ];
 }
 
 /** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */

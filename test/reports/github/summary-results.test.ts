@@ -89,6 +89,13 @@ test("it says which verdict or finding lets the step fail", () => {
   assert.equal(threshold({ verdict, outputs: { verdict: { failOn: "never" } } }), undefined);
 });
 
+test("reports are those of the tasks that the entry names", () => {
+  const of = (task: string): string =>
+    render({ report: "All is well.", outputs: { report: { from: [task] } } });
+  assert.match(of("review"), /### Report\n[^]*All is well\./);
+  assert.doesNotMatch(of("merge"), /### Report|All is well/);
+});
+
 test("without results nothing is folded away; compact has the findings, off has nothing", () => {
   assert.deepEqual(outline(render({})).slice(1, 3), ["### Works", "### Denied permissions"]);
   const findings = [finding()];

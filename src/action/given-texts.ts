@@ -1,0 +1,52 @@
+/** What a step is given as text, which may come from an event. */
+import { readUserInputFile } from "../run/options-paths.ts";
+import type { Answers, Params } from "../run/options.ts";
+import { cleanEventText } from "./event-text.ts";
+import { asInput, type Inputs } from "./inputs.ts";
+import type { RunnerCore } from "./runner-core.ts";
+
+interface Step {
+  readonly inputs: Inputs;
+  readonly core: RunnerCore;
+}
+
+export async function userInputOf(
+  { inputs, core }: Step,
+  { userInputFile }: { readonly userInputFile?: string },
+): Promise<string | undefined> {
+  const raw =
+    userInputFile === undefined
+      ? inputs.userInput
+      : await readUserInputFile(userInputFile, asInput, { regular: true });
+  return raw === undefined ? undefined : cleaned(raw, "The user input", core);
+}
+
+interface NamedTexts extends Pick<Inputs, "inputs"> {
+  readonly params: Params;
+  readonly answers: Answers;
+}
+
+export function namedTexts({ inputs: { inputs, params, answers }, core }: Step): NamedTexts {
+  const each = <From, To>(
+    texts: Readonly<Record<string, From>>,
+    clean: (text: From, name: string) => To,
+  ): Record<string, To> =>
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, clean(text, name)]));
+  return {
+    inputs: each(inputs, (text, name) => cleaned(text, `The input ${name}`, core)),
+    params: each(params, (text, name) => cleaned(text, `The parameter ${name}`, core)),
+    answers: each(answers, (texts, id) =>
+      texts.map((text) => cleaned(text, `An answer to ${id}`, core)),
+    ),
+  };
+}
+
+function cleaned(raw: string, what: string, core: RunnerCore): string {
+  const { text, cut } = cleanEventText(raw);
+  if (cut > 0) {
+    core.warning(`${what} is too long. Its last ${cut} characters were cut off.`, {
+      title: "agent-jobs",
+    });
+  }
+  return text;
+}
