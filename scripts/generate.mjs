@@ -119,7 +119,7 @@ export const outputNames = ${JSON.stringify(Object.keys(outputs))} as const;
 }
 
 function exampleEntry() {
-  const file = "examples/review.yml";
+  const file = "examples/recipes/correct-docs.yml";
   return `
 export const exampleEntry = {
   file: ${JSON.stringify(file)},
@@ -128,7 +128,7 @@ export const exampleEntry = {
 `;
 }
 
-/** Each is a folder of examples/. Workflows are `agent-*.yml`. */
+/** Each is a folder of examples/. Workflows are `agent-*.yml`. Its page and its pictures stay here. */
 function templates() {
   const names = ["review", "nightly", "triage", "release-notes"];
   const files = (name) =>
@@ -137,10 +137,11 @@ function templates() {
       .filter((file) => file.isFile())
       .map((file) => path.relative(fileURLToPath(root), path.join(file.parentPath, file.name)))
       .sort()
-      .map((file) => {
+      .flatMap((file) => {
         const inside = file.split(path.sep).slice(2).join("/");
+        if (/^README\.md$|\.png$/.test(inside)) return [];
         const folder = /^agent-.*\.yml$/.test(inside) ? "workflows" : "agent-jobs";
-        return [`.github/${folder}/${inside}`, read(file)];
+        return [[`.github/${folder}/${inside}`, read(file)]];
       });
   const all = Object.fromEntries(names.map((name) => [name, Object.fromEntries(files(name))]));
   return `

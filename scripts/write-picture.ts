@@ -10,7 +10,12 @@ import { terminalSvg } from "./terminal-svg.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const picture = join(root, "docs", "images", "run.svg");
-const args = ["run", "examples/review.yml", "--rehearse", "examples/review.rehearsal.yml"];
+const args = [
+  "run",
+  "examples/review/review.yml",
+  "--rehearse",
+  "examples/review/review.rehearsal.yml",
+];
 
 const command = ["npx", "agent-jobs", ...args].join(" ");
 const { stdout } = await promisify(execFile)(

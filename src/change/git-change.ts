@@ -1,5 +1,5 @@
 /** A change as the git of a checkout knows it. What a shallow checkout can't know is said, never guessed. */
-import { copyFile, readFile } from "node:fs/promises";
+import { copyFile, readFile, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -120,7 +120,13 @@ export async function withUntracked<T>(
     const index = join(folder, "index");
     const own = (await git("rev-parse", "--path-format=absolute", "--git-path", "index")).trim();
     // A repository in which nothing was ever added has none.
-    await copyFile(own, index).catch(() => undefined);
+    const found = await stat(own).catch(() => undefined);
+    if (found !== undefined) {
+      await copyFile(own, index);
+      // As old as the original: git reads a file of the same size again only if the index is no younger than it.
+      const seconds = Math.floor(found.mtimeMs / 1000);
+      await utimes(index, seconds, seconds);
+    }
     const withIndex = createGit(repository, index);
     await withIndex("add", "--intent-to-add", "--all", "--", ":/");
     return await use(withIndex);

@@ -58,12 +58,13 @@ export function insertPromptFiles(data: unknown, read: ReadPrompt = nowhere): In
     if (!isRecord(schema) || !(isRecord(value) || isList(value))) return;
     const reference = schema["$ref"];
     if (isText(reference)) {
+      const name = reference.replace(/^#\/\$defs\//, "");
+      // In each place: by an alias, one prompt may be that of several tasks.
+      if (name === "prompt") return insert(value, path, replace);
       const seen = visited.get(reference) ?? new WeakSet<object>();
       visited.set(reference, seen);
       if (seen.has(value)) return;
       seen.add(value);
-      const name = reference.replace(/^#\/\$defs\//, "");
-      if (name === "prompt") return insert(value, path, replace);
       visit(value, Reflect.get(entrySchema.$defs, name), path, replace);
     }
     for (const one of listOf(schema["oneOf"])) visit(value, one, path, replace);

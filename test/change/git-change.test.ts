@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -153,6 +153,24 @@ describe("the change of a checkout", () => {
     });
     assert.match(changedFilesText(files), /^modified lib \(submodule\)\n/);
     assert.match(diff, new RegExp(`\\+Subproject commit ${commitOf("b")}`));
+  });
+
+  it("has what was written in the second of the commit, with the same size", async (test) => {
+    const workspace = await makeRepository(test);
+    await workspace.git("config", "core.trustctime", "false");
+    const second = Math.floor(Date.now() / 1000) - 60;
+    const file = await workspace.write("a.ts", "one\n");
+    await utimes(file, second, second);
+    await workspace.git("add", "--all");
+    await workspace.git("commit", "--quiet", "--message=A commit");
+    await utimes(join(workspace.path, ".git/index"), second, second);
+    await workspace.write("a.ts", "two\n");
+    await utimes(file, second, second);
+    const change = await changeIn(workspace.path, { base: "HEAD", uncommitted: true });
+    assert.deepEqual(
+      change.files.map(({ path }) => path),
+      ["a.ts"],
+    );
   });
 
   it("has uncommitted work only where it is asked for, untracked files included", async (test) => {

@@ -37,6 +37,7 @@ describe("agent-jobs init", () => {
     assert.match(last, /^git add \.github && git commit -m /);
     const created = (await git("status", "--porcelain", "-uall")).match(/\S+$/gm);
     assert.deepEqual(created, [
+      ".github/agent-jobs/prompts/merge.md",
       ".github/agent-jobs/prompts/review.md",
       ".github/agent-jobs/review.rehearsal.yml",
       ".github/agent-jobs/review.yml",

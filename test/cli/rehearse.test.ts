@@ -206,10 +206,10 @@ describe("agent-jobs rehearse", () => {
 
 describe("agent-jobs run --record", () => {
   for (const name of share([
-    "examples/nightly-crash",
+    "examples/recipes/correct-docs-crash",
     "entries/hello-failure",
     "entries/commit-review",
-    "examples/nightly",
+    "examples/recipes/correct-docs",
   ])) {
     it(`keeps a run of ${name} as a rehearsal that replays to the same result`, async (t) => {
       const out = await makeWorkspace(t);

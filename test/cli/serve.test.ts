@@ -52,13 +52,13 @@ describe("agent-jobs serve", () => {
     const { stdout } = served.child.output;
     assert.match(
       stdout,
-      /^Serving the example examples\/review\.yml\. .* agent-jobs serve FILE\nThe portal is at http:\/\/127\.0\.0\.1:\d+\/\n/,
+      /^Serving the example examples\/recipes\/correct-docs\.yml\. .* agent-jobs serve FILE\nThe portal is at http:\/\/127\.0\.0\.1:\d+\/\n/,
     );
     assert.doesNotMatch(stdout, /token/i);
     const { jobs } = await api(served, "copilot/job");
-    assert.deepEqual(Object.keys(Object(jobs)), ["review"]);
+    assert.deepEqual(Object.keys(Object(jobs)), ["maintain"]);
     assert.equal((await api(served, "config"))["repoRoot"], cwd.replace(/\/$/, ""));
-    const refused = await ask(served.port, "/api/copilot/job/start/review", {
+    const refused = await ask(served.port, "/api/copilot/job/start/maintain", {
       method: "POST",
       body: `${cwd}\nthe last commit`,
     });

@@ -10,7 +10,7 @@ import { entrySchema } from "../../src/entry/entry-schema.ts";
 
 const schema = compileSchema(entrySchema, "entry");
 const root = join(import.meta.dirname, "..", "..", "..");
-const entries: readonly unknown[] = ["entries", "examples", "examples/recipes"].flatMap((folder) =>
+const entries: readonly unknown[] = ["entries", "examples/recipes"].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => /\.ya?ml$/.test(name) && !name.includes(".rehearsal."))
     .map((name): unknown => parse(readFileSync(join(root, folder, name), "utf8"))),

@@ -16,54 +16,7 @@ function yes(reason: string): Reply {
   return { toolCalls: [{ name: "job_boolean_true", arguments: { argument: reason } }] };
 }
 
-/** For examples/review.yml: runs the commands of the prompt, then the diff of each file, and writes it all down. */
-export const reviewer: Model =
-  (folder) =>
-  ({ prompt, toolResults, messages }) => {
-    if (prompt.includes("Did you look at the diff")) {
-      return toolResults.length > 0 ? { text: "I did." } : yes("every finding has its line");
-    }
-    const [, document = ""] =
-      /(?:Write your findings to|to) (agent-review[\w-]*\.md)/.exec(prompt) ?? [];
-    const write = (text: string): Reply => ({
-      toolCalls: [
-        {
-          name: "create",
-          arguments: { path: `${folder}/${document}`, file_text: text },
-        },
-      ],
-    });
-    if (prompt.includes("Write one review")) {
-      return (
-        [
-          { toolCalls: [shell("git log -1 --format=%s")] },
-          write(
-            `# The review\n\nRound half to even. @octocat, fixes #1\n~~~~~\n${"Another line.\n".repeat(20)}`,
-          ),
-          { toolCalls: [reported(document)] },
-        ][toolResults.length] ?? { text: "Here is the review." }
-      );
-    }
-    const commands = [...prompt.matchAll(/^git .*$/gm)].map(([command]) => command);
-    const look = commands.filter((command) => !command.endsWith("FILE"));
-    if (toolResults.length === 0) return { toolCalls: look.map(shell) };
-    if (toolResults.length === look.length) {
-      const [each = ""] = commands.filter((command) => command.endsWith("FILE"));
-      const stat = toolResults.join("\n");
-      const files = [...stat.matchAll(/^ ?(\S+) +\| +\d+ [+-]+$/gm)].map(([, name = ""]) => name);
-      return { toolCalls: files.map((name) => shell(each.replace(/FILE$/, name))) };
-    }
-    const written = messages.some(({ toolCalls }) =>
-      toolCalls.some(({ name }) => name === "create"),
-    );
-    if (!written) return write(toolResults.slice(look.length).join("\n"));
-    const told = messages.some(({ toolCalls }) =>
-      toolCalls.some(({ name }) => name === "job_prepare_document"),
-    );
-    return told ? { text: "Done." } : { toolCalls: [reported(document)] };
-  };
-
-/** For examples/nightly.yml: there is always one more sentence to correct. */
+/** For examples/recipes/correct-docs.yml: there is always one more sentence to correct. */
 export const tireless: Model = (folder) => {
   let corrected = 0;
   return ({ prompt, toolResults }) => {
@@ -78,29 +31,60 @@ export const tireless: Model = (folder) => {
   };
 };
 
-const plainFinding = {
+const tooEarly = {
   path: "src/price.mjs",
   line: 1,
   severity: "error",
   message: "It rounds too early, @everyone.",
   suggestion: "export const price = (net) => net * 1.19;",
 };
+const found: Readonly<Record<string, readonly object[]>> = {
+  "claude-sonnet-4.5": [tooEarly],
+  "gpt-5": [
+    { ...tooEarly, message: "Half a cent is lost.", suggestion: undefined },
+    { path: "docs/price.md", line: 1, severity: "warning", message: "Rounded how?" },
+  ],
+};
 
-/** For the template `review`: reads the diff that the prompt names, and reports it. */
-export const plainReviewer: Model =
+/**
+ * For the template `review`. The reviewers read the diff that the prompt names, and report what their model finds. The
+ * merger hands in the first finding of each line that its prompt has, and what the reviewers have reported.
+ */
+export const reviewers: Model =
   () =>
-  ({ prompt, toolResults }) => {
+  ({ prompt, model, toolResults }) => {
     if (prompt.includes("Did you read the diff"))
       return toolResults.length > 0 ? { text: "I did." } : yes("every file");
-    const [diff] = toolResults;
-    if (toolResults.length > 1) return { text: "Done." };
-    if (diff !== undefined)
+    const isMerger = prompt.includes("Two reviewers have looked");
+    if (toolResults.length > (isMerger ? 0 : 1)) return { text: "Done." };
+    const annotate = (finding: object): ScriptedCall => ({
+      name: "job_annotate",
+      arguments: { ...finding },
+    });
+    const report = (markdown: string): ScriptedCall => ({
+      name: "job_report",
+      arguments: { markdown },
+    });
+    if (isMerger) {
+      const lists = [...prompt.matchAll(/^\[\{.*\}\]$/gm)].map(([list]): unknown =>
+        JSON.parse(list),
+      );
+      const all = lists.flat().map((finding) => Object(finding));
+      const first = new Map(all.toReversed().map((one) => [`${one.path}:${one.line}`, one]));
+      const [, text = ""] = /^(```diff\n[^]*?^```)$/m.exec(prompt) ?? [];
+      const verdict = { verdict: "needs-work", reason: "It is wrong." };
       return {
         toolCalls: [
-          { name: "job_annotate", arguments: plainFinding },
-          { name: "job_verdict", arguments: { verdict: "needs-work", reason: "It is wrong." } },
-          { name: "job_report", arguments: { markdown: `\`\`\`diff\n${diff}\n\`\`\`` } },
+          ...all.filter((one) => first.get(`${one.path}:${one.line}`) === one).map(annotate),
+          { name: "job_verdict", arguments: verdict },
+          report(text),
         ],
+      };
+    }
+    const [diff] = toolResults;
+    if (diff !== undefined)
+      return {
+        toolCalls: [...(found[model] ?? []).map(annotate), report(`\`\`\`diff\n${diff}\n\`\`\``)],
       };
     const [, path = ""] = /diff is in the file (\S+)\. /.exec(prompt) ?? [];
     return { toolCalls: [{ name: "view", arguments: { path } }] };
@@ -142,12 +126,23 @@ export const triager: Model =
           ],
         };
 
-/** For the template `release-notes`: the log of the range, and then the notes. */
+/** For the template `release-notes`: the subjects of the commits that the prompt has. */
 export const writer: Model =
-  () =>
+  (folder) =>
   ({ prompt, toolResults }) => {
-    if (prompt.includes("Write release notes")) return { text: "## Notes" };
-    if (toolResults.length > 0) return { text: toolResults.join("\n") };
-    const [, range = ""] = /in the commits (\S+)/.exec(prompt) ?? [];
-    return { toolCalls: [shell(`git log --format=%s ${range}`)] };
+    if (toolResults.length > 0) return { text: "The notes are written." };
+    const [, release = ""] = /^Release (\S+)$/m.exec(prompt) ?? [];
+    const subjects = [...prompt.matchAll(/^[0-9a-f]{7,} (.+)$/gm)].map(
+      ([, text = ""]) => `- ${text}`,
+    );
+    const notes = `## ${release}\n\n${subjects.join("\n")}\n`;
+    const proposal = { title: `Notes of ${release}`, body: notes, branch: `notes-${release}` };
+    const path = `${folder}/CHANGELOG.md`;
+    return {
+      toolCalls: [
+        { name: "create", arguments: { path, file_text: `# Changes\n\n${notes}` } },
+        { name: "job_report", arguments: { markdown: notes } },
+        { name: "job_propose", arguments: { kind: "pull_request", ...proposal } },
+      ],
+    };
   };

@@ -11,7 +11,7 @@ export const templates = ["review", "nightly", "triage", "release-notes"] as con
 export interface Recipe {
   /** The page, and the name of the workflow or else its place on the page. */
   readonly title: string;
-  /** `README.md`, `examples/github/nightly.yml`, `.github/workflows/agent-review.yml`… */
+  /** `README.md`, `examples/github/rehearse.yml`, `.github/workflows/agent-review.yml`… */
   readonly file: string;
   readonly text: string;
   readonly workflow: Fields;

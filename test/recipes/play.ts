@@ -15,7 +15,6 @@ import { parseFileCommand, runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { checkOut } from "./checkout.ts";
 import { holds, interpolate, type Contexts, type Status } from "./expressions.ts";
-import { runGithubScript } from "./github-script.ts";
 import {
   fields,
   isThisAction,
@@ -42,8 +41,6 @@ export interface World {
   /** The folder of the artifacts. */
   readonly artifacts: string;
   readonly apiUrl: string;
-  /** The API that the scripts of a recipe talk to. */
-  readonly scriptApiUrl: string;
   /** Called with the folder of each job before its first step. */
   onWorkspace?(folder: string): void;
   /** Over the inputs of every step that runs agent-jobs: the model server of the test. */
@@ -208,12 +205,6 @@ class RunningJob {
         await checkOut(inputs, { workspace: this.#workspace, url, ref, sha });
         return { passed: true, outputs: {} };
       }
-      case "actions/github-script":
-        await runGithubScript(inputs, env, {
-          ...this.#world,
-          apiUrl: this.#world.scriptApiUrl,
-        });
-        return { passed: true, outputs: {} };
       case "actions/setup-node":
         return { passed: true, outputs: {} };
       case "actions/upload-artifact":

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { readFixture } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Owner } from "../rig/workspace.ts";
-import { fields, read, root } from "./pages.ts";
+import { fields, read, root, templates } from "./pages.ts";
 
 /** Sentences of the README for the nightly agents. */
 const stale = [1, 2, 3, 4, 5, 6, 7].map((number) => `Sentence ${number}`);
@@ -63,6 +63,7 @@ export async function makePullRequest(
   await commit("Say so", { "docs/price.md": "Prices are rounded.\n" });
   await work.git("switch", "--quiet", "main");
   await commit("Count the stock", { "src/stock.mjs": "export const stock = 1;\n" });
+  await work.git("tag", "v1.1.0");
   const shaOf = async (name: string): Promise<string> => (await work.git("rev-parse", name)).trim();
   const [base, head] = [await shaOf("main"), await shaOf("rounding")];
   const start = await shaOf("main~1");
@@ -81,12 +82,16 @@ export async function makePullRequest(
 /** What a user copies from `examples/`, in the places that the recipes name; and what our own workflows use. */
 function copied(): Record<string, string> {
   const files: Record<string, string> = {};
-  for (const folder of ["examples", "entries"])
-    for (const name of readdirSync(new URL(folder, root))) {
-      if (!/\.ya?ml$/.test(name)) continue;
+  for (const folder of [
+    "entries",
+    "examples/recipes",
+    ...templates.map((name) => `examples/${name}`),
+  ])
+    for (const name of readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" })) {
+      if (!/^[\w.-]+\.ya?ml$|^prompts\//.test(name) || name.startsWith("agent-")) continue;
       const text = read(`${folder}/${name}`);
       files[`${folder}/${name}`] = text;
-      if (folder === "examples") files[`.github/agent-jobs/${name}`] = text;
+      files[`.github/agent-jobs/${name}`] = text;
     }
   return files;
 }

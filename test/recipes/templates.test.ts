@@ -9,8 +9,8 @@ import { startGithubServer } from "../rig/github-server.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
-import { fixer, plainReviewer, triager, writer, type Model } from "./models.ts";
-import { fields, recipe, recipes, templates, type Recipe } from "./pages.ts";
+import { fixer, reviewers, triager, writer, type Model } from "./models.ts";
+import { fields, recipe, recipes, templates, type Fields, type Recipe } from "./pages.ts";
 import { play, type PlayedJob, type World } from "./play.ts";
 import { changedLines, makePullRequest, otherLines, pullRequestEvent } from "./pull-request.ts";
 import type { PullRequest } from "./pull-request.ts";
@@ -91,7 +91,6 @@ async function playOne(
     sha: change.base,
     apiUrl: api.url,
     artifacts: (await makeWorkspace(t)).path,
-    scriptApiUrl: api.url,
     onWorkspace(folder) {
       script = model(folder);
     },
@@ -111,29 +110,148 @@ function succeeded({ job }: Result): PlayedJob {
   return job;
 }
 
+/** What was written, without what differs from run to run. */
+function callsOf({ calls }: GithubRepository): readonly { path: string; body: Fields }[] {
+  return calls.map(({ method, path, body }) => ({
+    path: `${method} ${path.replace("/repos/octo/shop", "")}`,
+    body: fields(
+      JSON.parse(
+        JSON.stringify(body)
+          .replaceAll(/\b(?:[0-9a-f]{40}|[0-9a-f]{32}|[0-9a-f]{12})\b/g, "HASH")
+          .replaceAll("\u00a0", " ")
+          .replaceAll(/[\d.]+ s(?= ·)/g, "TIME")
+          .replaceAll(/diff --git .*?(?=\\n\\n```)/g, "DIFF"),
+      ),
+    ),
+  }));
+}
+
+/** Those that make a draft pull request with these files. */
+function pullRequestCalls(made: {
+  readonly job: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly title: string;
+  readonly body: string;
+  readonly branch: string;
+  readonly by: string;
+}): ReturnType<typeof callsOf> {
+  const { job, files, title, body, branch, by } = made;
+  const marker = `<!-- agent-jobs:pull_request job=${job} entry=.github%2Fagent%2Djobs%2F${job}.yml key=99%2F0 head=HASH -->`;
+  const foot = `<sub>Proposed by ${by} · [run](https://github.com/octo/shop/actions/runs/99/attempts/1)</sub>`;
+  const tree = Object.keys(files).map((path) => ({
+    path,
+    mode: "100644",
+    type: "blob",
+    sha: "HASH",
+  }));
+  return [
+    ...Object.values(files).map((content) => ({
+      path: "POST /git/blobs",
+      body: { content, encoding: "utf-8" },
+    })),
+    { path: "POST /git/trees", body: { base_tree: "HASH", tree } },
+    { path: "POST /git/commits", body: { message: title, tree: "HASH", parents: ["HASH"] } },
+    { path: "POST /git/refs", body: { ref: `refs/heads/${branch}`, sha: "HASH" } },
+    {
+      path: "POST /pulls",
+      body: {
+        title,
+        body: `${marker}\n\n${body}\n\n${foot}`,
+        head: branch,
+        base: "main",
+        draft: true,
+      },
+    },
+  ];
+}
+
 describe("a template", { timeout: 300_000 }, () => {
-  it("review: the model sees the change of a pull request and nothing else, and its findings become one comment and one review", async (t) => {
+  it("review: two models see the change of a pull request and nothing else, and what a third one merges becomes one comment and one review", async (t) => {
     let github: GithubRepository | undefined;
-    const [result] = await played(t, "review", plainReviewer, async (change) => {
+    const [result] = await played(t, "review", reviewers, async (change) => {
       const diff = { "src/price.mjs": "@@ -1 +1 @@\n-old\n+new" };
       github = await GithubRepository.start(t, { head: change.head, diff });
       const event = { ref: "refs/pull/7/merge", sha: change.merge, apiUrl: github.url };
       return { ...(await pullRequestEvent(change)), ...event };
     });
     assert.ok(result !== undefined && github !== undefined);
+    const marker = (kind: string, key: string): string =>
+      `<!-- agent-jobs:${kind} job=review entry=.github%2Fagent%2Djobs%2Freview.yml ${key} -->`;
+    const run = "[run](https://github.com/octo/shop/actions/runs/99/attempts/1)";
+    const table = "| Severity | Place | Rule | Finding |\n| --- | --- | --- | --- |";
+    const warning =
+      "| ⚠ warning | [`docs/price.md:1`](https://github.com/octo/shop/blob/HASH/docs/price.md?plain=1#L1) | `second-review` | Rounded how? |";
+    const [comment, review] = callsOf(github);
+    assert.equal(github.calls.length, 2);
     assert.deepEqual(
-      github.calls.map(({ method, path }) => `${method} ${path}`),
-      ["POST /repos/octo/shop/issues/7/comments", "POST /repos/octo/shop/pulls/7/reviews"],
+      [comment?.path, comment?.body["body"]],
+      [
+        "POST /issues/7/comments",
+        `${marker("report", "key=99%2F1 head=HASH fingerprints=HASH,HASH")}
+
+### ⚠ Needs work · \`review\`
+
+It is wrong.
+
+\`\`\`diff
+DIFF
+
+\`\`\`
+
+#### Findings: 1 error, 1 warning
+
+${table}
+| ✗ error | [\`src/price.mjs:1\`](https://github.com/octo/shop/blob/HASH/src/price.mjs#L1) | \`first-review\` | It rounds too early, \`@everyone\`. |
+${warning}
+
+<sub>12 model calls · 120 tokens in, 60 out · TIME · commit \`HASH\` · ${run}</sub>`,
+      ],
     );
-    const [thread] = github.threads;
-    assert.deepEqual([thread?.path, thread?.line], ["src/price.mjs", 1]);
-    assert.match(thread?.body ?? "", /`@everyone`[^]*```suggestion\nexport const price/);
-    assert.match(github.comments[0]?.body ?? "", /^<!-- agent-jobs:report .*\n\n### ⚠ Needs work/);
+    assert.deepEqual(
+      [review?.path, review?.body],
+      [
+        "POST /pulls/7/reviews",
+        {
+          commit_id: "HASH",
+          event: "COMMENT",
+          body: `${marker("review", "head=HASH fingerprints=HASH,HASH")}
+
+Job \`review\` found 1 error, 1 warning.
+
+Not in the lines of the diff:
+
+${table}
+${warning}
+
+<sub>${run}</sub>`,
+          comments: [
+            {
+              path: "src/price.mjs",
+              line: 1,
+              side: "RIGHT",
+              body: `${marker("finding", "key=HASH head=HASH")}
+
+**✗ error**
+
+It rounds too early, \`@everyone\`.
+
+\`\`\`suggestion
+export const price = (net) => net * 1.19;
+\`\`\`
+
+<sub>\`first-review\` · ${run}</sub>`,
+            },
+          ],
+        },
+      ],
+    );
     const summary = succeeded(result).agents[0]?.summary ?? "";
     for (const line of changedLines) assert.ok(summary.includes(line.slice(1, 30)), summary);
     const seen = result.requests.flatMap(({ toolResults }) => toolResults).join("\n");
     for (const line of changedLines) assert.ok(seen.includes(line), seen);
     for (const line of otherLines) assert.ok(!seen.includes(line), seen);
+    const models = new Set(result.requests.map(({ model }) => model));
+    assert.deepEqual([...models].toSorted(), ["claude-sonnet-4.5", "gpt-5", "gpt-5-mini"]);
   });
 
   it("review of a fork: one job reviews without a permission, and another delivers its journal", async (t) => {
@@ -155,7 +273,7 @@ describe("a template", { timeout: 300_000 }, () => {
     const { payload, ...event } = await pullRequestEvent(change, { action: "labeled" });
     const pull = fields(fields(payload)["pull_request"]);
     const headOfFork = { ...fields(pull["head"]), repo: { id: 2002 } };
-    const server = await startModelServer((request) => plainReviewer("")(request));
+    const server = await startModelServer((request) => reviewers("")(request));
     t.after(() => server.close());
     const jobs = await play(t, workflow, {
       ...event,
@@ -170,7 +288,6 @@ describe("a template", { timeout: 300_000 }, () => {
       sha: change.base,
       apiUrl: github.url,
       artifacts: (await makeWorkspace(t)).path,
-      scriptApiUrl: github.url,
       inputs: { "provider-base-url": server.baseUrl, "provider-api-key": "key-0123456789" },
     });
     const log = Object.values(jobs)
@@ -198,18 +315,19 @@ describe("a template", { timeout: 300_000 }, () => {
     }));
     assert.ok(result !== undefined);
     succeeded(result);
+    const truth = "# Shop\n\nAn old line of main.\n\nTruth 1\n";
+    const others = [2, 3, 4, 5, 6, 7].map((number) => `Sentence ${number}\n`).join("");
     assert.deepEqual(
-      github.calls.map(({ method, path }) => `${method} ${path.replace("/repos/octo/shop", "")}`),
-      ["POST /git/blobs", "POST /git/trees", "POST /git/commits", "POST /git/refs", "POST /pulls"],
+      callsOf(github),
+      pullRequestCalls({
+        job: "nightly",
+        files: { "README.md": truth + others },
+        title: "Tell the truth",
+        body: "x",
+        branch: "agents/truth-99",
+        by: "job `nightly`, task `fix`",
+      }),
     );
-    const [pull] = github.items;
-    assert.deepEqual(
-      [pull?.title, pull?.head, pull?.isDraft],
-      ["Tell the truth", "agents/truth-99", true],
-    );
-    const files = github.branches.get("agents/truth-99") ?? {};
-    assert.deepEqual(Object.keys(files), ["README.md"]);
-    assert.match(files["README.md"]?.toString() ?? "", /^Truth 1$/m);
   });
 
   it("triage: labels a stranger's issue, and a maintainer's comment starts it again", async (t) => {
@@ -251,11 +369,8 @@ describe("a template", { timeout: 300_000 }, () => {
     assert.ok(started !== undefined && again !== undefined);
     succeeded(started);
     succeeded(again);
-    const call = "POST /repos/octo/shop/issues/7/labels";
-    assert.deepEqual(
-      github.calls.map(({ method, path }) => `${method} ${path}`),
-      [call, call],
-    );
+    const call = { path: "POST /issues/7/labels", body: { labels: ["bug"] } };
+    assert.deepEqual(callsOf(github), [call, call]);
     assert.match(started.requests[0]?.prompt ?? "", /The total is wrong\n\nIt is 3,\nnot 4\./);
     assert.deepEqual(
       idle.map(({ job }) => job.result),
@@ -263,30 +378,41 @@ describe("a template", { timeout: 300_000 }, () => {
     );
   });
 
-  it("release-notes: takes the commits since the tag before, all of them for the first tag", async (t) => {
+  it("release-notes: proposes notes of the commits since the tag before, of all of them for the first tag", async (t) => {
+    const servers: GithubRepository[] = [];
     const tag =
       (name: string, sha: (change: PullRequest) => string): Event =>
-      (change) => ({
-        event: "push",
-        payload: { ref: `refs/tags/${name}` },
-        ref: `refs/tags/${name}`,
-        sha: sha(change),
-      });
-    const [second, first] = await played(
+      async (change) => {
+        const github = await GithubRepository.start(t, { head: "" });
+        servers.push(github);
+        const ref = `refs/tags/${name}`;
+        return { event: "push", payload: { ref }, ref, sha: sha(change), apiUrl: github.url };
+      };
+    const results = await played(
       t,
       "release-notes",
       writer,
       tag("v1.1.0", ({ base }) => base),
       tag("v1.0.0", ({ start }) => start),
     );
-    assert.ok(second !== undefined && first !== undefined);
-    const notes = (result: Result): string => {
-      succeeded(result);
-      return result.requests.find(({ prompt }) => prompt.includes("Write release"))?.prompt ?? "";
-    };
-    assert.match(notes(second), /Count the stock/);
-    assert.doesNotMatch(notes(second), /The first commit/);
-    assert.match(notes(first), /The first commit/);
+    for (const result of results) succeeded(result);
+    const notes = (release: string, subject: string): string => `## ${release}\n\n- ${subject}\n`;
+    const expected = [notes("v1.1.0", "Count the stock"), notes("v1.0.0", "The first commit")];
+    for (const [index, github] of servers.entries()) {
+      const release = ["v1.1.0", "v1.0.0"][index] ?? "";
+      const text = expected[index] ?? "";
+      assert.deepEqual(
+        callsOf(github),
+        pullRequestCalls({
+          job: "release%2Dnotes",
+          files: { "CHANGELOG.md": `# Changes\n\n${text}` },
+          title: `Notes of ${release}`,
+          body: text.trim().replace("##", "#####"),
+          branch: `agents/notes-${release}-99`,
+          by: "job `release-notes`, task `write`",
+        }),
+      );
+    }
   });
 
   it("is in this repository as init writes it, for the branch main", async (t) => {

@@ -72,7 +72,6 @@ async function playOn(
     ...(headRef === undefined ? {} : { headRef }),
     artifacts: join(programs.path, "artifacts"),
     apiUrl: "http://127.0.0.1:9",
-    scriptApiUrl: "http://127.0.0.1:9",
     inputs: {},
     env: { PATH: `${programs.path}:${PATH}`, ...env },
   };

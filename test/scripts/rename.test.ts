@@ -66,7 +66,7 @@ describe("scripts/rename.mjs", () => {
       ["package-lock.json", `\n  "name": "@acme/${product}"`],
       ["docs/library.md", `from "@acme/${product}"`],
       ["docs/library.md", `\`@acme/${product}/entry\` loads`],
-      ["examples/review.yml", `com/${acme}/v1/schema`],
+      ["examples/review/review.yml", `com/${acme}/v1/schema`],
       ["docs/action.md", `npx --yes @acme/${product} report`],
       // The command keeps its name.
       ["README.md", `npx ${product} validate`],
