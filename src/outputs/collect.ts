@@ -34,3 +34,20 @@ export function collectOutputs(
     ),
   };
 }
+
+/** The structured result of each task; of one in an `Each`, a list of `{ item, result }`. Null: there is none. */
+export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>> | null {
+  const tasks: Record<string, unknown> = Object.create(null);
+  const lists = new Map<string, object[]>();
+  for (const { taskId, items, result } of given.values()) {
+    if (result === undefined) continue;
+    const item = items.at(-1);
+    if (item === undefined) tasks[taskId] = result.value;
+    else {
+      const list = lists.get(taskId) ?? [];
+      lists.set(taskId, [...list, { item, result: result.value }]);
+    }
+  }
+  for (const [taskId, list] of lists) tasks[taskId] ??= list;
+  return Object.keys(tasks).length === 0 ? null : tasks;
+}

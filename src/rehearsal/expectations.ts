@@ -17,6 +17,7 @@ import {
   type Places,
 } from "./format/text-condition.ts";
 import { ListedExpectations } from "./listed-expectations.ts";
+import { OutputExpectations } from "./output-expectations.ts";
 import { WorkflowExpectations } from "./workflow-expectations.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
 
@@ -39,6 +40,7 @@ class Fold implements Expectations {
   readonly #works = new Map<number, WorkTally>();
   readonly #workflow: WorkflowExpectations;
   readonly #actions: ActionExpectations;
+  readonly #outputs: OutputExpectations;
   readonly #listed: ListedExpectations<ExpectedDecision, DecisionOfWork>;
   /** Decisions of the run, one of each text and work. */
   readonly #decisions = new Map<string, DecisionOfWork>();
@@ -48,6 +50,7 @@ class Fold implements Expectations {
   constructor(expect: Expectation) {
     this.#expect = expect;
     this.#workflow = new WorkflowExpectations(expect);
+    this.#outputs = new OutputExpectations(expect.outputs);
     this.#actions = new ActionExpectations(expect.actions, this.#fill);
     this.#listed = new ListedExpectations(expect.decisions, {
       noun: "decision",
@@ -62,6 +65,7 @@ class Fold implements Expectations {
     this.#see(event);
     this.#workflow.see(event);
     this.#actions.see(event);
+    this.#outputs.see(event);
     const decided = decisionOf(event);
     if (decided !== undefined) this.#decide(decided);
   }
@@ -116,6 +120,7 @@ class Fold implements Expectations {
       ...this.#workflow.failures(this.#fill),
       ...this.#listed.failures(),
       ...this.#actions.failures(),
+      ...this.#outputs.failures(this.#fill),
     ];
   }
 

@@ -1,6 +1,6 @@
 /** `run.json`: what a run came to, for programs. A stable shape; `schema/run.schema.json` describes it. */
 import type { Finding, Proposal } from "../events/output-shapes.ts";
-import { collectOutputs } from "../outputs/collect.ts";
+import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import {
   elapsedMs,
   endText,
@@ -122,23 +122,6 @@ function itemsIn(work: WorkView, seconds: (milliseconds: number) => number): obj
 function counters({ attempts, retries, crashes, modelCalls, ...rest }: Counters): object {
   const { inputTokens, outputTokens, cost } = rest;
   return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost };
-}
-
-/** The structured result of each task; of one in an `Each`, a list of `{ item, result }`. Null: there is none. */
-export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>> | null {
-  const tasks: Record<string, unknown> = Object.create(null);
-  const lists = new Map<string, object[]>();
-  for (const { taskId, items, result } of given.values()) {
-    if (result === undefined) continue;
-    const item = items.at(-1);
-    if (item === undefined) tasks[taskId] = result.value;
-    else {
-      const list = lists.get(taskId) ?? [];
-      lists.set(taskId, [...list, { item, result: result.value }]);
-    }
-  }
-  for (const [taskId, list] of lists) tasks[taskId] ??= list;
-  return Object.keys(tasks).length === 0 ? null : tasks;
 }
 
 /**

@@ -2,8 +2,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { editObject, type FieldChanges } from "../document/edit-document.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
-import { isRecord } from "../document/guards.ts";
+import { isList, isRecord } from "../document/guards.ts";
 import type { RunEvent, RunOutcome } from "../events/event.ts";
+import type { OutputFields } from "../rehearsal/format/output-fields.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { createRecorder } from "../rehearsal/recorder/recorder.ts";
 import { readRehearsal } from "./entry-files.ts";
@@ -23,8 +24,17 @@ export class SeenRun {
   }
 
   /** The fields as a file has them. Undefined: it can't be stated, because it may differ each time. */
-  get fields(): Readonly<Record<"result" | "reason" | "works" | "path" | "report", unknown>> {
-    const { result, works, path } = this.#recorder.toRehearsal().expect ?? {};
+  get fields(): Readonly<
+    Record<"result" | "reason" | "works" | "path" | "report" | keyof OutputFields, unknown>
+  > {
+    const {
+      result,
+      works,
+      path,
+      verdict = "none",
+      ...outputs
+    } = this.#recorder.toRehearsal().expect ?? {};
+    const { findings = [], proposals = [], results = {} } = outputs;
     const outcome = this.#outcome;
     const reason = outcome === undefined || outcome.kind === "succeeded" ? "" : outcome.reason;
     return {
@@ -33,6 +43,12 @@ export class SeenRun {
       works,
       path,
       report: this.#portable(this.#report),
+      verdict,
+      findings,
+      proposals,
+      results,
+      // Prose, of which the author expects a part.
+      reports: undefined,
     };
   }
 
@@ -76,14 +92,16 @@ function changesOf(
   failures: readonly string[],
 ): FieldChanges {
   if (has === undefined) {
-    const { result, works } = seen;
+    const { result, works, verdict, findings } = seen;
     return {
       ...(result === "succeeded" ? {} : { result }),
       ...(works === undefined ? {} : { works }),
+      ...(verdict === "none" ? {} : { verdict }),
+      ...(isList(findings) && findings.length > 0 ? { findings } : {}),
     };
   }
   const fails = (name: string): boolean =>
-    failures.some((failure) => failure.startsWith(`expect.${name}`));
+    failures.some((failure) => /^expect\.(\w+)/.exec(failure)?.[1] === name);
   // The result and its reason have no place of their own in a failure.
   const resultFails = failures.some((failure) => failure.startsWith("expect ("));
   const changed = Object.entries(seen).filter(([name, now]) => {

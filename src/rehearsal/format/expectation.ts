@@ -2,6 +2,7 @@
 import { defined } from "../../document/guards.ts";
 import type { Path } from "../../document/problem.ts";
 import type { ActivityName } from "./activity-name.ts";
+import { toOutputs } from "./output-fields.ts";
 import { expectedFields, fieldProblems } from "./decision-fields.ts";
 import type { ActionFields, ExpectFields, Lists, WorkFields } from "./rehearsal-schema.ts";
 import type { ConditionField } from "./schema-parts.ts";
@@ -67,6 +68,7 @@ export function toExpectation(fields: ExpectFields, reading: Reading): Expectati
       toDecision(field, at, reading),
     ),
     actions: toLists(actions, ["expect", "actions"], (field, at) => toAction(field, at, reading)),
+    outputs: toOutputs(fields, reading),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Described, SchemaType } from "../../document/schema-type.ts";
 import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
 import { condition, outcomes, results, text, whole, type ConditionField } from "./schema-parts.ts";
+import { outputFields } from "./output-fields.ts";
 import { change, workspace } from "./workspace.ts";
 
 const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
@@ -377,6 +378,7 @@ export const rehearsalSchema = {
           "action",
           "Actions of the action protocol, in the order in which they end.",
         ),
+        ...outputFields,
       },
     },
   },

@@ -6,6 +6,7 @@ import type { Change } from "../../change/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { EndedStatus } from "../../events/action.ts";
+import type { ExpectedOutputs } from "./output-fields.ts";
 import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields } from "./workspace.ts";
 import type { RunResult, WorkResult } from "./schema-parts.ts";
@@ -170,6 +171,7 @@ export interface Expectation {
   readonly report?: { readonly place: Place; readonly condition: TextCondition };
   readonly decisions: ExpectedLists<ExpectedDecision>;
   readonly actions: ExpectedLists<ExpectedAction>;
+  readonly outputs: ExpectedOutputs;
 }
 
 export interface ExpectedLists<Item> {

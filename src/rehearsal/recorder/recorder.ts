@@ -16,6 +16,7 @@ import type { StepEnded } from "../../events/step.ts";
 import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
 import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
+import { SeenOutputs } from "../output-expectations.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import { RecordedWorks } from "./recorded-works.ts";
@@ -62,6 +63,7 @@ class Recording implements Recorder {
   readonly #works = new RecordedWorks();
   readonly #workflows = new RecordedWorkflows();
   readonly #actions = new RecordedActions();
+  readonly #outputs = new SeenOutputs();
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
   /** By task: the session whose turn crashed last, until the decision with the reason. */
@@ -83,6 +85,7 @@ class Recording implements Recorder {
     this.#works.report(event);
     this.#workflows.report(event);
     this.#actions.report(event);
+    this.#outputs.see(event);
     switch (event.type) {
       case "run.started":
         this.#places = placesOf(event);
@@ -183,6 +186,7 @@ class Recording implements Recorder {
       expect: {
         result: outcome.kind,
         ...defined({ works, path, actions }),
+        ...this.#outputs.fields(),
       },
     };
   }

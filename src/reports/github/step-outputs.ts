@@ -4,8 +4,8 @@
  */
 import { elapsedMs, endText, type RunView } from "../../events/view.ts";
 import type { Delivery } from "../../outputs/delivery.ts";
-import { collectOutputs } from "../../outputs/collect.ts";
-import { findingJson, jobReport, resultsOf } from "../run-json.ts";
+import { collectOutputs, resultsOf } from "../../outputs/collect.ts";
+import { findingJson, jobReport } from "../run-json.ts";
 import type { DecisionEntry } from "../../events/view.ts";
 import type { outputNames } from "../../generated/action-manifest.ts";
 
