@@ -5,14 +5,8 @@ import type { RunEvent } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import { applyEvent, createRunView } from "../events/view.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
-import type {
-  ExpectedFinding,
-  ExpectedOutput,
-  ExpectedOutputs,
-  ExpectedProposal,
-  OutputFields,
-} from "./format/output-fields.ts";
-import type { Place } from "./format/script.ts";
+import type { ExpectedFinding, ExpectedProposal, OutputFields } from "./format/output-fields.ts";
+import type { ExpectedOutput, ExpectedOutputs, Place } from "./format/script.ts";
 import { describeCondition, mismatch, quote } from "./format/text-condition.ts";
 
 type Fill = (template: string) => string;
@@ -105,7 +99,8 @@ export class SeenOutputs {
   }
 }
 
-function findingFields({ headLine: _, fingerprint: _of, ...fields }: Finding): ExpectedFinding {
+function findingFields(finding: Finding): ExpectedFinding {
+  const { headLine: _, fingerprint: _of, ...fields } = finding;
   return fields;
 }
 

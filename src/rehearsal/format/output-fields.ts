@@ -3,7 +3,7 @@ import { proposalKinds, severities, verdicts } from "../../entry/outputs.ts";
 import type { SchemaType } from "../../document/schema-type.ts";
 import type { Path } from "../../document/problem.ts";
 import { condition, text, whole, type ConditionField } from "./schema-parts.ts";
-import type { Place } from "./script.ts";
+import type { ExpectedNamed, ExpectedOutput, ExpectedOutputs, Place } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 const finding = {
@@ -82,27 +82,6 @@ export type ExpectedFinding = SchemaType<typeof finding>;
 export type ExpectedProposal = SchemaType<typeof proposal>;
 
 const texts = ["title", "message", "suggestion", "body", "reason"] as const;
-
-/** Fields that must be equal, and texts that must fulfill a condition. */
-export interface ExpectedOutput {
-  readonly place: Place;
-  readonly equal: Readonly<Record<string, unknown>>;
-  readonly texts: readonly { readonly name: string; readonly condition: TextCondition }[];
-}
-
-export interface ExpectedNamed<Value> {
-  readonly place: Place;
-  readonly task: string;
-  readonly value: Value;
-}
-
-export interface ExpectedOutputs {
-  readonly verdict?: { readonly place: Place; readonly value: string };
-  readonly findings?: { readonly place: Place; readonly items: readonly ExpectedOutput[] };
-  readonly proposals?: { readonly place: Place; readonly items: readonly ExpectedOutput[] };
-  readonly reports: readonly ExpectedNamed<TextCondition>[];
-  readonly results: readonly ExpectedNamed<unknown>[];
-}
 
 interface Reading {
   readonly placeOf: (path: Path) => Place;

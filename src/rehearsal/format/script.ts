@@ -6,7 +6,6 @@ import type { Change } from "../../change/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { EndedStatus } from "../../events/action.ts";
-import type { ExpectedOutputs } from "./output-fields.ts";
 import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields } from "./workspace.ts";
 import type { RunResult, WorkResult } from "./schema-parts.ts";
@@ -172,6 +171,27 @@ export interface Expectation {
   readonly decisions: ExpectedLists<ExpectedDecision>;
   readonly actions: ExpectedLists<ExpectedAction>;
   readonly outputs: ExpectedOutputs;
+}
+
+/** Fields that must be equal, and texts that must fulfill a condition. */
+export interface ExpectedOutput {
+  readonly place: Place;
+  readonly equal: Readonly<Record<string, unknown>>;
+  readonly texts: readonly { readonly name: string; readonly condition: TextCondition }[];
+}
+
+export interface ExpectedNamed<Value> {
+  readonly place: Place;
+  readonly task: string;
+  readonly value: Value;
+}
+
+export interface ExpectedOutputs {
+  readonly verdict?: { readonly place: Place; readonly value: string };
+  readonly findings?: { readonly place: Place; readonly items: readonly ExpectedOutput[] };
+  readonly proposals?: { readonly place: Place; readonly items: readonly ExpectedOutput[] };
+  readonly reports: readonly ExpectedNamed<TextCondition>[];
+  readonly results: readonly ExpectedNamed<unknown>[];
 }
 
 export interface ExpectedLists<Item> {
