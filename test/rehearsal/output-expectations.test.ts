@@ -14,10 +14,11 @@ async function rehearsed(
   expect: string,
   ...args: readonly string[]
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly file: string }> {
-  const { path: cwd, write } = await makeWorkspace(t, { "src/a.ts": "one\ntwo\nthree\n" });
+  const workspace = await makeWorkspace(t, { "src/a.ts": "one\ntwo\nthree\n" });
+  const { path: cwd } = workspace;
   await cp(join(fixtures, "deliver.yml"), join(cwd, "deliver.yml"));
   const script = await readFile(join(fixtures, "deliver.rehearsal.yml"), "utf8");
-  await write("x.rehearsal.yml", script + expect);
+  await workspace.write("x.rehearsal.yml", script + expect);
   const { code, stdout, stderr } = await runCli(["rehearse", "x.rehearsal.yml", ...args], { cwd });
   const file = await readFile(join(cwd, "x.rehearsal.yml"), "utf8");
   return { code, stdout: stdout + stderr, file: file.slice(script.length) };
