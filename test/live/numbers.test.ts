@@ -148,6 +148,7 @@ const anyRehearsal = {
     diff: "",
   },
   expect: {
+    findings: [{ line: 1, endLine: 1 }],
     works: [{ task: "p", workId: 0, runs: 1, attempts: 1, retries: 0, crashes: 0, rejected: 0 }],
     decisions: [
       {
