@@ -22,6 +22,8 @@ export interface WorkingFile {
 }
 
 export interface WorkingTree {
+  /** Of the repository, absolute and real. */
+  readonly root: string;
   /** The commit that is checked out. */
   readonly base: string;
   readonly files: readonly WorkingFile[];
@@ -150,7 +152,7 @@ export class SourceTree {
       left -= content?.length ?? 0;
       files.push({ path, mode, content, isDeleted });
     }
-    return { base, files };
+    return { root, base, files };
   }
 }
 

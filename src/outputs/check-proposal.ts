@@ -34,6 +34,8 @@ export interface ProposalPlace {
   readonly changed: () => Promise<{
     readonly base: string;
     readonly files: readonly ChangedInTree[];
+    /** Why no task of the run may write a file. Absent: whatever has changed may have been changed by the author's own commands. */
+    readonly notWritable?: ((path: string) => string | undefined) | undefined;
   }>;
   /** Whether a text has a secret of the run in it. */
   readonly hasSecret: (text: string) => boolean;
@@ -146,7 +148,7 @@ async function filesOf(
   { changed, hasSecret }: ProposalPlace,
   { paths }: NonNullable<ProposalsOutput["pull_request"]>,
 ): Promise<{ readonly base: string; readonly files: readonly ProposedFile[] }> {
-  const { base, files } = await changed().catch((error: unknown) => {
+  const { base, files, notWritable } = await changed().catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     throw new Refused(`What has changed can't be found out: ${why}`);
   });
@@ -163,6 +165,13 @@ async function filesOf(
     throw new Refused(
       `These files have changed, and must not: ${listed(outside)}. Undo that, and call job_propose again.`,
     );
+  for (const { path } of files) {
+    const reason = notWritable?.(path);
+    if (reason !== undefined)
+      throw new Refused(
+        `${JSON.stringify(path)} has changed, and no task may write it: ${reason}. Undo that, and call job_propose again.`,
+      );
+  }
   const odd = files.filter((file) => !isRegular(file));
   if (odd.length > 0)
     throw new Refused(

@@ -5,6 +5,7 @@ import { compileValueCheck } from "../document/value-check.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
+import { commandsOf, leafWorks } from "../entry/work.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { version } from "../generated/version.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -115,6 +116,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
       origin,
       redactor: host.redactor,
       records: options.records ?? [],
+      writers: onlyTasksWrite(entry) ? Object.keys(entry.tasks).map(permissionsOf) : undefined,
     }),
     workingDirectory,
     limits,
@@ -125,6 +127,16 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     workspace,
     permissionsOf,
   };
+}
+
+/** No program of the author's own, which may write what it likes. */
+function onlyTasksWrite({ jobs, tasks, tools = {}, mcpServers = {} }: PreparedEntry): boolean {
+  const all = Object.values(jobs);
+  return (
+    commandsOf(all, tasks).length === 0 &&
+    Object.keys({ ...tools, ...mcpServers }).length === 0 &&
+    !all.some(({ work }) => leafWorks(work).some(({ kind }) => kind === "Flow"))
+  );
 }
 
 /** What is wrong with the arguments of `job_result`, for each task with `criteria.result`. */

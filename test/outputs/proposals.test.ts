@@ -98,6 +98,23 @@ describe("job_propose", () => {
     });
   }
 
+  it("refuses a pull request with a file that no task may write", async () => {
+    const checked = await checkProposal(pull, allowed, {
+      ...place(file("src/a.ts"), file("src/b.ts")),
+      changed: () =>
+        Promise.resolve({
+          base: "b".repeat(40),
+          files: [file("src/a.ts"), file("src/b.ts")],
+          notWritable: (path) =>
+            path === "src/b.ts" ? "the permissions are read-only" : undefined,
+        }),
+    });
+    assert.match(
+      checked.kind === "refused" ? checked.reason : "",
+      /^"src\/b\.ts" has changed, and no task may write it: the permissions are read-only\./,
+    );
+  });
+
   it("takes whole files, with text as it is and all else in base64", async () => {
     const files = [
       file("src/a.ts", { content: Buffer.from("\uFEFFé\r\n") }),
