@@ -44,6 +44,7 @@ export interface GithubApiOptions {
   };
 }
 
+const GRAPHQL = "POST /graphql";
 const LIMIT_MS = 10_000;
 /** Before the second attempt and the third. */
 const WAITS_MS = [1_000, 3_000];
@@ -65,7 +66,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     const { signal } = limit;
     try {
       const response = await request(route, { owner, repo, ...values, request: { signal } });
-      const failure = graphqlFailure(response, clock.now());
+      const failure = route === GRAPHQL ? graphqlFailure(response, clock.now()) : undefined;
       return failure === undefined ? { data: response.data } : { failure };
     } catch (error) {
       return { failure: failureOf(error, limit.isOver, clock.now()) };
@@ -95,7 +96,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     get: (route, values) => ask(route, values),
     write: ask,
     async graphql(query, variables) {
-      const answer = await ask("POST /graphql", { query, variables });
+      const answer = await ask(GRAPHQL, { query, variables });
       return isRecord(answer) ? answer["data"] : undefined;
     },
     async permissionOf(username) {
