@@ -305,7 +305,7 @@ export const library = [
 export const web = {
   holds: "the page, beside `src/`: the portal of a server, and a report in a file",
   folders: ["data", "model", "parts", "portal", "report", "run", "style"],
-  imports: ["entry", "events", "reports"],
+  imports: ["entry", "events", "outputs", "reports"],
   packages: [
     "@preact/signals",
     "@tanstack/virtual-core",

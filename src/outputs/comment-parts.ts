@@ -1,7 +1,8 @@
 /** What the texts that we write on GitHub have in common. */
 import type { Finding, Origin } from "../events/output-shapes.ts";
 import { clip } from "../events/cut.ts";
-import { blobs, codeText } from "./findings-table.ts";
+import { codeText } from "./findings-table.ts";
+import { blobs } from "./line-address.ts";
 import { markerOf, type Marker } from "./markers.ts";
 import { safeMarkdown, writtenCell } from "./safe-markdown.ts";
 

@@ -1,13 +1,10 @@
 /** Findings as rows of a table, with links to their lines. */
 import type { PhrasingContent } from "mdast";
-import { cut } from "../events/cut.ts";
-import type { Finding, Origin } from "../events/output-shapes.ts";
+import type { Finding } from "../events/output-shapes.ts";
 import { oneLine } from "./harmless-text.ts";
+import { lineAddress, type LinkTarget } from "./line-address.ts";
 import { plural, unbroken } from "./number-text.ts";
 import { safeCell, writtenCell } from "./safe-markdown.ts";
-
-/** Where links lead to. */
-export type LinkTarget = Pick<Origin, "server" | "repository" | "head" | "isPullRequest">;
 
 const MAX_MESSAGE = 500;
 const MAX_TITLE = 200;
@@ -62,7 +59,7 @@ function rowOf(finding: Finding, target: LinkTarget | undefined): string {
 
 /** `src/index.ts:3-5`, a link if the lines are in the commit that it leads to. */
 function placeText(finding: Finding, target?: LinkTarget): string {
-  const url = target === undefined ? undefined : linkTo(finding, target);
+  const url = target === undefined ? undefined : lineAddress(finding, target);
   const { path, line, endLine = line } = finding;
   const text = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;
   const place: PhrasingContent = { type: "inlineCode", value: text };
@@ -82,34 +79,4 @@ export function countsText(findings: readonly Finding[]): string {
       return count === 0 ? [] : [plural(count, severity)];
     })
     .join(", ");
-}
-
-/** The lines in the head of the change; undefined if they are not there. */
-export function headLines(
-  { line, endLine = line, headLine }: Finding,
-  { isPullRequest }: Pick<Origin, "isPullRequest">,
-): { readonly from: number; readonly to: number } | undefined {
-  // Without a change, the agent saw the head.
-  const from = headLine ?? (isPullRequest === true ? undefined : line);
-  return from === undefined ? undefined : { from, to: from + Math.max(0, endLine - line) };
-}
-
-function linkTo(finding: Finding, target: LinkTarget): string | undefined {
-  const lines = headLines(finding, target);
-  const parts = finding.path.split("/");
-  if (lines === undefined || parts.some((part) => part === "" || /^\.{1,2}$/.test(part)))
-    return undefined;
-  const path = cut(finding.path.replace(/\p{Cs}/gu, "\uFFFD"), 1_000)
-    .split("/")
-    .map((part) => encodeURIComponent(part))
-    .join("/");
-  const { from, to } = lines;
-  // Of a page, GitHub shows the lines only on request.
-  const plain = /\.(?:md|markdown|mdx|rst|adoc)$/i.test(path) ? "?plain=1" : "";
-  return `${blobs(target)}${target.head}/${path}${plain}#L${from}${to > from ? `-L${to}` : ""}`;
-}
-
-/** What every link to a file of the repository begins with. */
-export function blobs({ server, repository }: Pick<Origin, "server" | "repository">): string {
-  return `${server}/${repository}/blob/`;
 }

@@ -10,7 +10,8 @@ import {
   safeText,
   type Publisher,
 } from "./comment-parts.ts";
-import { codeText, countsText, findingsTable, headLines, severitySigns } from "./findings-table.ts";
+import { codeText, countsText, findingsTable, severitySigns } from "./findings-table.ts";
+import { headLines } from "./line-address.ts";
 import { harmlessCode } from "./harmless-text.ts";
 import { safeCell } from "./safe-markdown.ts";
 

@@ -9,6 +9,7 @@ import type { Page } from "playwright-core";
 import type { RunEvent } from "../../src/events/event.ts";
 import { browserTests, expectNoSidewaysScroll, phone, until, useBrowser } from "../rig/browser.ts";
 import { onlyNightly, share } from "../rig/nightly.ts";
+import { handedIn } from "../web/handed-in.ts";
 import { largeRun } from "../web/large-run.ts";
 import { writeReport } from "./report.ts";
 
@@ -34,7 +35,7 @@ const attacks = [
 const words = new Set(
   (
     "type kind status role purpose field source format outcome " +
-    "severity category preset version code cause"
+    "severity category preset version code cause verdict mode encoding"
   ).split(" "),
 );
 
@@ -58,7 +59,14 @@ function attackEverything(event: RunEvent): RunEvent {
   return attackedEvent;
 }
 
-const run = largeRun({ events: 500 });
+const [started, ...rest] = largeRun({ events: 500 });
+const stamp = { at: started?.at ?? 0, runId: started?.runId ?? "" };
+const givers = handedIn({ workId: 0, taskId: "review", iteration: 1 });
+const run = [
+  ...(started === undefined ? [] : [started]),
+  ...givers.map((body) => ({ ...stamp, ...body })),
+  ...rest,
+];
 
 function hostileRun(runId?: string): readonly RunEvent[] {
   return run.map((event) =>
@@ -110,6 +118,7 @@ describe("a hostile journal", browserTests, () => {
       await works.first().waitFor();
       const flowchart = page.getByRole("region", { name: "Flowchart" });
       await flowchart.getByRole("button", { name: /#0/ }).first().waitFor();
+      await page.getByRole("list", { name: "Findings" }).getByRole("listitem").first().waitFor();
       await openAll(page);
       await expectOnlyText(page, "the overview");
       const links = Math.min(8, await works.count());

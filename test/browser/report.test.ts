@@ -14,6 +14,7 @@ import {
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import { planned, ref } from "../rig/plan.ts";
+import { handedIn } from "../web/handed-in.ts";
 import { hostile, largeRun } from "../web/large-run.ts";
 import { renamed, writeReport } from "./report.ts";
 
@@ -131,6 +132,72 @@ describe("a report", browserTests, () => {
     await until(page, `${pixelsOf("--run")} > 100`);
     await until(page, `${pixelsOf("--accent")} > 100`);
     assert.equal(await page.evaluate(pixelsOf("--fail")), 0);
+  });
+
+  it("shows what the agents handed in, with links to the lines on GitHub", async (t) => {
+    const each: PlannedTree = {
+      kind: "Each",
+      items: { values: ["src/cart.ts", "src/shop.ts"] },
+      work: ref(0, "review"),
+    };
+    const origin = {
+      repository: "octo/shop",
+      server: "https://github.com",
+      workflowRun: "1",
+      attempt: 1,
+      event: "pull_request",
+      head: "a".repeat(40),
+    };
+    const plan = { ...planned(each), origin, outputs: { findings: { max: 100 } } };
+    const items = ["src/cart.ts", "src/shop.ts"].map((item, itemIndex) => ({
+      ...{ workId: 0, taskId: "review", iteration: itemIndex + 1 },
+      item,
+      itemIndex,
+    }));
+    const bodies: readonly RunEventBody[] = [
+      { type: "run.started", jobName: "j", workingDirectory: "/project", ...plan },
+      ...items.flatMap((work): readonly RunEventBody[] => [
+        { type: "work.started", work, modelId: "m1" },
+        ...(work.itemIndex === 0 ? handedIn(work, 120) : []),
+        { type: "work.ended", work, outcome: { kind: "succeeded" } },
+      ]),
+      { type: "run.ended", outcome: { kind: "succeeded" } },
+    ];
+    const events = bodies.map((body, index) => ({ at: 1_000 * index, runId: "r", ...body }));
+    const address = await writeReport(t, { "run.jsonl": events });
+    const { page } = await open({ offline: true });
+    await page.goto(address);
+    const part = page.getByRole("region", { name: "What the agents handed in" });
+    await part.getByRole("heading", { name: "⚠ Needs work" }).waitFor();
+    const findings = part.getByRole("list", { name: "Findings" }).getByRole("listitem");
+    assert.equal(await findings.count(), 50);
+    await part.getByRole("button", { name: "Show more (50 more findings)" }).click();
+    await until(page, `document.querySelectorAll(".findings > li").length === 102`);
+    await part.getByText("20 more findings above").waitFor();
+    assert.match(await findings.first().innerText(), /^Error\s+An error is lost\s+src\/cart/);
+    assert.equal(
+      await findings.first().getByRole("link").getAttribute("href"),
+      `https://github.com/octo/shop/blob/${"a".repeat(40)}/src/cart.ts#L3-L4`,
+    );
+    // One report is open, as Markdown; results and suggestions are closed.
+    await part.getByText("Summary", { exact: true }).waitFor();
+    await part.getByRole("button", { name: "Result of review › src/cart.ts" }).click();
+    await part.getByText('"risk": "high"').waitFor();
+    assert.deepEqual(
+      await part.getByRole("list", { name: "Proposals" }).getByRole("strong").allInnerTexts(),
+      ["bug", "Await the save"],
+    );
+    await picture(page, "report-handed-in");
+    await expectAccessible(page, "what agents handed in");
+    await page.getByRole("searchbox", { name: "Search the run" }).fill("never emptied");
+    await part.getByText("1 of 120 findings match the search").waitFor();
+    assert.equal(await findings.count(), 1);
+    await page.getByRole("navigation", { name: "Works" }).getByRole("link").first().click();
+    await page.getByRole("button", { name: "2 items" }).click();
+    assert.equal(await page.getByRole("list", { name: "Items" }).getByRole("listitem").count(), 2);
+    await page.setViewportSize(phone);
+    await picture(page, "report-handed-in-phone");
+    await expectNoSidewaysScroll(page, "what agents handed in, on a phone");
   });
 
   it("of a week is a list with totals, to search and to group", async (t) => {

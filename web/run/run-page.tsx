@@ -12,6 +12,7 @@ import { runHref, type RunPart } from "../routes.ts";
 import { RunContext } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
+import { HandedIn } from "./handed-in.tsx";
 import { Questions } from "./questions.tsx";
 import { RunHead, type RunActions } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
@@ -50,6 +51,7 @@ export function RunPage({
     <RunContext.Provider value={context}>
       <RunHead model={model} feed={feed} actions={actions} />
       {live && actions !== undefined ? <Questions model={model} actions={actions} /> : null}
+      <HandedIn model={model} version={run.version} />
       <RunParts run={run} route={route} onQuery={setQuery} />
     </RunContext.Provider>
   );

@@ -7,6 +7,7 @@ import { sendingOf, type Target } from "../model/places.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
+import { formatCount, formatDuration, plural } from "../parts/format.ts";
 import { EmptyState } from "../parts/notes.tsx";
 import { StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
@@ -74,6 +75,7 @@ export function WorkDetail({
           />
         </Collapsible>
       )}
+      {view === undefined || view.items.size === 0 ? null : <Items view={view} />}
       {view?.report === undefined ? null : (
         <Collapsible summary={reportTitle(view)} class="work-result">
           <Cut text={view.report} label={reportTitle(view)} />
@@ -104,6 +106,27 @@ export function WorkDetail({
         </Iterations>
       )}
     </div>
+  );
+}
+
+function Items({ view: { items, itemCount } }: { view: WorkView }) {
+  const { over } = useRunContext();
+  return (
+    <Collapsible summary={plural(itemCount, "item")} class="work-result">
+      <ul class="item-list" aria-label="Items" tabIndex={0}>
+        {[...items.values()].map(({ name, status, reason, elapsedMs: took }) => (
+          <li key={name}>
+            <StatusBadge status={status === "running" && over ? "incomplete" : status} quiet />
+            <code>{name}</code>
+            {took === undefined ? null : <span class="muted small">{formatDuration(took)}</span>}
+            {reason === undefined ? null : <span class="muted small">{reason}</span>}
+          </li>
+        ))}
+        {itemCount > items.size ? (
+          <li class="muted">and {formatCount(itemCount - items.size)} more</li>
+        ) : null}
+      </ul>
+    </Collapsible>
   );
 }
 

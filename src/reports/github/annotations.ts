@@ -15,7 +15,7 @@ import {
   type WorkView,
 } from "../../events/view.ts";
 import { collectOutputs } from "../../outputs/collect.ts";
-import { headLines } from "../../outputs/findings-table.ts";
+import { headLines } from "../../outputs/line-address.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText, wentBadly } from "./layout.ts";
 import { harmless, plural } from "../text.ts";

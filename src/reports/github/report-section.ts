@@ -4,7 +4,7 @@
  */
 import { cut } from "../../events/cut.ts";
 import type { GivenView, RunView, WorkView } from "../../events/view.ts";
-import { blobs } from "../../outputs/findings-table.ts";
+import { blobs } from "../../outputs/line-address.ts";
 import { safeCell, safeMarkdown, type SafeMarkdown } from "../../outputs/safe-markdown.ts";
 import { harmless } from "../text.ts";
 import { code, fenced } from "./escape.ts";

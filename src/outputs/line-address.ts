@@ -1,0 +1,37 @@
+/** Where the lines of findings are on GitHub. */
+import { cut } from "../events/cut.ts";
+import type { Finding, Origin } from "../events/output-shapes.ts";
+
+/** Where links lead to. */
+export type LinkTarget = Pick<Origin, "server" | "repository" | "head" | "isPullRequest">;
+
+/** The lines in the head of the change; undefined if they are not there. */
+export function headLines(
+  { line, endLine = line, headLine }: Finding,
+  { isPullRequest }: Pick<Origin, "isPullRequest">,
+): { readonly from: number; readonly to: number } | undefined {
+  // Without a change, the agent saw the head.
+  const from = headLine ?? (isPullRequest === true ? undefined : line);
+  return from === undefined ? undefined : { from, to: from + Math.max(0, endLine - line) };
+}
+
+/** Of a line on GitHub; undefined if it isn't there. `server` and `repository` are those of the run, and checked. */
+export function lineAddress(finding: Finding, target: LinkTarget): string | undefined {
+  const lines = headLines(finding, target);
+  const parts = finding.path.split("/");
+  if (lines === undefined || parts.some((part) => part === "" || /^\.{1,2}$/.test(part)))
+    return undefined;
+  const path = cut(finding.path.replace(/\p{Cs}/gu, "\uFFFD"), 1_000)
+    .split("/")
+    .map((part) => encodeURIComponent(part))
+    .join("/");
+  const { from, to } = lines;
+  // Of a page, GitHub shows the lines only on request.
+  const plain = /\.(?:md|markdown|mdx|rst|adoc)$/i.test(path) ? "?plain=1" : "";
+  return `${blobs(target)}${target.head}/${path}${plain}#L${from}${to > from ? `-L${to}` : ""}`;
+}
+
+/** What every link to a file of the repository begins with. */
+export function blobs({ server, repository }: Pick<Origin, "server" | "repository">): string {
+  return `${server}/${repository}/blob/`;
+}

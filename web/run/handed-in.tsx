@@ -1,0 +1,249 @@
+/** What the agents of a run have handed in for people: a verdict, findings, reports, results and proposals. */
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
+import type { GivenView } from "../../src/events/view.ts";
+import { collectOutputs } from "../../src/outputs/collect.ts";
+import { lineAddress } from "../../src/outputs/line-address.ts";
+import { verdictTitle } from "../../src/outputs/verdict.ts";
+import type { RunModel } from "../model/model.ts";
+import { patternOf } from "../model/search.ts";
+import { CodeBlock } from "../parts/code-block.tsx";
+import { Collapsible } from "../parts/collapsible.tsx";
+import { formatCount, plural } from "../parts/format.ts";
+import { Markdown } from "../parts/markdown.tsx";
+import type { Tone } from "../parts/status.tsx";
+import { useRunContext } from "./context.ts";
+import { useMarkedText } from "./marked-text.ts";
+
+/** Findings that are shown at first, and how many more each time. */
+const STEP = 50;
+
+const verdictTones: Readonly<Record<Verdict["verdict"], Tone>> = {
+  pass: "ok",
+  "needs-work": "warn",
+  reject: "fail",
+};
+const severities: Readonly<Record<Finding["severity"], readonly [word: string, tone: Tone]>> = {
+  error: ["Error", "fail"],
+  warning: ["Warning", "warn"],
+  notice: ["Notice", "run"],
+};
+
+export function HandedIn({ model: { view }, version }: { model: RunModel; version: number }) {
+  const { findings, omitted, verdict, proposals } = useMemo(
+    () => collectOutputs(view),
+    [view, version],
+  );
+  const given = [...view.given.values()];
+  const reports = given.filter(({ report }) => report !== undefined);
+  const results = given.filter(({ result }) => result !== undefined);
+  const isEmpty =
+    findings.length + omitted + proposals.length + reports.length + results.length === 0;
+  if (isEmpty && verdict === undefined) return null;
+  return (
+    <section class="card handed-in" aria-label="What the agents handed in">
+      {verdict === undefined ? null : (
+        <div class="run-reason" data-tone={verdictTones[verdict.verdict]}>
+          <h2>{verdictTitle(verdict)}</h2>
+          <p>{verdict.reason}</p>
+        </div>
+      )}
+      {findings.length + omitted === 0 ? null : (
+        <Findings findings={findings} omitted={omitted} origin={view.plan?.origin} />
+      )}
+      {reports.map(({ report, ...of }) => (
+        <Collapsible
+          key={`report ${keyOf(of)}`}
+          summary={`Report of ${nameOf(of)}${report?.title === undefined ? "" : `: ${report.title}`}`}
+          open={reports.length === 1}
+        >
+          <Markdown text={report?.markdown ?? ""} />
+        </Collapsible>
+      ))}
+      {results.map(({ result, ...of }) => (
+        <Collapsible key={`result ${keyOf(of)}`} summary={`Result of ${nameOf(of)}`}>
+          <CodeBlock
+            text={JSON.stringify(result?.value, null, 2)}
+            label={`result of ${nameOf(of)}`}
+          />
+        </Collapsible>
+      ))}
+      {proposals.length === 0 ? null : <Proposals proposals={proposals} />}
+    </section>
+  );
+}
+
+type Of = Pick<GivenView, "taskId" | "items">;
+
+function keyOf({ taskId, items }: Of): string {
+  return JSON.stringify([taskId, ...items]);
+}
+
+function nameOf({ taskId, items }: Of): string {
+  return [taskId, ...items].join(" › ");
+}
+
+function Findings({
+  findings,
+  omitted,
+  origin,
+}: {
+  findings: readonly Finding[];
+  omitted: number;
+  origin: Origin | undefined;
+}) {
+  const { query } = useRunContext();
+  const [room, setRoom] = useState(STEP);
+  const list = useRef<HTMLUListElement>(null);
+  const wanted = query.trim();
+  const pattern = wanted === "" ? undefined : patternOf(wanted);
+  const found =
+    pattern === undefined ? findings : findings.filter((one) => pattern.test(textOf(one)));
+  const shown = found.slice(0, room);
+  useMarkedText(list, wanted, [shown]);
+  const all = plural(findings.length + omitted, "finding");
+  return (
+    <>
+      <h2 role={wanted === "" ? undefined : "status"}>
+        {wanted === "" ? all : `${formatCount(found.length)} of ${all} match the search`}
+      </h2>
+      <ul ref={list} class="findings" aria-label="Findings">
+        {shown.map((finding) => (
+          <FindingRow
+            key={finding.fingerprint + finding.rule}
+            finding={finding}
+            href={linkOf(finding, origin)}
+          />
+        ))}
+      </ul>
+      {found.length > room ? (
+        <button type="button" class="text-button" onClick={() => setRoom(room + STEP)}>
+          Show more ({formatCount(found.length - room)} more findings)
+        </button>
+      ) : null}
+      {omitted === 0 ? null : (
+        <p class="muted small">
+          {plural(omitted, "more finding")} above <code>outputs.findings.max</code>.
+        </p>
+      )}
+    </>
+  );
+}
+
+function textOf({ path, line, severity, rule, title = "", message, task }: Finding): string {
+  return [`${path}:${line}`, severity, rule, title, message, task].join("\n");
+}
+
+function FindingRow({ finding, href }: { finding: Finding; href: string | undefined }) {
+  const { path, line, endLine = line, severity, rule, title, message, suggestion, task } = finding;
+  const [word, tone] = severities[severity];
+  const place = `${path}:${line}${endLine > line ? `–${endLine}` : ""}`;
+  return (
+    <li data-tone={tone}>
+      <p class="finding-head">
+        <span class="badge" data-tone={tone}>
+          {word}
+        </span>
+        {title === undefined ? null : <strong>{title}</strong>}
+        {href === undefined ? (
+          <code>{place}</code>
+        ) : (
+          <a href={href} target="_blank" rel="noreferrer noopener">
+            <code>{place}</code>
+          </a>
+        )}
+        <span class="muted small">{rule === task ? task : `${rule}, ${task}`}</span>
+      </p>
+      <Text text={message} />
+      {suggestion === undefined ? null : (
+        <Collapsible summary={suggestion === "" ? "Suggestion: delete it" : "Suggestion"}>
+          <CodeBlock text={suggestion} label={`suggestion for ${place}`} />
+        </Collapsible>
+      )}
+    </li>
+  );
+}
+
+const LONG = 1_000;
+
+function Text({ text }: { text: string }) {
+  return text.length > LONG ? (
+    <CodeBlock text={text} label="message" />
+  ) : (
+    <p class="handed-text">{text}</p>
+  );
+}
+
+/** Only to pages of a server: a journal can name anything. */
+function linkOf(finding: Finding, origin: Origin | undefined): string | undefined {
+  if (origin === undefined || !/^https?:\/\/[\w.:-]+$/.test(origin.server)) return undefined;
+  if (!/^[\w.-]+\/[\w.-]+$/.test(origin.repository) || !/^[0-9a-f]{40,64}$/.test(origin.head))
+    return undefined;
+  return lineAddress(finding, origin);
+}
+
+function Proposals({
+  proposals,
+}: {
+  proposals: readonly { readonly task: string; readonly proposal: Proposal }[];
+}) {
+  return (
+    <>
+      <h2>{plural(proposals.length, "proposal")}</h2>
+      <ul class="findings" aria-label="Proposals">
+        {proposals.slice(0, STEP).map(({ task, proposal }, index) => (
+          <li key={index}>
+            <p class="finding-head">
+              <span class="badge">{kinds[proposal.kind]}</span>
+              <strong>{subjectOf(proposal)}</strong>
+              <span class="muted small">{task}</span>
+            </p>
+            {proposal.reason === undefined ? null : <Text text={proposal.reason} />}
+            {"body" in proposal ? (
+              <Collapsible summary="Text">
+                <Markdown text={proposal.body} />
+              </Collapsible>
+            ) : null}
+            {proposal.kind === "pull_request" ? (
+              <Collapsible summary={plural(proposal.files.length, "file")}>
+                <CodeBlock text={proposal.files.map(fileLine).join("\n")} label="files" />
+              </Collapsible>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+      {proposals.length > STEP ? (
+        <p class="muted small">And {formatCount(proposals.length - STEP)} more.</p>
+      ) : null}
+    </>
+  );
+}
+
+const kinds: Readonly<Record<Proposal["kind"], string>> = {
+  comment: "Comment",
+  label: "Label",
+  reviewers: "Reviewers",
+  issue: "Issue",
+  pull_request: "Pull request",
+  close: "Close",
+};
+
+function subjectOf(proposal: Proposal): string {
+  const at = "number" in proposal && proposal.number !== undefined ? `#${proposal.number}` : "";
+  switch (proposal.kind) {
+    case "issue":
+    case "pull_request":
+      return proposal.title;
+    case "label":
+      return `${proposal.labels.join(", ")} ${at}`.trim();
+    case "reviewers":
+      return `${proposal.reviewers.join(", ")} ${at}`.trim();
+    case "comment":
+    case "close":
+      return at;
+  }
+}
+
+function fileLine({ path, content }: { readonly path: string; readonly content: string | null }) {
+  return content === null ? `${path} (deleted)` : path;
+}
