@@ -150,7 +150,9 @@ describe("a report", browserTests, () => {
     };
     const plan = { ...planned(each), origin, outputs: { findings: { max: 100 } } };
     const items = ["src/cart.ts", "src/shop.ts"].map((item, itemIndex) => ({
-      ...{ workId: 0, taskId: "review", iteration: itemIndex + 1 },
+      workId: 0,
+      taskId: "review",
+      iteration: itemIndex + 1,
       item,
       itemIndex,
     }));

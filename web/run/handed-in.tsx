@@ -194,7 +194,9 @@ function Proposals({
         {proposals.slice(0, STEP).map(({ task, proposal }, index) => (
           <li key={index}>
             <p class="finding-head">
-              <span class="badge">{kinds[proposal.kind]}</span>
+              <span class="badge" data-tone="skip">
+                {kinds[proposal.kind]}
+              </span>
               <strong>{subjectOf(proposal)}</strong>
               <span class="muted small">{task}</span>
             </p>

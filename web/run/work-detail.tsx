@@ -7,7 +7,6 @@ import { sendingOf, type Target } from "../model/places.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
-import { formatCount, formatDuration, plural } from "../parts/format.ts";
 import { EmptyState } from "../parts/notes.tsx";
 import { StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
@@ -15,6 +14,7 @@ import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { RowView, usageText } from "./block-rows.tsx";
 import { Cut, type Opened } from "./row-parts.tsx";
 import { ActionsUnderWay } from "./actions-under-way.tsx";
+import { Items } from "./items.tsx";
 import { FlowPath } from "./flow-path.tsx";
 import { useRunContext } from "./context.ts";
 import { workStatus } from "./status-of.ts";
@@ -106,27 +106,6 @@ export function WorkDetail({
         </Iterations>
       )}
     </div>
-  );
-}
-
-function Items({ view: { items, itemCount } }: { view: WorkView }) {
-  const { over } = useRunContext();
-  return (
-    <Collapsible summary={plural(itemCount, "item")} class="work-result">
-      <ul class="item-list" aria-label="Items" tabIndex={0}>
-        {[...items.values()].map(({ name, status, reason, elapsedMs: took }) => (
-          <li key={name}>
-            <StatusBadge status={status === "running" && over ? "incomplete" : status} quiet />
-            <code>{name}</code>
-            {took === undefined ? null : <span class="muted small">{formatDuration(took)}</span>}
-            {reason === undefined ? null : <span class="muted small">{reason}</span>}
-          </li>
-        ))}
-        {itemCount > items.size ? (
-          <li class="muted">and {formatCount(itemCount - items.size)} more</li>
-        ) : null}
-      </ul>
-    </Collapsible>
   );
 }
 
