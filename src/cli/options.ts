@@ -188,8 +188,15 @@ export const options = {
       "--history <dir>",
       "write each step of a workflow to a Markdown file in this folder",
     ),
-    resume: option("--resume <journal>", "continue the workflow run of this journal"),
-    rerun: option<true>("--rerun", "with --resume: rerun the interrupted command"),
+    resume: option(
+      "--resume <journal>",
+      "continue the run of this journal: what is done isn't run again",
+    ),
+    resumeAnyway: option<true>(
+      "--resume-anyway",
+      "with --resume: tasks that have not begun may have changed",
+    ),
+    rerun: option<true>("--rerun", "with --resume of a workflow: rerun the interrupted command"),
     ...rehearsal,
     ...models,
     checkModels,

@@ -10,10 +10,11 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { isAmong } from "../entry/glob.ts";
-import { allWorks } from "../entry/work.ts";
+import { allWorks, leafWorks } from "../entry/work.ts";
 import { withOutput } from "../events/decision-words.ts";
 import type { ChangedFile } from "../events/plan.ts";
-import type { Workspace } from "./ports.ts";
+import type { Past } from "./past.ts";
+import type { EnginePorts, Workspace } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
 
@@ -52,6 +53,9 @@ export interface EachItemsOptions {
   /** The files of the change. */
   readonly changed: readonly ChangedFile[] | undefined;
   readonly note: (text: string) => void;
+  /** What the run that is resumed had found. */
+  readonly past: Pick<Past, "takeItems">;
+  readonly emit: EnginePorts["emit"];
   /** With the values of its variables. */
   readonly textOf: (prompt: Prompt, place: Place) => string;
   /** The structured result of a task, if there is one. */
@@ -81,7 +85,23 @@ export class EachItems {
   }
 
   async of(each: EachWork<number>, place: Place): Promise<Items> {
-    return this.#known.get(each) ?? this.#find(each, place);
+    const [first] = leafWorks(each.work);
+    if (first === undefined) return { kind: "found", items: [] };
+    const { past, emit } = this.#options;
+    const { workIdInJob: workId } = first;
+    const before = past.takeItems(workId, place)?.map((text, index) => ({ text, index }));
+    const found = before
+      ? ({ kind: "found", items: before } as const)
+      : (this.#known.get(each) ?? (await this.#find(each, place)));
+    if (found.kind !== "found") return found;
+    const outerItems = place.items.map(({ text }) => text);
+    emit({
+      type: "items.listed",
+      workId,
+      items: found.items.map(({ text }) => text),
+      ...(outerItems.length === 0 ? {} : { outerItems }),
+    });
+    return found;
   }
 
   async #find(each: EachWork<number>, place: Place): Promise<Items> {

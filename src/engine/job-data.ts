@@ -6,6 +6,7 @@ import { fenced } from "../document/fence.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Finding, Proposal, Verdict } from "../events/output-shapes.ts";
 import { itemInPrompt } from "./items.ts";
+import type { GivenEvent } from "./past.ts";
 
 export interface Report {
   readonly title?: string;
@@ -51,6 +52,10 @@ export class LastRound<Value> {
   }
 }
 
+function newGiven(): Given & Required<Pick<Given, "findings" | "proposals">> {
+  return { findings: new LastRound(), proposals: new LastRound() };
+}
+
 interface Kept extends Given {
   /** The items that it is for, the outermost first. */
   readonly items: readonly string[];
@@ -66,6 +71,37 @@ export class JobData {
     const kept = this.#tasks.get(work.taskId) ?? new Map<string, Kept>();
     this.#tasks.set(work.taskId, kept);
     kept.set(JSON.stringify(items), { ...given, items });
+  }
+
+  /** What a run has left that isn't run again, in the order of its events. */
+  restore(work: WorkRef, events: readonly GivenEvent[]): void {
+    const tasks = new Map([[work.taskId, newGiven()]]);
+    let round = 0;
+    for (const event of events) {
+      const { taskId } = event.work;
+      const given = tasks.get(taskId) ?? newGiven();
+      tasks.set(taskId, given);
+      switch (event.type) {
+        case "report.given":
+          given.report = event;
+          break;
+        case "result.given":
+          given.result = { value: event.result };
+          break;
+        case "verdict.given":
+          given.verdict = event.verdict;
+          break;
+        case "finding.reported":
+          if (event.first === true) round += 1;
+          given.findings.add(event.finding, round);
+          break;
+        case "proposal.made":
+          if (event.first === true) round += 1;
+          given.proposals.add(event.proposal, round);
+          break;
+      }
+    }
+    for (const [taskId, given] of tasks) this.keep({ ...work, taskId }, given);
   }
 
   /** `$report-of-TASK`: as data, in a fence that nothing in it can end. Undefined: there is none. */

@@ -19,6 +19,7 @@ import { itemFields, JobValues, noWork } from "./job-values.ts";
 import { deadlines, exceeded, UsageBudget } from "./limits.ts";
 import { flowOf, modelOf, openedBy, paramsOf, type RunSpec } from "./plan.ts";
 import { withReadable } from "./open-session.ts";
+import { givenIn, Past, type PastRun } from "./past.ts";
 import type { EnginePorts } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { asReported, type TaskOutcome } from "./run-task.ts";
@@ -51,11 +52,14 @@ export class JobRun {
   readonly #usage: UsageBudget;
   readonly #taskDeadlines: Deadlines;
   readonly #values: JobValues;
+  readonly #past: Past;
+  /** Whether a prompt may have `$previous-result`, which a run that resumes this one needs. */
+  readonly #keepsOutput: boolean;
   readonly #tasks: TaskRuns;
   readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
   readonly #iterations = new Map<number, number>();
-  #finishes = 0;
+  #finishes: number;
   #turns = 0;
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
@@ -65,6 +69,9 @@ export class JobRun {
     this.#usage = new UsageBudget(spec.limits, this.#scope);
     this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
     this.#values = new JobValues(spec, this.#ports);
+    this.#past = new Past(spec.past);
+    this.#finishes = this.#past.size;
+    this.#keepsOutput = JSON.stringify(spec.entry).includes("$previous-result");
     this.#tasks = new TaskRuns({
       spec,
       ports: this.#ports,
@@ -83,12 +90,13 @@ export class JobRun {
     body: () => Promise<WorkResult>,
     { lent = false }: { readonly lent?: boolean } = {},
   ): Promise<RunOutcome> {
-    const { entryFile, workingDirectory, limits } = this.#spec;
+    const { entryFile, workingDirectory, limits, past } = this.#spec;
     const { emit, clock } = this.#ports;
     const file = entryFile === undefined ? {} : { entryFile };
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const deadline = deadlines(clock, limits, "jobMinutes");
+    const deadline = deadlines(clock, limits, "jobMinutes", past?.milliseconds);
     deadline.add(this.#scope);
+    if (past !== undefined) this.#resume(past);
     const outcome = this.#conclude(await body(), lent);
     const opened = openedBy(this.#spec);
     if (opened.length > 0) {
@@ -109,6 +117,8 @@ export class JobRun {
       workspace: this.#spec.workspace,
       changed: this.#spec.change?.files,
       note: this.#note,
+      past: this.#past,
+      emit: this.#ports.emit,
       textOf: (prompt, at) => this.#values.textOf(prompt, at),
       resultOf: (task, at) => this.#values.data.result(task, noWork(at)),
       run: (command, at) =>
@@ -131,6 +141,13 @@ export class JobRun {
       onWay: this.#ports.onWay,
     };
     return runWork(runner, work, undefined, place);
+  }
+
+  /** Limits of the whole run hold for what was spent before, too. */
+  #resume({ runId, tokens, cost, works }: PastRun): void {
+    const taken = works.length === 1 ? "1 work is" : `${works.length} works are`;
+    this.#note(`resumes the run ${runId}: ${taken} taken over`);
+    this.#usage.spend({ inputTokens: tokens, outputTokens: 0, cost });
   }
 
   readonly #note = (text: string): void =>
@@ -171,6 +188,8 @@ export class JobRun {
     last: Finished | undefined,
     place: Place,
   ): Promise<WorkResult> {
+    const done = this.#past.take(work.workIdInJob, place);
+    if (done !== undefined) return this.#takeOver(work, last, place, done);
     switch (work.kind) {
       case "Ref":
         return this.#ref(work, last, place);
@@ -230,7 +249,6 @@ export class JobRun {
   /** It is no task: what finished last stays what it was, but for the output. */
   async #run(leaf: RunWork<number>, last: Finished | undefined, place: Place): Promise<WorkResult> {
     const name = leafName(leaf);
-    let output = "";
     const ended = await this.#work(
       leaf.workIdInJob,
       name,
@@ -239,24 +257,23 @@ export class JobRun {
       async (work, scope): Promise<Ended> => {
         const end = await runCommand(this.#values.commandContext(work, scope), leaf);
         if (end.kind === "stopped") return stoppedIn(scope);
-        output = end.tail;
-        if (end.kind === "passed") return { kind: "succeeded" };
-        const reason = withOutput(`command ${JSON.stringify(name)} failed (${end.how})`, end.tail);
-        return { kind: "failed", reason, answer: end.answer };
+        const { tail: output } = end;
+        if (end.kind === "passed") return { kind: "succeeded", output };
+        const reason = withOutput(`command ${JSON.stringify(name)} failed (${end.how})`, output);
+        return { kind: "failed", reason, answer: end.answer, output };
       },
     );
+    return this.#afterCommand(last, ended);
+  }
+
+  #afterCommand(last: Finished | undefined, ended: Ended | undefined): WorkResult {
+    if (ended === undefined || ended.kind === "crashed" || ended.kind === "stopped")
+      return { kind: "stopped" };
+    const { output = "" } = ended;
     const finished = { taskId: last?.taskId, order: last?.order ?? 0, output };
-    switch (ended?.kind) {
-      case undefined:
-      case "crashed":
-      case "stopped":
-        return { kind: "stopped" };
-      case "skipped":
-      case "succeeded":
-        return { kind: "succeeded", last: finished };
-      case "failed":
-        return failure(ended, finished, ended.reason);
-    }
+    return ended.kind === "failed"
+      ? failure(ended, finished, ended.reason)
+      : { kind: "succeeded", last: finished };
   }
 
   async task(start: TaskStart, last?: Finished): Promise<WorkResult> {
@@ -277,41 +294,84 @@ export class JobRun {
     );
   }
 
+  /** A work that an earlier run has done: what it left is said again, so that the journal of this run is whole. */
+  #takeOver(
+    leaf: LeafWork<number>,
+    last: Finished | undefined,
+    place: Place,
+    { past, order }: NonNullable<ReturnType<Past["take"]>>,
+  ): WorkResult {
+    if (place.scope.stopped !== undefined) return { kind: "stopped" };
+    const { emit } = this.#ports;
+    const { outcome, output, report, given, modelId } = past;
+    const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
+    emit({ type: "work.started", work, ...defined({ modelId }), restored: true });
+    for (const event of given) emit(givenIn(work, event));
+    this.#values.data.restore(work, given);
+    const ended: Ended =
+      outcome.kind === "failed"
+        ? { kind: "failed", reason: outcome.reason, answer: true, output }
+        : { ...outcome, output };
+    emit({
+      type: "work.ended",
+      work,
+      outcome,
+      ...this.#left({ ...ended, ...defined({ report }) }),
+    });
+    if (leaf.kind === "Run") return this.#afterCommand(last, ended);
+    return this.#finished(leafName(leaf), last, ended, order);
+  }
+
+  #nextRun(workId: number, taskId: string, { items }: Place): WorkRef {
+    const iteration = (this.#iterations.get(workId) ?? 0) + 1;
+    this.#iterations.set(workId, iteration);
+    return { workId, taskId, iteration, ...itemFields(items) };
+  }
+
+  /** What the end of a work says of what it leaves. */
+  #left({ report, output = "" }: Ended): { readonly report?: string; readonly output?: string } {
+    const isNew = this.#keepsOutput && output !== "" && output !== report;
+    return { ...defined({ report }), ...(isNew ? { output } : {}) };
+  }
+
   /** An iteration of a work, from its start to its end. Undefined: it was too late to begin. */
   async #work(
     workId: number,
     taskId: string,
     modelId: string | undefined,
-    { scope: around, items }: Place,
+    place: Place,
     run: (work: WorkRef, scope: Scope) => Promise<Ended>,
   ): Promise<Ended | undefined> {
+    const { scope: around } = place;
     if (around.stopped !== undefined) return undefined;
     const { emit } = this.#ports;
-    const iteration = (this.#iterations.get(workId) ?? 0) + 1;
-    this.#iterations.set(workId, iteration);
-    const work = { workId, taskId, iteration, ...itemFields(items) };
+    const work = this.#nextRun(workId, taskId, place);
     emit({ type: "work.started", work, ...defined({ modelId }) });
     const scope = around.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
     const ended = await run(work, scope);
     scope.dispose();
-    const { report } = ended;
     if (ended.kind === "crashed") {
       // Statement 16: what else runs is stopped at once.
       around.stop({ kind: "task-crashed", taskId, crash: ended.crash });
     }
-    emit({ type: "work.ended", work, outcome: asReported(ended), ...defined({ report }) });
+    emit({ type: "work.ended", work, outcome: asReported(ended), ...this.#left(ended) });
     return ended;
   }
 
   /** What the end of a task or of a workflow means for the works around it. */
-  #finished(taskId: string, before: Finished | undefined, ended: Ended | undefined): WorkResult {
+  #finished(
+    taskId: string,
+    before: Finished | undefined,
+    ended: Ended | undefined,
+    /** Of a work that ended in an earlier run. */
+    past?: number,
+  ): WorkResult {
     if (ended === undefined || ended.kind === "crashed" || ended.kind === "stopped")
       return { kind: "stopped" };
     if (ended.kind === "skipped") return { ...ended, last: before };
     const { report, output = report ?? "" } = ended;
-    this.#finishes += 1;
-    const last = { taskId, order: this.#finishes, output };
+    const last = { taskId, order: past ?? (this.#finishes += 1), output };
     if (ended.kind === "succeeded") return { kind: "succeeded", last };
     const isTask = this.#spec.entry.tasks[taskId] !== undefined;
     const reason = `${isTask ? "task" : "workflow"} "${taskId}" failed: ${ended.reason}`;

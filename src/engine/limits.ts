@@ -68,14 +68,15 @@ export function exceeded<Name extends keyof Limits>(
 
 export const minutes = (count: number): number => count * 60_000;
 
-/** Stops each scope that is added after so many minutes. */
+/** Stops each scope that is added after so many minutes, of which some milliseconds have passed already. */
 export function deadlines(
   clock: Clock,
   limits: ResolvedLimits,
   limit: "jobMinutes" | "taskMinutes",
+  passed = 0,
 ): Deadlines {
   const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
-  return new Deadlines(clock, minutes(limits[limit]), reason);
+  return new Deadlines(clock, Math.max(0, minutes(limits[limit]) - passed), reason);
 }
 
 /** What the model calls of a turn are counted against. */
@@ -108,7 +109,7 @@ export class UsageBudget {
     return new UsageBudget(limits, scope, this);
   }
 
-  spend(used: ModelUsed): void {
+  spend(used: Pick<ModelUsed, "inputTokens" | "outputTokens" | "cost">): void {
     // The whole first: if both are exceeded, the part is stopped with the whole.
     this.#whole?.spend(used);
     this.#tokens += counted(used.inputTokens) + counted(used.outputTokens);

@@ -15,6 +15,7 @@ import { promptText } from "../entry/prompt-expander.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import type {
   ChangedFile,
+  JobFingerprints,
   PlannedChange,
   PlannedLeaf,
   PlannedLimit,
@@ -26,6 +27,7 @@ import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import type { PastRun } from "./past.ts";
 import type { OutputChecks, ToolSource, Workspace } from "./ports.ts";
 import { Variables, type ValueOf } from "./variables.ts";
 
@@ -63,6 +65,10 @@ export interface RunSpec {
   readonly outputChecks?: OutputChecks;
   /** What tasks may call beside the runtime's own tools. */
   readonly toolSource?: ToolSource;
+  /** What must be the same for the run to be resumed. */
+  readonly fingerprintsOf?: (jobName: string) => JobFingerprints;
+  /** The run that this one resumes. */
+  readonly past?: PastRun;
   /** How tasks with a protocol talk to their model, by task. */
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
@@ -88,10 +94,22 @@ export function openedBy(spec: RunSpec): readonly Pick<ToolSource, "close">[] {
 }
 
 /** Of a job. */
-export function planOf(spec: RunSpec, work: Work<number>): RunPlan {
+export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work<number>): RunPlan {
   const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
   const agents = leafWorks(work).filter(({ kind }) => kind !== "Run");
-  return { ...common(spec, tree), permissions: permissionsOf(spec, agents.map(leafName)) };
+  const { jobName = "", past } = spec;
+  return {
+    ...common(spec, tree),
+    ...defined({
+      fingerprints: spec.fingerprintsOf?.(jobName),
+      resumed: past && resumedOf(past),
+    }),
+    permissions: permissionsOf(spec, agents.map(leafName)),
+  };
+}
+
+function resumedOf({ runId, works, tokens, cost, milliseconds }: PastRun): RunPlan["resumed"] {
+  return { runId, works: works.length, tokens, cost, milliseconds };
 }
 
 function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {

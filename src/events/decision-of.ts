@@ -36,6 +36,7 @@ export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
     case "run.ended":
     case "work.started":
     case "work.ended":
+    case "items.listed":
     case "turn.started":
     case "turn.ended":
     case "step.started":

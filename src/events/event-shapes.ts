@@ -12,6 +12,7 @@ import {
   both,
   count,
   flag,
+  list,
   natural,
   nullable,
   optional,
@@ -72,10 +73,15 @@ const bodies = {
   },
   /** `jobOutcome`: the outcome of the job itself, if `outcome` is that of a rehearsal. */
   "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },
-  /** `modelId`: of the task session; a command has none. */
-  "work.started": { work, modelId: optional(text) },
-  /** `report`: what it reports, the RESULT of a workflow. */
-  "work.ended": { work, outcome: workOutcome, report: optional(text) },
+  /** `modelId`: of the task session; a command has none. `restored`: taken over from the run that is resumed. */
+  "work.started": { work, modelId: optional(text), restored: optional(yes) },
+  /**
+   * `report`: what it reports, the RESULT of a workflow. `output`: what `$previous-result` is after it, where a prompt
+   * has that and it is no report.
+   */
+  "work.ended": { work, outcome: workOutcome, report: optional(text), output: optional(text) },
+  /** An `Each` has its items. `workId`: of its first work. */
+  "items.listed": { workId: count, items: list(text), outerItems: optional(list(text)) },
   /**
    * A decision that can't be derived from another event; `decisionOf` returns both. `work` is null if it is about
    * the whole job.

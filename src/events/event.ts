@@ -1,7 +1,14 @@
 import { sentence } from "./decision-words.ts";
 import type { EventOf, RunOutcome } from "./event-shapes.ts";
 
-export type { RunEvent, RunEventBody, RunOutcome, RunStamp, WorkOutcome } from "./event-shapes.ts";
+export type {
+  EventOf,
+  RunEvent,
+  RunEventBody,
+  RunOutcome,
+  RunStamp,
+  WorkOutcome,
+} from "./event-shapes.ts";
 export type { WorkRef } from "./plan-shapes.ts";
 export type RunStarted = EventOf<"run.started">;
 export type WorkStarted = EventOf<"work.started">;

@@ -13,6 +13,7 @@ import {
 } from "../entry/model.ts";
 import { origin, outputs } from "./output-shapes.ts";
 import {
+  amount,
   anything,
   count,
   dictionary,
@@ -266,6 +267,26 @@ export const plan = {
   origin: optional(origin),
   /** What it was given by name. */
   inputs: optional(dictionary(text)),
+  /** What must be the same for the run to be resumed. */
+  fingerprints: optional(
+    record({
+      /** Of the tree of works, without its models. */
+      work: text,
+      /** Of each task that the job may run, without its model, and of each workflow. */
+      tasks: dictionary(text),
+    }),
+  ),
+  /** The run that it resumes, and what was spent until then, also by runs before that one. */
+  resumed: optional(
+    record({
+      runId: text,
+      /** How many works are taken over. */
+      works: count,
+      tokens: count,
+      cost: amount,
+      milliseconds: count,
+    }),
+  ),
   /** The job's tree. */
   work: tree,
 };
@@ -300,6 +321,7 @@ export type LimitScope = Tagged<"kind", typeof scopes>;
 export type ChangedFile = ObjectOf<typeof changedFileFields>;
 export type PlannedChange = ObjectOf<typeof changeFields>;
 export type RunPlan = ObjectOf<typeof plan>;
+export type JobFingerprints = NonNullable<RunPlan["fingerprints"]>;
 export type PlannedLimits = TypeOf<typeof plannedLimits>;
 export type PlannedLimit = TypeOf<typeof whole>;
 export type FlowChart = ObjectOf<typeof flowChartFields>;

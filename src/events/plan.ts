@@ -9,6 +9,7 @@ export type {
   FlowFile,
   FlowNode,
   FlowNodeKind,
+  JobFingerprints,
   PlannedChange,
   PlannedFlow,
   PlannedLeaf,

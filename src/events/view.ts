@@ -179,6 +179,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       return;
     }
     case "decision":
+    case "items.listed":
       return;
     case "session.started":
       sessionOf(workOf(view, event.work), event);
@@ -309,8 +310,11 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
   const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  const { actionTasks, change, outputs, origin, inputs } = started;
-  return { ...plan, ...defined({ actionTasks, change, outputs, origin, inputs }) };
+  const { actionTasks, change, outputs, origin, inputs, fingerprints, resumed } = started;
+  return {
+    ...plan,
+    ...defined({ actionTasks, change, outputs, origin, inputs, fingerprints, resumed }),
+  };
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */

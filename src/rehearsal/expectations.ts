@@ -97,6 +97,7 @@ class Fold implements Expectations {
         break;
       case "decision":
       case "activity":
+      case "items.listed":
       case "report.given":
       case "result.given":
       case "finding.reported":

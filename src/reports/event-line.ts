@@ -51,6 +51,7 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
       return { work: null, tone: "plain", from: "normal", text };
     }
     case "run.ended":
+    case "items.listed":
       return undefined;
     case "work.started":
       return {
@@ -162,7 +163,8 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
 
 /** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
 /** A command has no model, nor has a workflow that sends no prompts. */
-export function startText({ modelId = "" }: WorkStarted): string {
+export function startText({ modelId = "", restored }: WorkStarted): string {
+  if (restored === true) return "taken over from the earlier run";
   return modelId === "" ? "started" : `started, model ${modelId}`;
 }
 

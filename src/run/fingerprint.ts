@@ -1,6 +1,9 @@
 /** Whether two texts mean the same: hashes of what was read from them. */
 import { createHash } from "node:crypto";
-import type { PreparedEntry } from "../entry/model.ts";
+import type { LeafWork, PreparedEntry } from "../entry/model.ts";
+import { reachedTasks } from "../entry/reached.ts";
+import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
+import type { JobFingerprints } from "../events/plan.ts";
 import type { Workflow } from "../workflow/model.ts";
 
 /**
@@ -17,6 +20,30 @@ export function entryFingerprint(
     contentOf(workflow),
   ]);
   return hashOf([rest, ...workflows]);
+}
+
+/** What must be the same for a run of the job to be resumed. Models may change. */
+export function jobFingerprints(
+  entry: PreparedEntry,
+  jobName: string,
+  flows: Readonly<Record<string, { readonly workflow: Workflow }>>,
+): JobFingerprints {
+  const work = entry.jobs[jobName]?.work;
+  if (work === undefined) return { work: "", tasks: {} };
+  const tasks = reachedTasks(entry, work).map((name): [string, string] => {
+    const { model: _model, ...task } = entry.tasks[name] ?? {};
+    return [name, hashOf([task])];
+  });
+  const workflows = leafWorks(work).flatMap((leaf): [string, string][] => {
+    const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
+    return flow === undefined ? [] : [[leafName(leaf), workflowFingerprint(flow.workflow)]];
+  });
+  const tree = mapLeaves<number, number, LeafWork<number>>(work, (leaf) => {
+    if (leaf.kind !== "Ref") return leaf;
+    const { modelOverride: _model, ...same } = leaf;
+    return same;
+  });
+  return { work: hashOf([tree]), tasks: Object.fromEntries([...tasks, ...workflows]) };
 }
 
 /** SHA-256 of what a workflow does, in hex: without its front matter, its descriptions and the places of its lines. */

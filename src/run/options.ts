@@ -24,8 +24,14 @@ export type WriteName = (option: string) => string;
 /** As the command line writes them. */
 export const asFlag: WriteName = (option) => `--${option}`;
 
+/** What can be given more than once is a list or an object in the library. */
+const repeated = new Set(["answer", "input", "model", "param"]);
+
 /** As a library's options are called. */
-export const asOption: WriteName = (option) => (option === "input" ? "inputs" : option);
+export const asOption: WriteName = (option) =>
+  repeated.has(option)
+    ? `${option}s`
+    : option.replace(/-./g, ([, letter = ""]) => letter.toUpperCase());
 
 export type Parsed<T> =
   | { readonly kind: "value"; readonly value: T }

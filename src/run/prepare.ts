@@ -6,6 +6,7 @@ import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
+import type { PastRun } from "../engine/past.ts";
 import type { Way } from "../engine/ports.ts";
 import { resolveLimits, setBy, type LimitSources } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
@@ -28,6 +29,8 @@ import { inputsOf } from "./inputs.ts";
 import { asFlag, UsageError, type Inputs, type Models, type WriteName } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
+import { lockFile } from "../platform/lock-file.ts";
+import { resumeJob } from "./resume-job.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
@@ -173,6 +176,8 @@ export interface PreparedRun extends SettledEntry {
   readonly script: Script | undefined;
   /** If the job uses it. */
   readonly change: JobChange | undefined;
+  /** What the run that is resumed has done. Not of a workflow, which has `whole`. */
+  readonly past: PastRun | undefined;
   readonly warnings: readonly Diagnostic[];
   /** If the job is a workflow: what it begins with. */
   readonly whole: SpecOptions["whole"];
@@ -213,13 +218,31 @@ async function prepareLoaded(
   const { entry, permissions, flows } = settled;
   const start = await beginJob(loaded, settled, jobName, { ...options, script, write });
   checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
-  const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
+  const resumed =
+    resume === undefined || start !== undefined
+      ? undefined
+      : await resumeJob(
+          { entry: loaded.entry, jobName, flows },
+          {
+            resume,
+            write,
+            ...defined({ resumeAnyway: options.resumeAnyway }),
+            userInput: options.userInput ?? script?.userInput,
+            inputs: { ...script?.inputs, ...options.inputs },
+          },
+        );
+  const userInput =
+    resumed?.userInput ?? start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(
       `The job "${jobName}" requires user input. Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
     );
   }
-  const inputs = inputsOf(entry, { ...script?.inputs, ...options.inputs }, write);
+  const inputs = inputsOf(
+    entry,
+    resumed?.inputs ?? { ...script?.inputs, ...options.inputs },
+    write,
+  );
   const named = options.workingDirectory ?? script?.workingDirectory;
   const folder = resolve(named ?? ".");
   await checkWorkingDirectory(folder);
@@ -240,11 +263,21 @@ async function prepareLoaded(
     options,
     write,
   });
+  const cleanUp = (): Promise<void> => (change ?? workspace).remove();
+  const release = await lockJournal(resume, write, cleanUp);
+  try {
+    resumed?.checkHead(change?.head);
+  } catch (error) {
+    release();
+    await cleanUp();
+    throw error;
+  }
   return {
     ...settled,
     loaded,
     jobName,
     change,
+    past: resumed?.past,
     userInput: userInput ?? "",
     inputs,
     workingDirectory: workspace.path,
@@ -260,6 +293,24 @@ async function prepareLoaded(
       ),
     ],
     whole: start?.whole,
-    cleanUp: () => (change ?? workspace).remove(),
+    async cleanUp() {
+      release();
+      await cleanUp();
+    },
   };
+}
+
+/** Two runs can't go on from one journal: both would do what is left. */
+async function lockJournal(
+  resume: string | undefined,
+  write: WriteName,
+  cleanUp: () => Promise<void>,
+): Promise<() => void> {
+  if (resume === undefined) return () => {};
+  const release = lockFile(`${resume}.lock`);
+  if (release !== undefined) return release;
+  await cleanUp();
+  throw new UsageError(
+    `${write("resume")}: another run resumes ${resume} (${resume}.lock). Wait until it has ended.`,
+  );
 }

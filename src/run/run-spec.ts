@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../document/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
+import type { PastRun } from "../engine/past.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
@@ -15,7 +16,7 @@ import type { Confinement } from "../sessions/confinement.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, permissionsOfTask } from "./callers.ts";
-import { entryFingerprint } from "./fingerprint.ts";
+import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
 import { flowSpecs, type FlowInputs, type Flows, type LoadedFlow } from "./flows.ts";
 import { outputChecks } from "./output-checks.ts";
 import { inputValues, withDefaults } from "./inputs.ts";
@@ -48,6 +49,8 @@ export interface SpecOptions extends FlowInputs {
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
+  /** What the run that is resumed has done. */
+  readonly past?: PastRun | undefined;
   readonly origin?: Origin | undefined;
   /** Absolute: what the run writes about itself. */
   readonly records?: readonly string[] | undefined;
@@ -122,8 +125,9 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     limits,
     version,
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
+    fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),
     flows: flowSpecs(flows, { ...flowOptions, answers, ask, executors, whole }),
-    ...defined({ entryFile, origin, dialogues, toolSource: tools?.source }),
+    ...defined({ entryFile, origin, dialogues, past: options.past, toolSource: tools?.source }),
     workspace,
     permissionsOf,
   };

@@ -18,8 +18,10 @@ export interface WorkflowRunOptions {
   readonly answers?: Answers;
   /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
   readonly env?: readonly string[];
-  /** The journal of an earlier run of the workflow, which is to be continued. */
+  /** The journal of an earlier run of the job or workflow, which is to be continued. */
   readonly resume?: string;
+  /** With `resume`, of a job: tasks that had not begun may have changed. */
+  readonly resumeAnyway?: boolean;
   /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. */
   readonly rerun?: boolean;
   /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
@@ -36,7 +38,7 @@ export async function checkEntryOptions(
   options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string | undefined },
   write: WriteName,
 ): Promise<void> {
-  const { params, resume, rerun, jobName, record } = options;
+  const { params, resume, resumeAnyway, rerun, jobName, record } = options;
   if (isWorkflowFile(entryFile)) {
     if (jobName !== undefined) {
       throw new UsageError("A workflow has no jobs. Name only the file.");
@@ -47,14 +49,17 @@ export async function checkEntryOptions(
         `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
       );
     }
-    if (resume !== undefined) {
+    if (rerun === true) {
       throw new UsageError(
-        `Only a workflow (*.wf.md) can be resumed, but ${write("resume")} is given for the entry ${entryFile}.`,
+        `${write("rerun")} is only for workflows (*.wf.md): in a job, what was interrupted runs again.`,
       );
     }
   }
   if (rerun === true && resume === undefined) {
     throw new UsageError(`${write("rerun")} requires ${write("resume")}.`);
+  }
+  if (resumeAnyway === true && (resume === undefined || isWorkflowFile(entryFile))) {
+    throw new UsageError(`${write("resume-anyway")} requires ${write("resume")} and an entry.`);
   }
   if (resume !== undefined && record !== undefined) {
     throw new UsageError(

@@ -10,7 +10,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
-import { isWhole, restoreRun, type Restored } from "../workflow/run/restore.ts";
+import { restoreRun, type Restored } from "../workflow/run/restore.ts";
 import { scriptTags } from "../workflow/run/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
 import {
@@ -22,6 +22,7 @@ import {
 } from "./flows.ts";
 import { allowedForPrograms } from "./variables.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
+import { refusing, sameInput, sameTexts } from "./same-values.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 
 interface StartOptions extends WorkflowRunOptions {
@@ -90,12 +91,6 @@ interface Earlier {
   readonly restoredSteps: number | undefined;
 }
 
-type Refuse = (reason: string) => UsageError;
-
-function refusing({ resume = "", write = asFlag }: StartOptions): Refuse {
-  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
-}
-
 async function readEarlier(path: string, options: StartOptions): Promise<Earlier> {
   const refuse = refusing(options);
   const { started, events, hasEnded, condition } = await readLastRun(path).catch(
@@ -111,7 +106,7 @@ async function readEarlier(path: string, options: StartOptions): Promise<Earlier
   }
   const { file, chart, restoredSteps } = work;
   return {
-    params: sameParams(work.params, options),
+    params: sameTexts("param", work.params, options.params ?? {}, options),
     userInput: sameInput(started.userInput, options),
     fingerprint: chart.fingerprint,
     file,
@@ -143,53 +138,6 @@ async function readLastRun(path: string): Promise<{
     }
   });
   return { started, events, hasEnded, condition };
-}
-
-/** The parameters of the earlier run. Secrets are not in its journal, and have to be given again. */
-function sameParams(
-  before: Readonly<Record<string, string>>,
-  options: StartOptions,
-): Readonly<Record<string, string>> {
-  const { params = {}, write = asFlag } = options;
-  const refuse = refusing(options);
-  for (const [name, value] of Object.entries(before)) {
-    const isGiven = Object.hasOwn(params, name);
-    if (isWhole(value)) {
-      if (isGiven && params[name] !== value)
-        throw refuse(
-          `the parameter ${name} had another value in that run. ${goOn(write("param"), write)}`,
-        );
-    } else if (!isGiven) {
-      throw refuse(
-        `the journal does not hold the whole value of the parameter ${name}. Give it again with ${write("param")} ${name}=….`,
-      );
-    }
-  }
-  const added = Object.keys(params).find((name) => !Object.hasOwn(before, name));
-  if (added !== undefined) {
-    throw refuse(`that run did not have the parameter ${added}. ${goOn(write("param"), write)}`);
-  }
-  return { ...before, ...params };
-}
-
-function sameInput(before: string, options: StartOptions): string {
-  const { userInput, write = asFlag } = options;
-  const refuse = refusing(options);
-  if (!isWhole(before)) {
-    if (userInput !== undefined) return userInput;
-    throw refuse(
-      `the journal does not hold the whole user input. Give it again with ${write("user-input")}.`,
-    );
-  }
-  if (userInput !== undefined && userInput !== before) {
-    throw refuse(`the user input was another one in that run. ${goOn(write("user-input"), write)}`);
-  }
-  return before;
-}
-
-/** What to do about a value that is not that of the earlier run. */
-function goOn(option: string, write: WriteName): string {
-  return `Omit ${option} to go on with what that run had, or start anew without ${write("resume")}.`;
 }
 
 function restoredOf(

@@ -4,80 +4,12 @@ import * as fc from "fast-check";
 import type { Work } from "../../src/entry/model.ts";
 import { allWorks, assignWorkId, commandName, simplifyWork } from "../../src/entry/work.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
-import { commands, names, succeed, tasks } from "../rig/commands.ts";
-import { answered } from "../rig/crashes.ts";
-import { play, ref } from "../rig/engine.ts";
+import { commands, tasks } from "../rig/commands.ts";
+import { play } from "../rig/engine.ts";
+import { acts, dice, itemsIn, keyOf, ofCommand, works, type Outcome } from "../rig/random-works.ts";
 
-type Outcome = "succeeds" | "fails" | "is cut" | "crashes";
 type Ended = "succeeded" | "failed" | "unanswered";
 class Crashed extends Error {}
-
-const onCrash = fc.constantFrom(undefined, "stop" as const, "continue" as const);
-const works = fc.letrec<{ work: Work }>((tie) => {
-  const work = tie("work");
-  const some = fc.array(work, { minLength: 1, maxLength: 3 });
-  return {
-    work: fc.oneof(
-      { maxDepth: 4, withCrossShrink: true },
-      fc.constantFrom(...names).map(ref),
-      fc.constantFrom("r", "s").map((name): Work => ({ kind: "Run", run: [name] })),
-      some.map((children): Work => ({ kind: "Seq", works: children })),
-      fc.tuple(some, onCrash).map(([children, crash]): Work => ({
-        kind: "Par",
-        works: children,
-        ...(crash && { onCrash: crash }),
-      })),
-      fc
-        .tuple(work, work)
-        .map(([condition, falseWork]): Work => ({ kind: "Alt", condition, falseWork })),
-      fc
-        .record({
-          body: work,
-          condition: work,
-          until: fc.boolean(),
-          atMost: fc.integer({ min: 1, max: 2 }),
-        })
-        .map(({ body, condition, until, atMost }): Work => ({
-          kind: "Loop",
-          body,
-          preCondition: [until, condition],
-          atMost,
-        })),
-      fc
-        .record({
-          values: fc.array(fc.constantFrom("x", "y", "z"), { maxLength: 4 }),
-          work,
-          parallel: fc.boolean(),
-          atMost: fc.integer({ min: 2, max: 4 }),
-          sample: fc.boolean(),
-          crash: onCrash,
-        })
-        .map(({ values, work: inner, parallel, atMost, sample, crash }): Work => ({
-          kind: "Each",
-          items: { values },
-          work: inner,
-          parallel,
-          atMost,
-          sample,
-          ...(crash && { onCrash: crash }),
-        })),
-    ),
-  };
-}).work;
-
-/** The n-th run of a work for the same items ends the same way, whatever runs beside it. */
-function dice(seed: number, key: string, run: number): Outcome {
-  let hash = seed ^ (run * 40_503);
-  for (const char of key) hash = Math.imul(hash ^ char.charCodeAt(0), 2_654_435_761);
-  hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_519) >>> 0;
-  const face = (hash ^ (hash >>> 13)) % 20;
-  return face < 2 ? "crashes" : face < 3 ? "is cut" : face < 8 ? "fails" : "succeeds";
-}
-
-const ofCommand = (seed: number, name: string, item = ""): number | string => {
-  const outcome = dice(seed, `${name} ${item}`, 0);
-  return outcome === "succeeds" ? 0 : outcome === "fails" ? 1 : "it was killed";
-};
 
 /** The whole meaning of the kinds of work, one after the other. */
 function reference(
@@ -160,15 +92,6 @@ function reference(
   }
 }
 
-const keyOf = (workId: number, items: readonly string[]): string => JSON.stringify([workId, items]);
-const itemsIn = ({
-  item,
-  outerItems = [],
-}: {
-  readonly item?: string;
-  readonly outerItems?: readonly string[];
-}) => (item === undefined ? [] : [...outerItems, item]);
-
 /** Counts the runs of each work for each item, by their iterations. */
 function playOf(
   seed: number,
@@ -182,13 +105,6 @@ function playOf(
     return dice(seed, key, known.indexOf(label.iteration) + 1);
   };
 }
-
-const acts = {
-  succeeds: succeed,
-  fails: {},
-  "is cut": { ...succeed, cut: true },
-  crashes: { crash: answered(400) },
-} as const;
 
 const refuses = (work: Work): boolean =>
   allWorks(work).some(

@@ -48,6 +48,7 @@ export interface Setup {
   readonly outputChecks?: RunSpec["outputChecks"];
   /** What it is about. */
   readonly change?: RunSpec["change"];
+  readonly past?: RunSpec["past"] | undefined;
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -107,6 +108,7 @@ export async function play(setup: Setup): Promise<Played> {
     ...(setup.outputChecks === undefined ? {} : { outputChecks: setup.outputChecks }),
     ...(setup.values === undefined ? {} : { values: setup.values }),
     ...(setup.change === undefined ? {} : { change: setup.change }),
+    ...(setup.past === undefined ? {} : { past: setup.past }),
   };
   const running =
     setup.single === undefined

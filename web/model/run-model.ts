@@ -104,6 +104,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
       if (delegateOf(model, event.work) === undefined)
         endIteration(model, iterationOf(model, event.work, at), at, event.outcome);
       return undefined;
+    case "items.listed":
     case "report.given":
     case "result.given":
     case "finding.reported":

@@ -140,6 +140,7 @@ class Recording implements Recorder {
         break;
       case "work.ended":
       case "step.output":
+      case "items.listed":
       case "report.given":
       case "result.given":
       case "finding.reported":

@@ -100,6 +100,8 @@ export function createGithubLog(
           if (event.type === "run.ended") this.end();
           for (const line of runLines(event, view, time(event))) core.info(line);
           return;
+        case "items.listed":
+          return;
         case "work.ended":
           printLive(event);
           keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);

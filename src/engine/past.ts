@@ -1,0 +1,101 @@
+/**
+ * What an earlier run of a job has done. A run that resumes it takes over each work that is done, with what it left,
+ * instead of running it; the control flow itself is gone through again. So it ends up where the earlier run was, and
+ * goes on from there.
+ *
+ * A work is known by its id, its items, and how often it has run for them. Works of parallel branches may end in any
+ * order: what is taken over does not depend on it.
+ */
+import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
+import type { Place } from "./items.ts";
+
+/** What a task has handed in. */
+export type GivenEvent = EventOf<
+  "report.given" | "result.given" | "finding.reported" | "verdict.given" | "proposal.made"
+>;
+
+/** One run of a work that is done: it succeeded, was skipped, or is a condition that has answered no. */
+export interface PastWork {
+  readonly workId: number;
+  /** The items that it ran for, the outermost first. */
+  readonly items: readonly string[];
+  readonly modelId?: string | undefined;
+  readonly outcome: Extract<WorkOutcome, { kind: "succeeded" | "failed" | "skipped" }>;
+  /** As `$previous-result` has it. */
+  readonly output: string;
+  readonly report?: string | undefined;
+  /** In their order, also those of tasks that it has delegated to. */
+  readonly given: readonly GivenEvent[];
+}
+
+/** The items of one run of an `Each`. */
+export interface PastItems {
+  /** Of its first work. */
+  readonly workId: number;
+  readonly outerItems: readonly string[];
+  readonly items: readonly string[];
+}
+
+/** What was spent before: limits of the whole run go on counting from here. */
+export interface Spent {
+  readonly tokens: number;
+  readonly cost: number;
+  readonly milliseconds: number;
+}
+
+export interface PastRun extends Spent {
+  readonly runId: string;
+  /** In the order of their ends. */
+  readonly works: readonly PastWork[];
+  readonly lists: readonly PastItems[];
+}
+
+interface Taken {
+  readonly past: PastWork;
+  /** Its place among all ends, from 1. */
+  readonly order: number;
+}
+
+export class Past {
+  readonly #works = new Map<string, Taken[]>();
+  readonly #lists = new Map<string, PastItems[]>();
+  /** How many works there are. */
+  readonly size: number;
+
+  constructor({ works, lists }: Pick<PastRun, "works" | "lists"> = { works: [], lists: [] }) {
+    this.size = works.length;
+    for (const [index, past] of works.entries())
+      queue(this.#works, keyOf(past.workId, past.items)).push({ past, order: index + 1 });
+    for (const list of lists) queue(this.#lists, keyOf(list.workId, list.outerItems)).push(list);
+  }
+
+  /** The next run of the work that was done; undefined: it has to run. */
+  take(workId: number, place: Place): Taken | undefined {
+    return this.#works.get(keyOf(workId, textsOf(place)))?.shift();
+  }
+
+  takeItems(workId: number, place: Place): readonly string[] | undefined {
+    return this.#lists.get(keyOf(workId, textsOf(place)))?.shift()?.items;
+  }
+}
+
+function queue<Value>(queues: Map<string, Value[]>, key: string): Value[] {
+  const known = queues.get(key);
+  if (known !== undefined) return known;
+  const made: Value[] = [];
+  queues.set(key, made);
+  return made;
+}
+
+function keyOf(workId: number, items: readonly string[]): string {
+  return JSON.stringify([workId, ...items]);
+}
+
+function textsOf({ items }: Place): readonly string[] {
+  return items.map(({ text }) => text);
+}
+
+/** A given event as that of another run of its work. */
+export function givenIn(work: WorkRef, event: GivenEvent): GivenEvent {
+  return { ...event, work: { ...work, taskId: event.work.taskId } };
+}

@@ -1,0 +1,137 @@
+/** A journal as what a run that resumes it takes over: a fold over its events. */
+import { conditionIds } from "../entry/work.ts";
+import type { GivenEvent, PastItems, PastRun, PastWork } from "../engine/past.ts";
+import type { EventOf, RunEvent, RunOutcome, RunStamp, WorkRef } from "../events/event.ts";
+import { readJournalFile, type JournalCondition } from "../journal/file.ts";
+
+export type Started = Extract<RunEvent, { type: "run.started" }>;
+
+export interface EarlierJob {
+  readonly started: Started | undefined;
+  readonly outcome: RunOutcome | undefined;
+  readonly past: PastRun;
+  /** Names of tasks and workflows that have begun, whether or not they are done. */
+  readonly begun: ReadonlySet<string>;
+}
+
+interface Open {
+  readonly modelId: string | undefined;
+  readonly given: GivenEvent[];
+}
+
+/** Folds the events of a journal. If it holds several runs, the last one counts. */
+export class EarlierRun {
+  #started: Started | undefined;
+  #outcome: RunOutcome | undefined;
+  #conditions: ReadonlySet<number> = new Set();
+  #works: PastWork[] = [];
+  #lists: PastItems[] = [];
+  #begun = new Set<string>();
+  #open = new Map<string, Open>();
+  #tokens = 0;
+  #cost = 0;
+  #lastAt = 0;
+
+  add(event: RunEvent): void {
+    if (event.type === "run.started") return this.#start(event);
+    if (event.runId !== this.#started?.runId) return;
+    this.#lastAt = event.at;
+    switch (event.type) {
+      case "run.ended":
+        this.#outcome = event.jobOutcome ?? event.outcome;
+        return;
+      case "work.started":
+        this.#open.set(keyOf(event.work), { modelId: event.modelId, given: [] });
+        this.#begun.add(event.work.taskId);
+        return;
+      case "turn.started":
+        this.#begun.add(event.work.taskId);
+        return;
+      case "work.ended":
+        return this.#end(event);
+      case "items.listed": {
+        const { workId, items, outerItems = [] } = event;
+        this.#lists.push({ workId, items, outerItems });
+        return;
+      }
+      case "report.given":
+      case "result.given":
+      case "finding.reported":
+      case "verdict.given":
+      case "proposal.made":
+        this.#open.get(keyOf(event.work))?.given.push(unstamped(event));
+        return;
+      case "activity":
+        if (event.activity.kind !== "model.used") return;
+        this.#tokens += event.activity.inputTokens + event.activity.outputTokens;
+        this.#cost += event.activity.cost;
+        return;
+      default:
+        return;
+    }
+  }
+
+  get job(): EarlierJob {
+    const { tokens = 0, cost = 0, milliseconds = 0 } = this.#started?.resumed ?? {};
+    return {
+      started: this.#started,
+      outcome: this.#outcome,
+      begun: this.#begun,
+      past: {
+        runId: this.#started?.runId ?? "",
+        works: this.#works,
+        lists: this.#lists,
+        tokens: tokens + this.#tokens,
+        cost: cost + this.#cost,
+        milliseconds: milliseconds + Math.max(0, this.#lastAt - (this.#started?.at ?? 0)),
+      },
+    };
+  }
+
+  #start(event: Started): void {
+    this.#started = event;
+    this.#outcome = undefined;
+    this.#conditions = conditionIds(event.work);
+    this.#works = [];
+    this.#lists = [];
+    this.#begun = new Set();
+    this.#open = new Map();
+    this.#tokens = 0;
+    this.#cost = 0;
+    this.#lastAt = event.at;
+  }
+
+  #end({ work, outcome, report, output }: EventOf<"work.ended">): void {
+    const key = keyOf(work);
+    const open = this.#open.get(key);
+    this.#open.delete(key);
+    const { item, outerItems = [] } = work;
+    const items = item === undefined ? [] : [...outerItems, item];
+    if (open === undefined || outcome.kind === "crashed" || outcome.kind === "canceled") return;
+    const hasAnswered = this.#conditions.has(work.workId);
+    if (outcome.kind === "failed" && (!hasAnswered || outcome.unanswered === true)) return;
+    const { modelId, given } = open;
+    const past = { workId: work.workId, items, modelId, outcome, report, given };
+    this.#works.push({ ...past, output: output ?? report ?? "" });
+  }
+}
+
+/** Rejects if the file can't be read. */
+export async function readEarlierJob(
+  path: string,
+): Promise<EarlierJob & { readonly condition: JournalCondition }> {
+  const earlier = new EarlierRun();
+  const condition = await readJournalFile(path, (events) => {
+    for (const event of events) earlier.add(event);
+  });
+  return { ...earlier.job, condition };
+}
+
+function keyOf({ workId, iteration }: WorkRef): string {
+  return `${workId}/${iteration}`;
+}
+
+/** It becomes an event of another run. */
+function unstamped({ at: _at, runId: _runId, ...body }: GivenEvent & RunStamp): GivenEvent {
+  return body;
+}

@@ -1,0 +1,122 @@
+/**
+ * Resuming a job: what must be as it was in the earlier run, and what that has done. A difference is named, and refuses
+ * the run: what was done under other conditions is never taken for done.
+ */
+import type { PastRun } from "../engine/past.ts";
+import type { JobFingerprints } from "../events/plan.ts";
+import type { RunEvent } from "../events/event.ts";
+import type { PreparedEntry } from "../entry/model.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
+import { isWhole } from "../workflow/run/restore.ts";
+import { jobFingerprints } from "./fingerprint.ts";
+import type { Flows } from "./flows.ts";
+import type { Inputs, WriteName } from "./options.ts";
+import { readEarlierJob, type EarlierJob } from "./past-run.ts";
+import { refusing, sameInput, sameTexts, type Refuse } from "./same-values.ts";
+
+export interface ResumeOptions {
+  /** The journal. */
+  readonly resume: string;
+  /** Tasks that have not begun may have changed. */
+  readonly resumeAnyway?: boolean;
+  readonly userInput?: string | undefined;
+  readonly inputs?: Inputs | undefined;
+  readonly write: WriteName;
+}
+
+export interface ResumedJob {
+  readonly past: PastRun;
+  /** As they were, with those that were given again because the journal doesn't hold them. */
+  readonly userInput: string;
+  readonly inputs: Inputs;
+  /** Throws `UsageError` if the run would be about another change. */
+  readonly checkHead: (head: string | undefined) => void;
+}
+
+/** Throws `UsageError` if the run can't be resumed. */
+export async function resumeJob(
+  { entry, jobName, flows }: { entry: PreparedEntry; jobName: string; flows: Flows },
+  options: ResumeOptions,
+): Promise<ResumedJob> {
+  const refuse = refusing(options);
+  const earlier = await readEarlierJob(options.resume).catch((error: unknown) => {
+    throw refuse(`${fileErrorMessage(error)}.`);
+  });
+  const damage = earlier.condition.problems.find(
+    ({ kind }) => kind === "damaged" || kind === "unknown",
+  );
+  if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
+  const { started, past } = earlier;
+  if (started === undefined) throw refuse("it has no beginning of a run.");
+  if (started.jobName !== jobName)
+    throw refuse(`it is of the job ${quoted(started.jobName)}, not of ${quoted(jobName)}.`);
+  if (started.fingerprints === undefined)
+    throw refuse(`it is not the journal of a job, or agent-jobs ${started.version} wrote it.`);
+  checkSame(earlier, started.fingerprints, jobFingerprints(entry, jobName, flows), options);
+  checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
+  const { userInput, inputs } = options;
+  return {
+    past,
+    userInput: sameInput(started.userInput, { ...options, userInput }),
+    inputs: sameTexts("input", started.inputs ?? {}, inputs ?? {}, options),
+    checkHead(head) {
+      const before = started.change?.head;
+      if (before !== undefined && head !== undefined && before !== head)
+        throw refuse(`it is about the commit ${before}, and the change now ends at ${head}.`);
+    },
+  };
+}
+
+function checkSame(
+  { begun }: EarlierJob,
+  before: JobFingerprints,
+  now: JobFingerprints,
+  options: ResumeOptions,
+): void {
+  const refuse = refusing(options);
+  const { write, resumeAnyway = false } = options;
+  if (before.work !== now.work) throw refuse("the works of the job have changed since then.");
+  const changed = Object.keys(now.tasks).filter((name) => before.tasks[name] !== now.tasks[name]);
+  const done = changed.filter((name) => begun.has(name));
+  if (done.length > 0)
+    throw refuse(
+      `${done.map(quoted).join(", ")} had begun in that run, and ${done.length === 1 ? "has" : "have"} changed since then.`,
+    );
+  if (changed.length > 0 && !resumeAnyway)
+    throw refuse(
+      `${changed.map(quoted).join(", ")} ${changed.length === 1 ? "has" : "have"} changed since then, but had not begun. Pass ${write("resume-anyway")} to go on with what the entry says now.`,
+    );
+}
+
+/** A text that the journal doesn't hold as it was, and that the rest of the run may use. `texts`: of the job. */
+function checkWhole({ works, lists }: PastRun, texts: string, refuse: Refuse): void {
+  const missing = (what: string): Error =>
+    refuse(
+      `the journal does not hold the whole ${what}, which the rest of the run may need: it contained a secret, or was too long.`,
+    );
+  for (const { items } of lists)
+    if (!items.every(isWhole)) throw missing("list of items of an Each");
+  const usesOutput = texts.includes("$previous-result");
+  for (const { output, given } of works) {
+    if (usesOutput && !isWhole(output)) throw missing("output of a work");
+    for (const event of given) {
+      const use = uses[event.type];
+      const { taskId } = event.work;
+      const isUsed =
+        use !== undefined &&
+        (texts.includes(`$${use}-of-${taskId}`) ||
+          (use === "result" && texts.includes(`"result":${JSON.stringify(taskId)}`)));
+      if (isUsed && !isWhole(JSON.stringify(event))) throw missing(`${use} of ${quoted(taskId)}`);
+    }
+  }
+}
+
+const uses: Partial<Record<RunEvent["type"], string>> = {
+  "report.given": "report",
+  "result.given": "result",
+  "finding.reported": "findings",
+};
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,190 @@
+/** A run that is resumed: the journal of a random run is cut anywhere, and the rest must be as if it had not been. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as fc from "fast-check";
+import type { Task, Work } from "../../src/entry/model.ts";
+import { allWorks, commandName } from "../../src/entry/work.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
+import type { PastRun } from "../../src/engine/past.ts";
+import { journalLine, parseJournal } from "../../src/journal/read.ts";
+import { EarlierRun } from "../../src/run/past-run.ts";
+import { commands, names } from "../rig/commands.ts";
+import { play, ref, type Played } from "../rig/engine.ts";
+import { modelUsed } from "../rig/fake-sessions.ts";
+import { acts, dice, itemsIn, keyOf, ofCommand, works } from "../rig/random-works.ts";
+
+const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
+  names.map((name) => [
+    name,
+    {
+      model: { category: "work" },
+      prompt: `${name} of $item. Before: $previous-result. $report-of-a $report-of-b Call job_report.`,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+  ]),
+);
+
+interface Run extends Played {
+  /** By work and items, and then by the number of the run of these. */
+  readonly prompts: ReadonlyMap<string, string>;
+  readonly journal: string;
+}
+
+/** The n-th run of a work for its items ends as the dice say, whoever has done those before it. */
+async function run(work: Work, seed: number, past?: PastRun, sides = 50): Promise<Run> {
+  const runs = new Map<string, number[]>();
+  const prompts = new Map<string, string>();
+  const played = await play({
+    tasks,
+    work,
+    past,
+    play: ({ label, prompt }) => {
+      const key = keyOf(label.workId, itemsIn(label));
+      const count = (runs.get(key)?.indexOf(label.iteration) ?? -1) + 1;
+      const name = `${key} ${count}`;
+      prompts.set(name, prompt);
+      const outcome = dice(seed, key, count, sides);
+      return {
+        // Those that begin first end last.
+        takes: 1_000 - 10 * label.workId,
+        text: `answer of ${name}`,
+        calls: [["job_report", { markdown: `report of ${name}` }]],
+        acts: [modelUsed(10, false, 1)],
+        ...acts[outcome],
+      };
+    },
+    workspace: commands(({ command, variables }) =>
+      ofCommand(seed, commandName(command), variables["AGENT_JOBS_ITEM"]),
+    ),
+    onEvent(event) {
+      if (event.type !== "work.started") return;
+      const key = keyOf(event.work.workId, itemsIn(event.work));
+      runs.set(key, [...(runs.get(key) ?? []), event.work.iteration]);
+    },
+  });
+  const journal = played.events
+    .map((event, index) => journalLine(index, { at: 1_000 + index, runId: "r", ...event }))
+    .join("");
+  return { ...played, prompts, journal };
+}
+
+/** What a run takes over from so much of a journal. */
+function pastOf(journal: string): PastRun | undefined {
+  const earlier = new EarlierRun();
+  for (const event of parseJournal(journal).events) earlier.add(event);
+  return earlier.job.started === undefined ? undefined : earlier.job.past;
+}
+
+/** Works that are done for good, each with its items and its number. */
+function done(events: readonly RunEventBody[]): readonly string[] {
+  return events.flatMap((event) =>
+    event.type === "work.ended" && event.outcome.kind === "succeeded"
+      ? [keyOf(event.work.workId, itemsIn(event.work))]
+      : [],
+  );
+}
+
+function spent(events: readonly RunEventBody[]): number {
+  return events.filter((one) => one.type === "activity" && one.activity.kind === "model.used")
+    .length;
+}
+
+const isParallel = (work: Work): boolean =>
+  allWorks(work).some((part) => part.kind === "Par" || (part.kind === "Each" && part.parallel));
+
+describe("a run that is resumed", () => {
+  it("ends as the whole one, wherever its journal was cut, and no work that succeeded runs twice", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        works,
+        fc.integer(),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        async (work, seed, part) => {
+          const whole = await run(work, seed);
+          const cut = whole.journal.slice(0, Math.floor(whole.journal.length * part));
+          const past = pastOf(cut);
+          const resumed = await run(work, seed, past);
+          const crashed = whole.events.some(
+            (one) => one.type === "work.ended" && one.outcome.kind === "crashed",
+          );
+          // Where works crash side by side, it may be another one that crashes first.
+          if (crashed) assert.equal(resumed.outcome.kind, whole.outcome.kind);
+          else {
+            assert.deepEqual(resumed.outcome, whole.outcome);
+            assert.deepEqual(done(resumed.events).toSorted(), done(whole.events).toSorted());
+          }
+          if (crashed) return;
+          const restored = resumed.events.filter(
+            (one) => one.type === "work.started" && one.restored === true,
+          );
+          assert.equal(restored.length, past?.works.length ?? 0, "all that was done is taken over");
+          // Only what was under way is paid for again.
+          const begun = parseJournal(cut).events.filter(({ type }) => type === "work.started");
+          const under = begun.length - (past?.works.length ?? 0);
+          assert.ok(
+            spent(parseJournal(cut).events) + spent(resumed.events) <= spent(whole.events) + under,
+          );
+          if (isParallel(work)) return;
+          for (const [name, prompt] of resumed.prompts)
+            assert.equal(prompt, whole.prompts.get(name), name);
+          // And once more, from the journal of the resumed run.
+          const again = pastOf(resumed.journal);
+          assert.deepEqual(again?.works.length, pastOf(whole.journal)?.works.length);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it("has what the work before left, also after parallel ones that ended in another order", async () => {
+    const inner: Work = {
+      kind: "Each",
+      items: { values: ["x", "y"] },
+      work: { kind: "Each", items: { values: ["x", "y"] }, work: ref("a") },
+    };
+    const work: Work = {
+      kind: "Seq",
+      works: [{ kind: "Par", works: [ref("a"), ref("b"), inner] }, ref("c")],
+    };
+    const whole = await run(work, 1, undefined, 1e9);
+    const last = whole.events.findLastIndex(({ type }) => type === "work.started");
+    const before = whole.journal
+      .split(/(?<=\n)/)
+      .slice(0, last)
+      .join("");
+    const resumed = await run(work, 1, pastOf(before), 1e9);
+    assert.equal(resumed.prompts.size, 1);
+    for (const [name, prompt] of resumed.prompts) assert.equal(prompt, whole.prompts.get(name));
+  });
+
+  it("doesn't ask a condition again that has said no", async () => {
+    const work: Work = { kind: "Alt", condition: ref("a"), falseWork: ref("b") };
+    const { events } = await play({
+      tasks,
+      work,
+      play: ({ label }) => (label.taskId === "a" ? acts.fails : acts.crashes),
+    });
+    const earlier = new EarlierRun();
+    for (const event of events) earlier.add({ at: 0, runId: "r", ...event });
+    const { sessions } = await play({
+      tasks,
+      work,
+      past: earlier.job.past,
+      play: () => acts.succeeds,
+    });
+    assert.deepEqual(
+      sessions.turns.map(({ label }) => label.taskId),
+      ["b"],
+    );
+  });
+
+  it("goes on counting what was spent", async () => {
+    const work: Work = { kind: "Seq", works: names.map(ref) };
+    const whole = await run(work, 3);
+    const past = pastOf(whole.journal);
+    assert.deepEqual(
+      [past?.tokens, past?.cost, past?.works.length],
+      [spent(whole.events) * 10, spent(whole.events), done(whole.events).length],
+    );
+  });
+});
