@@ -7,7 +7,6 @@
  * order: what is taken over does not depend on it.
  */
 import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
-import type { Place } from "./items.ts";
 
 /** What a task has handed in. */
 export type GivenEvent = EventOf<
@@ -48,6 +47,11 @@ export interface PastRun extends Spent {
   /** In the order of their ends. */
   readonly works: readonly PastWork[];
   readonly lists: readonly PastItems[];
+}
+
+/** Where a work runs: the items around it. */
+interface Place {
+  readonly items: readonly { readonly text: string }[];
 }
 
 interface Taken {

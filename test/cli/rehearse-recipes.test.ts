@@ -56,7 +56,7 @@ describe("the recipes", () => {
             .replaceAll(/\$previous-result|\$report-of-[\w-]+/g, "nothing")
             .replaceAll(/^ +toolExecuted: .*$/gm, ""),
         );
-    const noticed = ["each-file", "fix-tests", "labels", "mcp-server", "nightly-migration"];
+    const noticed = ["each-file", "fix-tests", "mcp-server", "nightly-migration"];
     const files = noticed.map((name) => `${name}.rehearsal.yml`);
     const { code, stdout } = await runCli(["rehearse", ...files], { cwd });
     assert.equal(code, 1, stdout);
@@ -67,8 +67,8 @@ describe("the recipes", () => {
 describe("docs/recipes.md", () => {
   const sections = page.split(/^## /m).slice(1);
 
-  it("has nine recipes, each with an excerpt of an example that it links to", () => {
-    assert.equal(sections.length, 9);
+  it("has eight recipes, each with an excerpt of an example that it links to", () => {
+    assert.equal(sections.length, 8);
     for (const section of sections) {
       const [, name = ""] = /\]\(\.\.\/examples\/recipes\/([\w.-]+)\)/.exec(section) ?? [];
       const [, excerpt = ""] = /^```\w+\n(.*?)^```$/ms.exec(section) ?? [];

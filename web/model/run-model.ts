@@ -33,7 +33,6 @@ import type {
 import { noUsage } from "../../src/events/view-model.ts";
 import { closeStep, endStep, printStep, startStep } from "./steps.ts";
 import { applyActivity, endOpenModel, openModelCall } from "./turn-blocks.ts";
-
 export type * from "./model.ts";
 
 /** An empty model; `applyToModel` folds the events of a run into it. */

@@ -51,7 +51,7 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
       {findings.length + omitted === 0 ? null : (
         <Findings findings={findings} omitted={omitted} origin={view.plan?.origin} />
       )}
-      {reports.map(({ report, ...of }) => (
+      {reports.slice(0, STEP).map(({ report, ...of }) => (
         <Collapsible
           key={`report ${keyOf(of)}`}
           summary={`Report of ${nameOf(of)}${report?.title === undefined ? "" : `: ${report.title}`}`}
@@ -60,17 +60,24 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
           <Markdown text={report?.markdown ?? ""} />
         </Collapsible>
       ))}
-      {results.map(({ result, ...of }) => (
+      {results.slice(0, STEP).map(({ result, ...of }) => (
         <Collapsible key={`result ${keyOf(of)}`} summary={`Result of ${nameOf(of)}`}>
-          <CodeBlock
-            text={JSON.stringify(result?.value, null, 2)}
-            label={`result of ${nameOf(of)}`}
-          />
+          <Json value={result?.value} label={`result of ${nameOf(of)}`} />
         </Collapsible>
       ))}
+      {Math.max(reports.length, results.length) > STEP ? (
+        <p class="muted small">
+          The first {STEP} reports and results are shown. <code>--output-dir</code> writes all.
+        </p>
+      ) : null}
       {proposals.length === 0 ? null : <Proposals proposals={proposals} />}
     </section>
   );
+}
+
+/** Written only while it is shown. */
+function Json({ value, label }: { value: unknown; label: string }) {
+  return <CodeBlock text={JSON.stringify(value, null, 2)} label={label} />;
 }
 
 type Of = Pick<GivenView, "taskId" | "items">;
@@ -130,8 +137,17 @@ function Findings({
   );
 }
 
-function textOf({ path, line, severity, rule, title = "", message, task }: Finding): string {
-  return [`${path}:${line}`, severity, rule, title, message, task].join("\n");
+function textOf({
+  path,
+  line,
+  severity,
+  rule,
+  title = "",
+  message,
+  suggestion = "",
+  task,
+}: Finding) {
+  return [`${path}:${line}`, severity, rule, title, message, suggestion, task].join("\n");
 }
 
 function FindingRow({ finding, href }: { finding: Finding; href: string | undefined }) {

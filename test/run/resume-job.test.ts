@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { executeRun, type RunReport } from "../../src/run/execute.ts";
+import { UsageError } from "../../src/run/options.ts";
+import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+const entry = `
+models: { driving: m }
+inputs: { where: { description: A place, default: here } }
+tasks:
+  list: { model: { category: driving }, prompt: "List. Then job_report." }
+  each: { model: { category: driving }, prompt: "Look at $item." }
+  end: { model: { category: driving }, prompt: "In $input-where, sum up: $report-of-list" }
+jobs:
+  main:
+    work:
+      kind: Seq
+      works:
+        - { kind: Ref, taskId: list }
+        - kind: Each
+          items: { lines: $report-of-list }
+          work: { kind: Ref, taskId: each }
+        - { kind: Ref, taskId: end }
+  other: { work: { kind: Ref, taskId: list } }
+`;
+const list = `
+  - task: list
+    turns:
+      - replies:
+          - tools: [{ name: job_report, arguments: { markdown: "- a\\n- b\\n- c" } }]
+          - { text: Done., usage: { input: 10, output: 5 } }`;
+const item = (name: string): string => `
+  - task: each
+    item: ${name}
+    turns: [{ prompt: "Look at ${name}.", text: Fine. }]`;
+const end = `
+  - task: end
+    turns: [{ prompt: "- a\\n- b\\n- c", text: All fine. }]`;
+/** The model server refuses the prompt about b. */
+const broken = `
+  - task: each
+    item: b
+    turns: [{ error: 400 }]`;
+
+interface Setup {
+  readonly workspace: Workspace;
+  readonly run: (sessions: string, more?: Partial<RunOptions>) => Promise<RunReport>;
+  /** Why `broken.jsonl` is not resumed. */
+  readonly refusal: (more?: Partial<RunOptions>) => Promise<string>;
+}
+
+async function setup(t: TestContext): Promise<Setup> {
+  const workspace = await makeWorkspace(t, { "jobs.yml": entry });
+  const path = (name: string): string => `${workspace.path}/${name}`;
+  const optionsOf = (more: Partial<RunOptions>): RunOptions => ({
+    entryFile: path("jobs.yml"),
+    jobName: "main",
+    workingDirectory: workspace.path,
+    environment: process.env,
+    ...more,
+    ...(more.resume === undefined ? {} : { resume: path(more.resume) }),
+    ...(more.journal === undefined ? {} : { journal: path(more.journal) }),
+  });
+  return {
+    workspace,
+    async run(sessions, more = {}) {
+      const rehearse = path("script.yml");
+      await workspace.write("script.yml", `entry: jobs.yml\njob: main\nsessions:${sessions}\n`);
+      const options = optionsOf({ rehearse, ...more });
+      return executeRun(await prepareRun(options), options);
+    },
+    async refusal(more = {}) {
+      try {
+        const prepared = await prepareRun(optionsOf({ resume: "broken.jsonl", ...more }));
+        await prepared.cleanUp();
+        return "resumed";
+      } catch (error) {
+        assert.ok(error instanceof UsageError, String(error));
+        return error.message.replaceAll(`${workspace.path}/`, "");
+      }
+    },
+  };
+}
+
+describe("a job that is resumed", () => {
+  it("runs what is not done, with what the rest had left, and its journal is whole", async (t) => {
+    const { run } = await setup(t);
+    const first = await run(list + item("a") + broken, { journal: "broken.jsonl" });
+    assert.equal(first.outcome.kind, "failed");
+    const second = await run(item("b") + item("c") + end, {
+      resume: "broken.jsonl",
+      journal: "second.jsonl",
+    });
+    assert.deepEqual([second.outcome, second.rehearsalFailures], [{ kind: "succeeded" }, []]);
+    assert.equal([...second.view.given.values()][0]?.report?.markdown, "- a\n- b\n- c");
+    assert.deepEqual(
+      [...second.view.works.values()].map(({ taskId, status, runs }) => [taskId, status, runs]),
+      [
+        ["list", "succeeded", 1],
+        ["each", "succeeded", 3],
+        ["end", "succeeded", 1],
+      ],
+    );
+    // Nothing is left to do, and nobody is asked.
+    const third = await run(" []", { resume: "second.jsonl", journal: "third.jsonl" });
+    assert.deepEqual([third.outcome, third.rehearsalFailures], [{ kind: "succeeded" }, []]);
+    assert.equal(third.view.totals.modelCalls, 0);
+    assert.equal(third.view.plan?.resumed?.tokens, 15);
+  });
+
+  it("is refused if what was done was something else, and each difference is named", async (t) => {
+    const { run, refusal, workspace } = await setup(t);
+    await run(list + item("a") + broken, { journal: "broken.jsonl", inputs: { where: "there" } });
+    assert.equal(await refusal(), "resumed");
+    assert.equal(await refusal({ inputs: { where: "there" } }), "resumed");
+    const can = "--resume: can't resume broken.jsonl: ";
+    const changed = async (
+      from: string,
+      to: string,
+      more?: Partial<RunOptions>,
+    ): Promise<string> => {
+      await workspace.write("jobs.yml", entry.replace(from, to));
+      return refusal(more);
+    };
+    assert.equal(
+      await refusal({ jobName: "other" }),
+      `${can}it is of the job "main", not of "other".`,
+    );
+    assert.match(await refusal({ inputs: { where: "here" } }), /the input where had another value/);
+    assert.match(await refusal({ userInput: "x" }), /the user input was another one/);
+    assert.equal(
+      await changed("kind: Each", "kind: Each\n          parallel: true"),
+      `${can}the works of the job have changed since then.`,
+    );
+    assert.equal(
+      await changed("Look at", "Watch", { resumeAnyway: true }),
+      `${can}"each" had begun in that run, and has changed since then.`,
+    );
+    assert.equal(
+      await changed("sum up", "say"),
+      `${can}"end" has changed since then, but had not begun. Pass --resume-anyway to go on with what the entry says now.`,
+    );
+    assert.equal(await refusal({ resumeAnyway: true }), "resumed");
+    // Models and limits may change.
+    assert.equal(
+      await changed("models: { driving: m }", "models: { driving: n }\nlimits: { tokens: 9 }"),
+      "resumed",
+    );
+    const journal = await workspace.read("broken.jsonl");
+    await workspace.write("broken.jsonl", journal.replaceAll("- b\\n", "***\\n"));
+    assert.match(await changed("", ""), /does not hold the whole (report of "list"|list of items)/);
+    await workspace.write("broken.jsonl", journal.replace('"seq":3', '"seq":4'));
+    assert.match(await refusal(), /can't resume broken\.jsonl: line 4: /);
+  });
+
+  it("can't be resumed by two at once", async (t) => {
+    const { run, refusal, workspace } = await setup(t);
+    await run(list + item("a") + broken, { journal: "broken.jsonl" });
+    await workspace.write("broken.jsonl.lock", String(process.ppid));
+    assert.match(await refusal(), /another run resumes broken\.jsonl \(broken\.jsonl\.lock\)/);
+    // That of a process that is gone.
+    await workspace.write("broken.jsonl.lock", "4194304");
+    assert.equal(await refusal(), "resumed");
+    await assert.rejects(workspace.read("broken.jsonl.lock"));
+  });
+
+  it("goes on counting against the limits", async (t) => {
+    const { run } = await setup(t);
+    await run(list + item("a") + broken, { journal: "broken.jsonl" });
+    const { outcome } = await run(item("b"), { resume: "broken.jsonl", limits: { tokens: 1 } });
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /limits\.tokens/);
+  });
+});
