@@ -253,7 +253,7 @@ export const rooms = {
       "workflow",
       "generated",
     ],
-    packages: ["@actions/core", "@actions/github"],
+    packages: ["@actions/core", "@actions/github", "fflate"],
     node: true,
   },
   cli: {

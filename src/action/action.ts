@@ -21,7 +21,7 @@ import {
 } from "./github.ts";
 import { reportFile } from "../run/output-directory.ts";
 import { claimedNames } from "../run/variables.ts";
-import { prepareRun } from "../run/prepare.ts";
+import { journalArtifact, prepareAttempt } from "./earlier-journal.ts";
 import { executeRun, type RunReport } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { needsSandbox } from "../run/callers.ts";
@@ -171,7 +171,7 @@ class Step {
       mark,
       checkFolder,
     };
-    const prepared = await prepareRun(options);
+    const prepared = await prepareAttempt(setting, options, (text) => this.#warn(text));
     try {
       checkHarmless(sources, inputs, prepared);
       for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
@@ -189,6 +189,7 @@ class Step {
         randomToken: () => randomUUID().replaceAll("-", ""),
         ...defined({
           journal: paths.journal,
+          journalArtifact: journalArtifact(this.#environment, inputs),
           rehearsal: paths.rehearse,
           reportFile: paths.outputDir && `${paths.outputDir}/${reportFile}`,
         }),

@@ -25,6 +25,8 @@ import { cut } from "../events/cut.ts";
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;
 export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock"> & {
+  /** Under which name the journal should be uploaded. */
+  readonly journalArtifact?: string;
   /** With the report of the job, whole. */
   readonly reportFile?: string;
 };
@@ -42,7 +44,7 @@ export interface GithubRun {
 
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
   const { loaded } = prepared;
-  const { journal, rehearsal, reportFile } = options;
+  const { journal, journalArtifact, rehearsal, reportFile } = options;
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
@@ -54,7 +56,7 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
     outputs: () =>
       outputsOf(view, {
-        ...defined({ journal, rehearsal, reportFile }),
+        ...defined({ journal, journalArtifact, rehearsal, reportFile }),
       }),
     omissions: () => omittedFromOutputs(view, defined({ reportFile })),
     finish: () => reporter.finish(),

@@ -20,6 +20,9 @@ import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
+/** The value of `resume` that looks for the journal of a former attempt. */
+export const AUTO = "auto";
+
 export interface Setting {
   readonly inputs: Inputs;
   readonly environment: Environment;
@@ -65,7 +68,8 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
   const paths: { [Field in PathField]?: string } = {};
   for (const [field, name] of pathInputs) {
     const value = inputs[field];
-    if (value !== undefined) paths[field] = await check(name, value);
+    if (value === undefined || (field === "resume" && value === AUTO)) continue;
+    paths[field] = await check(name, value);
   }
   if (problems.length > 0) throw new Stop("failure", problems);
   return { entry, ...paths };

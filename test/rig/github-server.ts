@@ -17,7 +17,7 @@ export interface GithubServerOptions {
   readonly files?: Readonly<Record<string, string | object>>;
   /** Number → whether its head is in another repository. */
   readonly pullRequests?: Readonly<Record<number, "fork" | "same" | "deleted">>;
-  /** Decoded path, with its query, → what is answered. */
+  /** Decoded path, with its query, → what is answered; a `Buffer` is a ZIP file. */
   readonly answers?: Readonly<Record<string, unknown>>;
   /** An answer for every request; of a list, one for each of the first ones. */
   readonly broken?: BrokenAnswer | readonly (BrokenAnswer | undefined)[];
@@ -62,8 +62,9 @@ export async function startGithubServer(
       broken === undefined
         ? answer(path, options)
         : { status: broken.status, body: broken.body ?? '{"message":"scripted"}' };
-    response.writeHead(status, { "content-type": "application/json", ...broken?.headers });
-    response.end(typeof body === "string" ? body : JSON.stringify(body));
+    const type = Buffer.isBuffer(body) ? "application/zip" : "application/json";
+    response.writeHead(status, { "content-type": type, ...broken?.headers });
+    response.end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
   });
   return { url: await listen(test, server), requests };
 }

@@ -24,6 +24,8 @@ export interface OutputsOptions {
   readonly result?: Result;
   /** SHA-256 of the bytes of the journal. */
   readonly journalDigest?: string;
+  /** Under which name it should be uploaded. */
+  readonly journalArtifact?: string;
   readonly deliveries?: readonly Delivery[];
   readonly reason?: string;
 }
@@ -57,6 +59,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "journal-digest": options.journalDigest ?? "",
+    "journal-artifact": options.journalArtifact ?? "",
     deliveries: deliveriesText(options.deliveries ?? []),
     "model-calls": String(totals.modelCalls),
     "input-tokens": String(totals.inputTokens),

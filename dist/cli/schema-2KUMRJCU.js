@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{h as c}from"./chunk-G7MDYIKO.js";import{e as t}from"./chunk-6UAWNZVB.js";import"./chunk-FFKXVXTO.js";import{Ca as s,ja as o}from"./chunk-SJCPP7Z7.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};

@@ -1,0 +1,114 @@
+/** A further attempt of a workflow run, by the bundle of the action: it pays only for what the former one lacks. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { zipSync } from "fflate";
+import { startGithubServer } from "../rig/github-server.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const entry = `
+models: { driving: gpt-5-mini }
+tasks:
+  first: { model: { category: driving }, prompt: "First. Call job_report." }
+  second: { model: { category: driving }, prompt: "Second, after: $report-of-first" }
+jobs:
+  both: { work: { kind: Seq, works: [{ kind: Ref, taskId: first }, { kind: Ref, taskId: second }] } }
+`;
+
+interface World {
+  /** A step of this attempt. `uploaded`: the artifact of the former one. */
+  readonly step: (attempt: number, uploaded?: Buffer) => Promise<StepResult>;
+  readonly journal: () => Promise<Buffer>;
+  /** What the model was asked first, in each turn since the last call. */
+  readonly prompts: () => readonly string[];
+}
+
+async function world(t: TestContext): Promise<World> {
+  const workspace = await makeWorkspace(t, { "jobs.yml": entry });
+  let prompts: string[] = [];
+  let current = 1;
+  const model = await startModelServer(({ prompt, toolResults }) => {
+    if (toolResults.length > 0) return { text: "Done." };
+    prompts.push(prompt);
+    if (prompt.includes("First."))
+      return { toolCalls: [{ name: "job_report", arguments: { markdown: "It is fine." } }] };
+    return current === 1 ? { status: 400 } : { text: "Done." };
+  });
+  t.after(() => model.close());
+  const answers: Record<string, unknown> = {};
+  const api = await startGithubServer(t, { permissions: { octocat: "write" }, answers });
+  let name = "";
+  return {
+    async step(attempt, uploaded) {
+      current = attempt;
+      const found = { id: 5, name, expired: false, size_in_bytes: uploaded?.length };
+      answers[`/repos/octo/shop/actions/runs/99/artifacts?name=${name}&per_page=10`] = {
+        artifacts: uploaded === undefined ? [] : [found],
+      };
+      answers["/repos/octo/shop/actions/artifacts/5/zip"] = uploaded;
+      const result = await runStep(t, {
+        workspace: workspace.path,
+        apiUrl: api.url,
+        inputs: {
+          entry: "jobs.yml",
+          journal: "out.jsonl",
+          resume: "auto",
+          "github-token": "ghs_0123456789abcdef",
+          "provider-base-url": model.baseUrl,
+          "provider-api-key": "key-0123456789",
+        },
+        env: { GITHUB_RUN_ATTEMPT: String(attempt), GITHUB_JOB: "review" },
+      });
+      if (attempt === 1) name = result.outputs["journal-artifact"] ?? "";
+      return result;
+    },
+    journal: () => readFile(join(workspace.path, "out.jsonl")),
+    prompts() {
+      const asked = prompts;
+      prompts = [];
+      return asked;
+    },
+  };
+}
+
+const zipped = (files: Readonly<Record<string, Uint8Array>>): Buffer => Buffer.from(zipSync(files));
+
+describe("a further attempt with `resume: auto`", () => {
+  it("goes on with the journal that the former one has uploaded", async (t) => {
+    const { step, journal, prompts } = await world(t);
+    const first = await step(1);
+    assert.equal(first.outputs["result"], "failure", first.raw);
+    assert.match(first.outputs["journal-artifact"] ?? "", /^agent-jobs-review-[0-9a-f]{8}-1$/);
+    assert.equal(prompts().length, 2);
+    const left = await journal();
+
+    const second = await step(2, zipped({ "out.jsonl": left }));
+    assert.equal(second.outputs["result"], "success", second.raw);
+    assert.match(second.log, /Resume: attempt 1 has left the journal agent-jobs-review-/);
+    assert.match(second.outputs["journal-artifact"] ?? "", /-2$/);
+    const [prompt = "", ...others] = prompts();
+    assert.deepEqual(others, []);
+    assert.match(prompt, /^Second, after:[^]*It is fine\./);
+    assert.match(second.summary, /It is fine/);
+
+    const unusable: readonly (readonly [Buffer | undefined, RegExp])[] = [
+      [undefined, /no former attempt has left a journal/],
+      [Buffer.from("PK no"), /can't be read: /],
+      [zipped({ "a.txt": Buffer.from("x") }), /must have one file/],
+      [zipped({ "a.jsonl": Buffer.from("{}\n") }), /from its beginning\. `resume`: can't resume /],
+      [
+        zipped({ "a.jsonl": Buffer.from(String(left).replace('"seq":3', '"seq":9')) }),
+        /from its beginning\. `resume`: can't resume .*line 4/,
+      ],
+    ];
+    for (const [uploaded, said] of unusable) {
+      const anew = await step(2, uploaded);
+      assert.equal(anew.outputs["result"], "success", anew.raw);
+      assert.match(anew.raw, said);
+      assert.equal(prompts().length, 2);
+    }
+  });
+});
