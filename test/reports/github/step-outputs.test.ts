@@ -26,6 +26,7 @@ test("the outputs tell what came of the run", () => {
     verdict: "",
     "reported-document": "",
     journal: ".agent-jobs/run.jsonl",
+    "journal-artifact": "",
     "journal-digest": "",
     deliveries: "[]",
     "model-calls": "4",
