@@ -6,7 +6,7 @@
  * with the number of works done.
  */
 import { defined } from "../document/guards.ts";
-import type { EachWork, FlowWork, LeafWork, RunWork, TaskWork, Work } from "../entry/model.ts";
+import type { FlowWork, LeafWork, RunWork, TaskWork, Work } from "../entry/model.ts";
 import { leafName } from "../entry/work.ts";
 import { crashAdvice } from "../events/crash.ts";
 import { withOutput } from "../events/decision-words.ts";
@@ -17,13 +17,14 @@ import type { FlowEnd } from "./flow.ts";
 import { EachItems, type Place } from "./items.ts";
 import { itemFields, JobValues, noWork } from "./job-values.ts";
 import { deadlines, exceeded, UsageBudget } from "./limits.ts";
+import { shared } from "./fan-out.ts";
 import { flowOf, modelOf, openedBy, paramsOf, type RunSpec } from "./plan.ts";
 import { withReadable } from "./open-session.ts";
 import { givenIn, Past, type PastRun } from "./past.ts";
 import type { EnginePorts } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { asReported, type TaskOutcome } from "./run-task.ts";
-import { runWork, type Finished, type WorkResult } from "./run-work.ts";
+import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import {
   Scope,
   STOP_GRACE_MS,
@@ -129,18 +130,16 @@ export class JobRun {
     const refused = await items.prepare(work, place);
     if (refused !== undefined)
       return refused.kind === "stopped" ? refused : { ...refused, last: undefined };
-    const { limits } = this.#spec;
-    const runner = {
+    const { limits, fanOut } = this.#spec;
+    const runner: WorkRunner = {
       loopIterations: limits.loopIterations,
-      runLeaf: (leaf: LeafWork<number>, last: Finished | undefined, at: Place) =>
-        this.#leaf(leaf, last, at),
-      itemsOf: (each: EachWork<number>, at: Place) => items.of(each, at),
-      loopLimitExceeded: (loop: Extract<LimitScope, { kind: "loop" }>) =>
-        this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
+      runLeaf: (leaf, last, at) => this.#leaf(leaf, last, at),
+      itemsOf: (each, at) => items.of(each, at),
+      loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
       note: this.#note,
       onWay: this.#ports.onWay,
     };
-    return runWork(runner, work, undefined, place);
+    return runWork(shared(runner, work, fanOut, this.#past), work, undefined, place);
   }
 
   /** Limits of the whole run hold for what was spent before, too. */
@@ -310,8 +309,10 @@ export class JobRun {
     this.#values.data.restore(work, given);
     const ended: Ended =
       outcome.kind === "failed"
-        ? { kind: "failed", reason: outcome.reason, answer: true, output }
+        ? { ...outcome, answer: outcome.unanswered !== true, output }
         : { ...outcome, output };
+    if (ended.kind === "crashed")
+      place.scope.stop({ kind: "task-crashed", taskId: work.taskId, crash: ended.crash });
     emit({
       type: "work.ended",
       work,

@@ -13,13 +13,16 @@ export type GivenEvent = EventOf<
   "report.given" | "result.given" | "finding.reported" | "verdict.given" | "proposal.made"
 >;
 
-/** One run of a work that is done: it succeeded, was skipped, or is a condition that has answered no. */
+/**
+ * One run of a work that isn't run again. In a run that is resumed: it succeeded, was skipped, or is a condition that
+ * has answered no. Where shards are merged, it may also have failed or crashed.
+ */
 export interface PastWork {
   readonly workId: number;
   /** The items that it ran for, the outermost first. */
   readonly items: readonly string[];
   readonly modelId?: string | undefined;
-  readonly outcome: Extract<WorkOutcome, { kind: "succeeded" | "failed" | "skipped" }>;
+  readonly outcome: Exclude<WorkOutcome, { kind: "canceled" }>;
   /** As `$previous-result` has it. */
   readonly output: string;
   readonly report?: string | undefined;
@@ -76,6 +79,14 @@ export class Past {
   /** The next run of the work that was done; undefined: it has to run. */
   take(workId: number, place: Place): Taken | undefined {
     return this.#works.get(keyOf(workId, textsOf(place)))?.shift();
+  }
+
+  has(workId: number, place: Place): boolean {
+    return (this.#works.get(keyOf(workId, textsOf(place)))?.length ?? 0) > 0;
+  }
+
+  hasItems(workId: number, place: Place): boolean {
+    return (this.#lists.get(keyOf(workId, textsOf(place)))?.length ?? 0) > 0;
   }
 
   takeItems(workId: number, place: Place): readonly string[] | undefined {

@@ -25,6 +25,7 @@ import type {
 } from "../events/plan.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
+import type { FanOut } from "./fan-out.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import type { PastRun } from "./past.ts";
@@ -69,6 +70,8 @@ export interface RunSpec {
   readonly fingerprintsOf?: (jobName: string) => JobFingerprints;
   /** The run that this one resumes. */
   readonly past?: PastRun;
+  /** The part of the job that runs here. Default: all of it. */
+  readonly fanOut?: FanOut;
   /** How tasks with a protocol talk to their model, by task. */
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
@@ -102,6 +105,7 @@ export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work
     ...common(spec, tree),
     ...defined({
       fingerprints: spec.fingerprintsOf?.(jobName),
+      part: spec.fanOut?.part,
       resumed: past && resumedOf(past),
     }),
     permissions: permissionsOf(spec, agents.map(leafName)),

@@ -2,6 +2,7 @@
 import { defined } from "../document/guards.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { RunOutcome } from "../events/event.ts";
+import { treeOf } from "./fan-out.ts";
 import { JobRun } from "./job-run.ts";
 import { modelOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
@@ -31,7 +32,8 @@ export async function runJob(
   const { entry, jobName } = spec;
   const own = { ...defined({ outputs: outputsOf(entry, jobName) }), ...spec };
   const run = new JobRun(own, ports, signal);
-  return run.whole(jobName, planOf(own, job.work), () => run.tree(job.work));
+  const work = treeOf(job.work, spec.fanOut);
+  return run.whole(jobName, planOf(own, work), () => run.tree(work));
 }
 
 /** Never throws; as `runJob`, for one task. */

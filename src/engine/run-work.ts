@@ -50,7 +50,7 @@ interface Skipped {
 
 type LoopScope = Extract<LimitScope, { kind: "loop" }>;
 
-interface WorkRunner {
+export interface WorkRunner {
   readonly loopIterations: number;
   readonly runLeaf: (
     work: LeafWork<number>,
@@ -63,6 +63,8 @@ interface WorkRunner {
   readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly note: (text: string) => void;
   readonly onWay?: ((way: Way) => void) | undefined;
+  /** Those of the items or parallel works of one work that run here. Default: all. */
+  readonly only?: { readonly of: Work<number>; readonly members: ReadonlySet<number> };
 }
 
 /** `last`: the task that finished before this work began. */
@@ -91,7 +93,11 @@ export async function runWork(
     }
     case "Par":
       return joined(
-        await Promise.all(work.works.map((child) => runPart(runner, work, child, last, place))),
+        await Promise.all(
+          membersHere(runner, work, work.works).map((child) =>
+            runPart(runner, work, child, last, place),
+          ),
+        ),
         last,
       );
     case "Loop":
@@ -112,6 +118,14 @@ export async function runWork(
       return result.kind === "skipped" ? none : result;
     }
   }
+}
+
+function membersHere<Member>(
+  { only }: WorkRunner,
+  work: Work<number>,
+  all: readonly Member[],
+): readonly Member[] {
+  return only?.of === work ? all.filter((_, index) => only.members.has(index)) : all;
 }
 
 /** One of several parts that don't depend on each other: with `onCrash: continue`, its crash is its own failure. */
@@ -141,18 +155,19 @@ async function runEach(
 ): Promise<WorkResult> {
   const found = await runner.itemsOf(work, place);
   if (found.kind !== "found") return found.kind === "stopped" ? found : { ...found, last };
-  if (found.items.length > 0) runner.onWay?.({ work, taken: "items" });
+  const items = membersHere(runner, work, found.items);
+  if (items.length > 0) runner.onWay?.({ work, taken: "items" });
   const run = (item: Item): Promise<WorkResult> =>
     runPart(runner, work, work.work, last, { ...place, items: [...place.items, item] });
   const results: WorkResult[] = [];
-  if (work.parallel === true) results.push(...(await Promise.all(found.items.map(run))));
+  if (work.parallel === true) results.push(...(await Promise.all(items.map(run))));
   else
-    for (const item of found.items) {
+    for (const item of items) {
       const result = await run(item);
       if (result.kind === "stopped") return result;
       results.push(result);
     }
-  return joined(results, last, (index) => found.items[index]);
+  return joined(results, last, (index) => items[index]);
 }
 
 /**

@@ -276,6 +276,14 @@ export const plan = {
       tasks: dictionary(text),
     }),
   ),
+  /** The part of the job that it is: `plan`, one of its shards, or the merge of them. */
+  part: optional(
+    tagged("kind", {
+      plan: {},
+      shard: { shard: natural, of: natural, plan: text },
+      merge: { shards: natural },
+    }),
+  ),
   /** The run that it resumes, and what was spent until then, also by runs before that one. */
   resumed: optional(
     record({

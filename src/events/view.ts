@@ -310,10 +310,10 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
   const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  const { actionTasks, change, outputs, origin, inputs, fingerprints, resumed } = started;
+  const { actionTasks, change, outputs, origin, inputs, fingerprints, part, resumed } = started;
   return {
     ...plan,
-    ...defined({ actionTasks, change, outputs, origin, inputs, fingerprints, resumed }),
+    ...defined({ actionTasks, change, outputs, origin, inputs, fingerprints, part, resumed }),
   };
 }
 

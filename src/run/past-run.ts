@@ -10,6 +10,8 @@ export interface EarlierJob {
   readonly started: Started | undefined;
   readonly outcome: RunOutcome | undefined;
   readonly past: PastRun;
+  /** A work was canceled, or has no end. */
+  readonly wasStopped: boolean;
   /** Names of tasks and workflows that have begun, whether or not they are done. */
   readonly begun: ReadonlySet<string>;
 }
@@ -21,6 +23,8 @@ interface Open {
 
 /** Folds the events of a journal. If it holds several runs, the last one counts. */
 export class EarlierRun {
+  readonly #takes: "done" | "ended";
+  #wasStopped = false;
   #started: Started | undefined;
   #outcome: RunOutcome | undefined;
   #conditions: ReadonlySet<number> = new Set();
@@ -31,6 +35,11 @@ export class EarlierRun {
   #tokens = 0;
   #cost = 0;
   #lastAt = 0;
+
+  /** `takes`: works that are done, or all that have ended, however they did. */
+  constructor(takes: "done" | "ended" = "done") {
+    this.#takes = takes;
+  }
 
   add(event: RunEvent): void {
     if (event.type === "run.started") return this.#start(event);
@@ -77,6 +86,7 @@ export class EarlierRun {
       started: this.#started,
       outcome: this.#outcome,
       begun: this.#begun,
+      wasStopped: this.#wasStopped || this.#open.size > 0,
       past: {
         runId: this.#started?.runId ?? "",
         works: this.#works,
@@ -96,6 +106,7 @@ export class EarlierRun {
     this.#lists = [];
     this.#begun = new Set();
     this.#open = new Map();
+    this.#wasStopped = false;
     this.#tokens = 0;
     this.#cost = 0;
     this.#lastAt = event.at;
@@ -107,9 +118,13 @@ export class EarlierRun {
     this.#open.delete(key);
     const { item, outerItems = [] } = work;
     const items = item === undefined ? [] : [...outerItems, item];
-    if (open === undefined || outcome.kind === "crashed" || outcome.kind === "canceled") return;
-    const hasAnswered = this.#conditions.has(work.workId);
-    if (outcome.kind === "failed" && (!hasAnswered || outcome.unanswered === true)) return;
+    if (outcome.kind === "canceled") this.#wasStopped = true;
+    if (open === undefined || outcome.kind === "canceled") return;
+    if (this.#takes === "done") {
+      const hasAnswered = this.#conditions.has(work.workId);
+      if (outcome.kind === "crashed") return;
+      if (outcome.kind === "failed" && (!hasAnswered || outcome.unanswered === true)) return;
+    }
     const { modelId, given } = open;
     const past = { workId: work.workId, items, modelId, outcome, report, given };
     this.#works.push({ ...past, output: output ?? report ?? "" });
@@ -119,8 +134,9 @@ export class EarlierRun {
 /** Rejects if the file can't be read. */
 export async function readEarlierJob(
   path: string,
+  takes?: "done" | "ended",
 ): Promise<EarlierJob & { readonly condition: JournalCondition }> {
-  const earlier = new EarlierRun();
+  const earlier = new EarlierRun(takes);
   const condition = await readJournalFile(path, (events) => {
     for (const event of events) earlier.add(event);
   });

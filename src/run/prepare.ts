@@ -6,6 +6,7 @@ import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
+import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { Way } from "../engine/ports.ts";
 import { resolveLimits, setBy, type LimitSources } from "../engine/limits.ts";
@@ -30,7 +31,7 @@ import { asFlag, UsageError, type Inputs, type Models, type WriteName } from "./
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/lock-file.ts";
-import { resumeJob } from "./resume-job.ts";
+import { continueJob, type ContinueOptions } from "./continue-job.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
@@ -46,7 +47,8 @@ import {
 } from "./workflow-options.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions {
+export interface RunOptions
+  extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions, ContinueOptions {
   readonly entryFile: string;
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
@@ -178,6 +180,8 @@ export interface PreparedRun extends SettledEntry {
   readonly change: JobChange | undefined;
   /** What the run that is resumed has done. Not of a workflow, which has `whole`. */
   readonly past: PastRun | undefined;
+  /** The part of the job that runs here. */
+  readonly fanOut: FanOut | undefined;
   readonly warnings: readonly Diagnostic[];
   /** If the job is a workflow: what it begins with. */
   readonly whole: SpecOptions["whole"];
@@ -218,19 +222,11 @@ async function prepareLoaded(
   const { entry, permissions, flows } = settled;
   const start = await beginJob(loaded, settled, jobName, { ...options, script, write });
   checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
-  const resumed =
-    resume === undefined || start !== undefined
-      ? undefined
-      : await resumeJob(
-          { entry: loaded.entry, jobName, flows },
-          {
-            resume,
-            write,
-            ...defined({ resumeAnyway: options.resumeAnyway }),
-            userInput: options.userInput ?? script?.userInput,
-            inputs: { ...script?.inputs, ...options.inputs },
-          },
-        );
+  const continued =
+    start === undefined
+      ? await continueJob({ entry: loaded.entry, jobName, flows }, script, options)
+      : undefined;
+  const { resumed } = continued ?? {};
   const userInput =
     resumed?.userInput ?? start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
@@ -278,6 +274,7 @@ async function prepareLoaded(
     jobName,
     change,
     past: resumed?.past,
+    fanOut: continued?.fanOut,
     userInput: userInput ?? "",
     inputs,
     workingDirectory: workspace.path,
@@ -285,6 +282,7 @@ async function prepareLoaded(
     script,
     warnings: [
       ...loaded.warnings,
+      ...(continued?.warnings ?? []).map(asWarning),
       ...(start?.warnings ?? userInputWarnings(loaded, jobName, userInput)),
       ...environmentWarnings(
         env,
@@ -298,6 +296,10 @@ async function prepareLoaded(
       await cleanUp();
     },
   };
+}
+
+function asWarning(reason: string): Diagnostic {
+  return { codePath: "", severity: "warning", reason };
 }
 
 /** Two runs can't go on from one journal: both would do what is left. */

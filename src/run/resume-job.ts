@@ -16,7 +16,9 @@ import { refusing, sameInput, sameTexts, type Refuse } from "./same-values.ts";
 
 export interface ResumeOptions {
   /** The journal. */
-  readonly resume: string;
+  readonly resume?: string;
+  /** What begins each refusal, if there are several journals. */
+  readonly title?: string;
   /** Tasks that have not begun may have changed. */
   readonly resumeAnyway?: boolean;
   readonly userInput?: string | undefined;
@@ -33,11 +35,10 @@ export interface ResumedJob {
   readonly checkHead: (head: string | undefined) => void;
 }
 
-/** Throws `UsageError` if the run can't be resumed. */
-export async function resumeJob(
-  { entry, jobName, flows }: { entry: PreparedEntry; jobName: string; flows: Flows },
-  options: ResumeOptions,
-): Promise<ResumedJob> {
+/** Throws `UsageError` if the journal can't be used. */
+export async function readResumed(
+  options: ResumeOptions & { readonly resume: string },
+): Promise<EarlierJob> {
   const refuse = refusing(options);
   const earlier = await readEarlierJob(options.resume).catch((error: unknown) => {
     throw refuse(`${fileErrorMessage(error)}.`);
@@ -46,6 +47,16 @@ export async function resumeJob(
     ({ kind }) => kind === "damaged" || kind === "unknown",
   );
   if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
+  return earlier;
+}
+
+/** Throws `UsageError` if the job can't go on from there. */
+export function resumeJob(
+  earlier: EarlierJob,
+  { entry, jobName, flows }: { entry: PreparedEntry; jobName: string; flows: Flows },
+  options: ResumeOptions,
+): ResumedJob {
+  const refuse = refusing(options);
   const { started, past } = earlier;
   if (started === undefined) throw refuse("it has no beginning of a run.");
   if (started.jobName !== jobName)

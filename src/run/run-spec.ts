@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../document/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
+import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ToolSource } from "../engine/ports.ts";
@@ -51,6 +52,7 @@ export interface SpecOptions extends FlowInputs {
   readonly change?: JobChange | undefined;
   /** What the run that is resumed has done. */
   readonly past?: PastRun | undefined;
+  readonly fanOut?: FanOut | undefined;
   readonly origin?: Origin | undefined;
   /** Absolute: what the run writes about itself. */
   readonly records?: readonly string[] | undefined;
@@ -127,7 +129,14 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),
     flows: flowSpecs(flows, { ...flowOptions, answers, ask, executors, whole }),
-    ...defined({ entryFile, origin, dialogues, past: options.past, toolSource: tools?.source }),
+    ...defined({
+      entryFile,
+      origin,
+      dialogues,
+      past: options.past,
+      fanOut: options.fanOut,
+      toolSource: tools?.source,
+    }),
     workspace,
     permissionsOf,
   };

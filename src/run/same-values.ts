@@ -4,14 +4,17 @@ import { asFlag, UsageError, type WriteName } from "./options.ts";
 
 interface Resuming {
   readonly resume?: string;
+  /** What begins each refusal, instead of `resume`. */
+  readonly title?: string | undefined;
   readonly userInput?: string | undefined;
   readonly write?: WriteName;
 }
 
 export type Refuse = (reason: string) => UsageError;
 
-export function refusing({ resume = "", write = asFlag }: Resuming): Refuse {
-  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
+export function refusing({ resume = "", write = asFlag, title }: Resuming): Refuse {
+  const begins = title ?? `${write("resume")}: can't resume ${resume}`;
+  return (reason) => new UsageError(`${begins}: ${reason}`);
 }
 
 const titles = { param: "parameter", input: "input" } as const;

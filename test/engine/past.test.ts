@@ -2,86 +2,22 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import type { Task, Work } from "../../src/entry/model.ts";
-import { allWorks, commandName } from "../../src/entry/work.ts";
+import type { Work } from "../../src/entry/model.ts";
+import { allWorks } from "../../src/entry/work.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { PastRun } from "../../src/engine/past.ts";
-import { journalLine, parseJournal } from "../../src/journal/read.ts";
+import { parseJournal } from "../../src/journal/read.ts";
 import { EarlierRun } from "../../src/run/past-run.ts";
-import { commands, names } from "../rig/commands.ts";
-import { play, ref, type Played } from "../rig/engine.ts";
-import { modelUsed } from "../rig/fake-sessions.ts";
-import { acts, dice, itemsIn, keyOf, ofCommand, works } from "../rig/random-works.ts";
-
-const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
-  names.map((name) => [
-    name,
-    {
-      model: { category: "work" },
-      prompt: `${name} of $item. Before: $previous-result. $report-of-a $report-of-b Call job_report.`,
-      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
-    },
-  ]),
-);
-
-interface Run extends Played {
-  /** By work and items, and then by the number of the run of these. */
-  readonly prompts: ReadonlyMap<string, string>;
-  readonly journal: string;
-}
-
-/** The n-th run of a work for its items ends as the dice say, whoever has done those before it. */
-async function run(work: Work, seed: number, past?: PastRun, sides = 50): Promise<Run> {
-  const runs = new Map<string, number[]>();
-  const prompts = new Map<string, string>();
-  const played = await play({
-    tasks,
-    work,
-    past,
-    play: ({ label, prompt }) => {
-      const key = keyOf(label.workId, itemsIn(label));
-      const count = (runs.get(key)?.indexOf(label.iteration) ?? -1) + 1;
-      const name = `${key} ${count}`;
-      prompts.set(name, prompt);
-      const outcome = dice(seed, key, count, sides);
-      return {
-        // Those that begin first end last.
-        takes: 1_000 - 10 * label.workId,
-        text: `answer of ${name}`,
-        calls: [["job_report", { markdown: `report of ${name}` }]],
-        acts: [modelUsed(10, false, 1)],
-        ...acts[outcome],
-      };
-    },
-    workspace: commands(({ command, variables }) =>
-      ofCommand(seed, commandName(command), variables["AGENT_JOBS_ITEM"]),
-    ),
-    onEvent(event) {
-      if (event.type !== "work.started") return;
-      const key = keyOf(event.work.workId, itemsIn(event.work));
-      runs.set(key, [...(runs.get(key) ?? []), event.work.iteration]);
-    },
-  });
-  const journal = played.events
-    .map((event, index) => journalLine(index, { at: 1_000 + index, runId: "r", ...event }))
-    .join("");
-  return { ...played, prompts, journal };
-}
+import { names } from "../rig/commands.ts";
+import { play, ref } from "../rig/engine.ts";
+import { acts, works } from "../rig/random-works.ts";
+import { done, run, tasks } from "../rig/runs.ts";
 
 /** What a run takes over from so much of a journal. */
 function pastOf(journal: string): PastRun | undefined {
   const earlier = new EarlierRun();
   for (const event of parseJournal(journal).events) earlier.add(event);
   return earlier.job.started === undefined ? undefined : earlier.job.past;
-}
-
-/** Works that are done for good, each with its items and its number. */
-function done(events: readonly RunEventBody[]): readonly string[] {
-  return events.flatMap((event) =>
-    event.type === "work.ended" && event.outcome.kind === "succeeded"
-      ? [keyOf(event.work.workId, itemsIn(event.work))]
-      : [],
-  );
 }
 
 function spent(events: readonly RunEventBody[]): number {
@@ -103,7 +39,7 @@ describe("a run that is resumed", () => {
           const whole = await run(work, seed);
           const cut = whole.journal.slice(0, Math.floor(whole.journal.length * part));
           const past = pastOf(cut);
-          const resumed = await run(work, seed, past);
+          const resumed = await run(work, seed, { past });
           const crashed = whole.events.some(
             (one) => one.type === "work.ended" && one.outcome.kind === "crashed",
           );
@@ -146,13 +82,13 @@ describe("a run that is resumed", () => {
       kind: "Seq",
       works: [{ kind: "Par", works: [ref("a"), ref("b"), inner] }, ref("c")],
     };
-    const whole = await run(work, 1, undefined, 1e9);
+    const whole = await run(work, 1, { sides: 1e9 });
     const last = whole.events.findLastIndex(({ type }) => type === "work.started");
     const before = whole.journal
       .split(/(?<=\n)/)
-      .slice(0, last)
+      .slice(0, last + 1)
       .join("");
-    const resumed = await run(work, 1, pastOf(before), 1e9);
+    const resumed = await run(work, 1, { past: pastOf(before), sides: 1e9 });
     assert.equal(resumed.prompts.size, 1);
     for (const [name, prompt] of resumed.prompts) assert.equal(prompt, whole.prompts.get(name));
   });

@@ -49,6 +49,7 @@ export interface Setup {
   /** What it is about. */
   readonly change?: RunSpec["change"];
   readonly past?: RunSpec["past"] | undefined;
+  readonly fanOut?: RunSpec["fanOut"] | undefined;
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -109,6 +110,7 @@ export async function play(setup: Setup): Promise<Played> {
     ...(setup.values === undefined ? {} : { values: setup.values }),
     ...(setup.change === undefined ? {} : { change: setup.change }),
     ...(setup.past === undefined ? {} : { past: setup.past }),
+    ...(setup.fanOut === undefined ? {} : { fanOut: setup.fanOut }),
   };
   const running =
     setup.single === undefined

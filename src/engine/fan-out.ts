@@ -1,0 +1,121 @@
+/**
+ * A job on several machines: its first `Each` or `Par` at the top is the fan-out, whose members are shared out among
+ * shards. What comes before it runs once, by the plan; what comes after it runs once, where the shards are merged.
+ */
+import type { EachWork, ParallelWork, Work } from "../entry/model.ts";
+import { leafWorks } from "../entry/work.ts";
+import type { RunPlan } from "../events/plan.ts";
+import type { Place } from "./items.ts";
+import type { Past } from "./past.ts";
+import type { WorkRunner } from "./run-work.ts";
+
+type Fan = EachWork<number> | ParallelWork<number>;
+
+/** One of several, from 1. */
+export interface Shard {
+  readonly shard: number;
+  readonly of: number;
+}
+
+/** How this run shares a job with others. `part`: as its plan says it. */
+export type FanOut = { readonly part: NonNullable<RunPlan["part"]> } &
+  /** Ends with the fan-out, of which these members run; none of them in a plan. */
+  (
+    | { readonly kind: "part"; readonly members: ReadonlySet<number> }
+    /**
+     * Other runs have done the fan-out, and nothing of it runs. `members`: those that count. `missing`: why there is
+     * nothing of a work of a member.
+     */
+    | {
+        readonly kind: "merged";
+        readonly members: ReadonlySet<number>;
+        readonly missing: (member: number) => string;
+      }
+  );
+
+interface FoundFan {
+  readonly fan: Fan;
+  /** The works up to it, with it. */
+  readonly until: Work<number>;
+  /** Of its works. */
+  readonly workIds: ReadonlySet<number>;
+}
+
+/** Undefined: the job has none. */
+export function fanOf(work: Work<number>): FoundFan | undefined {
+  const works = work.kind === "Seq" ? work.works : [work];
+  const at = works.findIndex(({ kind }) => kind === "Each" || kind === "Par");
+  const fan = works[at];
+  if (fan?.kind !== "Each" && fan?.kind !== "Par") return undefined;
+  const workIds = new Set(leafWorks(fan).map(({ workIdInJob }) => workIdInJob));
+  return { fan, until: { kind: "Seq", works: works.slice(0, at + 1) }, workIds };
+}
+
+/** The member that a work of the fan-out belongs to. */
+export function memberOf(fan: Fan, workId: number, { items }: Pick<Place, "items">): number {
+  if (fan.kind === "Each") return items[0]?.index ?? 0;
+  return fan.works.findIndex((child) =>
+    leafWorks(child).some(({ workIdInJob }) => workIdInJob === workId),
+  );
+}
+
+/** How much of the job each member is, as far as that is known before it runs. */
+export function weightsOf(fan: Fan, items: number): readonly number[] {
+  return fan.kind === "Each"
+    ? Array.from({ length: items }, () => 1)
+    : fan.works.map((child) => leafWorks(child).length);
+}
+
+/** The members of a shard, from 1: the heaviest go first, each to the shard that has least. */
+export function shardMembers(
+  weights: readonly number[],
+  shard: number,
+  shards: number,
+): ReadonlySet<number> {
+  const loads = Array.from({ length: shards }, () => 0);
+  const members = new Set<number>();
+  const order = [...weights.keys()].sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
+  for (const member of order) {
+    const least = loads.indexOf(Math.min(...loads));
+    loads[least] = (loads[least] ?? 0) + (weights[member] ?? 0);
+    if (least === shard - 1) members.add(member);
+  }
+  return members;
+}
+
+/** The tree of this run. */
+export function treeOf(work: Work<number>, fanOut: FanOut | undefined): Work<number> {
+  return fanOut?.kind === "part" ? (fanOf(work)?.until ?? work) : work;
+}
+
+/** Runs only the members that run here. What others have not done of those that they should have is a failure. */
+export function shared(
+  runner: WorkRunner,
+  work: Work<number>,
+  fanOut: FanOut | undefined,
+  past: Pick<Past, "has" | "hasItems">,
+): WorkRunner {
+  const found = fanOut && fanOf(work);
+  if (fanOut === undefined || found === undefined) return runner;
+  const { fan, workIds } = found;
+  const own = { ...runner, only: { of: fan, members: fanOut.members } };
+  if (fanOut.kind === "part") return own;
+  const missing = (workId: number, place: Place) => {
+    const reason = fanOut.missing(memberOf(fan, workId, place));
+    return { kind: "unanswered", reason, inCondition: false } as const;
+  };
+  return {
+    ...own,
+    async runLeaf(leaf, last, place) {
+      const { workIdInJob: id } = leaf;
+      if (workIds.has(id) && !past.has(id, place)) return { ...missing(id, place), last };
+      return runner.runLeaf(leaf, last, place);
+    },
+    async itemsOf(each, place) {
+      const [first] = leafWorks(each.work);
+      const id = first?.workIdInJob ?? -1;
+      if (workIds.has(id) && !past.hasItems(id, place)) return missing(id, place);
+      return runner.itemsOf(each, place);
+    },
+  };
+}

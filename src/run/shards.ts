@@ -1,0 +1,221 @@
+/**
+ * A job on several machines, from its journals: which members a shard has, and what the shards have done together.
+ * Nothing is assumed about the order in which journals come, or that all of them do.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import {
+  fanOf,
+  memberOf,
+  shardMembers,
+  weightsOf,
+  type FanOut,
+  type Shard,
+} from "../engine/fan-out.ts";
+import type { PastRun, PastWork } from "../engine/past.ts";
+import type { Work } from "../entry/model.ts";
+import type { JournalProblem } from "../journal/read.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
+import { UsageError } from "./options.ts";
+import { readEarlierJob, type EarlierJob } from "./past-run.ts";
+
+/** GitHub's limit for the legs of a matrix. */
+export const MAX_SHARDS = 256;
+
+/** How many members the fan-out of a job has, as the run of its plan has found. Undefined: it has none. */
+export function membersOf(
+  work: Work<number>,
+  { lists }: Pick<PastRun, "lists">,
+): readonly number[] | undefined {
+  const found = fanOf(work);
+  if (found === undefined) return undefined;
+  const { fan, workIds } = found;
+  const own = lists.find(
+    ({ workId, outerItems }) => workIds.has(workId) && outerItems.length === 0,
+  );
+  return weightsOf(fan, own?.items.length ?? 0);
+}
+
+/** The part of a run that goes on from the journal of a plan, or of an interrupted run of the same shard. */
+export function shardOf(
+  work: Work<number>,
+  { started, past, outcome }: EarlierJob,
+  shard: Shard,
+  refuse: (reason: string) => Error,
+): FanOut {
+  const part = started?.part;
+  const weights = membersOf(work, past);
+  if (weights === undefined)
+    throw refuse("the job has no Each and no Par at its top, so it can't be split.");
+  const isSame = part?.kind === "shard" && part.shard === shard.shard && part.of === shard.of;
+  if (part?.kind !== "plan" && !isSame)
+    throw refuse(`it is not the journal of a plan, nor of shard ${shard.shard}/${shard.of}.`);
+  if (part.kind === "plan" && outcome?.kind !== "succeeded")
+    throw refuse("its plan has not succeeded.");
+  const plan = part.kind === "plan" ? (started?.runId ?? "") : part.plan;
+  return {
+    kind: "part",
+    part: { ...shard, kind: "shard", plan },
+    members: shardMembers(weights, shard.shard, shard.of),
+  };
+}
+
+interface Leg extends EarlierJob {
+  readonly file: string;
+  readonly digest: string;
+}
+
+export interface MergedJob extends EarlierJob {
+  readonly fanOut: (work: Work<number>) => FanOut;
+  readonly warnings: readonly string[];
+  readonly condition: { readonly problems: readonly JournalProblem[] };
+}
+
+/** `onMissing`: what to do about members that no shard has done: the run fails, or goes on without them. */
+export async function mergeJournals(
+  paths: readonly string[],
+  onMissing: "fail" | "continue",
+): Promise<MergedJob> {
+  const refuse = (reason: string): UsageError => new UsageError(`Can't merge: ${reason}`);
+  const warnings: string[] = [];
+  const read: Leg[] = [];
+  for (const path of paths) {
+    const leg = await readLeg(path, refuse);
+    const same = read.find(({ digest }) => digest === leg.digest);
+    if (same === undefined) read.push(leg);
+    else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
+  }
+  const plans = read.filter(({ started }) => started?.part?.kind === "plan");
+  const [plan, other] = plans;
+  if (plan === undefined) throw refuse("none of the journals is that of a plan.");
+  if (other !== undefined) throw refuse(`${plan.file} and ${other.file} are different plans.`);
+  if (plan.outcome?.kind !== "succeeded") throw refuse(`the plan ${plan.file} has not succeeded.`);
+  const planId = plan.started?.runId ?? "";
+  const legs = new Map<number, Leg>();
+  let of = 0;
+  for (const leg of read) {
+    if (leg === plan) continue;
+    const part = leg.started?.part;
+    if (part?.kind !== "shard") throw refuse(`${leg.file} is not the journal of a shard.`);
+    if (part.plan !== planId) {
+      warnings.push(`${leg.file} is left out: it is of another plan.`);
+      continue;
+    }
+    if (of !== 0 && of !== part.of)
+      throw refuse(`${leg.file} is one of ${part.of} shards, and another is one of ${of}.`);
+    ({ of } = part);
+    const twin = legs.get(part.shard);
+    if (twin !== undefined)
+      throw refuse(
+        `${twin.file} and ${leg.file} are different runs of shard ${part.shard}/${part.of}.`,
+      );
+    legs.set(part.shard, leg);
+  }
+  if (of === 0) throw refuse("there is no journal of a shard of this plan.");
+  return {
+    started: plan.started,
+    outcome: plan.outcome,
+    wasStopped: false,
+    begun: new Set([plan, ...legs.values()].flatMap(({ begun }) => [...begun])),
+    past: together(plan, [...legs.values()]),
+    condition: { problems: [] },
+    warnings,
+    fanOut: (work) => mergedFanOut(work, plan.past, legs, of, onMissing),
+  };
+}
+
+async function readLeg(path: string, refuse: (reason: string) => UsageError): Promise<Leg> {
+  const file = basename(path);
+  try {
+    const digest = createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
+    const { condition, ...job } = await readEarlierJob(path, "ended");
+    const damage = condition.problems.find(({ kind }) => kind === "damaged" || kind === "unknown");
+    if (damage !== undefined) throw refuse(`${file}, line ${damage.line}: ${damage.reason}`);
+    return { ...job, file, digest };
+  } catch (error) {
+    throw error instanceof UsageError ? error : refuse(`${file}: ${fileErrorMessage(error)}.`);
+  }
+}
+
+/** All that was done, each work once, and all that was spent. */
+function together(plan: Leg, legs: readonly Leg[]): PastRun {
+  const { past, started } = plan;
+  const planned = new Set(past.works.map(keyOf));
+  const listed = past.lists.length;
+  const own = legs.map((leg) => ({
+    works: leg.past.works.filter((work) => !planned.has(keyOf(work))),
+    // Those of the plan come first: a shard has taken them over.
+    lists: leg.past.lists.slice(listed),
+    tokens: leg.past.tokens - past.tokens,
+    cost: leg.past.cost - past.cost,
+    milliseconds: leg.past.milliseconds - past.milliseconds,
+  }));
+  const sum = (of: "tokens" | "cost"): number =>
+    past[of] + own.reduce((total, leg) => total + Math.max(0, leg[of]), 0);
+  return {
+    runId: started?.runId ?? "",
+    works: [...past.works, ...own.flatMap(({ works }) => works)],
+    lists: [...past.lists, ...own.flatMap(({ lists }) => lists)],
+    tokens: sum("tokens"),
+    cost: sum("cost"),
+    // They ran side by side.
+    milliseconds: past.milliseconds + Math.max(0, ...own.map((leg) => leg.milliseconds)),
+  };
+}
+
+function keyOf({ workId, items }: PastWork): string {
+  return JSON.stringify([workId, ...items]);
+}
+
+function mergedFanOut(
+  work: Work<number>,
+  plan: PastRun,
+  legs: ReadonlyMap<number, Leg>,
+  of: number,
+  onMissing: "fail" | "continue",
+): FanOut {
+  const weights = membersOf(work, plan) ?? [];
+  const shardsOf = new Map<number, number>();
+  for (let shard = 1; shard <= of; shard += 1)
+    for (const member of shardMembers(weights, shard, of)) shardsOf.set(member, shard);
+  const stateOf = (shard: number): "missing" | "unfinished" | "finished" => {
+    const leg = legs.get(shard);
+    if (leg === undefined) return "missing";
+    const { outcome, wasStopped } = leg;
+    return outcome === undefined || outcome.kind === "canceled" || wasStopped
+      ? "unfinished"
+      : "finished";
+  };
+  const members = [...weights.keys()].filter(
+    (member) => onMissing === "fail" || stateOf(shardsOf.get(member) ?? 0) === "finished",
+  );
+  return {
+    kind: "merged",
+    part: { kind: "merge", shards: of },
+    members: new Set(members),
+    missing(member) {
+      const shard = shardsOf.get(member) ?? 0;
+      const state = stateOf(shard) === "missing" ? "is missing" : "did not finish it";
+      return `shard ${shard}/${of} ${state}`;
+    },
+  };
+}
+
+/** In the order of the members, as one machine would do them one after the other. */
+export function inOrder(work: Work<number>, past: PastRun): PastRun {
+  const found = fanOf(work);
+  if (found === undefined) return past;
+  const { fan, workIds } = found;
+  const own = past.lists.find(
+    ({ workId, outerItems }) => workIds.has(workId) && outerItems.length === 0,
+  );
+  const place = ({ workId, items: [text = ""] }: PastWork): number => {
+    if (!workIds.has(workId)) return -1;
+    const item = { text, index: own?.items.indexOf(text) ?? 0 };
+    return memberOf(fan, workId, { items: [item] });
+  };
+  return { ...past, works: past.works.toSorted((a, b) => place(a) - place(b)) };
+}

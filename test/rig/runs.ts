@@ -1,0 +1,91 @@
+/** Runs of random trees whose journals other runs go on from. */
+import type { FanOut } from "../../src/engine/fan-out.ts";
+import type { PastRun } from "../../src/engine/past.ts";
+import type { Task, Work } from "../../src/entry/model.ts";
+import { commandName } from "../../src/entry/work.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
+import { JOURNAL_FORMAT, journalLine } from "../../src/journal/read.ts";
+import { commands, names } from "./commands.ts";
+import { play, type Played } from "./engine.ts";
+import { modelUsed } from "./fake-sessions.ts";
+import { acts, dice, itemsIn, keyOf, ofCommand } from "./random-works.ts";
+
+export const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
+  names.map((name) => [
+    name,
+    {
+      model: { category: "work" },
+      prompt: `${name} of $item. Before: $previous-result. $report-of-a $report-of-b Call job_report.`,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+  ]),
+);
+
+export interface Run extends Played {
+  /** By work and items, and then by the number of the run of these. */
+  readonly prompts: ReadonlyMap<string, string>;
+  readonly journal: string;
+}
+
+interface Options {
+  readonly past?: PastRun | undefined;
+  readonly fanOut?: FanOut | undefined;
+  /** Of the dice. */
+  readonly sides?: number;
+  /** Of the run. */
+  readonly id?: string;
+}
+
+/** The n-th run of a work for its items ends as the dice say, whoever has done those before it. */
+export async function run(
+  work: Work,
+  seed: number,
+  { past, fanOut, sides = 50, id = "r" }: Options = {},
+): Promise<Run> {
+  const runs = new Map<string, number[]>();
+  const prompts = new Map<string, string>();
+  const played = await play({
+    tasks,
+    work,
+    past,
+    fanOut,
+    play: ({ label, prompt }) => {
+      const key = keyOf(label.workId, itemsIn(label));
+      const count = (runs.get(key)?.indexOf(label.iteration) ?? -1) + 1;
+      const name = `${key} ${count}`;
+      prompts.set(name, prompt);
+      const outcome = dice(seed, key, count, sides);
+      return {
+        // Those that begin first end last.
+        takes: 1_000 - 10 * label.workId,
+        text: `answer of ${name}`,
+        calls: [["job_report", { markdown: `report of ${name}` }]],
+        acts: [modelUsed(10, false, 1)],
+        ...acts[outcome],
+      };
+    },
+    workspace: commands(({ command, variables }) =>
+      ofCommand(seed, commandName(command), variables["AGENT_JOBS_ITEM"]),
+    ),
+    onEvent(event) {
+      if (event.type !== "work.started") return;
+      const key = keyOf(event.work.workId, itemsIn(event.work));
+      runs.set(key, [...(runs.get(key) ?? []), event.work.iteration]);
+    },
+  });
+  const header = journalLine(0, { type: "journal", at: 0, format: JOURNAL_FORMAT });
+  const lines = played.events.map((event, index) =>
+    journalLine(index + 1, { at: 1_000 + index, runId: id, ...event }),
+  );
+  const journal = [header, ...lines].join("");
+  return { ...played, prompts, journal };
+}
+
+/** Works that are done for good, each with its items and its number. */
+export function done(events: readonly RunEventBody[]): readonly string[] {
+  return events.flatMap((event) =>
+    event.type === "work.ended" && event.outcome.kind === "succeeded"
+      ? [keyOf(event.work.workId, itemsIn(event.work))]
+      : [],
+  );
+}

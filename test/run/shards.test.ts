@@ -1,0 +1,201 @@
+/** A job that several machines share ends as on one, whatever becomes of its shards and in whatever order they come. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as fc from "fast-check";
+import { fanOf } from "../../src/engine/fan-out.ts";
+import type { Work } from "../../src/entry/model.ts";
+import { assignWorkId, simplifyWork } from "../../src/entry/work.ts";
+import type { FanOut } from "../../src/engine/fan-out.ts";
+import { readEarlierJob } from "../../src/run/past-run.ts";
+import { UsageError } from "../../src/run/options.ts";
+import { inOrder, mergeJournals, shardOf } from "../../src/run/shards.ts";
+import { ref } from "../rig/engine.ts";
+import { works } from "../rig/random-works.ts";
+import { done, run, type Run } from "../rig/runs.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Set() };
+
+interface Shared {
+  readonly whole: Run;
+  /** The names of the files, the plan first. */
+  readonly files: readonly string[];
+  readonly merge: (files: readonly string[], onMissing?: "fail" | "continue") => Promise<Run>;
+  readonly workspace: Workspace;
+}
+
+/** Runs a job on one machine, and its plan and shards; undefined: its plan fails. */
+async function share(
+  workspace: Workspace,
+  given: Work,
+  seed: number,
+  shards: number,
+  sides = 50,
+): Promise<Shared | undefined> {
+  const work = assignWorkId(simplifyWork(given));
+  const whole = await run(given, seed, { sides });
+  const plan = await run(given, seed, { fanOut: planOnly, id: "plan", sides });
+  await workspace.write("plan.jsonl", plan.journal);
+  if (plan.outcome.kind !== "succeeded") return undefined;
+  const files = ["plan.jsonl"];
+  const path = (name: string): string => `${workspace.path}/${name}`;
+  for (let shard = 1; shard <= shards; shard += 1) {
+    const earlier = await readEarlierJob(path("plan.jsonl"));
+    const refuse = (reason: string): Error => new Error(reason);
+    const fanOut = shardOf(work, earlier, { shard, of: shards }, refuse);
+    const leg = await run(given, seed, { past: earlier.past, fanOut, id: `leg-${shard}`, sides });
+    await workspace.write(`leg-${shard}.jsonl`, leg.journal);
+    files.push(`leg-${shard}.jsonl`);
+  }
+  return {
+    whole,
+    files,
+    workspace,
+    async merge(names, onMissing = "fail") {
+      const merged = await mergeJournals(names.map(path), onMissing);
+      const past = inOrder(work, merged.past);
+      return run(given, seed, { past, fanOut: merged.fanOut(work), id: "merged", sides });
+    },
+  };
+}
+
+const byItems = (parallel: boolean, ...after: Work[]): Work => ({
+  kind: "Seq",
+  works: [
+    ref("a"),
+    { kind: "Each", items: { values: ["x", "y", "z", "v", "w"] }, parallel, work: ref("b") },
+    ...after,
+  ],
+});
+
+describe("a job that is shared by several machines", () => {
+  it("ends as on one machine, from journals in any order, and with one of them twice", async (t) => {
+    const workspace = await makeWorkspace(t);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(works, { maxLength: 1 }),
+        fc.constantFrom("Each", "Par"),
+        fc.array(works, { minLength: 1, maxLength: 4 }),
+        fc.array(works, { maxLength: 2 }),
+        fc.integer(),
+        fc.integer({ min: 1, max: 4 }),
+        async (before, kind, inside, after, seed, shards) => {
+          const fan: Work =
+            kind === "Par"
+              ? { kind, works: inside }
+              : {
+                  kind: "Each",
+                  items: { values: ["x", "y", "z"] },
+                  work: { kind: "Seq", works: inside },
+                };
+          const work: Work = { kind: "Seq", works: [...before, fan, ...after] };
+          if (fanOf(assignWorkId(simplifyWork(work))) === undefined) return;
+          const shared = await share(workspace, work, seed, shards, 100);
+          if (shared === undefined) return;
+          const { whole, files, merge } = shared;
+          const order = fc.sample(fc.shuffledSubarray([...files], { minLength: files.length }), {
+            numRuns: 1,
+            seed,
+          });
+          const merged = await merge([...(order[0] ?? []), files.at(-1) ?? ""]);
+          assert.equal(merged.outcome.kind, whole.outcome.kind);
+          if (whole.outcome.kind !== "succeeded") return;
+          assert.deepEqual(done(merged.events).toSorted(), done(whole.events).toSorted());
+          const [begun] = merged.events;
+          const restored = merged.events.filter(
+            (one) => one.type === "work.started" && one.restored === true,
+          );
+          assert.equal(begun?.type === "run.started" && begun.resumed?.works, restored.length);
+          const ofFan = fanOf(assignWorkId(simplifyWork(work)))?.workIds;
+          for (const one of merged.events)
+            if (one.type === "work.started" && ofFan?.has(one.work.workId) === true)
+              assert.equal(one.restored, true, "nothing of the fan-out runs again");
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("gives what runs after it the reports of all shards, in the order of the items", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const shared = await share(workspace, byItems(false, ref("c")), 1, 2, 1e9);
+    assert.ok(shared);
+    const { whole, files, merge } = shared;
+    const merged = await merge(files);
+    assert.deepEqual([...merged.prompts.keys()], ["[2,[]] 1"]);
+    assert.equal(merged.prompts.get("[2,[]] 1"), whole.prompts.get("[2,[]] 1"));
+  });
+
+  it("fails by name without a shard, or goes on without it", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const shared = await share(workspace, byItems(true, ref("c")), 1, 3, 1e9);
+    assert.ok(shared);
+    const { files, merge } = shared;
+    const some = files.filter((name) => name !== "leg-2.jsonl");
+    const failed = await merge(some);
+    assert.equal(
+      failed.outcome.kind === "failed" && failed.outcome.reason,
+      '2 of 5 items failed: "y": shard 2/3 is missing; "w": shard 2/3 is missing',
+    );
+    assert.equal(failed.prompts.size, 0);
+    const went = await merge(some, "continue");
+    assert.equal(went.outcome.kind, "succeeded");
+    assert.doesNotMatch([...went.prompts.values()].join(""), /"y"|Item y/);
+    // One that was killed has left what it had done.
+    const leg = await workspace.read("leg-2.jsonl");
+    await workspace.write("leg-2.jsonl", leg.slice(0, leg.lastIndexOf('"type":"work.started"')));
+    const killed = await merge(files);
+    assert.match(
+      killed.outcome.kind === "failed" ? killed.outcome.reason : "",
+      /shard 2\/3 did not finish it/,
+    );
+    assert.equal((await merge(files, "continue")).outcome.kind, "succeeded");
+  });
+
+  it("lists no items of what a missing shard should have done", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const inner: Work = { kind: "Each", items: { lines: "v\nw" }, work: ref("b") };
+    const fan: Work = { kind: "Each", items: { values: ["x", "y"] }, work: inner };
+    const shared = await share(workspace, fan, 1, 2, 1e9);
+    const merged = await shared?.merge(["plan.jsonl", "leg-1.jsonl"]);
+    const listed = merged?.events.filter(({ type }) => type === "items.listed");
+    assert.equal(listed?.length, 2);
+  });
+
+  it("is refused with journals that don't belong together, each by its name", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const shared = await share(workspace, byItems(false), 1, 2, 1e9);
+    assert.ok(shared);
+    const { files, merge } = shared;
+    const refusal = async (names: readonly string[]): Promise<string> =>
+      merge(names).then(
+        ({ outcome }) => outcome.kind,
+        (error: unknown) => {
+          assert.ok(error instanceof UsageError, String(error));
+          return error.message;
+        },
+      );
+    const other = await workspace.read("leg-1.jsonl");
+    await workspace.write("again.jsonl", other.replaceAll('"leg-1"', '"leg-9"'));
+    await workspace.write("stale.jsonl", other.replaceAll('"plan":"plan"', '"plan":"older"'));
+    await workspace.write(
+      "plan-2.jsonl",
+      (await workspace.read("plan.jsonl"))
+        .replaceAll('"plan"', '"plan2"')
+        .replaceAll('"kind":"plan2"', '"kind":"plan"'),
+    );
+    assert.equal(await refusal(files), "succeeded");
+    assert.match(await refusal(files.slice(1)), /none of the journals is that of a plan/);
+    assert.match(await refusal(["plan.jsonl"]), /no journal of a shard/);
+    assert.match(
+      await refusal([...files, "again.jsonl"]),
+      /leg-1\.jsonl and again\.jsonl are different runs of shard 1\/2/,
+    );
+    assert.match(
+      await refusal([...files, "plan-2.jsonl"]),
+      /plan\.jsonl and plan-2\.jsonl are different plans/,
+    );
+    assert.equal(await refusal([...files, "stale.jsonl"]), "succeeded");
+    assert.equal(await refusal(["plan.jsonl", "stale.jsonl", "leg-2.jsonl"]), "failed");
+  });
+});
