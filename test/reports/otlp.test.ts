@@ -241,14 +241,14 @@ describe("a run with --otlp", () => {
         name,
         spanId,
         parentSpanId,
-        Math.round(startedAt),
+        Math.round(startedAt * 100) / 100,
         endedAt,
       ]),
       spans.map(({ name, spanId, parentSpanId, start, end }) => [
         name,
         spanId,
         parentSpanId,
-        Math.round(start),
+        start,
         end,
       ]),
     );

@@ -176,8 +176,8 @@ function received(span: SentSpan): ReceivedSpan {
     parentSpanId: hex(span.parentSpanId),
     name: span.name,
     kind: span.kind.replace("SPAN_KIND_", ""),
-    start: Number(span.startTimeUnixNano) / 1e6,
-    end: Number(span.endTimeUnixNano) / 1e6,
+    start: Math.round(Number(span.startTimeUnixNano) / 1e4) / 100,
+    end: Math.round(Number(span.endTimeUnixNano) / 1e4) / 100,
     attributes: attributesOf(span.attributes),
     events: span.events.map(({ name, attributes }) => ({
       name,
