@@ -2,9 +2,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import { buffer } from "node:stream/consumers";
-import type { TestContext } from "node:test";
 import { isRecord } from "../../src/document/guards.ts";
-import { listen } from "./listen.ts";
+import { listen, type Owner } from "./listen.ts";
 
 type Value = string | number | boolean | readonly Value[];
 type Attributes = Readonly<Record<string, Value>>;
@@ -21,9 +20,15 @@ export interface ReceivedSpan {
   readonly start: number;
   readonly end: number;
   readonly attributes: Attributes;
-  readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
+  readonly events: readonly ReceivedEvent[];
   /** Undefined: no error. */
   readonly error: string | undefined;
+}
+
+export interface ReceivedEvent {
+  readonly name: string;
+  readonly at: number;
+  readonly attributes: Attributes;
 }
 
 export interface ReceivedPoint {
@@ -51,7 +56,7 @@ export interface Collector {
 
 /** `answer`: instead of success. */
 export async function startCollector(
-  t: Pick<TestContext, "after">,
+  t: Owner,
   answer?: (response: ServerResponse) => void,
 ): Promise<Collector> {
   const spans: ReceivedSpan[] = [];
@@ -124,7 +129,11 @@ interface SentSpan {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: readonly SentAttribute[];
-  readonly events: readonly { name: string; attributes: readonly SentAttribute[] }[];
+  readonly events: readonly {
+    readonly name: string;
+    readonly timeUnixNano: string;
+    readonly attributes: readonly SentAttribute[];
+  }[];
   readonly status?: { readonly code: string; readonly message: string };
 }
 interface SentTraces {
@@ -168,6 +177,11 @@ function decode<T>(message: string, body: Buffer): T {
 
 const hex = (base64 = ""): string => Buffer.from(base64, "base64").toString("hex");
 
+/** In milliseconds, as exact as a number is. */
+function time(nanoseconds: string): number {
+  return Math.round(Number(nanoseconds) / 1e4) / 100;
+}
+
 function received(span: SentSpan): ReceivedSpan {
   const { status } = span;
   return {
@@ -176,11 +190,12 @@ function received(span: SentSpan): ReceivedSpan {
     parentSpanId: hex(span.parentSpanId),
     name: span.name,
     kind: span.kind.replace("SPAN_KIND_", ""),
-    start: Math.round(Number(span.startTimeUnixNano) / 1e4) / 100,
-    end: Math.round(Number(span.endTimeUnixNano) / 1e4) / 100,
+    start: time(span.startTimeUnixNano),
+    end: time(span.endTimeUnixNano),
     attributes: attributesOf(span.attributes),
-    events: span.events.map(({ name, attributes }) => ({
+    events: span.events.map(({ name, timeUnixNano, attributes }) => ({
       name,
+      at: time(timeUnixNano),
       attributes: attributesOf(attributes),
     })),
     error: status?.code === "STATUS_CODE_ERROR" ? (status.message ?? "") : undefined,
