@@ -66,7 +66,12 @@ export function createExporter(options: ExporterOptions): Exporter {
     .merge(resourceFromAttributes({ "service.name": "agent-jobs", "service.version": version }))
     .merge(detectResources({ detectors: [envDetector] }));
   const next = { traceId: "", spanId: "" };
-  const spans = reporting(new OTLPTraceExporter({ ...common, url: tracesUrl }), onFailure);
+  const count = { added: 0, tried: 0 };
+  const spans = reporting(
+    new OTLPTraceExporter({ ...common, url: tracesUrl }),
+    onFailure,
+    (batch) => (count.tried += batch.length),
+  );
   const tracing = new TracerProvider({
     resource,
     idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },
@@ -130,6 +135,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         started.addEvent(event.name, { ...event.attributes }, time(event.at));
       if (span.error !== undefined)
         started.setStatus({ code: SpanStatusCode.ERROR, message: span.error.text });
+      if (started.isRecording()) count.added += 1;
       started.end(time(endedAt));
     },
     measure(measurement) {
@@ -140,6 +146,9 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     async close() {
       await Promise.allSettled([tracing.shutdown(), metering.shutdown()]);
+      const lost = count.added - count.tried;
+      if (lost > 0)
+        onFailure(new Error(`${lost} spans were dropped, because too many were waiting`));
     },
   };
 }
@@ -159,13 +168,19 @@ function reporting<
   Items,
   Result extends { code: number; error?: Error },
   T extends Sender<Items, Result>,
->(exporter: T & Sender<Items, Result>, onFailure: (error: unknown) => void): T {
+>(
+  exporter: T & Sender<Items, Result>,
+  onFailure: (error: unknown) => void,
+  onExport: (items: Items) => void = () => {},
+): T {
   const send = exporter.export.bind(exporter);
-  exporter.export = (items, done) =>
+  exporter.export = (items, done) => {
+    onExport(items);
     send(items, (result) => {
       if (result.code !== 0) onFailure(result.error);
       done(result);
     });
+  };
   return exporter;
 }
 
