@@ -110,10 +110,13 @@ describe("a collector that", () => {
     const closed = telemetry.close?.() ?? Promise.resolve();
     closed.catch(() => {});
     const response = await hanging;
+    // An answer that never ends, and is never silent.
+    const drip = setInterval(() => response.write(" "), 50);
     const over = new Promise((resolve) => void response.on("close", resolve));
     await assert.rejects(clock.runUntil(closed), /did not answer within 1500 ms/);
     assert.ok(clock.now() < 2_000, String(clock.now()));
     await over;
+    clearInterval(drip);
   });
 
   it("gets all spans of a long run at its end, or is said to miss some", async (t) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import type { RunEvent } from "../../src/events/event.ts";
+import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import type { Measurement, Span } from "../../src/reports/otlp/span.ts";
 import {
   parseTraceparent,
@@ -14,6 +14,7 @@ import { Trace } from "../../src/reports/otlp/trace.ts";
 import { events as anyEvents } from "../events/samples.ts";
 import { releaseStory } from "../rig/action-events.ts";
 import { buildStory } from "../rig/flow-events.ts";
+import { planned, ref } from "../rig/plan.ts";
 
 interface Made {
   readonly spans: readonly Span[];
@@ -72,6 +73,33 @@ describe("a trace", () => {
       ({ spanId }) => spanId === failed[0]?.spanId,
     );
     assert.match(withContent?.error?.text ?? "", /2 of 40 tests failed/);
+  });
+
+  it("ends a delegated task once, although its session ends after it", () => {
+    const own = { workId: 0, taskId: "a", iteration: 1 };
+    const work = { ...own, taskId: "docs" };
+    const bodies: RunEventBody[] = [
+      { ...planned(ref(0, "a")), type: "run.started", jobName: "j", workingDirectory: "/" },
+      { type: "work.started", work: own },
+      {
+        type: "session.started",
+        work,
+        sessionId: "s",
+        modelId: "m",
+        role: "both",
+        retry: 0,
+        attempt: 1,
+      },
+      { type: "decision", work, decision: { kind: "task-succeeded" } },
+      { type: "session.ended", work, sessionId: "s", role: "both", succeeded: true },
+      { type: "work.ended", work: own, outcome: { kind: "succeeded" } },
+      { type: "run.ended", outcome: { kind: "succeeded" } },
+    ];
+    const { spans } = traceOf(bodies.map((body, at) => ({ at, runId: "r", ...body })));
+    assert.deepEqual(
+      spans.map(({ name }) => name),
+      ["invoke_agent docs", "invoke_agent a", "work a", "invoke_workflow j"],
+    );
   });
 
   it("is whole whatever the events are: one root, unique ids, parents that contain their children", () => {

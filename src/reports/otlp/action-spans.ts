@@ -1,6 +1,6 @@
 /** The actions of the protocol in one work, its standing actions left out. */
 import type { ActionEvent, ActionWaiting } from "../../events/action.ts";
-import { shortened, type OpenSpan, type SpanWriter } from "./span.ts";
+import type { OpenSpan, SpanWriter } from "./span.ts";
 import { toolAttributes } from "./turn-spans.ts";
 
 interface UnderWay {
@@ -32,12 +32,9 @@ export class ActionSpans {
     const { group } = action.head;
     const above = group === undefined ? undefined : this.#underWay.get(placeOf(group))?.span;
     action.span ??= this.#open(action.head, place, above ?? attempt ?? task, at);
-    const { content } = this.#writer.options;
     if (type === "action.started") {
-      if (content && event.params !== undefined) {
-        const given = { "gen_ai.tool.call.arguments": shortened(event.params) };
-        action.span.attributes = { ...action.span.attributes, ...given };
-      }
+      const given = this.#writer.content({ "gen_ai.tool.call.arguments": event.params });
+      action.span.attributes = { ...action.span.attributes, ...given };
       return;
     }
     this.#underWay.delete(place);
@@ -45,7 +42,7 @@ export class ActionSpans {
     this.#writer.end(action.span, at, {
       attributes: {
         "agent_jobs.outcome": status,
-        ...(content && output !== undefined && { "gen_ai.tool.call.result": shortened(output) }),
+        ...this.#writer.content({ "gen_ai.tool.call.result": output }),
       },
       ...((status === "failed" || status === "timed_out") && { error: status, reason }),
     });

@@ -140,6 +140,14 @@ export class SpanWriter {
     return { ...head, kind, spanId, attributes, events: [], latest: startedAt };
   }
 
+  /** Attributes that are left out unless content is captured. */
+  content(attributes: Readonly<Record<string, string | undefined>>): Attributes {
+    if (!this.options.content) return {};
+    return Object.fromEntries(
+      Object.entries(attributes).map(([name, text]) => [name, text && shortened(text)]),
+    );
+  }
+
   /** No child ends after its parent. */
   end(span: OpenSpan, at: number, { attributes, error, reason = "" }: SpanEnd = {}): void {
     const { spanId, parent, name, kind, startedAt, events } = span;

@@ -22,7 +22,6 @@ import type { StepStarted } from "../../events/step.ts";
 import { outcomeReason } from "../../events/view.ts";
 import {
   decisionEvent,
-  shortened,
   SpanWriter,
   type Attributes,
   type OpenSpan,
@@ -158,7 +157,7 @@ export class Trace {
       "agent_jobs.version": version,
       "agent_jobs.entry.file": entryFile,
       "agent_jobs.entry.fingerprint": entryFingerprint,
-      ...(this.#options.content && { "agent_jobs.user_input": shortened(userInput) }),
+      ...this.#writer.content({ "agent_jobs.user_input": userInput }),
     };
   }
 
@@ -194,8 +193,7 @@ export class Trace {
           "agent_jobs.work.iteration": iteration,
           "agent_jobs.item.index": itemIndex,
           "agent_jobs.condition": planned?.condition === true ? true : undefined,
-          ...(this.#options.content &&
-            item !== undefined && { "agent_jobs.item": shortened(item) }),
+          ...this.#writer.content({ "agent_jobs.item": item }),
         },
       }),
       planned,

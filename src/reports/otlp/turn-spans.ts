@@ -1,5 +1,6 @@
 /** The model calls and tool calls of one turn. */
 import { defined } from "../../document/guards.ts";
+import { clip } from "../../events/cut.ts";
 import {
   UNKNOWN_TOOL,
   type ModelReplied,
@@ -15,6 +16,8 @@ import {
   type OpenSpan,
   type SpanWriter,
 } from "./span.ts";
+
+const MAX_NAME = 100;
 
 interface Call {
   readonly used: ModelUsed;
@@ -51,20 +54,15 @@ export class TurnSpans {
         return;
       case "model.failed": {
         this.#endCall();
-        const { modelId = this.#modelId, statusCode, message } = activity;
-        const span = this.#openCall(modelId, at);
+        const { modelId = this.#modelId, statusCode, message, subAgent } = activity;
+        const span = this.#openCall(this.#ofCall(modelId, subAgent), at);
         this.#writer.end(span, at, { error: String(statusCode ?? "_OTHER"), reason: message });
         return;
       }
       case "tool.started": {
         const { toolCallId, parentToolCallId = "", toolName } = activity;
-        this.#openTool(
-          toolCallId,
-          toolName,
-          at,
-          this.#tools.get(parentToolCallId),
-          activity.arguments,
-        );
+        const parent = this.#tools.get(parentToolCallId);
+        this.#openTool(toolCallId, toolName, at, parent, activity.arguments);
         return;
       }
       case "tool.ended":
@@ -94,23 +92,25 @@ export class TurnSpans {
     return `${this.span.place}/${(this.#children += 1)}`;
   }
 
-  #openCall(model: string, startedAt: number, subAgent = false): OpenSpan {
+  #openCall(attributes: Attributes, startedAt: number): OpenSpan {
     return this.#writer.open({
       place: this.#nextPlace(),
       parent: this.span,
-      name: `chat ${this.#modelId}`,
+      name: `chat ${String(attributes["gen_ai.request.model"])}`,
       startedAt: Math.max(this.span.startedAt, startedAt),
       kind: "client",
-      attributes: { ...this.#common(model), ...(subAgent && { "agent_jobs.sub_agent": true }) },
+      attributes,
     });
   }
 
-  #common(model: string): Attributes {
+  /** A sub-agent has a model of its own. */
+  #ofCall(model: string, subAgent: boolean): Attributes {
     return {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": this.#writer.options.provider,
-      "gen_ai.request.model": this.#modelId,
+      "gen_ai.request.model": subAgent ? model : this.#modelId,
       "gen_ai.response.model": model,
+      ...(subAgent && { "agent_jobs.sub_agent": true }),
     };
   }
 
@@ -119,7 +119,8 @@ export class TurnSpans {
     const { used, at } = this.#call;
     this.#call = undefined;
     const { modelId, inputTokens, outputTokens, cacheReadTokens, reasoningTokens, cost } = used;
-    const span = this.#openCall(modelId, at - used.durationMs, used.subAgent);
+    const call = this.#ofCall(modelId, used.subAgent);
+    const span = this.#openCall(call, at - used.durationMs);
     const finish = used.finish ?? (reply && (reply.toolCalls.length > 0 ? "tool_call" : "stop"));
     this.#writer.end(span, at, {
       attributes: {
@@ -133,18 +134,13 @@ export class TurnSpans {
       },
       ...(finish === "error" && { error: finish }),
     });
-    const common = this.#common(modelId);
-    const usage = { input: inputTokens, output: outputTokens };
-    for (const [type, tokens] of Object.entries(usage))
+    for (const [type, tokens] of Object.entries({ input: inputTokens, output: outputTokens }))
       this.#writer.measure("gen_ai.client.token.usage", tokens, {
-        ...common,
+        ...call,
         "gen_ai.token.type": type,
       });
-    this.#writer.measure("gen_ai.client.operation.duration", used.durationMs / 1000, common);
-    if (cost > 0)
-      this.#writer.measure("agent_jobs.usage.cost", cost, {
-        "gen_ai.request.model": this.#modelId,
-      });
+    this.#writer.measure("gen_ai.client.operation.duration", used.durationMs / 1000, call);
+    if (cost > 0) this.#writer.measure("agent_jobs.usage.cost", cost, call);
   }
 
   /** Of the input only what this call adds: the whole conversation would be in every span. */
@@ -169,25 +165,18 @@ export class TurnSpans {
     };
   }
 
-  #openTool(
-    id: string,
-    name: string,
-    startedAt: number,
-    parent = this.span,
-    given?: unknown,
-  ): OpenSpan {
+  #openTool(id: string, called: string, at: number, parent = this.span, given?: unknown): OpenSpan {
+    // The model may call what doesn't exist.
+    const name = clip(called, MAX_NAME);
     const span = this.#writer.open({
       place: this.#nextPlace(),
       parent,
       name: `execute_tool ${name}`,
-      startedAt,
+      startedAt: at,
       attributes: {
         ...toolAttributes(name),
         "gen_ai.tool.call.id": id,
-        ...(this.#content &&
-          given !== undefined && {
-            "gen_ai.tool.call.arguments": shortened(JSON.stringify(given)),
-          }),
+        ...this.#writer.content({ "gen_ai.tool.call.arguments": JSON.stringify(given) }),
       },
     });
     this.#tools.set(id, span);
@@ -200,16 +189,16 @@ export class TurnSpans {
   ): void {
     const span = this.#tools.get(toolCallId) ?? this.#openTool(toolCallId, toolName, at);
     this.#tools.delete(toolCallId);
-    const response = shortened(result?.content ?? error?.message ?? "");
+    const response = result?.content ?? error?.message ?? "";
     if (this.#content)
       this.#input.push({
         role: "tool",
-        parts: [{ type: "tool_call_response", id: toolCallId, response }],
+        parts: [{ type: "tool_call_response", id: toolCallId, response: shortened(response) }],
       });
     this.#writer.end(span, at, {
       attributes: {
         "process.exit.code": exitCode,
-        ...(this.#content && { "gen_ai.tool.call.result": response }),
+        ...this.#writer.content({ "gen_ai.tool.call.result": response }),
       },
       ...(!succeeded &&
         stopped !== true && { error: error?.code ?? "_OTHER", reason: error?.message }),
