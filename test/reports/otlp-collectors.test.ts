@@ -54,7 +54,7 @@ const failing: Readonly<Record<string, [(response: ServerResponse) => void, RegE
   ],
   "never answers": [() => {}, /(did not answer within 1500 ms|Request timed out)$/],
   "never ends its answer": [
-    (response) => void response.writeHead(200, { "content-length": 1 }).flushHeaders(),
+    (response) => response.writeHead(200, { "content-length": 1 }).flushHeaders(),
     /(did not answer within 1500 ms|Request timed out)$/,
   ],
   "breaks connections": [

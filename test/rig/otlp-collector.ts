@@ -69,13 +69,15 @@ export async function startCollector(
       headers = request.headers;
       if (answer !== undefined) return answer(response);
       if (request.url === "/v1/traces") {
-        const sent: SentTraces = decode("trace.v1.ExportTraceServiceRequest", body);
+        const sent: SentTraces = JSON.parse(decode("trace.v1.ExportTraceServiceRequest", body));
         for (const one of sent.resourceSpans) {
           resource = attributesOf(one.resource.attributes);
           for (const scope of one.scopeSpans) spans.push(...scope.spans.map(received));
         }
       } else {
-        const sent: SentMetrics = decode("metrics.v1.ExportMetricsServiceRequest", body);
+        const sent: SentMetrics = JSON.parse(
+          decode("metrics.v1.ExportMetricsServiceRequest", body),
+        );
         for (const one of sent.resourceMetrics)
           for (const scope of one.scopeMetrics)
             for (const metric of scope.metrics) points.push(...pointsOf(metric));
@@ -164,7 +166,8 @@ const definitions: unknown = createRequire(import.meta.url)(
   "otlp-definitions/build/src/generated/root.js",
 );
 
-function decode<T>(message: string, body: Buffer): T {
+/** JSON. */
+function decode(message: string, body: Buffer): string {
   let type: unknown = definitions;
   for (const name of `opentelemetry.proto.collector.${message}`.split("."))
     type = isRecord(type) || typeof type === "function" ? Reflect.get(type, name) : undefined;
@@ -172,7 +175,7 @@ function decode<T>(message: string, body: Buffer): T {
   const call = (name: string, ...args: unknown[]): unknown =>
     Reflect.apply(Reflect.get(type, name), type, args);
   const forms = { longs: String, enums: String, bytes: String, arrays: true };
-  return JSON.parse(JSON.stringify(call("toObject", call("decode", body), forms)));
+  return JSON.stringify(call("toObject", call("decode", body), forms));
 }
 
 const hex = (base64 = ""): string => Buffer.from(base64, "base64").toString("hex");
