@@ -163,10 +163,10 @@ export const rooms = {
     node: true,
   },
   reports: {
-    holds: "folds of a run into a medium: text, a terminal, GitHub, the page in a file",
-    folders: ["terminal", "github", "html"],
+    holds: "folds of a run into a medium: text, a terminal, GitHub, the page in a file, OTLP",
+    folders: ["terminal", "github", "html", "otlp"],
     imports: ["document", "entry", "events", "journal", "outputs", "platform", "generated"],
-    packages: ["fast-string-width", "fast-wrap-ansi", "@actions/core"],
+    packages: ["fast-string-width", "fast-wrap-ansi", "@actions/core", "@opentelemetry/*"],
     node: true,
   },
   run: {

@@ -19,6 +19,7 @@ import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { telemetryTarget } from "../run/telemetry.ts";
 
 /** The value of `resume` that looks for the journal of a former attempt. */
 export const AUTO = "auto";
@@ -364,6 +365,7 @@ export function runOptions(
     env,
     rerun,
     write,
+    telemetry: telemetryTarget(environment),
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...namedTexts(setting),

@@ -159,6 +159,11 @@ const tool = {
 const format = or(choice("--format <format>", "output format", ["text", "json"]), "text");
 const forPrograms = { format, json: option<true>("--json", "the same as --format json") };
 
+const otlp = option(
+  "--otlp <url>",
+  "send a trace and metrics to this OTLP collector (default: OTEL_EXPORTER_OTLP_ENDPOINT)",
+);
+
 /** By command. Fields that a run or a host has, too, are called the same. */
 export const options = {
   run: {
@@ -205,6 +210,7 @@ export const options = {
     htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
     sarif: option("--sarif <file>", "write the findings as SARIF, for code scanning"),
     junit: option("--junit <file>", "write works and findings as JUnit test cases"),
+    otlp,
     chart: option<true>("--chart", "print a Mermaid chart of what ran"),
     quiet: option<true>(
       "--quiet",
@@ -308,6 +314,7 @@ export const options = {
       "--entries-dir <dir>",
       "with --test: the folder of the entries that clients may install (default: test)",
     ),
+    otlp,
     ...change,
     answers,
     env,

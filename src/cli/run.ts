@@ -9,6 +9,7 @@ import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { executeRun } from "../run/execute.ts";
 import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
+import { telemetryTarget } from "../run/telemetry.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
@@ -69,7 +70,8 @@ async function runOptions(
   given: Given,
   io: Io,
 ): Promise<RunOptions> {
-  const { quiet, verbose, chart, userInputFile: _, format, inputs, ...options } = readAccess(given);
+  const access = readAccess(given);
+  const { quiet, verbose, chart, userInputFile: _, format, inputs, otlp, ...options } = access;
   const userInput = await userInputOf(given, io);
   const { output } = io;
   const { asker, pause } = askerOf(given, io) ?? {};
@@ -85,6 +87,7 @@ async function runOptions(
       chart: chart === true,
       ...defined({ pause }),
     },
+    telemetry: telemetryTarget(options.environment, otlp),
     ...defined({ asker, jobName, userInput }),
   };
 }

@@ -23,6 +23,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../server/security.ts";
 import { startServer, type HttpServer } from "../server/server.ts";
+import { telemetryReporter, telemetryTarget } from "../run/telemetry.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
@@ -80,7 +81,8 @@ async function start(given: Given, { output }: Io): Promise<Served> {
   const { entry, port, host: hostname, allowedHost, token, test, entriesDir, ...forRuns } = given;
   const access = readAccess(forRuns);
   checkRuntime(access, asFlag);
-  const { rehearse, environment, env, ...options } = access;
+  const { rehearse, environment, env, otlp, ...options } = access;
+  const target = telemetryTarget(environment, otlp);
   const rehearsal = rehearse === undefined ? undefined : await readRehearsal(rehearse);
   // Without the option a folder that may come later.
   const entriesFolder =
@@ -101,6 +103,7 @@ async function start(given: Given, { output }: Io): Promise<Served> {
     // The token is masked like every secret of the environment.
     environment: { ...environment, AGENT_JOBS_TOKEN: token },
     feedsFolder: feedsFolder.path,
+    ...(target && { reporters: [telemetryReporter(target, access)] }),
     ...defined({ env, rehearsal, journals }),
   });
   const cleanUp = async (): Promise<void> => {

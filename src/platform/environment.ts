@@ -40,6 +40,9 @@ const allowed = new Set([
   "SSL_CERT_DIR",
   "NODE_EXTRA_CA_CERTS",
   "GH_HOST",
+  // The trace that a process belongs to.
+  "TRACEPARENT",
+  "TRACESTATE",
   // Windows can't start a process without these.
   "SYSTEMROOT",
   "SYSTEMDRIVE",

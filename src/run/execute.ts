@@ -25,6 +25,7 @@ import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { openRecords, orAbandon, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
+import { runContext, telemetryReporter } from "./telemetry.ts";
 import { claimedSecrets } from "./variables.ts";
 import { createVerdict } from "./verdict.ts";
 
@@ -75,7 +76,8 @@ export async function executeRun(
         workingDirectory,
         changeDiff: change?.diffFile,
       });
-    const host = openHost(options, model);
+    const traced = options.telemetry && runContext(options.environment);
+    const host = openHost({ ...options, ...traced }, model);
     host.addSecrets(claimedSecrets({ ...prepared, environment: options.environment }));
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
@@ -83,7 +85,7 @@ export async function executeRun(
       if (options.checkModels === true && model === undefined) {
         await requireModels(host, prepared, options);
       }
-      return await runOn(host, { prepared, model, options, signals });
+      return await runOn(host, { prepared, model, options, signals, runId: traced?.runId });
     } finally {
       await host.close();
       release();
@@ -140,11 +142,12 @@ interface RunOfFile {
   readonly model: ScriptedModel | undefined;
   readonly options: RunOptions;
   readonly signals: RunSignals;
+  readonly runId: string | undefined;
 }
 
 async function runOn(
   host: Host,
-  { prepared, model, options, signals: { signal, onStarted } }: RunOfFile,
+  { prepared, model, options, signals: { signal, onStarted }, runId }: RunOfFile,
 ): Promise<RunReport> {
   const { script, loaded, jobName } = prepared;
   const { serversApart, asker: ask, honorExpectations = false } = options;
@@ -157,6 +160,7 @@ async function runOn(
     ...files,
     options.terminal && openTerminal(options.terminal),
     verdict?.reporter,
+    options.telemetry && telemetryReporter(options.telemetry, options),
     ...(options.reporters ?? []),
   ];
   const run = orAbandon(files, () =>
@@ -175,6 +179,7 @@ async function runOn(
       },
       {
         signal,
+        runId,
         onWay: options.onWay,
         reporters: reporters.filter((reporter) => reporter !== undefined),
         ...(verdict && { rewrite: (event) => verdict.judged(event) }),

@@ -35,6 +35,7 @@ import { continueJob, type ContinueOptions } from "./continue-job.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
+import type { TelemetryTarget } from "./telemetry.ts";
 import { checkVariablesOfJob, claimedNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
 import { readingOf, startOfWorkflow, type WorkflowStart } from "./workflow-run.ts";
@@ -94,6 +95,8 @@ export interface RunOptions
     readonly pause?: TerminalPause;
   };
   readonly reporters?: readonly Reporter[];
+  /** Where a trace and metrics of the run are sent. Default: nowhere. */
+  readonly telemetry?: TelemetryTarget | undefined;
   /** Gets the ways that the works of the job take. */
   readonly onWay?: ((way: Way) => void) | undefined;
   /** With `rehearse`: runtimes that other rehearsals use, too. */

@@ -8,6 +8,9 @@ const anywhere =
 const asWord =
   /(?:^|[_-])(?:PAT|PASS|KEY|KEYS|CREDS?|PIN|OTP|TOTP|SAS|SALT|HMAC|BEARER|PEM|PFX|MNEMONIC|O?AUTH2?(?!OR(?!I))\w*)(?:$|[_-])|(?:[_-]|SQL|DB|USER|ROOT|ADMIN)(?:PWD|PASS)(?:$|[_-])/i;
 
+/** `key=value,…`, in which a collector's key is. */
+const otlpHeaders = /^OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS$/;
+
 /** Shorter values are masked nowhere (`redaction/forms.ts`). */
 const MIN_LENGTH = 4;
 /** A value that is shorter than this may be an ordinary word or number. */
@@ -29,9 +32,11 @@ export function knownSecrets({
   environment,
 }: ModelAccess): readonly string[] {
   const values = Object.entries(environment).flatMap(([name, value = ""]) =>
-    hasSecretName(name)
-      ? [value, ...partsOf(value)].filter((part) => isSecret(part, setting.test(name)))
-      : partsOf(value).filter((part) => isSecret(part, false)),
+    otlpHeaders.test(name)
+      ? headerValues(value).filter((part) => isSecret(part, false))
+      : hasSecretName(name)
+        ? [value, ...partsOf(value)].filter((part) => isSecret(part, setting.test(name)))
+        : partsOf(value).filter((part) => isSecret(part, false)),
   );
   return [
     ...[provider?.apiKey, gitHubToken].filter((value) => value !== undefined && value !== ""),
@@ -105,6 +110,13 @@ function partsOf(value: string): readonly string[] {
     ...[...named].map(([, part = ""]) => part),
   ];
   return parts.flatMap((part) => [part, decoded(part)]);
+}
+
+function headerValues(headers: string): readonly string[] {
+  return headers.split(",").flatMap((header) => {
+    const value = header.slice(header.indexOf("=") + 1).trim();
+    return [value, decoded(value), ...decoded(value).split(" ")];
+  });
 }
 
 function decoded(text: string): string {

@@ -8,6 +8,7 @@ import { until } from "../sessions/rig.ts";
 import { runCli, startCli, type CliChild } from "../rig/cli.ts";
 import { listen } from "../rig/listen.ts";
 import { share } from "../rig/nightly.ts";
+import { startCollector } from "../rig/otlp-collector.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const rehearsed = ["--rehearse", "entries/hello.rehearsal.yml", "--entry", "entries/hello.yml"];
@@ -139,6 +140,25 @@ describe("agent-jobs serve", () => {
       if ("error" in response) break;
     }
     assert.deepEqual(responses, ["workStarted", "workStopped", "jobSucceeded", "JobsClosed"]);
+  });
+
+  it("sends a trace of each run with --otlp", async (t) => {
+    const collector = await startCollector(t);
+    const served = await startServe(t, [...rehearsed.slice(0, 2), "--otlp", collector.url]);
+    for (let run = 0; run < 2; run += 1) {
+      const workspace = await makeWorkspace(t);
+      const body = `${workspace.path}\na newcomer`;
+      const { jobId } = await api(served, "copilot/job/start/hello", body);
+      for (let error: unknown; error !== "JobsClosed";)
+        ({ error } = await api(served, `copilot/job/${String(jobId)}/live`));
+    }
+    await api(served, "stop");
+    const { code, stderr } = await served.child.ended;
+    assert.equal(code, 0, stderr);
+    const roots = collector.spans.filter(({ name }) => name === "invoke_workflow hello");
+    assert.equal(new Set(roots.map(({ traceId }) => traceId)).size, 2);
+    for (const span of collector.spans)
+      assert.equal(collector.pathOf(span)[0], "invoke_workflow hello");
   });
 
   it("starts without an entry for tests, and takes one from --entries-dir", async (t) => {

@@ -1,8 +1,12 @@
 import type { Server } from "node:http";
-import type { TestContext } from "node:test";
+
+/** A test, or whoever ends the server otherwise. */
+export interface Owner {
+  after(close: () => void): void;
+}
 
 /** Listens on a free port of loopback until the test is over: its address. */
-export async function listen(test: Pick<TestContext, "after">, server: Server): Promise<string> {
+export async function listen(test: Owner, server: Server): Promise<string> {
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });

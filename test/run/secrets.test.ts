@@ -3,6 +3,14 @@ import { describe, it } from "node:test";
 import { knownSecrets } from "../../src/run/secrets.ts";
 
 describe("what counts as a secret", () => {
+  it("is the value of each header for a collector of telemetry", () => {
+    const headers = "api-key=0123456789, Authorization=Bearer%20abcdefgh";
+    const found = knownSecrets({ environment: { OTEL_EXPORTER_OTLP_HEADERS: headers } });
+    for (const secret of ["0123456789", "Bearer%20abcdefgh", "abcdefgh"])
+      assert.ok(found.includes(secret), found.join());
+    assert.ok(!found.includes("Bearer"));
+  });
+
   const of = (name: string, value: string): readonly string[] =>
     knownSecrets({ environment: { [name]: value } });
 

@@ -1,0 +1,45 @@
+/** The identity of a trace: from `TRACEPARENT` (W3C Trace Context) or from the run, so that a journal gives it again. */
+import { createHash } from "node:crypto";
+
+/** A span of another process, which is the parent of the whole run. */
+export interface ParentContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Its caller does not record the trace, so nobody does. */
+  readonly sampled: boolean;
+}
+
+/** Undefined for a header that is missing or not valid: the run starts a trace of its own. */
+export function parseTraceparent(header: string | undefined): ParentContext | undefined {
+  const [, version, traceId = "", spanId = "", flags = ""] =
+    /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/.exec(
+      header?.trim() ?? "",
+    ) ?? [];
+  if (version === undefined || version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId))
+    return undefined;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** The id of a run is a UUID: without its hyphens it is that of the trace. */
+export function traceIdOf(runId: string, parent?: ParentContext): string {
+  if (parent !== undefined) return parent.traceId;
+  const plain = runId.replaceAll("-", "").toLowerCase();
+  return /^(?!0+$)[0-9a-f]{32}$/.test(plain) ? plain : digest(runId, 32);
+}
+
+/** `place`: of the span in the run. The same place always has the same id. */
+export function spanIdOf(runId: string, place: string): string {
+  return digest(`${runId}/${place}`, 16);
+}
+
+export const ROOT = "run";
+
+/** For the processes that the run starts: their spans are children of the run. */
+export function traceparentOf(runId: string, parent?: ParentContext): string {
+  const flags = parent?.sampled === false ? "00" : "01";
+  return `00-${traceIdOf(runId, parent)}-${spanIdOf(runId, ROOT)}-${flags}`;
+}
+
+function digest(text: string, length: number): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, length);
+}

@@ -1,0 +1,68 @@
+/** Whether a run has telemetry, and where it goes: from the option and from the variables of OpenTelemetry. */
+import type { Reporter } from "../events/sink.ts";
+import { newRunId } from "../events/sink.ts";
+import { version } from "../generated/version.ts";
+import type { Environment } from "../platform/environment.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { createTelemetry } from "../reports/otlp/telemetry.ts";
+import { parseTraceparent, traceparentOf } from "../reports/otlp/trace-context.ts";
+import { UsageError } from "./options.ts";
+import type { ModelAccess } from "./options-provider.ts";
+
+/** Where spans and metrics are sent. */
+export interface TelemetryTarget {
+  readonly tracesUrl: string;
+  readonly metricsUrl: string;
+}
+
+/**
+ * The target that the option or the environment names; undefined: none, so nothing of OpenTelemetry is loaded. Throws
+ * `UsageError` for an option that is no address. A wrong variable doesn't end a run: it is a warning after it.
+ */
+export function telemetryTarget(
+  environment: Environment,
+  otlp?: string,
+): TelemetryTarget | undefined {
+  const base = otlp ?? environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "";
+  if (base === "" || environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true") return undefined;
+  if (otlp !== undefined && (!URL.canParse(otlp) || !/^https?:\/\//i.test(otlp)))
+    throw new UsageError("--otlp must be an http or https address, such as http://127.0.0.1:4318.");
+  const urlOf = (signal: "TRACES" | "METRICS"): string => {
+    const own = environment[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] ?? "";
+    if (otlp === undefined && URL.canParse(own)) return own;
+    return `${base.replace(/\/+$/, "")}/v1/${signal.toLowerCase()}`;
+  };
+  return { tracesUrl: urlOf("TRACES"), metricsUrl: urlOf("METRICS") };
+}
+
+const providers = {
+  openai: "openai",
+  azure: "azure.ai.openai",
+  anthropic: "anthropic",
+} as const;
+
+export function telemetryReporter(
+  target: TelemetryTarget,
+  { environment, provider }: ModelAccess,
+): Reporter {
+  return createTelemetry({
+    ...target,
+    environment,
+    version,
+    clock: systemClock,
+    content:
+      environment["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"]?.toLowerCase() === "true",
+    provider: provider === undefined ? "github.copilot" : providers[provider.type ?? "openai"],
+    parent: parseTraceparent(environment["TRACEPARENT"]),
+  });
+}
+
+/** The id of a run, and the environment that makes the spans of its programs children of its own. */
+export function runContext(environment: Environment): {
+  readonly runId: string;
+  readonly environment: Environment;
+} {
+  const runId = newRunId();
+  const TRACEPARENT = traceparentOf(runId, parseTraceparent(environment["TRACEPARENT"]));
+  return { runId, environment: { ...environment, TRACEPARENT } };
+}

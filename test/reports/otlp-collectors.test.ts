@@ -1,0 +1,182 @@
+/** Collectors that don't work: the result of the run stays the same, and it waits for them two seconds at most. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Reporter } from "../../src/events/sink.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { createTelemetry } from "../../src/reports/otlp/telemetry.ts";
+import { story } from "../events/samples.ts";
+import { runCli, startCli, type CliResult } from "../rig/cli.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
+import { startCollector } from "../rig/otlp-collector.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+/** Asks no model. */
+const access = ["--provider-base-url", "http://127.0.0.1:9/v1"];
+const entry = JSON.stringify({
+  models: { driving: "driver" },
+  tasks: {},
+  jobs: { job: { work: { kind: "Run", run: "true", name: "note" } } },
+});
+
+async function run(
+  t: TestContext,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CliResult> {
+  const { path: cwd } = await makeWorkspace(t, { "e.json": entry });
+  return runCli(["run", "e.json", ...access, ...args], { cwd, env });
+}
+
+function telemetryTo(url: string, clock: Clock): Reporter {
+  return createTelemetry({
+    tracesUrl: `${url}/v1/traces`,
+    metricsUrl: `${url}/v1/metrics`,
+    version: "1.0.0",
+    environment: {},
+    content: false,
+    provider: "openai",
+    clock,
+  });
+}
+
+const failing: Readonly<Record<string, [(response: ServerResponse) => void, RegExp]>> = {
+  "answers 500": [
+    (response) => response.writeHead(500).end(),
+    /Can't send it to 127\.0\.0\.1:\d+: HTTP 500 Internal Server Error$/,
+  ],
+  "answers 503": [
+    (response) => response.writeHead(503).end(),
+    /Can't send it to 127\.0\.0\.1:\d+: Export failed with retryable status$/,
+  ],
+  "never answers": [() => {}, /(did not answer within 1500 ms|Request timed out)$/],
+  "never ends its answer": [
+    (response) => response.writeHead(200, { "content-length": 1 }).flushHeaders(),
+    /(did not answer within 1500 ms|Request timed out)$/,
+  ],
+  "breaks connections": [
+    (response) => response.destroy(),
+    /Can't send it to 127\.0\.0\.1:\d+: socket hang up$/,
+  ],
+};
+
+describe("a collector that", () => {
+  for (const [name, [answer, warning]] of Object.entries(failing)) {
+    it(`${name} changes nothing about the run but one line`, async (t) => {
+      const { url, requests } = await startCollector(t, answer);
+      const { code, stdout, stderr } = await run(t, ["--otlp", url]);
+      assert.equal(code, 0, stdout + stderr);
+      assert.match(stdout, /^job job succeeded$/m);
+      const lines = stderr.trimEnd().split("\n");
+      assert.equal(lines.length, 1, stderr);
+      assert.match(stderr, /^agent-jobs: warning: the telemetry is incomplete: /);
+      assert.match(lines[0] ?? "", warning);
+      assert.ok(requests.includes("/v1/traces"));
+    });
+  }
+
+  it("isn't there changes nothing about the run but one line", async (t) => {
+    // No test listens on it.
+    const { code, stderr } = await run(t, ["--otlp", "http://127.0.0.1:9"]);
+    assert.equal(code, 0);
+    assert.match(
+      stderr,
+      /^agent-jobs: warning: the telemetry is incomplete: Can't send it to 127\.0\.0\.1:9: connect ECONNREFUSED 127\.0\.0\.1:9\n$/,
+    );
+  });
+
+  it("has a wrong address in the environment changes nothing but one line; as an option it is refused", async (t) => {
+    const wrong = await run(t, [], { OTEL_EXPORTER_OTLP_ENDPOINT: "nowhere" });
+    assert.equal(wrong.code, 0);
+    assert.match(
+      wrong.stderr,
+      /^agent-jobs: warning: the telemetry is incomplete: [^\n]*nowhere[^\n]*\n$/,
+    );
+    const { code, stderr } = await run(t, ["--otlp", "nowhere"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /--otlp must be an http or https address/);
+  });
+
+  it("hangs is waited for less than two seconds, and its connections are ended", async (t) => {
+    const clock = new FakeClock();
+    let hang = (_response: ServerResponse): void => {};
+    const hanging = new Promise<ServerResponse>((resolve) => (hang = resolve));
+    const { url } = await startCollector(t, (response) => hang(response));
+    const telemetry = telemetryTo(url, clock);
+    for (const event of story()) telemetry.report(event);
+    const closed = telemetry.close?.() ?? Promise.resolve();
+    closed.catch(() => {});
+    const response = await hanging;
+    // An answer that never ends, and is never silent.
+    const drip = setInterval(() => response.write(" "), 50);
+    const over = new Promise((resolve) => void response.on("close", resolve));
+    await assert.rejects(clock.runUntil(closed), /did not answer within 1500 ms/);
+    assert.ok(clock.now() < 2_000, String(clock.now()));
+    await over;
+    clearInterval(drip);
+  });
+
+  it("gets all spans of a long run at its end, or is said to miss some", async (t) => {
+    const { url, spans } = await startCollector(t);
+    const send = async (works: number): Promise<void> => {
+      const [started, ...events] = story();
+      assert.ok(started !== undefined);
+      const telemetry = telemetryTo(url, new FakeClock());
+      telemetry.report(started);
+      const common = { at: started.at, runId: started.runId };
+      for (let iteration = 1; iteration <= works; iteration += 1) {
+        const work = { workId: 9, taskId: "many", iteration };
+        telemetry.report({ ...common, type: "work.started", work });
+        telemetry.report({ ...common, type: "work.ended", work, outcome: { kind: "succeeded" } });
+      }
+      for (const event of events) telemetry.report(event);
+      await telemetry.close?.();
+    };
+    await send(2_000);
+    assert.equal(spans.filter(({ name }) => name === "work many").length, 2_000);
+    await assert.rejects(send(9_000), /\d+ spans were dropped/);
+  });
+});
+
+describe("without an address", () => {
+  const main = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+  const hook = `
+    import { appendFileSync } from "node:fs";
+    export function resolve(specifier, context, next) {
+      if (specifier.startsWith("@opentelemetry/")) appendFileSync(process.env.LOADED, specifier + "\\n");
+      return next(specifier, context);
+    }`;
+  const url = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+  const register = url(
+    `import { register } from "node:module"; register(${JSON.stringify(url(hook))});`,
+  );
+
+  async function loaded(t: TestContext, env: Readonly<Record<string, string>>): Promise<string> {
+    const { path: cwd } = await makeWorkspace(t, { "e.json": entry });
+    const log = join(cwd, "loaded.txt");
+    const options = { NODE_OPTIONS: `--import=${register}`, LOADED: log };
+    const { code, stderr } = await startCli(["run", "e.json", ...access], {
+      cwd,
+      main,
+      env: { ...options, ...env },
+    }).ended;
+    assert.equal(code, 0, stderr);
+    return existsSync(log) ? readFileSync(log, "utf8") : "";
+  }
+
+  it("nothing of OpenTelemetry is loaded", async (t) => {
+    assert.equal(await loaded(t, {}), "");
+  });
+
+  it("in the environment or with OTEL_SDK_DISABLED nothing is sent", async (t) => {
+    const { url: OTEL_EXPORTER_OTLP_ENDPOINT, requests } = await startCollector(t);
+    const off = await loaded(t, { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: "true" });
+    assert.deepEqual([off, requests], ["", []]);
+    const on = await loaded(t, { OTEL_EXPORTER_OTLP_ENDPOINT });
+    assert.match(on, /^@opentelemetry\/sdk-trace$/m);
+    assert.deepEqual([...requests].toSorted(), ["/v1/metrics", "/v1/traces"]);
+  });
+});

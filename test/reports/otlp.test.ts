@@ -1,0 +1,306 @@
+/** Telemetry of whole runs: the command line, the real runtime, and a collector that reads OTLP. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { readJournal } from "../../src/journal/read.ts";
+import type { Measurement, Span } from "../../src/reports/otlp/span.ts";
+import { parseTraceparent } from "../../src/reports/otlp/trace-context.ts";
+import { Trace } from "../../src/reports/otlp/trace.ts";
+import { everything, readsItself } from "../tools/mcp/rig.ts";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { startModelServer, type Reply, type Script } from "../rig/model-server.ts";
+import { startCollector, type Collector } from "../rig/otlp-collector.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+
+const calls = (name: string, given: Readonly<Record<string, unknown>>): Reply => ({
+  toolCalls: [{ name, arguments: given }],
+});
+const key = "sk-0123456789abcdef";
+const prompt = "PROMPT-TEXT of the first task";
+
+/** One retry because of a criterion, a crash, a tool of the entry, a command, a workflow. */
+const entry = {
+  models: { driving: "driver", work: "worker" },
+  tools: {
+    look: {
+      description: "Says which trace it belongs to.",
+      parameters: { type: "object", properties: { at: { type: "string" } } },
+      command: [process.execPath, "-e", "console.log('RESULT-TEXT', process.env.TRACEPARENT)"],
+    },
+  },
+  mcpServers: {
+    all: { command: process.execPath, args: [everything, "stdio"], permissions: readsItself },
+  },
+  tasks: {
+    first: {
+      model: { category: "work" },
+      prompt,
+      permissions: { preset: "workspace", shell: true, tools: ["look", "all/get-env"] },
+      criteria: { toolExecuted: ["job_report"], failureAction: { retryTimes: 1 } },
+    },
+  },
+  jobs: {
+    job: {
+      work: {
+        kind: "Seq",
+        works: [
+          { kind: "Ref", taskId: "first" },
+          { kind: "Run", run: "echo $TRACEPARENT > run.txt", name: "note" },
+          { kind: "Flow", file: "flow.wf.md" },
+        ],
+      },
+    },
+  },
+};
+const flow = `---\npermissions: { shell: true, write: ["**"] }\n---\n${workflowText(
+  "START --> PROMPT_ASK['Answer.'] --> EXECUTE_NOTE --> SUCCESS",
+)}`;
+
+const script: Script = ({ prompt: sent, toolResults, index }) => {
+  if (sent.startsWith("Answer"))
+    return { text: "ANSWER-TEXT\n\n```bash\necho $TRACEPARENT > flow.txt\n```" };
+  if (index === 0) return { text: "" };
+  if (!sent.includes("Required Tool")) {
+    if (toolResults.length > 0) return { text: `ANSWER-TEXT with ${key}` };
+    return {
+      toolCalls: [
+        { name: "look", arguments: { at: `ARGUMENT-TEXT ${key}` } },
+        { name: "all-get-env", arguments: {} },
+        { name: "bash", arguments: { command: "echo shell $TRACEPARENT", description: "d" } },
+      ],
+    };
+  }
+  return toolResults.length > 0 ? { text: "done" } : calls("job_report", { markdown: "Fine." });
+};
+
+interface Ran {
+  readonly result: CliResult;
+  readonly collector: Collector;
+  readonly cwd: string;
+  readonly toolResults: string;
+}
+
+async function run(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const collector = await startCollector(t);
+  const server = await startModelServer(script);
+  t.after(() => server.close());
+  const { path: cwd } = await makeWorkspace(t, {
+    "e.json": JSON.stringify(entry),
+    "flow.wf.md": flow,
+  });
+  const args = ["run", "e.json", "--otlp", collector.url, "--journal", "j.jsonl"];
+  const access = ["--provider-base-url", server.baseUrl, "--provider-api-key", key];
+  const result = await runCli([...args, ...access, "--max-parallel", "1"], { cwd, env });
+  const toolResults = server.requests.flatMap((request) => request.toolResults).join("\n");
+  return { result, collector, cwd, toolResults };
+}
+
+const text = (spans: unknown): string => JSON.stringify(spans);
+
+describe("a run with --otlp", () => {
+  it("sends spans of everything, each below what it belongs to, with the names of the conventions", async (t) => {
+    const { result, collector, cwd, toolResults } = await run(t);
+    assert.equal(result.code, 0, result.stdout + result.stderr);
+    const { spans } = collector;
+    const root = collector.span("invoke_workflow job");
+    assert.equal(root.parentSpanId, "");
+    assert.deepEqual([...new Set(spans.map(({ traceId }) => traceId))], [root.traceId]);
+    assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
+    const paths = [...new Set(spans.map((span) => collector.pathOf(span).join(" > ")))].toSorted();
+    const above = "invoke_workflow job > work first > invoke_agent first";
+    const turn = `${above} > attempt prompt > turn prompt`;
+    const activity = "invoke_workflow job > work flow.wf.md > activity";
+    assert.deepEqual(
+      paths,
+      [
+        "invoke_workflow job",
+        "invoke_workflow job > work first",
+        above,
+        `${above} > attempt prompt`,
+        turn,
+        `${turn} > chat worker`,
+        `${turn} > execute_tool all/get-env`,
+        `${turn} > execute_tool bash`,
+        `${turn} > execute_tool job_report`,
+        `${turn} > execute_tool look`,
+        "invoke_workflow job > work flow.wf.md",
+        `${activity} EXECUTE_NOTE`,
+        `${activity} START`,
+        `${activity} SUCCESS`,
+        `${activity} PROMPT_ASK`,
+        `${activity} PROMPT_ASK > attempt prompt`,
+        `${activity} PROMPT_ASK > attempt prompt > turn prompt`,
+        `${activity} PROMPT_ASK > attempt prompt > turn prompt > chat driver`,
+        "invoke_workflow job > work note",
+      ].toSorted(),
+    );
+    for (const span of spans) {
+      const parent = spans.find(({ spanId }) => spanId === span.parentSpanId);
+      assert.ok(span.end >= span.start, span.name);
+      assert.ok(parent === undefined || parent.start <= span.start, span.name);
+      assert.ok(parent === undefined || parent.end >= span.end, span.name);
+    }
+
+    const attempts = spans.filter(({ name }) => name === "attempt prompt").slice(0, 3);
+    assert.deepEqual(
+      attempts.map(({ attributes }) => [
+        attributes["agent_jobs.retry"],
+        attributes["agent_jobs.attempt"],
+      ]),
+      [
+        [0, 1],
+        [0, 2],
+        [1, 1],
+      ],
+    );
+    const chat = spans.findLast(({ name }) => name === "chat worker");
+
+    const usage = { "gen_ai.usage.input_tokens": 1, "gen_ai.usage.output_tokens": 1 };
+    assert.ok(chat !== undefined);
+    assert.equal(chat.kind, "CLIENT");
+    const { attributes } = chat;
+    assert.deepEqual(Object.keys({ ...attributes }).toSorted(), [
+      "agent_jobs.usage.cost",
+      "gen_ai.operation.name",
+      "gen_ai.provider.name",
+      "gen_ai.request.model",
+      "gen_ai.response.finish_reasons",
+      "gen_ai.response.model",
+      "gen_ai.usage.cache_read.input_tokens",
+      ...Object.keys(usage),
+      "gen_ai.usage.reasoning.output_tokens",
+    ]);
+    assert.equal(attributes["gen_ai.operation.name"], "chat");
+    assert.equal(attributes["gen_ai.provider.name"], "openai");
+    assert.equal(attributes["gen_ai.request.model"], "worker");
+    assert.deepEqual(attributes["gen_ai.response.finish_reasons"], ["stop"]);
+    const tool = collector.span("execute_tool look").attributes;
+    assert.equal(tool["gen_ai.operation.name"], "execute_tool");
+    assert.equal(tool["gen_ai.tool.name"], "look");
+    assert.match(String(tool["gen_ai.tool.call.id"]), /./);
+    assert.equal(collector.span("invoke_agent first").attributes["gen_ai.agent.name"], "first");
+    assert.equal(root.attributes["agent_jobs.outcome"], "succeeded");
+    assert.equal(collector.resource["service.name"], "agent-jobs");
+
+    const decided = collector.span("invoke_agent first").events;
+    const names = decided.map(({ name }) => name);
+    for (const name of ["session-crashed", "further-attempt", "criteria-failed", "criteria-retry"])
+      assert.ok(names.includes(name), `${name}: ${names.join()}`);
+    const crash = decided.find(({ name }) => name === "session-crashed")?.attributes;
+    assert.equal(crash?.["agent_jobs.decision.category"], "SESSION CRASHED");
+    assert.match(String(crash?.["error.type"]), /^[a-z-]+$/);
+
+    const { points } = collector;
+    const retries = points.filter(({ metric }) => metric === "agent_jobs.retries");
+    assert.deepEqual(
+      retries.map(({ attributes: of, value }) => [of["agent_jobs.retry.cause"], value]),
+      [
+        [crash?.["error.type"], 1],
+        ["criteria", 1],
+      ],
+    );
+    const runs = points.find(({ metric }) => metric === "agent_jobs.runs");
+    assert.deepEqual(runs?.attributes, {
+      "agent_jobs.job.name": "job",
+      "agent_jobs.outcome": "succeeded",
+    });
+    assert.equal(runs?.value, 1);
+    const duration = points.find(({ metric }) => metric === "agent_jobs.run.duration");
+    assert.ok(Math.abs((duration?.value ?? 0) * 1000 - (root.end - root.start)) < 1);
+    const tokens = points.filter(({ metric }) => metric === "gen_ai.client.token.usage");
+    assert.deepEqual(
+      new Set(tokens.map(({ attributes: of }) => of["gen_ai.token.type"])),
+      new Set(["input", "output"]),
+    );
+
+    // The programs of the run are below its span.
+    const traceparent = `00-${root.traceId}-${root.spanId}-01`;
+    assert.equal(readFileSync(join(cwd, "run.txt"), "utf8").trim(), traceparent);
+    assert.equal(readFileSync(join(cwd, "flow.txt"), "utf8").trim(), traceparent);
+    assert.ok(toolResults.includes(`RESULT-TEXT ${traceparent}`), "a tool of the entry");
+    assert.ok(toolResults.includes(`shell ${traceparent}`), "the runtime");
+    assert.ok(toolResults.includes(`"TRACEPARENT": "${traceparent}"`), "an MCP server");
+
+    // The journal alone makes the same trace.
+    const again: Span[] = [];
+    const measured: Measurement[] = [];
+    const events = readJournal(readFileSync(join(cwd, "j.jsonl"), "utf8")).events;
+    const [first] = events;
+    assert.ok(first !== undefined);
+    const trace = new Trace(
+      first,
+      { content: false, provider: "openai" },
+      {
+        span: (span) => again.push(span),
+        measure: (measurement) => measured.push(measurement),
+      },
+    );
+    for (const event of events) trace.apply(event);
+    assert.deepEqual(
+      again.map(({ name, spanId, parentSpanId = "", startedAt, endedAt }) => [
+        name,
+        spanId,
+        parentSpanId,
+        Math.round(startedAt * 100) / 100,
+        endedAt,
+      ]),
+      spans.map(({ name, spanId, parentSpanId, start, end }) => [
+        name,
+        spanId,
+        parentSpanId,
+        start,
+        end,
+      ]),
+    );
+    assert.equal(measured.filter(({ metric }) => metric === "agent_jobs.retries").length, 2);
+  });
+
+  it("sends no content by default", async (t) => {
+    const { collector } = await run(t);
+    assert.match(text(collector.spans), /execute_tool look/);
+    assert.doesNotMatch(text(collector.spans), /-TEXT|not called|decision\.text|sk-0123/i);
+  });
+
+  it("sends content when OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for it, without secrets", async (t) => {
+    const { collector } = await run(t, {
+      OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true",
+    });
+    const [first] = collector.spans.filter(
+      ({ name, attributes }) => name === "chat worker" && "gen_ai.input.messages" in attributes,
+    );
+    assert.deepEqual(JSON.parse(String(first?.attributes["gen_ai.input.messages"])), [
+      { role: "user", parts: [{ type: "text", content: prompt }] },
+    ]);
+    const all = text(collector.spans);
+    for (const part of ["PROMPT-TEXT", "ANSWER-TEXT with", "ARGUMENT-TEXT", "RESULT-TEXT"])
+      assert.ok(all.includes(part), part);
+    assert.match(all, /agent_jobs\.decision\.text/);
+    assert.doesNotMatch(all, /sk-0123/);
+  });
+
+  it("continues the trace of TRACEPARENT, and sends headers and resource attributes of the environment", async (t) => {
+    const parent = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
+    const { collector, cwd } = await run(t, {
+      TRACEPARENT: `00-${parent.traceId}-${parent.spanId}-01`,
+      OTEL_EXPORTER_OTLP_HEADERS: "x-key=of%20mine",
+      OTEL_RESOURCE_ATTRIBUTES: "service.name=nightly,team=a",
+    });
+    const root = collector.span("invoke_workflow job");
+    assert.deepEqual([root.traceId, root.parentSpanId], [parent.traceId, parent.spanId]);
+    const passed = parseTraceparent(readFileSync(join(cwd, "run.txt"), "utf8"));
+    assert.deepEqual(passed, { traceId: parent.traceId, spanId: root.spanId, sampled: true });
+    assert.equal(collector.headers["x-key"], "of mine");
+    assert.equal(collector.resource["service.name"], "nightly");
+    assert.equal(collector.resource["team"], "a");
+  });
+
+  it("sends no spans of a trace that its caller does not sample", async (t) => {
+    const { collector, result } = await run(t, {
+      TRACEPARENT: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
+    });
+    assert.equal(result.code, 0);
+    assert.deepEqual(collector.requests, ["/v1/metrics"]);
+  });
+});
