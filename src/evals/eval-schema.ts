@@ -79,11 +79,15 @@ export const evalSchema = {
     description: text("What this eval measures. Printed with its result."),
     entry: ofRehearsal.entry,
     job: ofRehearsal.job,
-    runs: whole(1, "How often each case runs, for each variant and each set of models. Default: 5."),
+    runs: whole(
+      1,
+      "How often each case runs, for each variant and each set of models. Default: 5.",
+    ),
     parallel: whole(1, "How many runs at once. Default: the number of cores."),
     models: {
       type: "object",
-      description: "Sets of models to compare, by name: model ids by category. Default: the entry's.",
+      description:
+        "Sets of models to compare, by name: model ids by category. Default: the entry's.",
       minProperties: 1,
       additionalProperties: {
         type: "object",

@@ -67,8 +67,8 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     const { environment, sandbox, env } = options;
     const { provider, gitHubToken, runtimePath } = options;
     const given: RunOptions = {
-      ...{ environment, sandbox, env },
-      ...defined({ provider, gitHubToken, runtimePath }),
+      ...{ environment, sandbox },
+      ...defined({ provider, gitHubToken, runtimePath, env }),
       entryFile: script.entryFile,
       inputs: cell.inputs,
       models: cell.models,

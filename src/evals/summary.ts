@@ -1,5 +1,13 @@
 /** What an eval has measured: a fold over its results, and the comparison with a baseline. */
-import { fisherFall, holm, median, quantile, wilson, type Interval, type Passes } from "./statistics.ts";
+import {
+  fisherFall,
+  holm,
+  median,
+  quantile,
+  wilson,
+  type Interval,
+  type Passes,
+} from "./statistics.ts";
 import type { Spent } from "./budget.ts";
 import type { Cell, Eval } from "./read-eval.ts";
 import type { RunResult } from "./results.ts";
