@@ -84,9 +84,9 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("validate")
-    .argument("<entry...>", "entries, workflows and rehearsals")
+    .argument("<entry...>", "entries, workflows, rehearsals and evals")
     .description(
-      "report all problems of entries, workflows (*.wf.md) and rehearsals (*.rehearsal.*), one per line",
+      "report all problems of entries, workflows (*.wf.md), rehearsals (*.rehearsal.*) and evals (*.eval.*), one per line",
     )
     .action(async (files: string[], given: OptionsOf<"validate">) =>
       end(await (await import("./validate.ts")).validate(files, given, io)),

@@ -1,7 +1,8 @@
 /**
  * The budget of an eval. A turn starts only if the largest turn so far of the same models would still fit beside what
  * is reserved for the turns under way; the first turn of some models runs alone, with all that is left. A turn that
- * outgrows its reservation takes of what is free; when nothing is free any more, everything stops.
+ * outgrows its reservation takes of what is free; when nothing is free any more, everything stops. A run whose next turn
+ * would not fit is stopped alone: others may have had their last turn.
  *
  * Invariant: what is spent exceeds the budget by less than one turn.
  */
@@ -29,7 +30,7 @@ interface Account {
 
 export class EvalBudget {
   readonly #limits: Limits;
-  readonly #onExhausted: (reason: string) => void;
+  readonly #onExhausted: (reason: string, isExceeded: boolean) => void;
   /** By turns that are over. */
   #settled: Spent;
   readonly #accounts = new Set<Account>();
@@ -37,8 +38,12 @@ export class EvalBudget {
   readonly #largest = new Map<string, Spent>();
   readonly #waiting = new Set<() => void>();
 
-  /** `spent`: by earlier processes. `onExhausted`: called once. */
-  constructor(limits: Limits, spent: Spent, onExhausted: (reason: string) => void) {
+  /** `spent`: by earlier processes. `onExhausted`: no turn starts any more; if it is exceeded, those under way must end. */
+  constructor(
+    limits: Limits,
+    spent: Spent,
+    onExhausted: (reason: string, isExceeded: boolean) => void,
+  ) {
     this.#limits = limits;
     this.#settled = spent;
     this.#onExhausted = onExhausted;
@@ -48,16 +53,16 @@ export class EvalBudget {
     return [...this.#accounts].reduce((sum, { used }) => plus(sum, used), this.#settled);
   }
 
-  /** `models`: runs with the same name have turns of a similar size. `onTurn`: what a turn has spent. */
-  meter(models: string, onTurn: (spent: Spent) => void): RunMeter {
-    return new RunMeter(this, models, onTurn);
+  /** `models`: runs with the same name have turns of a similar size. `onTurn`: what a turn has spent. `onRefused`: none starts. */
+  meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}): RunMeter {
+    return new RunMeter(this, models, onTurn, onRefused);
   }
 
   spend(account: Account, used: Spent): void {
     if (account.turns === 0) this.#settled = plus(this.#settled, used);
     else account.used = plus(account.used, used);
     const over = names.find((name) => this.#committed(name) > this.#limit(name));
-    if (over !== undefined) this.#exhaust(over);
+    if (over !== undefined) this.#exhaust(over, true);
   }
 
   /** Waits until a turn may start. False: it may not. */
@@ -72,7 +77,7 @@ export class EvalBudget {
         return true;
       }
       // Nothing that is under way will give anything back.
-      if (this.#accounts.size === 0) this.#exhaust(short);
+      if (this.#accounts.size === 0) this.#exhaust(short, false);
       else await this.#change(signal);
     }
     return false;
@@ -125,11 +130,12 @@ export class EvalBudget {
     return this.#limits[name] ?? Infinity;
   }
 
-  #exhaust(name: keyof Spent): void {
-    if (this.#exhausted) return;
+  #exhaust(name: keyof Spent, isExceeded: boolean): void {
+    if (this.#exhausted && !isExceeded) return;
     this.#exhausted = true;
-    const spent = `${rounded(this.spent[name])} of ${this.#limit(name)}`;
-    this.#onExhausted(`the budget is used up: ${spent} (${name}), and the next turn may not fit`);
+    const spent = `${rounded(this.spent[name])} of ${this.#limit(name)} (${name})`;
+    const why = isExceeded ? "" : ", and the next turn may not fit";
+    this.#onExhausted(`the budget is used up: ${spent}${why}`, isExceeded);
     this.#wake();
   }
 
@@ -153,13 +159,20 @@ export class EvalBudget {
 export class RunMeter {
   readonly #budget: EvalBudget;
   readonly #onTurn: (spent: Spent) => void;
+  readonly #onRefused: () => void;
   readonly #account: Account;
   #spent = nothingSpent;
   #reported = nothingSpent;
 
-  constructor(budget: EvalBudget, models: string, onTurn: (spent: Spent) => void) {
+  constructor(
+    budget: EvalBudget,
+    models: string,
+    onTurn: (spent: Spent) => void,
+    onRefused: () => void,
+  ) {
     this.#budget = budget;
     this.#onTurn = onTurn;
+    this.#onRefused = onRefused;
     this.#account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
   }
 
@@ -178,7 +191,10 @@ export class RunMeter {
   gate(own: TurnGate): TurnGate {
     return {
       run: async (turn, signal) => {
-        if (!(await this.#budget.enter(this.#account, signal))) return undefined;
+        if (!(await this.#budget.enter(this.#account, signal))) {
+          this.#onRefused();
+          return undefined;
+        }
         try {
           return await own.run(turn, signal);
         } finally {

@@ -38,13 +38,13 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
   const stop = new AbortController();
   let stopped: string | undefined;
   let failed: unknown;
-  const exhaust = (reason: string): void => {
+  const exhaust = (reason: string, ends = true): void => {
     stopped ??= reason;
-    stop.abort(reason);
+    if (ends) stop.abort(reason);
   };
   const start = systemClock.now() - results.elapsed;
   const budget = new EvalBudget(limits, results.spent, exhaust);
-  const { signal, end } = linkSignals([signals.signal, stop.signal]);
+  const whole = linkSignals([signals.signal, stop.signal]);
   const timer =
     limits.minutes === undefined
       ? () => {}
@@ -55,9 +55,13 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
   const release = onAbort(signals.lastCall, () => runtimes.kill());
   const limit = pLimit(options.parallel ?? availableParallelism());
   const one = async ({ cell, run }: Missing): Promise<void> => {
-    if (signal.aborted) return;
-    const meter = budget.meter(cell.model, (spent) =>
-      results.addTurn(spent, systemClock.now() - start),
+    if (whole.signal.aborted || stopped !== undefined) return;
+    const refused = new AbortController();
+    const { signal, end } = linkSignals([whole.signal, refused.signal]);
+    const meter = budget.meter(
+      cell.model,
+      (spent) => results.addTurn(spent, systemClock.now() - start),
+      () => refused.abort(stopped),
     );
     const script = cell.scripts[(run - 1) % cell.scripts.length];
     if (script === undefined) throw new Error("A cell has a script.");
@@ -102,6 +106,8 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
       // The next runs would fail alike.
       failed ??= error;
       stop.abort();
+    } finally {
+      end();
     }
   };
   try {
@@ -110,7 +116,7 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     timer();
     await runtimes.stop();
     release();
-    end();
+    whole.end();
   }
   if (failed !== undefined) throw failed;
   return { spent: budget.spent, ...(stopped === undefined ? {} : { stopped }) };
