@@ -35,15 +35,17 @@ export class EvalBudget {
   #settled: Spent;
   readonly #accounts = new Set<Account>();
   #exhausted = false;
-  readonly #largest = new Map<string, Spent>();
+  readonly #largest: Map<string, Spent>;
   readonly #waiting = new Set<() => void>();
 
-  /** `spent`: by earlier processes. `onExhausted`: no turn starts any more; if it is exceeded, those under way must end. */
+  /** `spent`: by earlier processes, and `largest`: their largest turns, by the models. `onExhausted`: no turn starts any more; if it is exceeded, those under way must end. */
   constructor(
     limits: Limits,
     spent: Spent,
     onExhausted: (reason: string, isExceeded: boolean) => void,
+    largest: ReadonlyMap<string, Spent> = new Map(),
   ) {
+    this.#largest = new Map(largest);
     this.#limits = limits;
     this.#settled = spent;
     this.#onExhausted = onExhausted;
@@ -90,8 +92,7 @@ export class EvalBudget {
     const largest = this.#largest.get(models) ?? nothingSpent;
     // A turn that was canceled at once says nothing about the next.
     if (used.tokens > 0 || used.cost > 0) {
-      const tokens = Math.max(largest.tokens, used.tokens);
-      this.#largest.set(models, { tokens, cost: Math.max(largest.cost, used.cost) });
+      this.#largest.set(models, larger(largest, used));
     }
     this.#accounts.delete(account);
     this.#settled = plus(this.#settled, used);
@@ -209,6 +210,10 @@ export class RunMeter {
 
 export function plus(a: Spent, b: Spent): Spent {
   return { tokens: a.tokens + b.tokens, cost: a.cost + b.cost };
+}
+
+export function larger(a: Spent, b: Spent): Spent {
+  return { tokens: Math.max(a.tokens, b.tokens), cost: Math.max(a.cost, b.cost) };
 }
 
 function minus(a: Spent, b: Spent): Spent {

@@ -10,7 +10,7 @@ import type { SchemaType } from "../document/schema-type.ts";
 import { compileSchema } from "../document/schema-check.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
-import { nothingSpent, plus, type Spent } from "./budget.ts";
+import { larger, nothingSpent, plus, type Spent } from "./budget.ts";
 
 const number = { type: "number" } as const;
 const string = { type: "string" } as const;
@@ -31,8 +31,14 @@ const runLine = {
 } as const;
 const turnLine = {
   type: "object",
-  required: ["type", "tokens", "cost", "elapsed"],
-  properties: { type: { const: "turn" }, tokens: number, cost: number, elapsed: number },
+  required: ["type", "models", "tokens", "cost", "elapsed"],
+  properties: {
+    type: { const: "turn" },
+    models: string,
+    tokens: number,
+    cost: number,
+    elapsed: number,
+  },
 } as const;
 
 export type RunResult = SchemaType<typeof runLine>;
@@ -46,6 +52,7 @@ export class Results {
   readonly #runs: RunResult[] = [];
   #spent = nothingSpent;
   #elapsed = 0;
+  readonly #largest = new Map<string, Spent>();
 
   /** Goes on with what the file has, unless the eval is over. Throws a `UsageError` if it can't be written. */
   constructor(file: string) {
@@ -69,6 +76,11 @@ export class Results {
     return this.#spent;
   }
 
+  /** The largest turn of each set of models. */
+  get largest(): ReadonlyMap<string, Spent> {
+    return this.#largest;
+  }
+
   /** How long earlier processes have worked on it, in milliseconds. */
   get elapsed(): number {
     return this.#elapsed;
@@ -79,8 +91,8 @@ export class Results {
     this.#append(run);
   }
 
-  addTurn(spent: Spent, elapsed: number): void {
-    const turn: TurnResult = { type: "turn", ...spent, elapsed };
+  addTurn(models: string, spent: Spent, elapsed: number): void {
+    const turn: TurnResult = { type: "turn", models, ...spent, elapsed };
     this.#take(turn);
     this.#append(turn);
   }
@@ -89,8 +101,9 @@ export class Results {
     this.#append({ type: "ended" });
   }
 
-  #take({ tokens, cost, elapsed }: TurnResult): void {
+  #take({ models, tokens, cost, elapsed }: TurnResult): void {
     this.#spent = plus(this.#spent, { tokens, cost });
+    this.#largest.set(models, larger(this.#largest.get(models) ?? nothingSpent, { tokens, cost }));
     this.#elapsed = Math.max(this.#elapsed, elapsed);
   }
 

@@ -43,7 +43,7 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     if (ends) stop.abort(reason);
   };
   const start = systemClock.now() - results.elapsed;
-  const budget = new EvalBudget(limits, results.spent, exhaust);
+  const budget = new EvalBudget(limits, results.spent, exhaust, results.largest);
   const whole = linkSignals([signals.signal, stop.signal]);
   const timer =
     limits.minutes === undefined
@@ -60,7 +60,7 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     const { signal, end } = linkSignals([whole.signal, refused.signal]);
     const meter = budget.meter(
       cell.model,
-      (spent) => results.addTurn(spent, systemClock.now() - start),
+      (spent) => results.addTurn(cell.model, spent, systemClock.now() - start),
       () => refused.abort(stopped),
     );
     const script = cell.scripts[(run - 1) % cell.scripts.length];

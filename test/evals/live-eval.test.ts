@@ -30,7 +30,7 @@ describe("an eval of models", () => {
   it("asks them, compares what they hand in, and stays within a budget", async (t) => {
     const server = await startModelServer(({ ...request }) =>
       request.prompt.includes("two") && request.toolResults.length === 0
-        ? { toolCalls: [{ name: "job_report", arguments: { markdown: "three" } }] }
+        ? { toolCalls: [{ name: "job_report", arguments: { markdown: "three" } }], usage: { input: 50, output: 0 } }
         : obedient(request),
     );
     t.after(() => server.close());
@@ -47,7 +47,7 @@ describe("an eval of models", () => {
       [1, 0],
     );
     assert.match(result.cases[1].failures[0].text, /three/);
-    assert.equal(result.spent.tokens, 150);
+    assert.equal(result.spent.tokens, 200);
   });
 
   it("needs a model before it starts", async (t) => {
@@ -64,7 +64,7 @@ describe("an eval of models", () => {
     let patient = true;
     const server = await startModelServer((request) => {
       const whole = server.requests.filter(({ toolResults }) => toolResults.length > 0).length;
-      return patient && whole >= 3 ? { hang: "before" } : obedient(request);
+      return patient && whole > 3 ? { hang: "before" } : obedient(request);
     });
     t.after(() => server.close());
     const workspace = await makeWorkspace(t, {
