@@ -30,7 +30,10 @@ describe("an eval of models", () => {
   it("asks them, compares what they hand in, and stays within a budget", async (t) => {
     const server = await startModelServer(({ ...request }) =>
       request.prompt.includes("two") && request.toolResults.length === 0
-        ? { toolCalls: [{ name: "job_report", arguments: { markdown: "three" } }], usage: { input: 50, output: 0 } }
+        ? {
+            toolCalls: [{ name: "job_report", arguments: { markdown: "three" } }],
+            usage: { input: 50, output: 0 },
+          }
         : obedient(request),
     );
     t.after(() => server.close());

