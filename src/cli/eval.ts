@@ -47,7 +47,13 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const end = await runEval(
       {
         ...defined({ provider, gitHubToken, runtimePath, env }),
-        ...{ environment, sandbox, cells, runs, parallel, results, budget: read.budget },
+        environment,
+        sandbox,
+        cells,
+        runs,
+        parallel,
+        results,
+        budget: read.budget,
         onRun({ key }, { run, failures, milliseconds }) {
           const sign = failures.length === 0 ? "ok   " : "FAIL ";
           const line = `${sign} ${key} #${run} (${(milliseconds / 1000).toFixed(1)} s)`;
@@ -61,14 +67,14 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
       runs,
       results: results.runs,
       spent: end.spent,
-      stopped: signals.signal?.aborted === true ? "it was canceled" : end.stopped,
+      stopped: signals.signal.aborted ? "it was canceled" : end.stopped,
       baseline: baselineFile === undefined ? undefined : { file: baselineFile, cases: before },
     });
     if (summary.missing === 0) results.end();
     await writeReports(summary, given);
     if (isText) for (const line of textLines(summary)) output.print(line);
     else output.printJson(evalJson(summary));
-    if (signals.signal?.aborted === true) return exitCode.canceled;
+    if (signals.signal.aborted) return exitCode.canceled;
     if (summary.missing > 0) return exitCode.failed;
     if (baselineFile !== undefined && updates) {
       await writeBaseline(baselineFile, before, summary.measured);

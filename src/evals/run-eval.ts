@@ -71,7 +71,8 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     const { environment, sandbox, env } = options;
     const { provider, gitHubToken, runtimePath } = options;
     const given: RunOptions = {
-      ...{ environment, sandbox },
+      environment,
+      sandbox,
       ...defined({ provider, gitHubToken, runtimePath, env }),
       entryFile: script.entryFile,
       inputs: cell.inputs,

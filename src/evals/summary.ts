@@ -83,7 +83,12 @@ export function summarize(
     const found = own(cell);
     const { passed } = countOf(found);
     return {
-      ...{ key, caseName, variant, model, file, line },
+      key,
+      caseName,
+      variant,
+      model,
+      file,
+      line,
       ...measure(found),
       flaky: passed > 0 && passed < found.length,
       failures: frequent(found.flatMap(({ failures }) => failures.slice(0, 1))),
@@ -96,7 +101,11 @@ export function summarize(
     return { key, variant, model, file, ...measure(of.flatMap(own)) };
   });
   return {
-    ...{ file, description, measured, totals, ...end },
+    file,
+    description,
+    measured,
+    totals,
+    ...end,
     comparisons:
       baseline === undefined
         ? compareAxes(cells, measured)

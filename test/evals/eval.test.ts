@@ -136,7 +136,8 @@ describe("agent-jobs eval", () => {
     const { workspace, ...none } = await evaluated(
       t,
       { cases: [saysInTurn("a", "yes")] },
-      ...["--baseline", "base.json"],
+      "--baseline",
+      "base.json",
     );
     assert.equal(none.code, 2);
     assert.match(none.stderr, /Write it with --update-baseline/);
@@ -183,7 +184,10 @@ describe("agent-jobs eval", () => {
     const { workspace, stdout } = await evaluated(
       t,
       { runs: 2, cases: [saysInTurn(name, "yes", "<b>no</b>")] },
-      ...["--output-dir", "out", "--summary", "s.md"],
+      "--output-dir",
+      "out",
+      "--summary",
+      "s.md",
     );
     const page = await workspace.read("out/report.html");
     assert.ok(page.includes("&#60;img src=x&#62; | **a** @b"), page.slice(-2000));
