@@ -157,7 +157,7 @@ export class EvalBudget {
 }
 
 /** What one run spends, and its turns before the budget. */
-export class RunMeter {
+class RunMeter {
   readonly #budget: EvalBudget;
   readonly #onTurn: (spent: Spent) => void;
   readonly #onRefused: () => void;

@@ -53,7 +53,7 @@ export function endLine({ measured, comparisons, baseline, spent }: EvalSummary)
   return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, cost ${Math.round(spent.cost * 1e4) / 1e4}`;
 }
 
-export function percent(share: number): string {
+function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 

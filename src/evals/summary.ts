@@ -152,7 +152,7 @@ function compareAxes(cells: readonly Cell[], measured: readonly Measured[]): Com
   );
 }
 
-export function axisOf({ variant, model }: Pick<Cell, "variant" | "model">): string {
+function axisOf({ variant, model }: Pick<Cell, "variant" | "model">): string {
   return [variant, model].filter((name) => name !== "").join(" | ");
 }
 
