@@ -194,6 +194,22 @@ export const rooms = {
     packages: ["p-limit"],
     node: true,
   },
+  evals: {
+    holds: "evals: the format, runs within a budget, statistics, reports",
+    imports: [
+      "run",
+      "document",
+      "engine/ports.ts",
+      "entry",
+      "events",
+      "outputs/junit.ts",
+      "rehearsal",
+      "reports",
+      "platform",
+    ],
+    packages: ["p-limit"],
+    node: ["fs", "fs/promises", "os", "path"],
+  },
   live: {
     holds: "JobHost: live runs and sessions, their feeds and questions",
     imports: [
@@ -260,6 +276,7 @@ export const rooms = {
     holds: "the command line: arguments to options, an outcome to an exit code",
     imports: [
       "run",
+      "evals",
       "live",
       "server",
       "document",

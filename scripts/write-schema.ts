@@ -5,6 +5,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { entrySchema } from "../src/entry/entry-schema.ts";
+import { evalSchema } from "../src/evals/eval-schema.ts";
 import { messageSchema } from "../src/protocol/message-schema.ts";
 import { rehearsalSchema } from "../src/rehearsal/format/rehearsal-schema.ts";
 
@@ -13,6 +14,7 @@ const files: readonly { readonly file: string; readonly text: string }[] = [
   { file: "schema/entry.schema.json", text: json(entrySchema) },
   { file: "schema/action-protocol.schema.json", text: json(messageSchema) },
   { file: "schema/rehearsal.schema.json", text: json(rehearsalSchema) },
+  { file: "schema/eval.schema.json", text: json(evalSchema) },
 ];
 
 const root = join(import.meta.dirname, "..", "..");

@@ -287,6 +287,42 @@ export const options = {
     runtimePath: server.runtimePath,
     verbose: option<true>("--verbose", "print the log of each run"),
   },
+  eval: {
+    runs: parsed("--runs <n>", "runs of each case; overrides runs of the file", (one) =>
+      parseNumber(one, "a whole number"),
+    ),
+    only: parsed(
+      "--only <pattern>",
+      "only cases whose name matches this regular expression",
+      parsePattern,
+    ),
+    sample: parsed("--sample <n>", "only so many cases, the same each time", (one) =>
+      parseNumber(one, "a whole number"),
+    ),
+    parallel: parsed(
+      "--parallel <n>",
+      "maximum number of concurrent runs; overrides parallel of the file",
+      (one) => parseNumber(one, "a whole number"),
+    ),
+    baseline: option(
+      "--baseline <file>",
+      "fail if a pass rate is significantly lower than in this file",
+    ),
+    updateBaseline: option<true>("--update-baseline", "write the pass rates to the baseline"),
+    outputDir: option(
+      "--output-dir <dir>",
+      "write report.html, eval.json, junit.xml, summary.md and results.jsonl here",
+    ),
+    summary: option(
+      "--summary <file>",
+      "write the result as Markdown (default: add it to the job summary, in GitHub Actions)",
+    ),
+    format,
+    quiet: option<true>("--quiet", "don't print each run"),
+    env,
+    sandbox,
+    ...server,
+  },
   serve: {
     entry: option(
       "--entry <file>",

@@ -84,9 +84,9 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("validate")
-    .argument("<entry...>", "entries, workflows and rehearsals")
+    .argument("<entry...>", "entries, workflows, rehearsals and evals")
     .description(
-      "report all problems of entries, workflows (*.wf.md) and rehearsals (*.rehearsal.*), one per line",
+      "report all problems of entries, workflows (*.wf.md), rehearsals (*.rehearsal.*) and evals (*.eval.*), one per line",
     )
     .action(async (files: string[], given: OptionsOf<"validate">) =>
       end(await (await import("./validate.ts")).validate(files, given, io)),
@@ -146,6 +146,13 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await (await import("./rehearse.ts")).rehearse(files, given, io)),
     );
 
+  command("eval")
+    .argument("<file>", "eval file, YAML or JSON")
+    .description("measure how often the cases of a job pass, and what they cost")
+    .action(async (file: string, given: OptionsOf<"eval">) =>
+      end(await (await import("./eval.ts")).evaluate(file, given, io)),
+    );
+
   command("serve")
     .argument("[entry]", ENTRY_OR_WORKFLOW)
     .description("serve the HTTP API and the portal")
@@ -161,8 +168,8 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 
   program
     .command("schema")
-    .description("print the JSON Schema of entries or rehearsals")
-    .argument("[kind]", "entry or rehearsal", "entry")
+    .description("print the JSON Schema of entries, rehearsals or evals")
+    .argument("[kind]", "entry, rehearsal or eval", "entry")
     .action(async (kind: string) => end((await import("./schema.ts")).schema(kind, io)));
 
   const tool = program.command("tool").description("build or call a tool of an entry");

@@ -51,6 +51,10 @@ async function problemsOf(
   offered: readonly OfferedModel[],
 ): Promise<readonly Diagnostic[]> {
   try {
+    if (/\.eval\.[^./\\]+$/.test(file)) {
+      await (await import("../evals/read-eval.ts")).readEval(file);
+      return [];
+    }
     return [...(await checkFile(file)), ...(await checkModels(file, offered))];
   } catch (error) {
     if (!(error instanceof DiagnosticsError)) throw error;

@@ -121,7 +121,7 @@ export function userInputWarnings(
 }
 
 /** The bytes of a file that the user named. Problems are reported as diagnostics. */
-async function readText(file: string): Promise<Uint8Array> {
+export async function readText(file: string): Promise<Uint8Array> {
   const refuse = (reason: string, hint?: string): DiagnosticsError => {
     const diagnostic: Diagnostic = {
       file,

@@ -60,7 +60,8 @@ export async function executeRun(
   options: RunOptions,
   signals: RunSignals = {},
 ): Promise<RunReport> {
-  const { script, workingDirectory, change } = prepared;
+  const { workingDirectory, change } = prepared;
+  const script = options.live === true ? undefined : prepared.script;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
     const write = options.write ?? asFlag;
@@ -149,7 +150,8 @@ async function runOn(
   host: Host,
   { prepared, model, options, signals: { signal, onStarted }, runId }: RunOfFile,
 ): Promise<RunReport> {
-  const { script, loaded, jobName } = prepared;
+  const { loaded, jobName } = prepared;
+  const script = model && prepared.script;
   const { serversApart, asker: ask, honorExpectations = false } = options;
   const { redactor } = host;
   const view = createRunView();
@@ -181,6 +183,7 @@ async function runOn(
         signal,
         runId,
         onWay: options.onWay,
+        gateTurns: options.gateTurns,
         reporters: reporters.filter((reporter) => reporter !== undefined),
         ...(verdict && { rewrite: (event) => verdict.judged(event) }),
       },

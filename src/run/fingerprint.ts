@@ -68,7 +68,8 @@ function contentOf({ main, files }: Workflow): unknown {
   };
 }
 
-function hashOf(values: readonly unknown[]): string {
+/** SHA-256 in hex; the order of fields makes no difference. */
+export function hashOf(values: readonly unknown[]): string {
   const hash = createHash("sha256");
   for (const value of values) hash.update(JSON.stringify(sorted(value)));
   return hash.digest("hex");

@@ -1,5 +1,5 @@
 /** One run on a host: what it is given, and the handle of who started it. */
-import type { Way } from "../engine/ports.ts";
+import type { TurnGate, Way } from "../engine/ports.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 
@@ -12,6 +12,8 @@ export interface RunOnHostOptions {
   readonly runId?: string | undefined;
   /** Replaces an event before it is emitted. */
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
+  /** Puts a gate before that of the host, which bounds how many turns run at once. */
+  readonly gateTurns?: ((own: TurnGate) => TurnGate) | undefined;
   /** Gets the ways that the works of the job take. */
   readonly onWay?: ((way: Way) => void) | undefined;
 }

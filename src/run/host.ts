@@ -183,7 +183,7 @@ export class Host {
   run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
     const { signal, reporters = [], rewrite = (event) => event, onWay } = options;
-    const { runId = newRunId() } = options;
+    const { runId = newRunId(), gateTurns } = options;
     const abort = new AbortController();
     const sink = createSink({
       runId,
@@ -209,7 +209,7 @@ export class Host {
     const ports = {
       sessions: sessions.factory,
       clock: this.clock,
-      gate: this.#gate,
+      gate: gateTurns?.(this.#gate) ?? this.#gate,
       rateLimit: this.#rateLimit,
       random: Math.random,
       awaited: () => sessions.unreachable,

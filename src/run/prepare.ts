@@ -26,6 +26,7 @@ import {
 } from "./entry-files.ts";
 import type { Flows, ReadEntry } from "./flows.ts";
 import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
+import type { RunOnHostOptions } from "./host-run.ts";
 import { inputsOf } from "./inputs.ts";
 import { asFlag, UsageError, type Inputs, type Models, type WriteName } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
@@ -83,6 +84,10 @@ export interface RunOptions
   readonly serversApart?: boolean;
   /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: `expect` is ignored. */
   readonly honorExpectations?: boolean;
+  /** The script says only what the run begins with: the models are asked, and its `expect` is left to the caller. */
+  readonly live?: boolean | undefined;
+  /** Takes part in when a turn begins. */
+  readonly gateTurns?: RunOnHostOptions["gateTurns"];
   readonly terminal?: {
     readonly stream: TerminalStream;
     readonly verbosity: "quiet" | "normal" | "verbose";
@@ -203,10 +208,15 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   return prepareLoaded(options, loaded, jobName, script);
 }
 
-/** As `prepareRun`, for a rehearsal that names its entry and job itself. */
-export async function prepareRehearsal(options: RunOptions, script: Script): Promise<PreparedRun> {
+/** As `prepareRun`, for a rehearsal that names its entry and job itself. `change` is made to the entry that was read. */
+export async function prepareRehearsal(
+  options: RunOptions,
+  script: Script,
+  change: (loaded: ReadEntry, jobName: string) => ReadEntry = (loaded) => loaded,
+): Promise<PreparedRun> {
   const loaded = await readEntry(script.entryFile, readingOf(options, script));
-  return prepareLoaded(options, loaded, chooseJob(loaded.entry, script.job), script);
+  const jobName = chooseJob(loaded.entry, script.job);
+  return prepareLoaded(options, change(loaded, jobName), jobName, script);
 }
 
 async function prepareLoaded(

@@ -142,7 +142,7 @@ async function rehearseScript(
 }
 
 /** It would take the sessions of other rehearsals along. */
-function killsRuntime({ rules }: Script): boolean {
+export function killsRuntime({ rules }: Script): boolean {
   return rules.some(({ turns }) =>
     turns.some(({ replies }) => replies.some(({ play }) => play.kind === "die")),
   );

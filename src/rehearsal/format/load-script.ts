@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { defined, isRecord } from "../../document/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
-import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
+import { toDiagnostics, type Locate, type Path, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
 import { toExpectation } from "./expectation.ts";
@@ -41,12 +41,22 @@ export function loadScript(source: string | Uint8Array, file: string): LoadedScr
     if (isRecord(value) && !("entry" in value) && "tasks" in value) return notOne("an entry");
     return { kind: "rejected", diagnostics: schema.diagnose(value, place) };
   }
-  const builder = new Builder(file, (path) => {
-    const { line, column } = locate(path);
-    return `${schema.codePath(path).replace(/^rehearsal\.?/, "")} (${file}:${line}:${column})`;
-  });
+  return buildScript(value, { ...place, codePath: (path) => schema.codePath(path) });
+}
+
+/** Where the fields of a rehearsal are in a text, by their paths in the rehearsal. */
+export interface ScriptPlace {
+  readonly file: string;
+  readonly locate: Locate;
+  readonly codePath: (path: Path) => string;
+}
+
+/** The checks that a schema can't express. The value matches the schema. */
+export function buildScript(value: RehearsalFile, place: ScriptPlace): LoadedScript {
+  const { file, locate, codePath } = place;
+  const builder = new Builder(place);
   const script = builder.script(value);
-  const at = (path: Path) => ({ file, ...locate(path), codePath: schema.codePath(path) });
+  const at = (path: Path) => ({ file, ...locate(path), codePath: codePath(path) });
   const namedTasks = builder.namedTasks.map(({ path, task }) => ({ task, at: at(path) }));
   const namedActivities = builder.namedActivities.map(({ path, ...named }) => ({
     ...named,
@@ -66,11 +76,16 @@ class Builder {
     readonly isAsk: boolean;
   }[] = [];
   readonly #file: string;
+  readonly #codePath: (path: Path) => string;
   readonly #place: (path: Path) => string;
 
-  constructor(file: string, place: (path: Path) => string) {
+  constructor({ file, locate, codePath }: ScriptPlace) {
     this.#file = file;
-    this.#place = place;
+    this.#codePath = codePath;
+    this.#place = (path) => {
+      const { line, column } = locate(path);
+      return `${codePath(path).replace(/^[a-z]+\.?/, "")} (${file}:${line}:${column})`;
+    };
   }
 
   script(value: RehearsalFile): Omit<Script, "namedTasks" | "namedActivities"> {
@@ -201,7 +216,7 @@ class Builder {
   }
 
   #problem(path: Path, reason: string, hint?: string): void {
-    const problem = { path, codePath: schema.codePath(path), reason };
+    const problem = { path, codePath: this.#codePath(path), reason };
     this.problems.push(hint === undefined ? problem : { ...problem, hint });
   }
 

@@ -1,0 +1,148 @@
+/** `agent-jobs eval`: how often the cases of a job pass, and what they cost. */
+import { createHash } from "node:crypto";
+import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { defined } from "../document/guards.ts";
+import { readBaseline, writeBaseline } from "../evals/baseline.ts";
+import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
+import { evalHtml } from "../evals/report-html.ts";
+import { endLine, heads, notes, rowOf } from "../evals/report-lines.ts";
+import { evalJson, evalJunit, evalMarkdown, totalName } from "../evals/reports.ts";
+import { Results } from "../evals/results.ts";
+import { runEval } from "../evals/run-eval.ts";
+import { summarize, type EvalSummary } from "../evals/summary.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { missingModel } from "../run/execute.ts";
+import { asFlag, UsageError } from "../run/options.ts";
+import { readAccess } from "./access.ts";
+import type { OptionsOf } from "./options.ts";
+import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
+import { table } from "./table.ts";
+
+type Given = OptionsOf<"eval">;
+
+export async function evaluate(file: string, given: Given, { output }: Io): Promise<ExitCode> {
+  const signals = cancelFromTerminal();
+  try {
+    const { outputDir, baseline: baselineFile, updateBaseline: updates = false, format } = given;
+    if (updates && baselineFile === undefined)
+      throw new UsageError("--update-baseline requires --baseline.");
+    const read = await readEval(file);
+    const cells = chosenCells(read, given);
+    const access = readAccess(given);
+    const isLive = cells.some(({ live }) => live);
+    const missing = isLive ? missingModel(access, false, asFlag) : undefined;
+    if (missing !== undefined) throw new UsageError(missing);
+    const before = baselineFile === undefined ? {} : await readBaseline(baselineFile, updates);
+    if (outputDir !== undefined)
+      await writing(outputDir, () => mkdir(outputDir, { recursive: true }));
+    const results = new Results(resultsFile(file, outputDir));
+    const { runs = read.runs, parallel = read.parallel } = given;
+    const { provider, gitHubToken, runtimePath, environment, sandbox, env } = access;
+    const isText = format === "text";
+    if (isText && results.runs.length > 0)
+      output.print(
+        `Continuing an eval that was interrupted: ${results.runs.length} runs are there.`,
+      );
+    const end = await runEval(
+      {
+        ...defined({ provider, gitHubToken, runtimePath, env }),
+        environment,
+        sandbox,
+        cells,
+        runs,
+        parallel,
+        results,
+        budget: read.budget,
+        onRun({ key }, { run, failures, milliseconds }) {
+          const sign = failures.length === 0 ? "ok   " : "FAIL ";
+          const line = `${sign} ${key} #${run} (${(milliseconds / 1000).toFixed(1)} s)`;
+          if (isText && given.quiet !== true)
+            output.print([line, ...failures.slice(0, 3).map((text) => `      ${text}`)].join("\n"));
+        },
+      },
+      signals,
+    );
+    const summary = summarize(read, cells, {
+      runs,
+      results: results.runs,
+      spent: end.spent,
+      stopped: signals.signal.aborted ? "it was canceled" : end.stopped,
+      baseline: baselineFile === undefined ? undefined : { file: baselineFile, cases: before },
+    });
+    if (summary.missing === 0) results.end();
+    await writeReports(summary, given);
+    if (isText) for (const line of textLines(summary)) output.print(line);
+    else output.printJson(evalJson(summary));
+    if (signals.signal.aborted) return exitCode.canceled;
+    if (summary.missing > 0) return exitCode.failed;
+    if (baselineFile !== undefined && updates) {
+      await writeBaseline(baselineFile, before, summary.measured);
+      return exitCode.success;
+    }
+    const fell = baselineFile !== undefined && summary.comparisons.some((one) => one.fell);
+    return fell ? exitCode.failed : exitCode.success;
+  } finally {
+    signals.dispose();
+  }
+}
+
+/** The same cases each time: a sample is chosen by the names of the cases. */
+function chosenCells({ cells }: Eval, { only, sample }: Given): readonly Cell[] {
+  const names = [...new Set(cells.map(({ caseName }) => caseName))];
+  const matching = names.filter((name) => only?.test(name) ?? true);
+  if (matching.length === 0)
+    throw new UsageError(
+      `None of ${names.length} cases matches --only ${JSON.stringify(only?.source)}.`,
+    );
+  const hash = (name: string): string => createHash("sha256").update(name).digest("hex");
+  const chosen = new Set(
+    matching.toSorted((a, b) => (hash(a) < hash(b) ? -1 : 1)).slice(0, sample ?? matching.length),
+  );
+  return cells.filter(({ caseName }) => chosen.has(caseName));
+}
+
+function resultsFile(file: string, outputDir: string | undefined): string {
+  return outputDir === undefined
+    ? `${file.replace(/\.(ya?ml|json)$/i, "")}.results.jsonl`
+    : join(outputDir, "results.jsonl");
+}
+
+async function writeReports(
+  summary: EvalSummary,
+  { outputDir, summary: summaryFile }: Given,
+): Promise<void> {
+  const markdown = evalMarkdown(summary);
+  if (outputDir !== undefined) {
+    for (const [name, text] of [
+      ["report.html", evalHtml(summary)],
+      ["eval.json", `${JSON.stringify(evalJson(summary), null, 2)}\n`],
+      ["junit.xml", evalJunit(summary)],
+      ["summary.md", markdown],
+    ] as const) {
+      const path = join(outputDir, name);
+      await writing(path, () => writeFile(path, text));
+    }
+  }
+  if (summaryFile !== undefined) await writing(summaryFile, () => writeFile(summaryFile, markdown));
+  const step = process.env["GITHUB_STEP_SUMMARY"] ?? "";
+  if (summaryFile === undefined && step !== "")
+    await writing(step, () => appendFile(step, markdown));
+}
+
+async function writing(path: string, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    throw new UsageError(`Can't write ${path}: ${errorMessage(error)}`);
+  }
+}
+
+function textLines(summary: EvalSummary): readonly string[] {
+  const { measured, totals } = summary;
+  const rows = [
+    ...measured.map((one) => [one.key, ...rowOf(one, summary)]),
+    ...totals.map((one) => [totalName(one.key), ...rowOf(one, summary)]),
+  ];
+  return ["", ...table(["Case", ...heads], rows), "", ...notes(summary), endLine(summary)];
+}

@@ -1,0 +1,226 @@
+/**
+ * The budget of an eval. A turn starts only if the largest turn so far of the same models would still fit beside what
+ * is reserved for the turns under way; the first turn of some models runs alone, with all that is left. A turn that
+ * outgrows its reservation takes of what is free; when nothing is free any more, everything stops. A run whose next turn
+ * would not fit is stopped alone: others may have had their last turn.
+ *
+ * Invariant: what is spent exceeds the budget by less than one turn.
+ */
+import type { TurnGate } from "../engine/ports.ts";
+import type { RunEvent } from "../events/event.ts";
+import { onAbort } from "../platform/waiting.ts";
+
+export interface Spent {
+  readonly tokens: number;
+  readonly cost: number;
+}
+
+type Limits = { readonly [Name in keyof Spent]?: number | undefined };
+
+export const nothingSpent: Spent = { tokens: 0, cost: 0 };
+const names = ["tokens", "cost"] as const;
+
+/** Of a run, while it has turns under way: their usage can't be told apart if they overlap. */
+interface Account {
+  readonly models: string;
+  turns: number;
+  reserved: Spent;
+  used: Spent;
+}
+
+export class EvalBudget {
+  readonly #limits: Limits;
+  readonly #onExhausted: (reason: string, isExceeded: boolean) => void;
+  /** By turns that are over. */
+  #settled: Spent;
+  readonly #accounts = new Set<Account>();
+  #exhausted = false;
+  readonly #largest: Map<string, Spent>;
+  readonly #waiting = new Set<() => void>();
+
+  /** `spent`: by earlier processes, and `largest`: their largest turns, by the models. `onExhausted`: no turn starts any more; if it is exceeded, those under way must end. */
+  constructor(
+    limits: Limits,
+    spent: Spent,
+    onExhausted: (reason: string, isExceeded: boolean) => void,
+    largest: ReadonlyMap<string, Spent> = new Map(),
+  ) {
+    this.#largest = new Map(largest);
+    this.#limits = limits;
+    this.#settled = spent;
+    this.#onExhausted = onExhausted;
+  }
+
+  get spent(): Spent {
+    return [...this.#accounts].reduce((sum, { used }) => plus(sum, used), this.#settled);
+  }
+
+  /** `models`: runs with the same name have turns of a similar size. `onTurn`: what a turn has spent. `onRefused`: none starts. */
+  meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}): RunMeter {
+    return new RunMeter(this, models, onTurn, onRefused);
+  }
+
+  spend(account: Account, used: Spent): void {
+    if (account.turns === 0) this.#settled = plus(this.#settled, used);
+    else account.used = plus(account.used, used);
+    const over = names.find((name) => this.#committed(name) > this.#limit(name));
+    if (over !== undefined) this.#exhaust(over, true);
+  }
+
+  /** Waits until a turn may start. False: it may not. */
+  async enter(account: Account, signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted && !this.#exhausted) {
+      const largest = this.#largest.get(account.models);
+      const short = names.find((name) => this.#lacks(name, largest?.[name]));
+      if (short === undefined) {
+        account.turns += 1;
+        account.reserved = plus(account.reserved, largest ?? this.#left());
+        this.#accounts.add(account);
+        return true;
+      }
+      // Nothing that is under way will give anything back.
+      if (this.#accounts.size === 0) this.#exhaust(short, false);
+      else await this.#change(signal);
+    }
+    return false;
+  }
+
+  leave(account: Account): void {
+    account.turns -= 1;
+    if (account.turns > 0) return;
+    const { models, used } = account;
+    const largest = this.#largest.get(models) ?? nothingSpent;
+    // A turn that was canceled at once says nothing about the next.
+    if (used.tokens > 0 || used.cost > 0) {
+      this.#largest.set(models, larger(largest, used));
+    }
+    this.#accounts.delete(account);
+    this.#settled = plus(this.#settled, used);
+    account.reserved = nothingSpent;
+    account.used = nothingSpent;
+    this.#wake();
+  }
+
+  /** `needed` is undefined if it is unknown: such a turn runs alone. */
+  #lacks(name: keyof Spent, needed: number | undefined): boolean {
+    const limit = this.#limit(name);
+    if (limit === Infinity) return false;
+    if (this.#committed(name) >= limit) return true;
+    if (needed === undefined) return this.#accounts.size > 0;
+    return rounded(this.#committed(name) + needed) > limit;
+  }
+
+  #committed(name: keyof Spent): number {
+    return rounded(
+      [...this.#accounts].reduce(
+        (sum, { reserved, used }) => sum + Math.max(reserved[name], used[name]),
+        this.#settled[name],
+      ),
+    );
+  }
+
+  #left(): Spent {
+    const left = (name: keyof Spent): number => {
+      const limit = this.#limit(name);
+      return limit === Infinity ? 0 : limit - this.#committed(name);
+    };
+    return { tokens: left("tokens"), cost: left("cost") };
+  }
+
+  #limit(name: keyof Spent): number {
+    return this.#limits[name] ?? Infinity;
+  }
+
+  #exhaust(name: keyof Spent, isExceeded: boolean): void {
+    if (this.#exhausted && !isExceeded) return;
+    this.#exhausted = true;
+    const spent = `${rounded(this.spent[name])} of ${this.#limit(name)} (${name})`;
+    const why = isExceeded ? "" : ", and the next turn may not fit";
+    this.#onExhausted(`the budget is used up: ${spent}${why}`, isExceeded);
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const go of waiting) go();
+  }
+
+  async #change(signal: AbortSignal): Promise<void> {
+    let release = (): void => {};
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve);
+      release = onAbort(signal, resolve);
+    });
+    release();
+  }
+}
+
+/** What one run spends, and its turns before the budget. */
+class RunMeter {
+  readonly #budget: EvalBudget;
+  readonly #onTurn: (spent: Spent) => void;
+  readonly #onRefused: () => void;
+  readonly #account: Account;
+  #spent = nothingSpent;
+  #reported = nothingSpent;
+
+  constructor(
+    budget: EvalBudget,
+    models: string,
+    onTurn: (spent: Spent) => void,
+    onRefused: () => void,
+  ) {
+    this.#budget = budget;
+    this.#onTurn = onTurn;
+    this.#onRefused = onRefused;
+    this.#account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
+  }
+
+  get spent(): Spent {
+    return this.#spent;
+  }
+
+  report(event: RunEvent): void {
+    if (event.type !== "activity" || event.activity.kind !== "model.used") return;
+    const { inputTokens, outputTokens, cost } = event.activity;
+    const used = { tokens: positive(inputTokens) + positive(outputTokens), cost: positive(cost) };
+    this.#spent = plus(this.#spent, used);
+    this.#budget.spend(this.#account, used);
+  }
+
+  gate(own: TurnGate): TurnGate {
+    return {
+      run: async (turn, signal) => {
+        if (!(await this.#budget.enter(this.#account, signal))) {
+          this.#onRefused();
+          return undefined;
+        }
+        try {
+          return await own.run(turn, signal);
+        } finally {
+          this.#budget.leave(this.#account);
+          this.#onTurn(minus(this.#spent, this.#reported));
+          this.#reported = this.#spent;
+        }
+      },
+    };
+  }
+}
+
+export function plus(a: Spent, b: Spent): Spent {
+  return { tokens: a.tokens + b.tokens, cost: a.cost + b.cost };
+}
+
+export function larger(a: Spent, b: Spent): Spent {
+  return { tokens: Math.max(a.tokens, b.tokens), cost: Math.max(a.cost, b.cost) };
+}
+
+function minus(a: Spent, b: Spent): Spent {
+  return { tokens: a.tokens - b.tokens, cost: a.cost - b.cost };
+}
+
+const positive = (reported: number): number => (reported > 0 ? reported : 0);
+
+/** Of binary fractions: three times 0.1 must not exceed 0.3. */
+const rounded = (amount: number): number => Math.round(amount * 1e6) / 1e6;

@@ -1,0 +1,275 @@
+/** An eval from its file, checked against its entries: what will run, or every problem at its line. */
+import { dirname, isAbsolute, join } from "node:path";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { defined } from "../document/guards.ts";
+import type { Locate, Path } from "../document/problem.ts";
+import { formatOfFile, readDocument } from "../document/read-document.ts";
+import { compileSchema } from "../document/schema-check.ts";
+import { suggestion } from "../document/suggest.ts";
+import { buildScript } from "../rehearsal/format/load-script.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import { chooseJob, overrideModels, readEntry, readText } from "../run/entry-files.ts";
+import { entryFingerprint, hashOf } from "../run/fingerprint.ts";
+import type { ReadEntry } from "../run/flows.ts";
+import { inputsOf } from "../run/inputs.ts";
+import { UsageError } from "../run/options.ts";
+import { checkNames } from "../run/rehearsal-names.ts";
+import { evalSchema, type CaseFields, type EvalFile, type Judge } from "./eval-schema.ts";
+import { withJudge } from "./judge.ts";
+
+export interface Eval {
+  readonly file: string;
+  readonly description?: string;
+  readonly runs: number;
+  readonly parallel?: number;
+  readonly budget: NonNullable<EvalFile["budget"]>;
+  readonly cells: readonly Cell[];
+}
+
+/** A case with a variant and a set of models: what a pass rate is measured of. */
+export interface Cell {
+  /** Unique in the file, and the same in its next version: the baseline knows it by this. */
+  readonly key: string;
+  readonly caseName: string;
+  /** Empty if the file has none. */
+  readonly variant: string;
+  readonly model: string;
+  /** Of everything that its runs depend on, but for the working directory of the case. */
+  readonly fingerprint: string;
+  /** At least one; the runs take turns. Live: the only one says what a run begins with. */
+  readonly scripts: readonly Script[];
+  readonly live: boolean;
+  readonly models: Readonly<Record<string, string>>;
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly judge: Judge | undefined;
+  readonly line: number;
+}
+
+const schema = compileSchema<EvalFile>(evalSchema, "eval");
+const defaultRuns = 5;
+
+/** Throws a `DiagnosticsError` with all problems. */
+export async function readEval(file: string): Promise<Eval> {
+  const text = await readText(file);
+  const read = readDocument(text, { file, format: formatOfFile(file) ?? "yaml" });
+  if (read.kind === "rejected") throw new DiagnosticsError(read.diagnostics);
+  const { value, locate } = read;
+  if (!schema.accepts(value)) throw new DiagnosticsError(schema.diagnose(value, { file, locate }));
+  const reader = new Reader(file, locate, value);
+  const cells = await reader.cells();
+  const problems = reader.problems();
+  if (problems.length > 0) throw new DiagnosticsError(problems);
+  const { description, runs = defaultRuns, parallel, budget = {} } = value;
+  return { file, runs, budget, cells, ...defined({ description, parallel }) };
+}
+
+interface Variant {
+  readonly name: string;
+  readonly entryFile: string;
+  readonly loaded: ReadEntry | undefined;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+class Reader {
+  readonly #file: string;
+  readonly #locate: Locate;
+  readonly #value: EvalFile;
+  /** Once each, though several cells of a case may have the same. */
+  readonly #problems = new Map<string, Diagnostic>();
+
+  constructor(file: string, locate: Locate, value: EvalFile) {
+    this.#file = file;
+    this.#locate = locate;
+    this.#value = value;
+  }
+
+  problems(): readonly Diagnostic[] {
+    return [...this.#problems.values()].sort(byLine);
+  }
+
+  async cells(): Promise<readonly Cell[]> {
+    const variants = await this.#variants();
+    const { models = { "": {} }, cases } = this.#value;
+    const seen = new Map<string, number>();
+    const cells: Cell[] = [];
+    for (const [at, fields] of cases.entries()) {
+      if (seen.has(fields.name)) {
+        const reason = `There is another case with the name ${JSON.stringify(fields.name)}.`;
+        this.#problem(["cases", at, "name"], reason);
+      }
+      seen.set(fields.name, at);
+      this.#checkSelectors(fields, at);
+      for (const variant of variants) {
+        for (const [model, ids] of Object.entries(models)) {
+          const cell = this.#cell({ fields, at, variant, model, ids });
+          if (cell !== undefined) cells.push(cell);
+        }
+      }
+    }
+    return cells;
+  }
+
+  async #variants(): Promise<readonly Variant[]> {
+    const { entry, variants = { "": {} } } = this.#value;
+    return Promise.all(
+      Object.entries(variants).map(async ([name, variant]) => {
+        const entryFile = this.#beside(variant.entry ?? entry);
+        const path = variant.entry === undefined ? ["entry"] : ["variants", name, "entry"];
+        const loaded = await this.#attempt(path, () => readEntry(entryFile));
+        return { name, entryFile, loaded, inputs: variant.inputs ?? {} };
+      }),
+    );
+  }
+
+  #cell({ fields, at, variant, model, ids }: CellParts): Cell | undefined {
+    const judge = fields.judge ?? this.#value.judge;
+    const judgePath = fields.judge === undefined ? ["judge"] : ["cases", at, "judge"];
+    const chosen = this.#rehearsals(fields, at, variant.name, model);
+    const scripts = chosen.flatMap((index) => this.#script(fields, at, index, variant) ?? []);
+    const { loaded } = variant;
+    if (loaded === undefined || scripts.length === 0) return undefined;
+    const jobName = this.#try(["job"], () => chooseJob(loaded.entry, this.#value.job));
+    if (jobName === undefined) return undefined;
+    const modelsPath = model === "" ? ["models"] : ["models", model];
+    this.#try(modelsPath, () => overrideModels(loaded.entry, ids));
+    this.#try(["cases", at], () =>
+      inputsOf(loaded.entry, { ...fields.inputs, ...variant.inputs }, (name) => name),
+    );
+    if (loaded.entry.jobs[jobName]?.requireUserInput === true && fields.userInput === undefined)
+      this.#problem(["cases", at], `The job "${jobName}" requires user input.`, 'add "userInput"');
+    const judged = this.#try([...judgePath, "task"], () => withJudge(loaded, jobName, judge));
+    if (judged === undefined) return undefined;
+    for (const script of scripts)
+      this.#try(["cases", at], () => checkNames(script, judged, jobName));
+    const { permissions, limits } = this.#value;
+    const { entry, flows } = loaded;
+    const { name: caseName, rehearsals: _all, ...rest } = fields;
+    const played = chosen.map((index) => fields.rehearsals?.[index]?.sessions);
+    return {
+      key: [caseName, variant.name, model].filter((part) => part !== "").join(" | "),
+      caseName,
+      variant: variant.name,
+      model,
+      fingerprint: hashOf([
+        entryFingerprint(entry, flows),
+        [jobName, rest, judge, variant.inputs, ids, permissions, limits, played],
+      ]),
+      scripts,
+      live: fields.rehearsals === undefined,
+      models: ids,
+      inputs: variant.inputs,
+      judge,
+      line: this.#locate(["cases", at]).line,
+    };
+  }
+
+  #script(
+    fields: CaseFields,
+    at: number,
+    index: number,
+    { entryFile }: Variant,
+  ): Script | undefined {
+    const { name: _name, judge: _judge, rehearsals, ...rest } = fields;
+    const { job, permissions, limits } = this.#value;
+    const sessions = rehearsals?.[index]?.sessions ?? [];
+    const own = { ...defined({ job, permissions, limits }), ...rest, entry: entryFile, sessions };
+    const path = (inside: Path): Path => {
+      const [first] = inside;
+      if (first === "sessions") return ["cases", at, "rehearsals", index, ...inside];
+      return ["entry", "job", "permissions", "limits"].includes(String(first))
+        ? inside
+        : ["cases", at, ...inside];
+    };
+    const built = buildScript(own, {
+      file: this.#file,
+      locate: (inside) => this.#locate(path(inside)),
+      codePath: (inside) => schema.codePath(path(inside)),
+    });
+    if (built.kind === "loaded") return { ...built.script, entryFile };
+    this.#add(built.diagnostics);
+    return undefined;
+  }
+
+  /** The indexes of those for a variant and a set of models. Without any, the only script has no session. */
+  #rehearsals(fields: CaseFields, at: number, variant: string, model: string): number[] {
+    const { rehearsals } = fields;
+    if (rehearsals === undefined) return [-1];
+    const ranked = rehearsals.flatMap((one, index) => {
+      const fits = (one.variant ?? variant) === variant && (one.model ?? model) === model;
+      const rank = (one.variant === undefined ? 0 : 2) + (one.model === undefined ? 0 : 1);
+      return fits ? [{ index, rank }] : [];
+    });
+    if (ranked.length === 0) {
+      const named = [variant, model].filter((name) => name !== "").join(" with ");
+      this.#problem(["cases", at, "rehearsals"], `There is no rehearsal for ${named}.`);
+    }
+    const best = Math.max(...ranked.map(({ rank }) => rank));
+    return ranked.filter(({ rank }) => rank === best).map(({ index }) => index);
+  }
+
+  #checkSelectors({ rehearsals = [] }: CaseFields, at: number): void {
+    const { variants = {}, models = {} } = this.#value;
+    for (const [index, one] of rehearsals.entries()) {
+      for (const [field, known] of [
+        ["variant", variants],
+        ["model", models],
+      ] as const) {
+        const named = one[field];
+        if (named === undefined || Object.hasOwn(known, named)) continue;
+        const names = Object.keys(known);
+        const { hint = `there are ${names.join(", ") || "none"}` } = suggestion(named, names);
+        const reason = `Unknown ${field} ${JSON.stringify(named)}.`;
+        this.#problem(["cases", at, "rehearsals", index, field], reason, hint);
+      }
+    }
+  }
+
+  #beside(path: string): string {
+    return isAbsolute(path) ? path : join(dirname(this.#file), path);
+  }
+
+  #try<T>(path: Path, make: () => T): T | undefined {
+    try {
+      return make();
+    } catch (error) {
+      this.#refused(path, error);
+      return undefined;
+    }
+  }
+
+  async #attempt<T>(path: Path, make: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await make();
+    } catch (error) {
+      this.#refused(path, error);
+      return undefined;
+    }
+  }
+
+  #refused(path: Path, error: unknown): void {
+    if (error instanceof DiagnosticsError) this.#add(error.diagnostics);
+    else if (error instanceof UsageError) this.#problem(path, error.message);
+    else throw error;
+  }
+
+  #add(diagnostics: readonly Diagnostic[]): void {
+    for (const one of diagnostics) this.#problems.set(JSON.stringify(one), one);
+  }
+
+  #problem(path: Path, reason: string, hint?: string): void {
+    const place = { file: this.#file, ...this.#locate(path), codePath: schema.codePath(path) };
+    this.#add([{ ...place, reason, ...defined({ hint }) }]);
+  }
+}
+
+interface CellParts {
+  readonly fields: CaseFields;
+  readonly at: number;
+  readonly variant: Variant;
+  readonly model: string;
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+function byLine(a: Diagnostic, b: Diagnostic): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}

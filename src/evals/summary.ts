@@ -1,0 +1,188 @@
+/** What an eval has measured: a fold over its results, and the comparison with a baseline. */
+import {
+  fisherFall,
+  holm,
+  median,
+  quantile,
+  wilson,
+  type Interval,
+  type Passes,
+} from "./statistics.ts";
+import type { Spent } from "./budget.ts";
+import type { Cell, Eval } from "./read-eval.ts";
+import type { RunResult } from "./results.ts";
+
+export interface Measured extends Passes {
+  readonly key: string;
+  readonly caseName: string;
+  readonly variant: string;
+  readonly model: string;
+  readonly file: string;
+  readonly line: number;
+  /** 95 %, after Wilson. */
+  readonly interval: Interval;
+  readonly flaky: boolean;
+  /** Of all runs. */
+  readonly tokens: number;
+  readonly cost: number;
+  readonly milliseconds: { readonly median: number; readonly p95: number; readonly sum: number };
+  /** Of runs that failed, the most frequent first. */
+  readonly failures: readonly { readonly text: string; readonly runs: number }[];
+}
+
+export interface Comparison {
+  readonly key: string;
+  /** A fall of the pass rate, after Fisher, corrected after Holm over all that is compared. */
+  readonly p: number;
+  readonly before: Passes;
+  readonly after: Passes;
+  /** With `p` below 5 %. */
+  readonly fell: boolean;
+  /** What it is compared with. */
+  readonly against: string;
+}
+
+export interface EvalSummary {
+  readonly file: string;
+  readonly description: string;
+  readonly measured: readonly Measured[];
+  /** One for each variant and set of models, over all cases. */
+  readonly totals: readonly Omit<Measured, "caseName" | "line" | "failures" | "flaky">[];
+  readonly comparisons: readonly Comparison[];
+  /** With a baseline, what falls fails the eval. */
+  readonly baseline: string | undefined;
+  readonly spent: Spent;
+  readonly stopped: string | undefined;
+  readonly missing: number;
+}
+
+export type Baseline = Readonly<Record<string, Passes>>;
+const SIGNIFICANT = 0.05;
+
+export function summarize(
+  { file, description = "" }: Pick<Eval, "file" | "description">,
+  cells: readonly Cell[],
+  {
+    runs,
+    results,
+    baseline,
+    ...end
+  }: Pick<EvalSummary, "spent" | "stopped"> & {
+    readonly runs: number;
+    readonly results: readonly RunResult[];
+    readonly baseline: { readonly file: string; readonly cases: Baseline } | undefined;
+  },
+): EvalSummary {
+  const own = (cell: Cell): readonly RunResult[] =>
+    results.filter(
+      ({ key, fingerprint, run }) =>
+        key === cell.key && fingerprint === cell.fingerprint && run <= runs,
+    );
+  const measured = cells.map((cell): Measured => {
+    const { key, caseName, variant, model, line } = cell;
+    const found = own(cell);
+    const { passed } = countOf(found);
+    return {
+      key,
+      caseName,
+      variant,
+      model,
+      file,
+      line,
+      ...measure(found),
+      flaky: passed > 0 && passed < found.length,
+      failures: frequent(found.flatMap(({ failures }) => failures.slice(0, 1))),
+    };
+  });
+  const axes = [...new Set(cells.map(axisOf))];
+  const totals = axes.map((key) => {
+    const of = cells.filter((cell) => axisOf(cell) === key);
+    const { variant = "", model = "" } = of[0] ?? {};
+    return { key, variant, model, file, ...measure(of.flatMap(own)) };
+  });
+  return {
+    file,
+    description,
+    measured,
+    totals,
+    ...end,
+    comparisons:
+      baseline === undefined
+        ? compareAxes(cells, measured)
+        : compare(
+            measured.flatMap((after) => {
+              const before = baseline.cases[after.key];
+              return before === undefined ? [] : [{ before, after, against: "baseline" }];
+            }),
+          ),
+    baseline: baseline?.file,
+    missing: cells.length * runs - measured.reduce((sum, one) => sum + one.runs, 0),
+  };
+}
+
+interface Pair {
+  readonly before: Passes;
+  readonly after: Measured;
+  readonly against: string;
+}
+
+function compare(pairs: readonly Pair[]): Comparison[] {
+  // What hasn't run can't have fallen.
+  const ran = pairs.filter(({ before, after }) => before.runs > 0 && after.runs > 0);
+  const corrected = holm(ran.map(({ before, after }) => fisherFall(before, after)));
+  return ran.map(({ before, after: { key, passed, runs }, against }, at): Comparison => {
+    const p = corrected[at] ?? 1;
+    return { key, p, before, after: { passed, runs }, fell: p < SIGNIFICANT, against };
+  });
+}
+
+/** Without a baseline, the first variant and set of models is what the others are compared with. */
+function compareAxes(cells: readonly Cell[], measured: readonly Measured[]): Comparison[] {
+  const [first] = cells;
+  if (first === undefined) return [];
+  const against = axisOf(first);
+  const reference = new Map(
+    measured.filter((one) => axisOf(one) === against).map((one) => [one.caseName, one]),
+  );
+  return compare(
+    measured.flatMap((after) => {
+      const before = reference.get(after.caseName);
+      return before === undefined || before === after ? [] : [{ before, after, against }];
+    }),
+  );
+}
+
+function axisOf({ variant, model }: Pick<Cell, "variant" | "model">): string {
+  return [variant, model].filter((name) => name !== "").join(" | ");
+}
+
+function countOf(results: readonly RunResult[]): Passes {
+  return {
+    passed: results.filter(({ failures }) => failures.length === 0).length,
+    runs: results.length,
+  };
+}
+
+function measure(
+  results: readonly RunResult[],
+): Passes & Pick<Measured, "interval" | "tokens" | "cost" | "milliseconds"> {
+  const count = countOf(results);
+  const times = results.map(({ milliseconds }) => milliseconds);
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  return {
+    ...count,
+    interval: wilson(count),
+    tokens: sum(results.map(({ tokens }) => tokens)),
+    cost: Math.round(sum(results.map(({ cost }) => cost)) * 1e6) / 1e6,
+    milliseconds: { median: median(times), p95: quantile(times, 0.95), sum: sum(times) },
+  };
+}
+
+function frequent(texts: readonly string[]): Measured["failures"] {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts]
+    .map(([text, runs]) => ({ text, runs }))
+    .sort((a, b) => b.runs - a.runs)
+    .slice(0, 3);
+}

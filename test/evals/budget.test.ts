@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as fc from "fast-check";
+import { EvalBudget, nothingSpent } from "../../src/evals/budget.ts";
+import type { TurnGate } from "../../src/engine/ports.ts";
+import type { RunEvent } from "../../src/events/event.ts";
+
+const open: TurnGate = { run: (turn) => turn() };
+
+function used(tokens: number, cost = 0): RunEvent {
+  return {
+    at: 0,
+    runId: "r",
+    type: "activity",
+    work: { workId: 0, taskId: "t", iteration: 1 },
+    sessionId: "s",
+    turnId: "1",
+    activity: {
+      kind: "model.used",
+      modelId: "m",
+      inputTokens: tokens,
+      outputTokens: 0,
+      cacheReadTokens: 0,
+      reasoningTokens: 0,
+      cost,
+      durationMs: 1,
+      subAgent: false,
+    },
+  };
+}
+
+/** Runs of some turns each, all at once; the calls of a turn come between those of the others. */
+async function play(
+  limit: number,
+  runs: readonly (readonly (readonly number[])[])[],
+): Promise<{ spent: number; stopped: string[]; most: number }> {
+  const stopped: string[] = [];
+  const stop = new AbortController();
+  let [open_, most] = [0, 0];
+  const budget = new EvalBudget({ tokens: limit }, nothingSpent, (reason, isExceeded) => {
+    if (stopped.length === 0) stopped.push(reason);
+    if (isExceeded) stop.abort();
+  });
+  await Promise.all(
+    runs.map(async (turns) => {
+      const meter = budget.meter("m", () => {});
+      const gate = meter.gate(open);
+      for (const calls of turns) {
+        await gate.run(async () => {
+          open_ += 1;
+          most = Math.max(most, open_);
+          for (const tokens of calls) {
+            await Promise.resolve();
+            // As the engine does: a turn that was stopped makes no further call.
+            if (stop.signal.aborted) break;
+            meter.report(used(tokens));
+          }
+          open_ -= 1;
+        }, stop.signal);
+      }
+    }),
+  );
+  return { spent: budget.spent.tokens, stopped, most };
+}
+
+describe("the budget of an eval", () => {
+  it("is never exceeded by more than one turn, whatever the turns are", async () => {
+    const turn = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 4 });
+    const runs = fc.array(fc.array(turn, { minLength: 1, maxLength: 4 }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 2000 }), runs, async (limit, all) => {
+        const sizes = all.flat().map((calls) => calls.reduce((a, b) => a + b, 0));
+        const { spent, stopped } = await play(limit, all);
+        assert.ok(spent <= limit + Math.max(...sizes), `${spent} of ${limit}`);
+        const whole = sizes.reduce((a, b) => a + b, 0);
+        // All of it ran, or the reason was said once.
+        assert.equal(stopped.length, spent === whole ? stopped.length : 1);
+        if (whole > limit) assert.equal(stopped.length, 1);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("is not exceeded at all if turns are of one size", async () => {
+    const runs = Array.from({ length: 20 }, () => [[60, 40], [100]]);
+    const { spent, stopped, most } = await play(1050, runs);
+    assert.equal(spent, 1000);
+    assert.deepEqual(stopped, [
+      "the budget is used up: 1000 of 1050 (tokens), and the next turn may not fit",
+    ]);
+    assert.ok(most > 1, "turns run at the same time once the size of one is known");
+  });
+
+  it("counts what earlier processes have spent", async () => {
+    const stopped: string[] = [];
+    const budget = new EvalBudget({ cost: 2 }, { tokens: 9, cost: 2 }, (why) => stopped.push(why));
+    const gate = budget.meter("m", () => {}).gate(open);
+    assert.equal(await gate.run(() => Promise.resolve(1), new AbortController().signal), undefined);
+    assert.equal(stopped.length, 1);
+  });
+
+  it("lets a turn that waits go when its run is canceled", async () => {
+    const budget = new EvalBudget({ tokens: 100 }, nothingSpent, () => {});
+    const [first, second] = [new AbortController(), new AbortController()];
+    let finish = (): void => {};
+    const running = budget
+      .meter("m", () => {})
+      .gate(open)
+      .run(() => new Promise<void>((resolve) => (finish = resolve)), first.signal);
+    const waiting = budget
+      .meter("m", () => {})
+      .gate(open)
+      .run(() => Promise.resolve("ran"), second.signal);
+    second.abort();
+    assert.equal(await waiting, undefined);
+    finish();
+    await running;
+  });
+});

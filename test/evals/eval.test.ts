@@ -1,0 +1,278 @@
+/** `agent-jobs eval` with rehearsed models: every run is a run of the real runtime. */
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { describe, it } from "node:test";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { nightly } from "../rig/nightly.ts";
+import { makeWorkspace, type Owner, type Workspace } from "../rig/workspace.ts";
+import { entry, evalFile, judges, says, saysInTurn } from "./rig.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+async function evaluated(
+  t: Owner,
+  fields: object,
+  ...args: readonly string[]
+): Promise<CliResult & { workspace: Workspace }> {
+  const workspace = await makeWorkspace(t, { "entry.yml": entry, "a.eval.yml": evalFile(fields) });
+  return { workspace, ...(await again(workspace, ...args)) };
+}
+
+const again = (workspace: Workspace, ...args: readonly string[]): Promise<CliResult> =>
+  runCli(["eval", "a.eval.yml", ...args], { cwd: workspace.path });
+
+/** `name passed/runs note`, of the table. */
+function rows(stdout: string): string[] {
+  const row = /^(\S.*?) {2,}(\d+) +(-|\d+ %) +\d+ %–\d+ % .*? s +[\d.]+ s *(.*)$/;
+  return stdout.split("\n").flatMap((line) => {
+    const [, name, runs, rate, notes] = row.exec(line) ?? [];
+    return name === undefined ? [] : [`${name} ${runs} ${rate} ${notes}`.trim()];
+  });
+}
+
+describe("agent-jobs eval", () => {
+  it("measures each case with each variant and each set of models, and names flaky cases", async (t) => {
+    const { code, stdout, stderr } = await evaluated(t, {
+      runs: 2,
+      models: { small: {}, large: { work: "large" } },
+      variants: { plain: {}, loud: { inputs: { tone: "loud" } } },
+      cases: [
+        {
+          ...saysInTurn("said", "yes"),
+          rehearsals: [
+            { sessions: [says("yes")] },
+            // The prompt and the model of the variant and the set.
+            {
+              variant: "loud",
+              model: "large",
+              sessions: [
+                {
+                  task: "say",
+                  model: "large",
+                  turns: [
+                    {
+                      prompt: "Say yes in a loud tone.",
+                      tools: [{ name: "job_report", arguments: { markdown: "yes" } }],
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+        saysInTurn("in turn", "yes", "no"),
+      ],
+    });
+    assert.equal(code, 0, stdout + stderr);
+    assert.deepEqual(rows(stdout).slice(0, 4), [
+      "said | plain | small 2 100 %",
+      "said | plain | large 2 100 %",
+      "said | loud | small 2 100 %",
+      "said | loud | large 2 100 %",
+    ]);
+    assert.deepEqual(rows(stdout).slice(4, 5), ["in turn | plain | small 2 50 % flaky"]);
+    assert.equal(rows(stdout).length, 8 + 4, "the cases, and the total of each pair");
+    assert.match(stdout, /^12 of 16 runs passed, 4 flaky, 0 fell against plain \| small; spent/m);
+  });
+
+  it("finds a prompt that makes one of ten cases fail half of the time, and nothing in one that changes nothing", async (t) => {
+    const workspace = await makeWorkspace(t);
+    await cp(join(root, "examples/evals"), workspace.path, { recursive: true });
+    // All 600 runs take a minute: every night.
+    const some = nightly ? [] : ["--only", "wish|crash"];
+    const { code, stdout, stderr } = await runCli(
+      ["eval", "sort.eval.yml", "--quiet", "--format", "json", ...some],
+      { cwd: workspace.path },
+    );
+    assert.equal(code, 0, stdout + stderr);
+    const { comparisons } = JSON.parse(stdout);
+    assert.equal(comparisons.length, nightly ? 20 : 4);
+    const fallen = comparisons.filter((one: { fell: boolean }) => one.fell);
+    assert.deepEqual(
+      fallen.map(({ key, after, p }: { key: string; after: object; p: number }) => [
+        key,
+        after,
+        p < 0.05,
+      ]),
+      [["wish that sounds like a bug | terse", { passed: 10, runs: 20 }, true]],
+    );
+  });
+
+  it("fails with a baseline if a case fell, not if it passes as often or more often", async (t) => {
+    const fields = (...words: readonly string[]): object => ({
+      cases: [saysInTurn("a", "yes"), saysInTurn("b", ...words)],
+    });
+    const runs = ["--runs", "12", "--baseline", "base.json", "--quiet"];
+    const { workspace, ...first } = await evaluated(t, fields("yes"), ...runs, "--update-baseline");
+    assert.equal(first.code, 0, first.stdout + first.stderr);
+    assert.deepEqual(JSON.parse(await workspace.read("base.json")), {
+      version: 1,
+      cases: { a: { passed: 12, runs: 12 }, b: { passed: 12, runs: 12 } },
+    });
+    const same = await again(workspace, ...runs);
+    assert.equal(same.code, 0, same.stdout);
+    assert.match(same.stdout, /24 of 24 runs passed, 0 flaky, 0 fell against baseline/);
+
+    await workspace.write("a.eval.yml", evalFile(fields("yes", "no")));
+    const worse = await again(workspace, ...runs, "--output-dir", "out");
+    assert.equal(worse.code, 1, worse.stdout);
+    assert.match(worse.stdout, /^b: passed 6 of 12, against 12 of 12 of baseline \(p = 0\.01/m);
+    const junit = await workspace.read("out/junit.xml");
+    assert.match(junit, /<testsuites tests="2" failures="1" errors="0"/);
+    assert.match(
+      junit,
+      /<testcase name="a" [^>]*line="\d+"[^>]*><system-out>12 of 12 runs passed</,
+    );
+    assert.match(junit, /<failure message="6 of 12 runs passed" type="fell">/);
+
+    const updated = await again(workspace, ...runs, "--update-baseline");
+    assert.equal(updated.code, 0, "the new pass rates are what is wanted");
+    assert.match(await workspace.read("base.json"), /"passed": 6/);
+  });
+
+  it("refuses a baseline that is missing or none", async (t) => {
+    const { workspace, ...none } = await evaluated(
+      t,
+      { cases: [saysInTurn("a", "yes")] },
+      "--baseline",
+      "base.json",
+    );
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /Write it with --update-baseline/);
+    for (const text of ["{", `{"version":1,"cases":{"a":{"passed":2,"runs":1}}}`]) {
+      await workspace.write("base.json", text);
+      const bad = await again(workspace, "--baseline", "base.json");
+      assert.equal(bad.code, 2);
+      assert.match(bad.stderr, /base\.json is not a baseline/);
+    }
+  });
+
+  it("asks a judge: a task of the entry, or a command in the folder of the run", async (t) => {
+    const judged = (name: string, yes: boolean): object => ({
+      name,
+      userInput: "yes",
+      rehearsals: [{ sessions: [says("yes"), judges(yes)] }],
+    });
+    const { code, stdout, stderr } = await evaluated(t, {
+      runs: 1,
+      judge: { task: "judge" },
+      cases: [
+        judged("right", true),
+        judged("wrong", false),
+        {
+          ...saysInTurn("file", "yes"),
+          workspace: { files: { "a.txt": "here" } },
+          judge: { command: "grep -q here a.txt" },
+        },
+        { ...saysInTurn("no file", "yes"), judge: { command: "test -e a.txt" } },
+      ],
+    });
+    assert.equal(code, 0, stdout + stderr);
+    assert.deepEqual(rows(stdout).slice(0, 4), [
+      "right 1 100 %",
+      "wrong 1 0 %",
+      "file 1 100 %",
+      "no file 1 0 %",
+    ]);
+    assert.match(stdout, /wrong #1[^]*the job should have succeeded, but it failed/);
+  });
+
+  it("writes a page, JSON and a summary, in which texts are only texts", async (t) => {
+    const name = "<img src=x> | **a** @b";
+    const { workspace, stdout } = await evaluated(
+      t,
+      { runs: 2, cases: [saysInTurn(name, "yes", "<b>no</b>")] },
+      "--output-dir",
+      "out",
+      "--summary",
+      "s.md",
+    );
+    const page = await workspace.read("out/report.html");
+    assert.ok(page.includes("&#60;img src=x&#62; | **a** @b"), page.slice(-2000));
+    assert.ok(!/<img|<b>|<script|https?:/.test(page.slice(page.indexOf("<body>"))));
+    assert.match(page, /--accent/, "the style of the page");
+    const summary = await workspace.read("s.md");
+    assert.match(summary, /1 of 2 runs passed, 1 flaky/);
+    assert.ok(!/<img|\*\*a\*\*|@b|<b>/.test(summary), summary);
+    assert.equal(await workspace.read("out/summary.md"), summary);
+    const json = JSON.parse(await workspace.read("out/eval.json"));
+    assert.deepEqual(
+      [json.version, json.missing, json.cases[0].passed, json.cases[0].flaky, json.cases[0].tokens],
+      [1, 0, 1, true, 20],
+      stdout,
+    );
+  });
+
+  it("adds its summary to that of a step of GitHub Actions", async (t) => {
+    const { path, ...workspace } = await makeWorkspace(t, {
+      "entry.yml": entry,
+      "a.eval.yml": evalFile({ runs: 1, cases: [saysInTurn("a", "yes")] }),
+      "step.md": "before\n",
+    });
+    const env = { GITHUB_STEP_SUMMARY: join(path, "step.md") };
+    const { code } = await runCli(["eval", "a.eval.yml"], { cwd: path, env });
+    assert.equal(code, 0);
+    assert.match(await workspace.read("step.md"), /^before\n## Eval: a\.eval\.yml/);
+  });
+
+  it("runs the cases that are asked for, and the same sample each time", async (t) => {
+    const cases = ["a1", "a2", "a3", "b1"].map((name) => saysInTurn(name, "yes"));
+    const { workspace, ...only } = await evaluated(t, { runs: 1, cases }, "--only", "^a");
+    assert.deepEqual(rows(only.stdout).length, 3 + 1);
+    const first = await again(workspace, "--sample", "2");
+    const second = await again(workspace, "--sample", "2");
+    assert.equal(rows(first.stdout).length, 2 + 1);
+    const names = (stdout: string): string[] => rows(stdout).map((row) => row.split(" ")[0] ?? "");
+    assert.deepEqual(names(first.stdout), names(second.stdout));
+    const none = await again(workspace, "--only", "x");
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /None of 4 cases matches --only "x"/);
+  });
+
+  it("stops before the budget is exceeded, says so, and goes on when there is more", async (t) => {
+    const fields = (tokens: number): object => ({
+      budget: { tokens },
+      runs: 10,
+      cases: [saysInTurn("a", "yes")],
+    });
+    const { workspace, ...short } = await evaluated(t, fields(45), "--quiet");
+    assert.equal(short.code, 1, short.stdout);
+    assert.match(
+      short.stdout,
+      /Missing: 6 runs, because the budget is used up: 40 of 45 \(tokens\)/,
+    );
+    const still = await again(workspace, "--quiet");
+    assert.match(still.stdout, /Continuing an eval that was interrupted: 4 runs are there/);
+    assert.match(
+      still.stdout,
+      /Missing: 6 runs, because the budget is used up: 40 of 45 \(tokens\)/,
+    );
+    await workspace.write("a.eval.yml", evalFile(fields(100)));
+    const whole = await again(workspace, "--quiet");
+    assert.equal(whole.code, 0, whole.stdout);
+    assert.match(whole.stdout, /10 of 10 runs passed, 0 flaky; spent 100 tokens/);
+    const anew = await again(workspace, "--quiet");
+    assert.doesNotMatch(anew.stdout, /Continuing/);
+    assert.match(anew.stdout, /spent 100 tokens/, "a finished eval starts anew");
+  });
+
+  it("runs a case again that has changed, and no other", async (t) => {
+    const fields = (tokens: number, word: string): object => ({
+      budget: { tokens },
+      runs: 2,
+      parallel: 1,
+      cases: [saysInTurn("a", "yes"), saysInTurn("b", word)],
+    });
+    const { workspace } = await evaluated(t, fields(35, "no"), "--quiet");
+    await workspace.write("a.eval.yml", evalFile(fields(1000, "yes")));
+    const { stdout } = await again(workspace);
+    const ran = stdout.split("\n").filter((line) => /^(ok|FAIL) /.test(line));
+    assert.deepEqual(
+      ran.map((line) => line.replace(/ \(.*/, "")),
+      ["ok    b #1", "ok    b #2"],
+    );
+    assert.match(stdout, /4 of 4 runs passed, 0 flaky; spent 50 tokens/);
+  });
+});

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as fc from "fast-check";
+import { fisherFall, holm, median, quantile, wilson } from "../../src/evals/statistics.ts";
+
+const near = (actual: number, expected: number): void =>
+  assert.ok(Math.abs(actual - expected) < 5e-5, `${actual} is not ${expected}`);
+
+const passes = fc
+  .integer({ min: 1, max: 60 })
+  .chain((runs) =>
+    fc.record({ runs: fc.constant(runs), passed: fc.integer({ min: 0, max: runs }) }),
+  );
+
+describe("the interval of a pass rate", () => {
+  for (const [passed, runs, low, high] of [
+    [0, 10, 0, 0.2775],
+    [10, 10, 0.7225, 1],
+    [5, 10, 0.2366, 0.7634],
+    [10, 20, 0.2993, 0.7007],
+    [81, 263, 0.2553, 0.3662],
+  ] as const) {
+    it(`is from ${low} to ${high} for ${passed} of ${runs}`, () => {
+      near(wilson({ passed, runs }).low, low);
+      near(wilson({ passed, runs }).high, high);
+    });
+  }
+
+  it("is everything without a run", () => {
+    assert.deepEqual(wilson({ passed: 0, runs: 0 }), { low: 0, high: 1 });
+  });
+
+  it("contains the rate, is within 0 and 1, mirrors failures, and narrows with more runs", () => {
+    fc.assert(
+      fc.property(passes, ({ passed, runs }) => {
+        const { low, high } = wilson({ passed, runs });
+        const mirrored = wilson({ passed: runs - passed, runs });
+        const more = wilson({ passed: passed * 4, runs: runs * 4 });
+        assert.ok(0 <= low && low <= passed / runs && passed / runs <= high && high <= 1);
+        near(mirrored.low, 1 - high);
+        assert.ok(more.high - more.low < high - low);
+      }),
+    );
+  });
+});
+
+describe("Fisher's one-sided test of a fall", () => {
+  for (const [before, after, p] of [
+    // The lady tasting tea, R: fisher.test(matrix(c(3,1,1,3), 2), alternative = "greater").
+    [[3, 4], [1, 4], 0.242857],
+    [[20, 20], [10, 20], 0.000218],
+    [[20, 20], [19, 20], 0.5],
+    [[10, 20], [20, 20], 1],
+  ] as const) {
+    it(`gives ${p} for ${before.join(" of ")} and then ${after.join(" of ")}`, () => {
+      const of = ([passed, runs]: readonly [number, number]) => ({ passed, runs });
+      near(fisherFall(of(before), of(after)), p);
+    });
+  }
+
+  it("is a probability, falls with each pass that is lost, and finds nothing in equal counts", () => {
+    fc.assert(
+      fc.property(passes, passes, (before, after) => {
+        const p = fisherFall(before, after);
+        assert.ok(p >= 0 && p <= 1);
+        if (after.passed > 0)
+          assert.ok(fisherFall(before, { ...after, passed: after.passed - 1 }) <= p + 1e-9);
+        assert.ok(fisherFall(before, before) >= 0.5 - 1e-9);
+      }),
+    );
+  });
+
+  it("adds up with its other tail to 1 and the probability of the table itself", () => {
+    fc.assert(
+      fc.property(passes, passes, (before, after) => {
+        const next = { ...after, passed: after.passed + 1 };
+        if (next.passed > next.runs || before.passed === 0) return;
+        // The tables above this one, seen as falls of the failures.
+        const failed = ({ passed, runs }: typeof after) => ({ passed: runs - passed, runs });
+        const shifted = { ...before, passed: before.passed - 1 };
+        near(fisherFall(before, after) + fisherFall(failed(shifted), failed(next)), 1);
+      }),
+    );
+  });
+});
+
+describe("Holm's correction", () => {
+  it("multiplies the smallest value by the count, and keeps the order", () => {
+    assert.deepEqual(holm([0.04, 0.01, 0.03]), [0.06, 0.03, 0.06]);
+    assert.deepEqual(holm([]), []);
+  });
+
+  it("is between the value itself and Bonferroni's, and monotonic", () => {
+    const p = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(p, { minLength: 1, maxLength: 30 }), (values) => {
+        const corrected = holm(values);
+        for (const [at, value] of values.entries()) {
+          const own = corrected[at] ?? NaN;
+          assert.ok(own >= value && own <= Math.min(1, value * values.length) + 1e-12);
+          for (const [other, second] of values.entries())
+            if (value < second) assert.ok(own <= (corrected[other] ?? NaN));
+        }
+      }),
+    );
+  });
+});
+
+describe("the median and the p95", () => {
+  it("are values of the list, but for a median of two", () => {
+    assert.equal(median([3, 1, 2]), 2);
+    assert.equal(median([4, 1, 2, 3]), 2.5);
+    assert.equal(quantile([...Array(100).keys()], 0.95), 94);
+    assert.equal(quantile([7], 0.95), 7);
+    assert.equal(median([]), 0);
+  });
+});
