@@ -1,11 +1,9 @@
 /** Every option of the command line: how it is written, what the help says, how it is read, and the field it sets. */
-import { InvalidArgumentError, Option, type Command } from "commander";
-import { defined } from "../document/guards.ts";
+import { choice, option, or, parsed, type Described } from "./option.ts";
 import { reporterNames } from "../reports/rehearsals.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import {
   parseAnswer,
-  parseChoice,
   parseEnvName,
   parseInput,
   parseModel,
@@ -16,43 +14,8 @@ import {
   parsePort,
   parseReporter,
   parseShard,
-  type Parsed,
 } from "../run/options.ts";
 import { providerTypes, wireApis } from "../run/options-provider.ts";
-
-interface Described<T> {
-  readonly flag: string;
-  readonly help: string;
-  /** `earlier`: of an option that may be repeated. Without it: a text, or `true` for a flag without an argument. */
-  parse?(text: string, earlier?: T): Parsed<T>;
-  readonly values?: readonly string[];
-  readonly env?: string;
-  readonly conflicts?: string;
-  readonly implies?: Readonly<Record<string, unknown>>;
-}
-
-/** Its value is never missing. */
-type Defaulted<T> = Described<T> & { readonly default: T };
-
-const option = <T = string>(
-  flag: string,
-  help: string,
-  more: Pick<Described<T>, "env" | "conflicts" | "implies"> = {},
-): Described<T> => ({ flag, help, ...more });
-const parsed = <T>(flag: string, help: string, parse: Described<T>["parse"]): Described<T> => ({
-  flag,
-  help,
-  ...defined({ parse }),
-});
-const choice = <T extends string>(
-  flag: string,
-  help: string,
-  values: readonly T[],
-): Described<T> => ({ flag, help, values, parse: (one) => parseChoice(one, values) });
-const or = <T>(described: Described<T>, value: T): Defaulted<T> => ({
-  ...described,
-  default: value,
-});
 
 const change = {
   base: option(
@@ -164,62 +127,85 @@ const otlp = option(
   "send a trace and metrics to this OTLP collector (default: OTEL_EXPORTER_OTLP_ENDPOINT)",
 );
 
+const run = {
+  userInput: option("--user-input <text>", "the text of $user-input", {
+    conflicts: "userInputFile",
+  }),
+  userInputFile: option(
+    "--user-input-file <path>",
+    "read the user input from a file (- for stdin)",
+  ),
+  workingDirectory: option(
+    "--working-directory <dir>",
+    "folder in which the agent works (default: the current directory)",
+  ),
+  ...change,
+  inputs: parsed(
+    "--input <name=value>",
+    "an input of the entry, or name=@FILE (repeatable)",
+    parseInput,
+  ),
+  params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
+  answers,
+  env,
+  outputDir: option("--output-dir <dir>", "write reports, run.json and output of commands here"),
+  format,
+  history: option(
+    "--history <dir>",
+    "write each step of a workflow to a Markdown file in this folder",
+  ),
+  resume: option(
+    "--resume <journal>",
+    "continue the run of this journal: what is done isn't run again",
+  ),
+  resumeAnyway: option<true>(
+    "--resume-anyway",
+    "with --resume: tasks that have not begun may have changed",
+  ),
+  rerun: option<true>("--rerun", "with --resume of a workflow: rerun the interrupted command"),
+  ...rehearsal,
+  ...models,
+  checkModels,
+  record: option("--record <file>", "record this run as a rehearsal"),
+  journal: option("--journal <file>", "write every event to a file, as JSON lines"),
+  htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
+  sarif: option("--sarif <file>", "write the findings as SARIF, for code scanning"),
+  junit: option("--junit <file>", "write works and findings as JUnit test cases"),
+  otlp,
+  chart: option<true>("--chart", "print a Mermaid chart of what ran"),
+  quiet: option<true>("--quiet", "print only failures, what the run goes on without, and the end", {
+    conflicts: "verbose",
+  }),
+  verbose: option<true>("--verbose", "also print sessions, tool calls and messages"),
+};
+
 /** By command. Fields that a run or a host has, too, are called the same. */
 export const options = {
   run: {
-    userInput: option("--user-input <text>", "the text of $user-input", {
-      conflicts: "userInputFile",
-    }),
-    userInputFile: option(
-      "--user-input-file <path>",
-      "read the user input from a file (- for stdin)",
+    ...run,
+    shard: parsed(
+      "--shard <n/count>",
+      "with --resume of a plan: only one of several parts, such as 1/3",
+      parseShard,
     ),
-    workingDirectory: option(
-      "--working-directory <dir>",
-      "folder in which the agent works (default: the current directory)",
+  },
+  plan: {
+    ...run,
+    shards: or(
+      parsed("--shards <n>", "into how many parts the job is split", (one) =>
+        parseNumber(one, "a whole number"),
+      ),
+      2,
     ),
-    ...change,
-    inputs: parsed(
-      "--input <name=value>",
-      "an input of the entry, or name=@FILE (repeatable)",
-      parseInput,
+  },
+  merge: {
+    ...run,
+    entry: option("--entry <file>", "entry file (default: that of the journals)"),
+    onMissing: choice(
+      "--on-missing <what>",
+      "whether the run fails if a shard is missing (default: fail)",
+      ["fail", "continue"],
     ),
-    params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
-    answers,
-    env,
-    outputDir: option("--output-dir <dir>", "write reports, run.json and output of commands here"),
-    format,
-    history: option(
-      "--history <dir>",
-      "write each step of a workflow to a Markdown file in this folder",
-    ),
-    resume: option(
-      "--resume <journal>",
-      "continue the run of this journal: what is done isn't run again",
-    ),
-    resumeAnyway: option<true>(
-      "--resume-anyway",
-      "with --resume: tasks that have not begun may have changed",
-    ),
-    rerun: option<true>("--rerun", "with --resume of a workflow: rerun the interrupted command"),
-    ...rehearsal,
-    ...models,
-    checkModels,
-    record: option("--record <file>", "record this run as a rehearsal"),
-    journal: option("--journal <file>", "write every event to a file, as JSON lines"),
-    htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
-    sarif: option("--sarif <file>", "write the findings as SARIF, for code scanning"),
-    junit: option("--junit <file>", "write works and findings as JUnit test cases"),
-    otlp,
-    chart: option<true>("--chart", "print a Mermaid chart of what ran"),
-    quiet: option<true>(
-      "--quiet",
-      "print only failures, what the run goes on without, and the end",
-      {
-        conflicts: "verbose",
-      },
-    ),
-    verbose: option<true>("--verbose", "also print sessions, tool calls and messages"),
   },
   validate: {
     ...server,
@@ -384,29 +370,3 @@ type Given<Table> = {
 
 /** What was given to a command. */
 export type OptionsOf<Name extends keyof typeof options> = Given<(typeof options)[Name]>;
-
-export function addOptions(
-  command: Command,
-  table: Readonly<Record<string, Described<unknown> & { readonly default?: unknown }>>,
-): Command {
-  for (const [field, described] of Object.entries(table)) {
-    const { flag, help, values, env: variable, conflicts, implies } = described;
-    const option = new Option(flag, help).default(described.default);
-    // `choices` lists them in the help.
-    if (values !== undefined) option.choices(values);
-    const parse = described.parse?.bind(described);
-    if (parse !== undefined) option.argParser((one, earlier) => valueOf(parse(one, earlier)));
-    if (variable !== undefined) option.env(variable);
-    if (conflicts !== undefined) option.conflicts(conflicts);
-    if (implies !== undefined) option.implies({ ...implies });
-    option.attributeName = () => field;
-    command.addOption(option);
-  }
-  return command;
-}
-
-/** Commander puts the option and its argument before what is thrown. */
-function valueOf<T>(read: Parsed<T>): T {
-  if (read.kind === "value") return read.value;
-  throw new InvalidArgumentError(`It ${read.problem}.`);
-}

@@ -5,7 +5,8 @@ import { UsageError } from "../run/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../generated/version.ts";
 import { systemFault } from "../platform/system-error.ts";
-import { addOptions, options, type OptionsOf } from "./options.ts";
+import { addOptions } from "./option.ts";
+import { options, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 /** Runs one command; never rejects. */
@@ -81,6 +82,21 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .description("run a job of an entry, or a workflow")
     .action(async (entry: string, job: string | undefined, given: OptionsOf<"run">) =>
       end(await (await import("./run.ts")).run(entry, job, given, io)),
+    );
+
+  command("plan")
+    .argument("<entry>", ENTRY)
+    .argument("[job]", JOB)
+    .description("run what comes before the fan-out of a job, and print the matrix of its shards")
+    .action(async (entry: string, job: string | undefined, given: OptionsOf<"plan">) =>
+      end(await (await import("./shards.ts")).plan(entry, job, given, io)),
+    );
+
+  command("merge")
+    .argument("<journal...>", "journals of a plan and of its shards")
+    .description("run what comes after the fan-out of a job, with what its shards have done")
+    .action(async (journals: string[], given: OptionsOf<"merge">) =>
+      end(await (await import("./shards.ts")).merge(journals, given, io)),
     );
 
   command("validate")

@@ -5,6 +5,7 @@ import { asFlag, type Inputs } from "../run/options.ts";
 import { runJson } from "../reports/run-json.ts";
 import { writtenRunJson } from "../run/output-directory.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
+import type { ContinueOptions } from "../run/continue-job.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { executeRun } from "../run/execute.ts";
 import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
@@ -14,17 +15,29 @@ import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
-type Given = OptionsOf<"run">;
+type Given = Omit<OptionsOf<"run">, "shard">;
 
-export async function run(
+export function run(
+  entryFile: string,
+  jobName: string | undefined,
+  { shard, ...given }: OptionsOf<"run">,
+  io: Io,
+): Promise<ExitCode> {
+  const part = shard && { shard: { shard: shard.index, of: shard.count } };
+  return runPart(entryFile, jobName, given, io, part);
+}
+
+/** `more`: the part of a job that runs. */
+export async function runPart(
   entryFile: string,
   jobName: string | undefined,
   given: Given,
   io: Io,
+  more: ContinueOptions = {},
 ): Promise<ExitCode> {
   const signals = cancelFromTerminal();
   try {
-    const options = await runOptions(entryFile, jobName, given, io);
+    const options = { ...(await runOptions(entryFile, jobName, given, io)), ...more };
     const prepared = await prepareRun(options);
     const { output } = io;
     for (const warning of given.quiet === true ? [] : prepared.warnings) {
@@ -43,7 +56,7 @@ export async function run(
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
-    if (given.format === "json")
+    if (given.format === "json" && more.plan !== true)
       output.printJson(writtenRunJson(options.outputDir) ?? runJson(view));
     switch (outcome.kind) {
       case "succeeded":

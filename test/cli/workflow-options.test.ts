@@ -35,7 +35,8 @@ describe("the options of workflows at the command line", () => {
     [["w.wf.md", "--resume", "no.jsonl"], /--resume: the journal no\.jsonl does not exist/],
     [["w.wf.md", "--resume", "."], /--resume: the journal \. is not a regular file/],
     [["e.yml", "--param", "A=1"], /Only a workflow .* has parameters, but --param is given/],
-    [["e.yml", "--resume", "run.jsonl"], /Only a workflow .* can be resumed/],
+    [["e.yml", "--resume", "run.jsonl"], /can't resume run\.jsonl: .*The journal is empty/],
+    [["e.yml", "--rerun"], /--rerun is only for workflows/],
     [
       ["e.yml", "--answer", "ASK_A=1"],
       /--answer is only for workflows, and the job "one" has none\./,

@@ -133,6 +133,7 @@ export class Trace {
         return this.#applyAction(event, event.at);
       case "run.started":
       case "decision":
+      case "items.listed":
       case "session.started":
       case "session.ended":
       case "step.output":
