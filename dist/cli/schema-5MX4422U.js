@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{h as c}from"./chunk-UW2SWPSC.js";import{e as t}from"./chunk-AWWD4LJW.js";import"./chunk-2WZ4ASJI.js";import{Ca as s,ja as o}from"./chunk-T5LDKMZP.js";import"./chunk-N75HRSFX.js";function p(e,{output:m}){let r={entry:t,rehearsal:c},n=Object.hasOwn(r,e)?r[e]:void 0;if(n===void 0)throw new s(`Unknown schema "${e}". Known schemas: ${Object.keys(r).join(", ")}.`);return m.printJson(n),o.success}export{p as schema};
