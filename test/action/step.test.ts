@@ -34,6 +34,7 @@ describe("a step that runs a job", () => {
         verdict: "",
         "reported-document": "docs/greeting.md",
         journal: "out/journal.jsonl",
+        "journal-artifact": "",
         "journal-digest": outputs["journal-digest"],
         deliveries: "[]",
         "model-calls": "2",
