@@ -1,6 +1,6 @@
 /**
- * The journal of a former attempt of the workflow run, which `resume: auto` goes on with. It is an artifact that the
- * same run has uploaded, under a name that says which step it is of: `journal-artifact`.
+ * The journal of an earlier attempt of the workflow run, from which `resume: auto` continues. It is an artifact that the
+ * same run uploaded under a name that identifies the step: `journal-artifact`.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -38,7 +38,7 @@ export function journalArtifact(
   return ["agent-jobs", ...name.filter((part) => part !== ""), which, attempt].join("-");
 }
 
-/** Prepares the run, with what a former attempt has done if there is a journal that can be resumed. */
+/** Prepares the run, from the journal of an earlier attempt if there is one that can be resumed. */
 export async function prepareAttempt(
   setting: Setting,
   options: RunOptions,
@@ -52,7 +52,7 @@ export async function prepareAttempt(
     // What is wrong with more than the journal is wrong without it, too.
     if (!(error instanceof UsageError)) throw error;
     const prepared = await prepareRun(options);
-    warn(`The job starts from its beginning. ${error.message}`);
+    warn(`The job starts from the beginning. ${error.message}`);
     return prepared;
   }
 }
@@ -78,17 +78,17 @@ async function earlierJournal(
       if (bytes === undefined) continue;
       const path = join(environment["RUNNER_TEMP"] || tmpdir(), `${name}-${randomUUID()}.jsonl`);
       await writeFile(path, journalIn(bytes), { flag: "wx", mode: 0o600 });
-      say(`Resume: attempt ${earlier} has left the journal ${name}.`);
+      say(`Resume: continuing from the journal of attempt ${earlier} (${name}).`);
       return path;
     }
-    say("Resume: no former attempt has left a journal, so the job starts from its beginning.");
+    say("Resume: no earlier attempt uploaded a journal. The job starts from the beginning.");
   } catch (error) {
     const needs =
       error instanceof GithubFailure && (error.status === 403 || error.status === 404)
         ? " The job needs `permissions: actions: read`."
         : "";
     warn(
-      `The journal of the former attempt can't be read: ${errorMessage(error)}.${needs} The job starts from its beginning.`,
+      `Can't read the journal of the earlier attempt: ${errorMessage(error)}.${needs} The job starts from the beginning.`,
     );
   }
   return undefined;
@@ -113,12 +113,12 @@ async function artifact(
   const { id, size_in_bytes: size } = usable;
   if (typeof id !== "number") throw new Error("GitHub's response has no artifact");
   if (typeof size === "number" && size > MAX_BYTES.zip)
-    throw new Error(`it has ${size} bytes, and at most ${MAX_BYTES.zip} are read`);
+    throw new Error(`the artifact has ${size} bytes (at most ${MAX_BYTES.zip} are read)`);
   const data = await api.get(
     "GET /repos/{owner}/{repo}/actions/artifacts/{artifact_id}/{archive_format}",
     { artifact_id: String(id), archive_format: "zip" },
   );
-  if (!(data instanceof ArrayBuffer)) throw new Error("GitHub's response is no file");
+  if (!(data instanceof ArrayBuffer)) throw new Error("GitHub's response is not a file");
   return new Uint8Array(data);
 }
 

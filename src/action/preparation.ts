@@ -21,7 +21,7 @@ import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { telemetryTarget } from "../run/telemetry.ts";
 
-/** The value of `resume` that looks for the journal of a former attempt. */
+/** The value of `resume` that looks for the journal of an earlier attempt. */
 export const AUTO = "auto";
 
 export interface Setting {

@@ -160,7 +160,7 @@ const run = {
   ),
   resumeAnyway: option<true>(
     "--resume-anyway",
-    "with --resume: tasks that have not begun may have changed",
+    "with --resume: tasks that had not started may have changed",
   ),
   rerun: option<true>("--rerun", "with --resume of a workflow: rerun the interrupted command"),
   ...rehearsal,

@@ -5,7 +5,7 @@ import { asFlag, type Inputs } from "../run/options.ts";
 import { runJson } from "../reports/run-json.ts";
 import { writtenRunJson } from "../run/output-directory.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
-import type { ContinueOptions } from "../run/continue-job.ts";
+import type { ContinueOptions } from "../run/resume-job.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { executeRun } from "../run/execute.ts";
 import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
@@ -23,8 +23,7 @@ export function run(
   { shard, ...given }: OptionsOf<"run">,
   io: Io,
 ): Promise<ExitCode> {
-  const part = shard && { shard: { shard: shard.index, of: shard.count } };
-  return runPart(entryFile, jobName, given, io, part);
+  return runPart(entryFile, jobName, given, io, defined({ shard }));
 }
 
 /** `more`: the part of a job that runs. */

@@ -40,6 +40,8 @@ export async function merge(
   const { started } = await readEarlierJob(first).catch(() => ({ started: undefined }));
   const entryFile = entry ?? started?.entryFile;
   if (entryFile === undefined || started === undefined)
-    throw new UsageError(`Can't merge: ${first} has no beginning of a run of an entry file.`);
+    throw new UsageError(
+      `Can't merge: ${first} does not contain the start of a run of an entry file.`,
+    );
   return runPart(entryFile, started.jobName, given, io, { journals, ...defined({ onMissing }) });
 }

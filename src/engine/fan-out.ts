@@ -11,10 +11,11 @@ import type { WorkRunner } from "./run-work.ts";
 
 type Fan = EachWork<number> | ParallelWork<number>;
 
-/** One of several, from 1. */
+/** One of several parts. */
 export interface Shard {
-  readonly shard: number;
-  readonly of: number;
+  /** From 1. */
+  readonly index: number;
+  readonly count: number;
 }
 
 /** How this run shares a job with others. `part`: as its plan says it. */
@@ -33,7 +34,7 @@ export type FanOut = { readonly part: NonNullable<RunPlan["part"]> } &
       }
   );
 
-interface FoundFan {
+export interface FoundFan {
   readonly fan: Fan;
   /** The works up to it, with it. */
   readonly until: Work<number>;
@@ -66,19 +67,18 @@ export function weightsOf(fan: Fan, items: number): readonly number[] {
     : fan.works.map((child) => leafWorks(child).length);
 }
 
-/** The members of a shard, from 1: the heaviest go first, each to the shard that has least. */
+/** The members of a shard: the heaviest go first, each to the shard that has least. */
 export function shardMembers(
   weights: readonly number[],
-  shard: number,
-  shards: number,
+  { index, count }: Shard,
 ): ReadonlySet<number> {
-  const loads = Array.from({ length: shards }, () => 0);
+  const loads = Array.from({ length: count }, () => 0);
   const members = new Set<number>();
   const order = [...weights.keys()].sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
   for (const member of order) {
     const least = loads.indexOf(Math.min(...loads));
     loads[least] = (loads[least] ?? 0) + (weights[member] ?? 0);
-    if (least === shard - 1) members.add(member);
+    if (least === index - 1) members.add(member);
   }
   return members;
 }

@@ -280,7 +280,7 @@ export const plan = {
   part: optional(
     tagged("kind", {
       plan: {},
-      shard: { shard: natural, of: natural, plan: text },
+      shard: { index: natural, count: natural, plan: text },
       merge: { shards: natural },
     }),
   ),

@@ -18,6 +18,11 @@ export interface JournalCondition {
   readonly isJournal: boolean;
 }
 
+/** The first problem because of which a run can't go on from a journal. An incomplete last line is none. */
+export function damageOf({ problems }: JournalCondition): JournalProblem | undefined {
+  return problems.find(({ kind }) => kind === "damaged" || kind === "unknown");
+}
+
 /** Problems of a journal that are kept. */
 export const KEPT_PROBLEMS = 100;
 const MAX_REASON = 500;

@@ -7,6 +7,7 @@ import { defined, isRecord, parsedJson } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits } from "../entry/model.ts";
+import type { Shard } from "../engine/fan-out.ts";
 import { reporterNames, type ReporterName } from "../reports/rehearsals.ts";
 import type { Answers } from "../workflow/run/ask.ts";
 
@@ -184,12 +185,6 @@ export function parsePercent(text: string): Parsed<number> {
   return value <= 100
     ? { kind: "value", value }
     : wrong(`must be a percentage from 0 to 100, not ${JSON.stringify(text)}`);
-}
-
-export interface Shard {
-  /** From 1. */
-  readonly index: number;
-  readonly count: number;
 }
 
 export function parseShard(text: string): Parsed<Shard> {

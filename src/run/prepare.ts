@@ -32,7 +32,7 @@ import { asFlag, UsageError, type Inputs, type Models, type WriteName } from "./
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/lock-file.ts";
-import { continueJob, type ContinueOptions } from "./continue-job.ts";
+import { continueJob, type ContinueOptions } from "./resume-job.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
@@ -273,7 +273,7 @@ async function prepareLoaded(
     write,
   });
   const cleanUp = (): Promise<void> => (change ?? workspace).remove();
-  const release = await lockJournal(resume, write, cleanUp);
+  const release = await lockJournal(options, cleanUp);
   try {
     resumed?.checkHead(change?.head);
   } catch (error) {
@@ -315,17 +315,17 @@ function asWarning(reason: string): Diagnostic {
   return { codePath: "", severity: "warning", reason };
 }
 
-/** Two runs can't go on from one journal: both would do what is left. */
+/** Two runs can't continue one journal: both would do what is left. Shards have a plan in common. */
 async function lockJournal(
-  resume: string | undefined,
-  write: WriteName,
+  { resume, shard, write = asFlag }: RunOptions,
   cleanUp: () => Promise<void>,
 ): Promise<() => void> {
   if (resume === undefined) return () => {};
-  const release = lockFile(`${resume}.lock`);
+  const lock = `${resume}${shard === undefined ? "" : `.${shard.index}-${shard.count}`}.lock`;
+  const release = lockFile(lock);
   if (release !== undefined) return release;
   await cleanUp();
   throw new UsageError(
-    `${write("resume")}: another run resumes ${resume} (${resume}.lock). Wait until it has ended.`,
+    `${write("resume")}: another run is resuming ${resume} (${lock}). Wait until it has ended.`,
   );
 }

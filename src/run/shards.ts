@@ -11,11 +11,12 @@ import {
   shardMembers,
   weightsOf,
   type FanOut,
+  type FoundFan,
   type Shard,
 } from "../engine/fan-out.ts";
-import type { PastRun, PastWork } from "../engine/past.ts";
+import type { PastItems, PastRun, PastWork } from "../engine/past.ts";
 import type { Work } from "../entry/model.ts";
-import type { JournalProblem } from "../journal/read.ts";
+import { damageOf } from "../journal/file.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
 import { readEarlierJob, type EarlierJob } from "./past-run.ts";
@@ -30,11 +31,18 @@ export function membersOf(
 ): readonly number[] | undefined {
   const found = fanOf(work);
   if (found === undefined) return undefined;
-  const { fan, workIds } = found;
-  const own = lists.find(
-    ({ workId, outerItems }) => workIds.has(workId) && outerItems.length === 0,
-  );
-  return weightsOf(fan, own?.items.length ?? 0);
+  return weightsOf(found.fan, itemsOf(found, lists).length);
+}
+
+/** Of the fan-out itself. */
+function itemsOf({ workIds }: FoundFan, lists: PastRun["lists"]): readonly string[] {
+  const own = ({ workId, outerItems }: PastItems): boolean =>
+    workIds.has(workId) && outerItems.length === 0;
+  return lists.find(own)?.items ?? [];
+}
+
+function nameOf({ index, count }: Shard): string {
+  return `${index}/${count}`;
 }
 
 /** The part of a run that goes on from the journal of a plan, or of an interrupted run of the same shard. */
@@ -48,16 +56,16 @@ export function shardOf(
   const weights = membersOf(work, past);
   if (weights === undefined)
     throw refuse("the job has no Each and no Par at its top, so it can't be split.");
-  const isSame = part?.kind === "shard" && part.shard === shard.shard && part.of === shard.of;
+  const isSame = part?.kind === "shard" && part.index === shard.index && part.count === shard.count;
   if (part?.kind !== "plan" && !isSame)
-    throw refuse(`it is not the journal of a plan, nor of shard ${shard.shard}/${shard.of}.`);
+    throw refuse(`it is not the journal of a plan, nor of shard ${nameOf(shard)}.`);
   if (part.kind === "plan" && outcome?.kind !== "succeeded")
     throw refuse("its plan has not succeeded.");
   const plan = part.kind === "plan" ? (started?.runId ?? "") : part.plan;
   return {
     kind: "part",
     part: { ...shard, kind: "shard", plan },
-    members: shardMembers(weights, shard.shard, shard.of),
+    members: shardMembers(weights, shard),
   };
 }
 
@@ -69,7 +77,6 @@ interface Leg extends EarlierJob {
 export interface MergedJob extends EarlierJob {
   readonly fanOut: (work: Work<number>) => FanOut;
   readonly warnings: readonly string[];
-  readonly condition: { readonly problems: readonly JournalProblem[] };
 }
 
 /** `onMissing`: what to do about members that no shard has done: the run fails, or goes on without them. */
@@ -88,12 +95,12 @@ export async function mergeJournals(
   }
   const plans = read.filter(({ started }) => started?.part?.kind === "plan");
   const [plan, other] = plans;
-  if (plan === undefined) throw refuse("none of the journals is that of a plan.");
+  if (plan === undefined) throw refuse("none of the journals belongs to a plan.");
   if (other !== undefined) throw refuse(`${plan.file} and ${other.file} are different plans.`);
   if (plan.outcome?.kind !== "succeeded") throw refuse(`the plan ${plan.file} has not succeeded.`);
   const planId = plan.started?.runId ?? "";
   const legs = new Map<number, Leg>();
-  let of = 0;
+  let count = 0;
   for (const leg of read) {
     if (leg === plan) continue;
     const part = leg.started?.part;
@@ -102,26 +109,23 @@ export async function mergeJournals(
       warnings.push(`${leg.file} is left out: it is of another plan.`);
       continue;
     }
-    if (of !== 0 && of !== part.of)
-      throw refuse(`${leg.file} is one of ${part.of} shards, and another is one of ${of}.`);
-    ({ of } = part);
-    const twin = legs.get(part.shard);
+    if (count !== 0 && count !== part.count)
+      throw refuse(`${leg.file} is one of ${part.count} shards, and another is one of ${count}.`);
+    ({ count } = part);
+    const twin = legs.get(part.index);
     if (twin !== undefined)
-      throw refuse(
-        `${twin.file} and ${leg.file} are different runs of shard ${part.shard}/${part.of}.`,
-      );
-    legs.set(part.shard, leg);
+      throw refuse(`${twin.file} and ${leg.file} are different runs of shard ${nameOf(part)}.`);
+    legs.set(part.index, leg);
   }
-  if (of === 0) throw refuse("there is no journal of a shard of this plan.");
+  if (count === 0) throw refuse("there is no journal of a shard of this plan.");
   return {
     started: plan.started,
     outcome: plan.outcome,
     wasStopped: false,
     begun: new Set([plan, ...legs.values()].flatMap(({ begun }) => [...begun])),
     past: together(plan, [...legs.values()]),
-    condition: { problems: [] },
     warnings,
-    fanOut: (work) => mergedFanOut(work, plan.past, legs, of, onMissing),
+    fanOut: (work) => mergedFanOut(work, plan.past, legs, count, onMissing),
   };
 }
 
@@ -132,7 +136,7 @@ async function readLeg(path: string, refuse: (reason: string) => UsageError): Pr
       .update(await readFile(path))
       .digest("hex");
     const { condition, ...job } = await readEarlierJob(path, "ended");
-    const damage = condition.problems.find(({ kind }) => kind === "damaged" || kind === "unknown");
+    const damage = damageOf(condition);
     if (damage !== undefined) throw refuse(`${file}, line ${damage.line}: ${damage.reason}`);
     return { ...job, file, digest };
   } catch (error) {
@@ -174,13 +178,13 @@ function mergedFanOut(
   work: Work<number>,
   plan: PastRun,
   legs: ReadonlyMap<number, Leg>,
-  of: number,
+  count: number,
   onMissing: "fail" | "continue",
 ): FanOut {
   const weights = membersOf(work, plan) ?? [];
   const shardsOf = new Map<number, number>();
-  for (let shard = 1; shard <= of; shard += 1)
-    for (const member of shardMembers(weights, shard, of)) shardsOf.set(member, shard);
+  for (let index = 1; index <= count; index += 1)
+    for (const member of shardMembers(weights, { index, count })) shardsOf.set(member, index);
   const stateOf = (shard: number): "missing" | "unfinished" | "finished" => {
     const leg = legs.get(shard);
     if (leg === undefined) return "missing";
@@ -194,12 +198,12 @@ function mergedFanOut(
   );
   return {
     kind: "merged",
-    part: { kind: "merge", shards: of },
+    part: { kind: "merge", shards: count },
     members: new Set(members),
     missing(member) {
       const shard = shardsOf.get(member) ?? 0;
-      const state = stateOf(shard) === "missing" ? "is missing" : "did not finish it";
-      return `shard ${shard}/${of} ${state}`;
+      const state = stateOf(shard) === "missing" ? "is missing" : "did not finish";
+      return `shard ${nameOf({ index: shard, count })} ${state}`;
     },
   };
 }
@@ -209,12 +213,10 @@ export function inOrder(work: Work<number>, past: PastRun): PastRun {
   const found = fanOf(work);
   if (found === undefined) return past;
   const { fan, workIds } = found;
-  const own = past.lists.find(
-    ({ workId, outerItems }) => workIds.has(workId) && outerItems.length === 0,
-  );
+  const all = itemsOf(found, past.lists);
   const place = ({ workId, items: [text = ""] }: PastWork): number => {
     if (!workIds.has(workId)) return -1;
-    const item = { text, index: own?.items.indexOf(text) ?? 0 };
+    const item = { text, index: all.indexOf(text) };
     return memberOf(fan, workId, { items: [item] });
   };
   return { ...past, works: past.works.toSorted((a, b) => place(a) - place(b)) };

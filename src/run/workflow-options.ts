@@ -20,7 +20,7 @@ export interface WorkflowRunOptions {
   readonly env?: readonly string[];
   /** The journal of an earlier run of the job or workflow, which is to be continued. */
   readonly resume?: string;
-  /** With `resume`, of a job: tasks that had not begun may have changed. */
+  /** With `resume`, of a job: tasks that had not started may have changed. */
   readonly resumeAnyway?: boolean;
   /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. */
   readonly rerun?: boolean;

@@ -5,7 +5,7 @@ import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
-import { readJournalFile, type JournalCondition } from "../journal/file.ts";
+import { damageOf, readJournalFile, type JournalCondition } from "../journal/file.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
@@ -98,7 +98,7 @@ async function readEarlier(path: string, options: StartOptions): Promise<Earlier
       throw refuse(`${fileErrorMessage(error)}.`);
     },
   );
-  const damage = condition.problems.find(({ kind }) => kind === "damaged" || kind === "unknown");
+  const damage = damageOf(condition);
   if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
   const work = started?.work;
   if (started === undefined || work?.kind !== "Flow") {

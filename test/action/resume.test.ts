@@ -1,4 +1,4 @@
-/** A further attempt of a workflow run, by the bundle of the action: it pays only for what the former one lacks. */
+/** A further attempt of a workflow run, by the bundle of the action: it pays only for what the earlier one lacks. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ jobs:
 `;
 
 interface World {
-  /** A step of this attempt. `uploaded`: the artifact of the former one. */
+  /** A step of this attempt. `uploaded`: the artifact of the earlier one. */
   readonly step: (attempt: number, uploaded?: Buffer) => Promise<StepResult>;
   readonly journal: () => Promise<Buffer>;
   /** What the model was asked first, in each turn since the last call. */
@@ -77,7 +77,7 @@ async function world(t: TestContext): Promise<World> {
 const zipped = (files: Readonly<Record<string, Uint8Array>>): Buffer => Buffer.from(zipSync(files));
 
 describe("a further attempt with `resume: auto`", () => {
-  it("goes on with the journal that the former one has uploaded", async (t) => {
+  it("continues from the journal that the earlier one has uploaded", async (t) => {
     const { step, journal, prompts } = await world(t);
     const first = await step(1);
     assert.equal(first.outputs["result"], "failure", first.raw);
@@ -87,7 +87,10 @@ describe("a further attempt with `resume: auto`", () => {
 
     const second = await step(2, zipped({ "out.jsonl": left }));
     assert.equal(second.outputs["result"], "success", second.raw);
-    assert.match(second.log, /Resume: attempt 1 has left the journal agent-jobs-review-/);
+    assert.match(
+      second.log,
+      /Resume: continuing from the journal of attempt 1 \(agent-jobs-review-/,
+    );
     assert.match(second.outputs["journal-artifact"] ?? "", /-2$/);
     const [prompt = "", ...others] = prompts();
     assert.deepEqual(others, []);
@@ -95,13 +98,13 @@ describe("a further attempt with `resume: auto`", () => {
     assert.match(second.summary, /It is fine/);
 
     const unusable: readonly (readonly [Buffer | undefined, RegExp])[] = [
-      [undefined, /no former attempt has left a journal/],
-      [Buffer.from("PK no"), /can't be read: /],
+      [undefined, /no earlier attempt uploaded a journal/],
+      [Buffer.from("PK no"), /Can't read the journal of the earlier attempt: /],
       [zipped({ "a.txt": Buffer.from("x") }), /must have one file/],
-      [zipped({ "a.jsonl": Buffer.from("{}\n") }), /from its beginning\. `resume`: can't resume /],
+      [zipped({ "a.jsonl": Buffer.from("{}\n") }), /from the beginning\. `resume`: can't resume /],
       [
         zipped({ "a.jsonl": Buffer.from(String(left).replace('"seq":3', '"seq":9')) }),
-        /from its beginning\. `resume`: can't resume .*line 4/,
+        /from the beginning\. `resume`: can't resume .*line 4/,
       ],
     ];
     for (const [uploaded, said] of unusable) {

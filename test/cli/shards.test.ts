@@ -72,7 +72,7 @@ describe("plan, run --shard and merge", () => {
       [["plan", "jobs.yml", "main", "--shards", "257", "--journal", "p"], /from 1 to 256/],
       [["plan", "jobs.yml", "alone", "--journal", "p"], /has no Each and no Par at its top/],
       [["run", "jobs.yml", "main", "--shard", "1/2"], /--shard requires --resume/],
-      [["merge", "none.jsonl"], /none\.jsonl has no beginning of a run/],
+      [["merge", "none.jsonl"], /none\.jsonl does not contain the start of a run/],
     ];
     for (const [args, reason] of wrong) {
       const { code, stderr } = await runCli(args, { cwd });

@@ -131,15 +131,15 @@ describe("a job that is resumed", () => {
     assert.match(await refusal({ userInput: "x" }), /the user input was another one/);
     assert.equal(
       await changed("kind: Each", "kind: Each\n          parallel: true"),
-      `${can}the works of the job have changed since then.`,
+      `${can}the tree of the job has changed since.`,
     );
     assert.equal(
       await changed("Look at", "Watch", { resumeAnyway: true }),
-      `${can}"each" had begun in that run, and has changed since then.`,
+      `${can}"each" had already started in that run and has changed since.`,
     );
     assert.equal(
       await changed("sum up", "say"),
-      `${can}"end" has changed since then, but had not begun. Pass --resume-anyway to go on with what the entry says now.`,
+      `${can}"end" has changed since, but had not started. Pass --resume-anyway to continue with the current entry.`,
     );
     assert.equal(await refusal({ resumeAnyway: true }), "resumed");
     // Models and limits may change.
@@ -158,7 +158,7 @@ describe("a job that is resumed", () => {
     const { run, refusal, workspace } = await setup(t);
     await run(list + item("a") + broken, { journal: "broken.jsonl" });
     await workspace.write("broken.jsonl.lock", String(process.ppid));
-    assert.match(await refusal(), /another run resumes broken\.jsonl \(broken\.jsonl\.lock\)/);
+    assert.match(await refusal(), /another run is resuming broken\.jsonl \(broken\.jsonl\.lock\)/);
     // That of a process that is gone.
     await workspace.write("broken.jsonl.lock", "4194304");
     assert.equal(await refusal(), "resumed");

@@ -42,7 +42,7 @@ async function share(
   for (let shard = 1; shard <= shards; shard += 1) {
     const earlier = await readEarlierJob(path("plan.jsonl"));
     const refuse = (reason: string): Error => new Error(reason);
-    const fanOut = shardOf(work, earlier, { shard, of: shards }, refuse);
+    const fanOut = shardOf(work, earlier, { index: shard, count: shards }, refuse);
     const leg = await run(given, seed, { past: earlier.past, fanOut, id: `leg-${shard}`, sides });
     await workspace.write(`leg-${shard}.jsonl`, leg.journal);
     files.push(`leg-${shard}.jsonl`);
@@ -147,7 +147,7 @@ describe("a job that is shared by several machines", () => {
     const killed = await merge(files);
     assert.match(
       killed.outcome.kind === "failed" ? killed.outcome.reason : "",
-      /shard 2\/3 did not finish it/,
+      /shard 2\/3 did not finish/,
     );
     assert.equal((await merge(files, "continue")).outcome.kind, "succeeded");
   });
@@ -185,7 +185,7 @@ describe("a job that is shared by several machines", () => {
         .replaceAll('"kind":"plan2"', '"kind":"plan"'),
     );
     assert.equal(await refusal(files), "succeeded");
-    assert.match(await refusal(files.slice(1)), /none of the journals is that of a plan/);
+    assert.match(await refusal(files.slice(1)), /none of the journals belongs to a plan/);
     assert.match(await refusal(["plan.jsonl"]), /no journal of a shard/);
     assert.match(
       await refusal([...files, "again.jsonl"]),
