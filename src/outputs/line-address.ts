@@ -15,8 +15,9 @@ export function headLines(
   return from === undefined ? undefined : { from, to: from + Math.max(0, endLine - line) };
 }
 
-/** Of a line on GitHub; undefined if it isn't there. `server` and `repository` are those of the run, and checked. */
+/** Of a line on GitHub; undefined if it isn't there, or if the target, which may come from a journal, is none. */
 export function lineAddress(finding: Finding, target: LinkTarget): string | undefined {
+  if (!isTarget(target)) return undefined;
   const lines = headLines(finding, target);
   const parts = finding.path.split("/");
   if (lines === undefined || parts.some((part) => part === "" || /^\.{1,2}$/.test(part)))
@@ -29,6 +30,14 @@ export function lineAddress(finding: Finding, target: LinkTarget): string | unde
   // Of a page, GitHub shows the lines only on request.
   const plain = /\.(?:md|markdown|mdx|rst|adoc)$/i.test(path) ? "?plain=1" : "";
   return `${blobs(target)}${target.head}/${path}${plain}#L${from}${to > from ? `-L${to}` : ""}`;
+}
+
+function isTarget({ server, repository, head }: LinkTarget): boolean {
+  return (
+    /^https?:\/\/[\w.:-]+$/.test(server) &&
+    /^[\w.-]+\/[\w.-]+$/.test(repository) &&
+    /^[0-9a-f]{40,64}$/.test(head)
+  );
 }
 
 /** What every link to a file of the repository begins with. */

@@ -61,9 +61,18 @@ function attackEverything(event: RunEvent): RunEvent {
 
 const [started, ...rest] = largeRun({ events: 500 });
 const stamp = { at: started?.at ?? 0, runId: started?.runId ?? "" };
+/** Attacked like everything else, it must not become a link. */
+const origin = {
+  repository: "octo/shop",
+  server: "https://github.com",
+  workflowRun: "1",
+  attempt: 1,
+  event: "pull_request",
+  head: "a".repeat(40),
+};
 const givers = handedIn({ workId: 0, taskId: "review", iteration: 1 });
 const run = [
-  ...(started === undefined ? [] : [started]),
+  ...(started === undefined ? [] : [{ ...started, origin }]),
   ...givers.map((body) => ({ ...stamp, ...body })),
   ...rest,
 ];

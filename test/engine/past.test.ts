@@ -9,7 +9,7 @@ import type { PastRun } from "../../src/engine/past.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { EarlierRun } from "../../src/run/past-run.ts";
 import { names } from "../rig/commands.ts";
-import { play, ref } from "../rig/engine.ts";
+import { play, ref, type Played } from "../rig/engine.ts";
 import { acts, works } from "../rig/random-works.ts";
 import { done, run, tasks } from "../rig/runs.ts";
 
@@ -112,6 +112,29 @@ describe("a run that is resumed", () => {
       sessions.turns.map(({ label }) => label.taskId),
       ["b"],
     );
+  });
+
+  it("has only the time that is left", async () => {
+    const minutes = 60_000;
+    const past = {
+      runId: "r",
+      works: [],
+      lists: [],
+      tokens: 0,
+      cost: 0,
+      milliseconds: 58 * minutes,
+    };
+    const played = (takes: number): Promise<Played> =>
+      play({
+        tasks,
+        work: ref("a"),
+        past,
+        limits: { jobMinutes: 60 },
+        play: () => ({ ...acts.succeeds, takes }),
+      });
+    assert.equal((await played(minutes)).outcome.kind, "succeeded");
+    const { outcome } = await played(3 * minutes);
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /limits\.jobMinutes/);
   });
 
   it("goes on counting what was spent", async () => {

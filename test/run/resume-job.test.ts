@@ -165,6 +165,40 @@ describe("a job that is resumed", () => {
     await assert.rejects(workspace.read("broken.jsonl.lock"));
   });
 
+  it("is refused if it would be about another change", async (t) => {
+    const { run, refusal, workspace } = await setup(t);
+    const about = entry.replace('"Look at $item."', '"Look at $item. $change-head"');
+    await workspace.write("jobs.yml", about);
+    for (const command of ["init --quiet", "add --all", "commit --quiet --message=one"])
+      await workspace.git(...command.split(" "));
+    const quoted = (text: string): string =>
+      text.replace(/prompt: "Look at \w\."/, "prompt: Look at");
+    await run(list + quoted(item("a")) + broken, { journal: "broken.jsonl", base: "HEAD" });
+    assert.equal(await refusal({ base: "HEAD" }), "resumed");
+    await workspace.write("more.txt", "more\n");
+    for (const command of ["add more.txt", "commit --quiet --message=two"])
+      await workspace.git(...command.split(" "));
+    assert.match(
+      await refusal({ base: "HEAD" }),
+      /it is about the commit \w{40}, and the change now ends at \w{40}\./,
+    );
+  });
+
+  it("lets shards of one machine continue from one plan at the same time", async (t) => {
+    const { run, workspace } = await setup(t);
+    await run(list, { journal: "plan.jsonl", plan: true });
+    await workspace.write("plan.jsonl.1-2.lock", String(process.ppid));
+    const { outcome } = await run(item("b"), {
+      resume: "plan.jsonl",
+      shard: { index: 2, count: 2 },
+    });
+    assert.equal(outcome.kind, "succeeded");
+    await assert.rejects(
+      run(item("a"), { resume: "plan.jsonl", shard: { index: 1, count: 2 } }),
+      /another run is resuming .*\.1-2\.lock/,
+    );
+  });
+
   it("goes on counting against the limits", async (t) => {
     const { run } = await setup(t);
     await run(list + item("a") + broken, { journal: "broken.jsonl" });

@@ -119,7 +119,7 @@ function Findings({
           <FindingRow
             key={finding.fingerprint + finding.rule}
             finding={finding}
-            href={linkOf(finding, origin)}
+            href={origin && lineAddress(finding, origin)}
           />
         ))}
       </ul>
@@ -188,14 +188,6 @@ function Text({ text }: { text: string }) {
   ) : (
     <p class="handed-text">{text}</p>
   );
-}
-
-/** Only to pages of a server: a journal can name anything. */
-function linkOf(finding: Finding, origin: Origin | undefined): string | undefined {
-  if (origin === undefined || !/^https?:\/\/[\w.:-]+$/.test(origin.server)) return undefined;
-  if (!/^[\w.-]+\/[\w.-]+$/.test(origin.repository) || !/^[0-9a-f]{40,64}$/.test(origin.head))
-    return undefined;
-  return lineAddress(finding, origin);
 }
 
 function Proposals({
