@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as a}from"./chunk-QVCLBXM4.js";import"./chunk-WHUYXXN3.js";import"./chunk-CTJVJRTA.js";import"./chunk-NQVGDYN7.js";import"./chunk-AFSFERHI.js";import"./chunk-GOI67ZCF.js";import"./chunk-3YWI35TE.js";import"./chunk-MVS5RKSJ.js";import"./chunk-XAK6HGY2.js";import"./chunk-PYSEV73X.js";import"./chunk-EB4XLGSF.js";import"./chunk-BDXQFDML.js";import"./chunk-42CAHFTF.js";import"./chunk-5RTV2JDB.js";import"./chunk-SJIWHLJD.js";import"./chunk-FWAHCVJ2.js";export{a as readEval};
