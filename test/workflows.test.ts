@@ -35,6 +35,7 @@ describe("the workflows", () => {
         "nightly.yml",
         "release.yml",
         "runtime.yml",
+        "shared-job.yml",
       ],
     );
   });
@@ -58,7 +59,10 @@ describe("the workflows", () => {
       const uses = [...text.matchAll(/^\s*(?:- )?uses:\s*(.*)$/gm)].map(([, used]) => used ?? "");
       assert.deepEqual(
         uses.filter(
-          (used) => used !== "./" && !/^[\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used),
+          (used) =>
+            used !== "./" &&
+            !isThisAction(used) &&
+            !/^[\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used),
         ),
         [],
       );
@@ -97,7 +101,10 @@ describe("the workflows", () => {
         for (const step of array(job["steps"]).map(object))
           for (const script of [step["run"], object(step["with"] ?? {})["script"]])
             assert.doesNotMatch(JSON.stringify(script ?? ""), /\$\{\{/);
-      assert.doesNotMatch(text, /pull_request_target|workflow_run|secrets\./);
+      assert.doesNotMatch(text, /pull_request_target|workflow_run/);
+      const called = secretsOfCall(object(parseDocument(text).toJS()));
+      for (const [, secret = ""] of text.matchAll(/secrets\.([\w-]+)/g))
+        assert.ok(called.includes(secret), `${secret} is not what the caller gives`);
     });
   }
 
@@ -151,6 +158,13 @@ describe("the workflows", () => {
     for (const update of updates) assert.deepEqual(update["cooldown"], { "default-days": 7 });
   });
 });
+
+/** The secrets of a workflow that others call. */
+function secretsOfCall(workflow: Readonly<Record<string, unknown>>): readonly string[] {
+  const on = workflow["on"];
+  const call = typeof on === "object" ? object(on)["workflow_call"] : undefined;
+  return call === undefined ? [] : Object.keys(object(object(call)["secrets"]));
+}
 
 function object(value: unknown): Readonly<Record<string, unknown>> {
   assert.ok(typeof value === "object" && value !== null, JSON.stringify(value));

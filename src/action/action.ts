@@ -49,6 +49,7 @@ import {
   severalRehearsals,
   type Rehearsals,
 } from "./rehearsals.ts";
+import { journalsOf, outputsOfPlan, partOf } from "./parts.ts";
 import { deliverFromJournal, deliverRun, originOfRun } from "./deliver.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
@@ -154,7 +155,8 @@ class Step {
     }
     // Before the key: a fork's pull request has none, and should report why nothing runs.
     const several = await severalRehearsals(setting);
-    const sources = await trustedSources(setting, paths, several?.deciding);
+    const journals = await journalsOf(setting);
+    const sources = await trustedSources(setting, paths, several?.deciding ?? journals);
     this.#baseFolder = sources.baseFolder;
     if (several !== undefined) {
       if (sources.baseFolder !== undefined) throw new Stop("failure", [severalBesideBase]);
@@ -168,6 +170,7 @@ class Step {
     const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
     const options = {
       ...runOptions(setting, paths, sources, userInput),
+      ...(await partOf(inputs, journals)),
       mark,
       checkFolder,
     };
@@ -215,7 +218,8 @@ class Step {
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
       const delivered = await deliverRun(setting, paths, prepared, report, this.#redactor.text);
-      const outputs = { ...this.#githubRun.outputs(), ...delivered };
+      const planned = await outputsOfPlan(inputs, paths, report);
+      const outputs = { ...this.#githubRun.outputs(), ...delivered, ...planned };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const { judgement } = report;

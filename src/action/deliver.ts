@@ -57,7 +57,8 @@ async function deliveriesOf(
 ): Promise<readonly Delivery[]> {
   const outputs = outputsOf(prepared.entry, prepared.jobName) ?? {};
   const origin = view.plan?.origin;
-  if (!asksForDelivery(outputs)) return [];
+  // The merge delivers for all of them.
+  if (!asksForDelivery(outputs) || prepared.fanOut?.kind === "part") return [];
   if (origin === undefined)
     return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
   const about = {

@@ -11,6 +11,7 @@ import { isList, isRecord } from "../document/guards.ts";
 import { GithubFailure } from "../outputs/github-port.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
+import { readEarlierJob } from "../run/past-run.ts";
 import { prepareRun, type PreparedRun, type RunOptions } from "../run/prepare.ts";
 import type { GithubApi } from "../github/github-api.ts";
 import type { Environment, Inputs } from "./inputs.ts";
@@ -28,14 +29,18 @@ export function journalArtifact(
   attempt = environment["GITHUB_RUN_ATTEMPT"],
 ): string | undefined {
   if (inputs.journal === undefined || attempt === undefined || attempt === "") return undefined;
-  const { entry, job = "", userInput = "", inputs: given, params } = inputs;
-  // Steps of a matrix have one job, and differ in what they are given.
-  const asked = JSON.stringify([entry, job, userInput, given, params]);
-  const which = createHash("sha256").update(asked).digest("hex").slice(0, 8);
-  const name = [environment["GITHUB_JOB"] ?? "", job].map((part) =>
-    part.replace(/[^\w.-]/g, "-").slice(0, 60),
-  );
-  return ["agent-jobs", ...name.filter((part) => part !== ""), which, attempt].join("-");
+  const { job = "", mode, shard } = inputs;
+  const part = shard === undefined ? mode : `${shard.index}-of-${shard.count}`;
+  const names = [environment["GITHUB_JOB"] ?? "", job, part === "run" ? "" : part]
+    .filter((name) => name !== "")
+    .map((name) => name.replace(/[^\w.-]/g, "-").slice(0, 60));
+  return [artifactPrefix(inputs), ...names, attempt].join("-");
+}
+
+/** All parts of a job have it, and no other step of the workflow run that is given something else. */
+export function artifactPrefix({ entry, job, userInput, inputs, params }: Inputs): string {
+  const asked = JSON.stringify([entry, job, userInput, inputs, params]);
+  return `agent-jobs-${createHash("sha256").update(asked).digest("hex").slice(0, 8)}`;
 }
 
 /** Prepares the run, from the journal of an earlier attempt if there is one that can be resumed. */
@@ -45,7 +50,7 @@ export async function prepareAttempt(
   warn: (text: string) => void,
 ): Promise<PreparedRun> {
   const resume = setting.inputs.resume === AUTO ? await earlierJournal(setting, warn) : undefined;
-  if (resume === undefined) return prepareRun(options);
+  if (resume === undefined || !(await isOfPlan(resume, options))) return prepareRun(options);
   try {
     return await prepareRun({ ...options, resume });
   } catch (error) {
@@ -55,6 +60,14 @@ export async function prepareAttempt(
     warn(`The job starts from the beginning. ${error.message}`);
     return prepared;
   }
+}
+
+/** What a shard of another plan has done does not count: the plan may have found other items. */
+async function isOfPlan(journal: string, { shard, resume }: RunOptions): Promise<boolean> {
+  if (shard === undefined || resume === undefined) return true;
+  const plan = await readEarlierJob(resume);
+  const { started } = await readEarlierJob(journal);
+  return started?.part?.kind === "shard" && started.part.plan === plan.started?.runId;
 }
 
 /** Undefined: there is none, so the run starts from its beginning. */

@@ -10,6 +10,7 @@ import {
   parseEnvName,
   parseModel,
   parseNumber,
+  parseShard,
   readAssignments,
   readObject,
   type Answers,
@@ -29,6 +30,7 @@ import {
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
 import { clip } from "../events/cut.ts";
+import type { Shard } from "../engine/fan-out.ts";
 
 /** How a workflow writes the name of an input. */
 export const asInput: WriteName = (name) => `\`${name}\``;
@@ -54,7 +56,8 @@ export const inputValues = {
   summary: ["full", "compact", "off"],
   annotations: ["all", "errors", "off"],
   "fail-on": ["failure", "never"],
-  mode: ["run", "deliver"],
+  mode: ["run", "plan", "merge", "deliver"],
+  "on-missing": ["fail", "continue"],
   staged: ["false", "true"],
   "on-refused": ["fail", "skip"],
   "allow-untrusted": ["false", "true"],
@@ -74,6 +77,10 @@ function inputsFrom(read: Reader, environment: Environment) {
   return {
     mode: read.choice("mode", inputValues.mode),
     staged: read.choice("staged", inputValues.staged) === "true",
+    shards: read.number("shards", "a whole number"),
+    shard: read.shard(),
+    journals: read.lines("journals"),
+    onMissing: read.choice("on-missing", inputValues["on-missing"]),
     fromJournal: read.text("from-journal"),
     journalDigest: read.text("journal-digest"),
     entry: read.text("entry") ?? "",
@@ -139,7 +146,35 @@ export function readInputs(environment: Environment): ReadInputs {
   const isDelivery = read.text("mode") === "deliver";
   if (isDelivery !== (read.text("from-journal") !== undefined))
     problems.push("`mode: deliver` and `from-journal` need each other.");
-  return { inputs: inputsFrom(read, environment), problems };
+  const inputs = inputsFrom(read, environment);
+  problems.push(...problemsOfPart(inputs));
+  return { inputs, problems };
+}
+
+/** What the modes of a job that is shared out need, and what only they can use. */
+function problemsOfPart({ mode, shard, shards, journals, journal, resume }: Inputs): string[] {
+  const problems: string[] = [];
+  const need = (condition: boolean, problem: string): void => {
+    if (condition) problems.push(problem);
+  };
+  const isLeg = shard !== undefined;
+  need((mode === "plan") !== (shards !== undefined), "`mode: plan` and `shards` need each other.");
+  need(mode === "plan" && journal === undefined, "`mode: plan` requires `journal`.");
+  need(isLeg && mode !== "run", "`shard` can only be used with `mode: run`.");
+  need(
+    (isLeg || mode === "merge") && journals.length === 0,
+    "`shard` and `mode: merge` require `journals`.",
+  );
+  need(
+    !isLeg && mode !== "merge" && journals.length > 0,
+    "`journals` can only be used with `shard` or `mode: merge`.",
+  );
+  need(mode === "merge" && resume !== undefined, "`mode: merge` can't be used with `resume`.");
+  need(
+    isLeg && resume !== undefined && resume !== "auto",
+    "With `shard`, `resume` can only be `auto`: `journals` names the plan.",
+  );
+  return problems;
 }
 
 /** The input, else the environment variable that steps set by themselves: our default without the runner's. */
@@ -201,6 +236,10 @@ class Reader {
 
   optional<T extends string>(name: InputName, values: readonly T[]): T | undefined {
     return this.#parsed(name, (text) => parseChoice(text, values));
+  }
+
+  shard(): Shard | undefined {
+    return this.#parsed("shard", parseShard);
   }
 
   number(name: InputName, kind: "a whole number" | "a number"): number | undefined {

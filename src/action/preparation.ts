@@ -176,9 +176,10 @@ export async function trustedSources(
     };
   }
   await refuseRuntimeOfCheckout(setting);
-  if (paths.resume !== undefined) {
+  if (paths.resume !== undefined || inputs.journals.length > 0) {
+    const name = paths.resume === undefined ? "journals" : "resume";
     throw new Stop("failure", [
-      "`resume` names a journal, and the workspace may contain untrusted files, so no run is continued. Check out the commit of the event (actions/checkout without `ref` and `repository`), and take the journal from a run that you trust.",
+      `${asInput(name)} names a journal, and the workspace may contain untrusted files, so no run is continued. Check out the commit of the event (actions/checkout without \`ref\` and \`repository\`), and take the journal from a run that you trust.`,
     ]);
   }
   const work = await commitsOf(await workFolders(setting, paths));

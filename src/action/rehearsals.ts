@@ -29,6 +29,8 @@ const ofOneRun = {
   userInputFile: "user-input-file",
   history: "history",
   resume: "resume",
+  shard: "shard",
+  shards: "shards",
   record: "record",
   journal: "journal",
   htmlReport: "html-report",

@@ -1,6 +1,6 @@
 /** `agent-jobs plan` and `agent-jobs merge`: a job on several machines. */
 import { defined } from "../document/guards.ts";
-import { MAX_SHARDS, membersOf } from "../run/shards.ts";
+import { checkShards, matrixOf } from "../run/shards.ts";
 import { UsageError } from "../run/options.ts";
 import { readEarlierJob } from "../run/past-run.ts";
 import type { OptionsOf } from "./options.ts";
@@ -15,19 +15,12 @@ export async function plan(
   io: Io,
 ): Promise<ExitCode> {
   const { journal } = given;
-  if (shards < 1 || shards > MAX_SHARDS)
-    throw new UsageError(
-      `--shards must be from 1 to ${MAX_SHARDS}, the most legs that a matrix may have, not ${shards}.`,
-    );
+  checkShards(shards, "--shards");
   if (journal === undefined)
     throw new UsageError("--journal is missing: the shards go on from the journal of the plan.");
   const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
   if (code !== exitCode.success) return code;
-  const { started, past } = await readEarlierJob(journal);
-  const members = started === undefined ? undefined : membersOf(started.work, past);
-  const count = Math.min(shards, members?.length ?? 0);
-  const include = Array.from({ length: count }, (_, index) => ({ shard: `${index + 1}/${count}` }));
-  io.output.print(JSON.stringify({ include }));
+  io.output.print(await matrixOf(journal, shards));
   return code;
 }
 

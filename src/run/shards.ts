@@ -22,7 +22,7 @@ import { UsageError } from "./options.ts";
 import { readEarlierJob, type EarlierJob } from "./past-run.ts";
 
 /** GitHub's limit for the legs of a matrix. */
-export const MAX_SHARDS = 256;
+const MAX_SHARDS = 256;
 
 /** How many members the fan-out of a job has, as the run of its plan has found. Undefined: it has none. */
 export function membersOf(
@@ -32,6 +32,23 @@ export function membersOf(
   const found = fanOf(work);
   if (found === undefined) return undefined;
   return weightsOf(found.fan, itemsOf(found, lists).length);
+}
+
+/** Throws `UsageError`. */
+export function checkShards(shards: number, name: string): void {
+  if (shards >= 1 && shards <= MAX_SHARDS) return;
+  throw new UsageError(
+    `${name} must be from 1 to ${MAX_SHARDS}, the most legs that a matrix may have, not ${shards}.`,
+  );
+}
+
+/** For `strategy.matrix`, from the journal of a plan that has succeeded: a leg at least, because no matrix may be empty. */
+export async function matrixOf(journal: string, shards: number): Promise<string> {
+  const { started, past } = await readEarlierJob(journal);
+  const members = started === undefined ? undefined : membersOf(started.work, past);
+  const count = Math.max(1, Math.min(shards, members?.length ?? 0));
+  const include = Array.from({ length: count }, (_, index) => ({ shard: `${index + 1}/${count}` }));
+  return JSON.stringify({ include });
 }
 
 /** Of the fan-out itself. */
@@ -69,6 +86,8 @@ export function shardOf(
   };
 }
 
+type Part = FanOut["part"];
+
 interface Leg extends EarlierJob {
   readonly file: string;
   readonly digest: string;
@@ -93,7 +112,12 @@ export async function mergeJournals(
     if (same === undefined) read.push(leg);
     else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
   }
-  const plans = read.filter(({ started }) => started?.part?.kind === "plan");
+  const latest = read.filter((leg) => {
+    const later = read.find((other) => other !== leg && isLater(other, leg));
+    if (later !== undefined) warnings.push(`${leg.file} is left out: ${later.file} is later.`);
+    return later === undefined;
+  });
+  const plans = latest.filter(({ started }) => started?.part?.kind === "plan");
   const [plan, other] = plans;
   if (plan === undefined) throw refuse("none of the journals belongs to a plan.");
   if (other !== undefined) throw refuse(`${plan.file} and ${other.file} are different plans.`);
@@ -101,9 +125,13 @@ export async function mergeJournals(
   const planId = plan.started?.runId ?? "";
   const legs = new Map<number, Leg>();
   let count = 0;
-  for (const leg of read) {
+  for (const leg of latest) {
     if (leg === plan) continue;
     const part = leg.started?.part;
+    if (part?.kind === "merge") {
+      warnings.push(`${leg.file} is left out: it is of a merge.`);
+      continue;
+    }
     if (part?.kind !== "shard") throw refuse(`${leg.file} is not the journal of a shard.`);
     if (part.plan !== planId) {
       warnings.push(`${leg.file} is left out: it is of another plan.`);
@@ -127,6 +155,26 @@ export async function mergeJournals(
     warnings,
     fanOut: (work) => mergedFanOut(work, plan.past, legs, count, onMissing),
   };
+}
+
+/** Of the same part: it resumes that run, or belongs to a further attempt of the same workflow run. */
+function isLater({ started: one }: Leg, { started: other }: Leg): boolean {
+  const [part, origin] = [one?.part, one?.origin];
+  const [otherPart, earlier] = [other?.part, other?.origin];
+  if (part === undefined || otherPart === undefined || placeOf(part) !== placeOf(otherPart))
+    return false;
+  if (one?.resumed?.runId === other?.runId) return true;
+  return (
+    origin !== undefined &&
+    earlier !== undefined &&
+    origin.repository === earlier.repository &&
+    origin.workflowRun === earlier.workflowRun &&
+    origin.attempt > earlier.attempt
+  );
+}
+
+function placeOf(part: Part): string {
+  return part.kind === "shard" ? nameOf(part) : part.kind;
 }
 
 async function readLeg(path: string, refuse: (reason: string) => UsageError): Promise<Leg> {

@@ -81,7 +81,7 @@ describe("a further attempt with `resume: auto`", () => {
     const { step, journal, prompts } = await world(t);
     const first = await step(1);
     assert.equal(first.outputs["result"], "failure", first.raw);
-    assert.match(first.outputs["journal-artifact"] ?? "", /^agent-jobs-review-[0-9a-f]{8}-1$/);
+    assert.match(first.outputs["journal-artifact"] ?? "", /^agent-jobs-[0-9a-f]{8}-review-1$/);
     assert.equal(prompts().length, 2);
     const left = await journal();
 
@@ -89,7 +89,7 @@ describe("a further attempt with `resume: auto`", () => {
     assert.equal(second.outputs["result"], "success", second.raw);
     assert.match(
       second.log,
-      /Resume: continuing from the journal of attempt 1 \(agent-jobs-review-/,
+      /Resume: continuing from the journal of attempt 1 \(agent-jobs-[0-9a-f]{8}-review-/,
     );
     assert.match(second.outputs["journal-artifact"] ?? "", /-2$/);
     const [prompt = "", ...others] = prompts();

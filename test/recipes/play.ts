@@ -43,6 +43,14 @@ export interface World {
   readonly apiUrl: string;
   /** Called with the folder of each job before its first step. */
   onWorkspace?(folder: string): void;
+  /** Of the call of a reusable workflow. Default: those of the event. */
+  readonly called?: Readonly<Record<string, unknown>>;
+  /** Which attempt of the workflow run it is. */
+  readonly attempt?: number;
+  /** Called for each job that is about to run; one leg of a matrix after the other. */
+  readonly before?: (id: string, leg: number) => Promise<void> | void;
+  /** Of the job that is played. */
+  readonly job?: string;
   /** Over the inputs of every step that runs agent-jobs: the model server of the test. */
   readonly inputs: Readonly<Record<string, string>>;
   /** Over the environment of the scripts. */
@@ -75,9 +83,36 @@ export async function play(
       "jobs stand in the order of their needs",
     );
     const needs = Object.fromEntries(needed.map((name) => [name, played[name]]));
-    played[id] = await playJob(test, job, { ...contextsOf(world), needs }, world);
+    const contexts: Contexts = { ...contextsOf(world), needs };
+    const { strategy, ...rest } = job;
+    const legs: PlayedJob[] = [];
+    for (const matrix of legsOf(optional(strategy), contexts)) {
+      await world.before?.(id, legs.length);
+      const given = { ...contexts, matrix };
+      legs.push(await playJob(test, rest, given, { ...world, job: id }));
+    }
+    played[id] = together(legs);
   }
   return played;
+}
+
+/** One for a job without a matrix. */
+function legsOf(strategy: Fields, contexts: Contexts): readonly unknown[] {
+  const { matrix } = strategy;
+  if (matrix === undefined) return [{}];
+  assert.ok(typeof matrix === "string", "only a matrix of an expression is played here");
+  // As text, the value of an object is not JSON: the argument of fromJSON is.
+  const argument = matrix.replace(/fromJSON\((.*)\)/, "$1");
+  const text = interpolate(argument, contexts, { failed: false, cancelled: false });
+  // Without a plan, the job is skipped.
+  return text === "" ? [{}] : list(fields(parse(text))["include"]);
+}
+
+function together(legs: readonly PlayedJob[]): PlayedJob {
+  const [first] = legs;
+  assert.ok(first !== undefined, "a matrix has a leg at least");
+  const failed = legs.find(({ result }) => result === "failure");
+  return { ...(failed ?? first), agents: legs.flatMap(({ agents }) => agents) };
 }
 
 function nameOf(ref: string): string {
@@ -100,8 +135,8 @@ function contextsOf(world: World): Contexts {
       api_url: apiUrl,
       event: payload,
     },
-    inputs: optional(fields(payload)["inputs"]),
-    secrets: { MODELS_KEY: "key-0123456789" },
+    inputs: world.called ?? optional(fields(payload)["inputs"]),
+    secrets: { MODELS_KEY: "key-0123456789", "provider-api-key": "key-0123456789" },
   };
 }
 
@@ -220,7 +255,7 @@ class RunningJob {
     inputs: Readonly<Record<string, string>>,
     env: Readonly<Record<string, string>>,
   ): Promise<Ended> {
-    const { event, actor, payload, sha, ref, apiUrl, runId } = this.#world;
+    const { event, actor, payload, sha, ref, apiUrl, runId, attempt, job } = this.#world;
     const eventPath = join(this.#temporary, "event.json");
     await writeFile(eventPath, JSON.stringify(payload));
     const rehearsed = inputs["rehearse"] ?? "";
@@ -236,6 +271,8 @@ class RunningJob {
         GITHUB_SHA: sha,
         GITHUB_REF: ref,
         ...(runId !== undefined && { GITHUB_RUN_ID: runId }),
+        ...(attempt !== undefined && { GITHUB_RUN_ATTEMPT: String(attempt) }),
+        ...(job !== undefined && { GITHUB_JOB: job }),
         ...env,
       },
     });
@@ -243,19 +280,19 @@ class RunningJob {
     return { passed: result.code === 0, outputs: result.outputs };
   }
 
-  /** Files by the name of their artifact. */
+  /** Files by the name of their artifact; those of a pattern each in a folder of its own. */
   async #artifact(
     action: string,
-    { name = "", path = "" }: Readonly<Record<string, string>>,
+    { name = "", pattern, path = "" }: Readonly<Record<string, string>>,
   ): Promise<void> {
-    const kept = join(this.#world.artifacts, name);
-    const uploads = action === "actions/upload-artifact";
-    const [from, to] = uploads ? [this.#workspace, kept] : [kept, this.#workspace];
-    const patterns = uploads ? path.trim().split("\n") : ["*"];
-    await mkdir(to, { recursive: true });
-    for (const file of await readdir(from, { withFileTypes: true }))
-      if (file.isFile() && patterns.some((pattern) => picomatch.isMatch(file.name, pattern)))
-        await copyFile(join(from, file.name), join(to, file.name));
+    const { artifacts } = this.#world;
+    if (action === "actions/upload-artifact")
+      return copyFiles(this.#workspace, join(artifacts, name), path.trim().split("\n"));
+    const to = join(this.#workspace, path);
+    if (pattern === undefined) return copyFiles(join(artifacts, name), to, ["*"]);
+    for (const found of await readdir(artifacts))
+      if (picomatch.isMatch(found, pattern))
+        await copyFiles(join(artifacts, found), join(to, found), ["*"]);
   }
 
   async #script(script: string, env: Readonly<Record<string, string>>): Promise<Ended> {
@@ -288,6 +325,13 @@ class RunningJob {
       return { passed: false, outputs: {} };
     }
   }
+}
+
+async function copyFiles(from: string, to: string, patterns: readonly string[]): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const file of await readdir(from, { withFileTypes: true }))
+    if (file.isFile() && patterns.some((pattern) => picomatch.isMatch(file.name, pattern)))
+      await copyFile(join(from, file.name), join(to, file.name));
 }
 
 /** The inputs that action.yml fills in. */

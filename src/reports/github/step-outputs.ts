@@ -60,6 +60,8 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "journal-digest": options.journalDigest ?? "",
     "journal-artifact": options.journalArtifact ?? "",
+    matrix: "",
+    "journal-pattern": "",
     deliveries: deliveriesText(options.deliveries ?? []),
     "model-calls": String(totals.modelCalls),
     "input-tokens": String(totals.inputTokens),
