@@ -373,6 +373,7 @@ export function runOptions(
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),
     base,
     serversApart: workTree.kind === "elsewhere",
+    remembers: baseFolder === undefined && sources.distrust === undefined,
     ...(rehearse !== undefined && { inPlace: inputs.inPlace, honorExpectations: true }),
     ...defined({ provider, gitHubToken: provider === undefined ? gitHubToken : undefined }),
   };

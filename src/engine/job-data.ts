@@ -99,6 +99,8 @@ export class JobData {
           if (event.first === true) round += 1;
           given.proposals.add(event.proposal, round);
           break;
+        case "note.added":
+          break;
       }
     }
     for (const [taskId, given] of tasks) this.keep({ ...work, taskId }, given);

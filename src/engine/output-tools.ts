@@ -1,4 +1,4 @@
-/** `job_annotate`, `job_verdict`, `job_propose`: with them, a task says what people shall see, and have done. */
+/** `job_annotate`, `job_verdict`, `job_propose`, `job_remember`: a task says what people shall see, have done, and keep. */
 import { isRecord } from "../document/guards.ts";
 import {
   proposalKinds,
@@ -7,6 +7,7 @@ import {
   type ProposalKind,
   type ProposalsOutput,
 } from "../entry/outputs.ts";
+import { noteEntry, type PlannedMemory } from "../events/memory.ts";
 import { LastRound } from "./job-data.ts";
 import { namesTool, type ReportContext } from "./report-tools.ts";
 import type { Checked, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts";
@@ -15,16 +16,23 @@ import type { Checked, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts"
 const mostFindings = 1_000;
 const mostProposals = 100;
 const longestReason = 2_000;
+const mostNotes = 50;
+const longestNote = 2_000;
 
 /** Those that the texts of the task name. `job_propose` needs `outputs.proposals`, too. */
 export function outputTools(context: ReportContext): readonly SessionTool[] {
-  const { checks, proposals } = context;
+  const { checks, proposals, memory } = context;
   const kinds = proposalKinds.filter((kind) => proposals?.[kind] !== undefined);
-  const verdict = namesTool(context, "job_verdict") ? [jobVerdict(context)] : [];
-  if (checks === undefined) return verdict;
+  const always = [
+    ...(namesTool(context, "job_verdict") ? [jobVerdict(context)] : []),
+    ...(memory !== undefined && namesTool(context, "job_remember")
+      ? [jobRemember(context, memory)]
+      : []),
+  ];
+  if (checks === undefined) return always;
   return [
     ...(namesTool(context, "job_annotate") ? [jobAnnotate(context, checks)] : []),
-    ...verdict,
+    ...always,
     ...(kinds.length > 0 && namesTool(context, "job_propose")
       ? [jobPropose(context, kinds, checks)]
       : []),
@@ -92,6 +100,38 @@ function jobVerdict({ work, given, ports }: ReportContext): SessionTool {
         );
       given.verdict = { verdict, reason };
       ports.emit({ type: "verdict.given", work, verdict: given.verdict });
+      return { succeeded: true, text: "Noted." };
+    },
+  };
+}
+
+function jobRemember({ work, ports }: ReportContext, { max }: PlannedMemory): SessionTool {
+  let count = 0;
+  // Two always fit, so the newest one stays.
+  const longest = Math.min(longestNote, Math.floor(max / 2));
+  return {
+    name: "job_remember",
+    description:
+      "Keeps a note for later runs of this job. Call it once for each thing that will still be true then.",
+    parameters: {
+      type: "object",
+      properties: { text: text("The note, in a sentence or two.") },
+      required: ["text"],
+      additionalProperties: false,
+    },
+    allowed: "always",
+    run(value): ToolAnswer {
+      const note = isRecord(value) ? value["text"] : undefined;
+      if (typeof note !== "string" || note.trim() === "")
+        return refused('job_remember needs the note as a "text".');
+      const bytes = new TextEncoder().encode(noteEntry(note)).length;
+      if (bytes > longest)
+        return refused(
+          `The note has ${bytes} bytes, and at most ${longest} are allowed. Call job_remember again with a shorter one.`,
+        );
+      if (count >= mostNotes) return refused(`${mostNotes} are enough: no more are taken.`);
+      count += 1;
+      ports.emit({ type: "note.added", work, note: note.trim() });
       return { succeeded: true, text: "Noted." };
     },
   };

@@ -10,7 +10,12 @@ import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
 
 /** What a task has handed in. */
 export type GivenEvent = EventOf<
-  "report.given" | "result.given" | "finding.reported" | "verdict.given" | "proposal.made"
+  | "report.given"
+  | "result.given"
+  | "finding.reported"
+  | "verdict.given"
+  | "proposal.made"
+  | "note.added"
 >;
 
 /**

@@ -23,6 +23,7 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
+import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FanOut } from "./fan-out.ts";
@@ -70,6 +71,8 @@ export interface RunSpec {
   readonly fingerprintsOf?: (jobName: string) => JobFingerprints;
   /** The run that this one resumes. */
   readonly past?: PastRun;
+  /** What the job keeps between its runs. */
+  readonly memory?: PlannedMemory;
   /** The part of the job that runs here. Default: all of it. */
   readonly fanOut?: FanOut;
   /** How tasks with a protocol talk to their model, by task. */
@@ -106,6 +109,7 @@ export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work
     ...defined({
       fingerprints: spec.fingerprintsOf?.(jobName),
       part: spec.fanOut?.part,
+      memory: spec.memory,
       resumed: past && resumedOf(past),
     }),
     permissions: permissionsOf(spec, agents.map(leafName)),

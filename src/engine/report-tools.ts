@@ -2,6 +2,7 @@
 import { isRecord } from "../document/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import type { ProposalsOutput } from "../entry/outputs.ts";
+import type { PlannedMemory } from "../events/memory.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Given } from "./job-data.ts";
 import type { EnginePorts, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts";
@@ -19,6 +20,8 @@ export interface ReportContext {
   readonly checks?: OutputChecks | undefined;
   /** What the job may have done. */
   readonly proposals?: ProposalsOutput | undefined;
+  /** What the job keeps between its runs. */
+  readonly memory?: PlannedMemory | undefined;
 }
 
 /** Those that the task is offered: `job_result` with `criteria.result`, the others if its prompts or criteria name them. */

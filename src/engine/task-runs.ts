@@ -75,6 +75,7 @@ export class TaskRuns {
       ports,
       checks,
       proposals: outputs?.proposals,
+      memory: spec.memory,
     };
     const multiple = task.criteria?.runConditionInSameSession === false;
     const startDialogue = this.dialogueOf(run);

@@ -205,6 +205,20 @@ const job = object(
     },
     work: ref("work"),
     outputs: ref("outputs"),
+    memory: object(
+      {
+        file: { ...name, description: "A Markdown file, relative to the working directory." },
+        max: {
+          type: "integer",
+          minimum: 100,
+          maximum: 100_000,
+          default: 20_000,
+          description: "In bytes. The oldest notes go when there are more.",
+        },
+      },
+      ["file"],
+      { description: "Notes for later runs: tasks read $memory, and add to it with job_remember." },
+    ),
   },
   ["work"],
   { title: "Job" },

@@ -89,6 +89,16 @@ export interface Job<Id extends number = never> {
   readonly work: Work<Id>;
   /** What it publishes, in place of that of the entry. */
   readonly outputs?: Outputs;
+  /** Notes that its tasks keep for later runs. */
+  readonly memory?: Memory;
+}
+
+/** A Markdown list that tasks read as `$memory`, and add to with `job_remember`. */
+export interface Memory {
+  /** Relative to the working directory, and in it. */
+  readonly file: string;
+  /** Bytes of UTF-8: the oldest notes go when there are more. Default: 20,000. */
+  readonly max?: number;
 }
 
 export interface GridCell {

@@ -8,6 +8,7 @@ export const reportTools: readonly string[] = [
   "job_annotate",
   "job_verdict",
   "job_propose",
+  "job_remember",
 ];
 
 /** What the action protocol itself offers. */

@@ -1,7 +1,7 @@
 /** Which variables get their values while a job runs, and what each of them is about. */
 import { runtimeVariables } from "./model.ts";
 
-/** Of the change that the job is about, and of the item that an `Each` is at. */
+/** Of the change that the job is about, of the item that an `Each` is at, and of earlier runs. */
 const ofJob = [
   "change-base",
   "change-head",
@@ -9,6 +9,7 @@ const ofJob = [
   "change-diff",
   "item",
   "item-index",
+  "memory",
 ] as const;
 
 /** Followed by the name of a task or of an input. */

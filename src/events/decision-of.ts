@@ -48,6 +48,7 @@ export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
     case "finding.reported":
     case "verdict.given":
     case "proposal.made":
+    case "note.added":
       return undefined;
   }
 }

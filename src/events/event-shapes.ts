@@ -127,6 +127,8 @@ const bodies = {
   "verdict.given": { work, verdict },
   /** A task has called `job_propose`. `first`: as of findings. */
   "proposal.made": { work, proposal, first: optional(yes) },
+  /** A task has called `job_remember`. */
+  "note.added": { work, note: text },
   /** Something happened to a document or an action of a task with the action protocol. */
   action: { work, action: actionEvent },
 };

@@ -284,6 +284,8 @@ export const plan = {
       merge: { shards: natural },
     }),
   ),
+  /** What it keeps between its runs, as it was found. */
+  memory: optional(record({ file: text, max: natural, text, isKept: flag })),
   /** The run that it resumes, and what was spent until then, also by runs before that one. */
   resumed: optional(
     record({

@@ -211,6 +211,8 @@ export interface RunView {
   readonly denials: DenialEntry[];
   /** The first ones. */
   readonly omissions: OmissionEntry[];
+  /** What tasks have noted for later runs. */
+  readonly notes: string[];
   /** The first ones; `failedCommandCount` counts all. */
   readonly failedCommands: FailedCommand[];
   /** How many commands of agents failed. */
@@ -255,6 +257,7 @@ export function createRunView(): RunView {
     decided: new Map(),
     denials: [],
     omissions: [],
+    notes: [],
     failedCommands: [],
     failedCommandCount: 0,
     reportedDocument: undefined,

@@ -246,6 +246,8 @@ function applyItself(view: RunView, event: RunEvent): void {
       given.proposals.push(event.proposal);
       return;
     }
+    case "note.added":
+      return void view.notes.push(event.note);
     case "action":
       return applyActed(view, event);
   }
@@ -310,10 +312,21 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
   const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  const { actionTasks, change, outputs, origin, inputs, fingerprints, part, resumed } = started;
+  const { actionTasks, change, outputs, origin, inputs, fingerprints, part, resumed, memory } =
+    started;
   return {
     ...plan,
-    ...defined({ actionTasks, change, outputs, origin, inputs, fingerprints, part, resumed }),
+    ...defined({
+      actionTasks,
+      change,
+      outputs,
+      origin,
+      inputs,
+      fingerprints,
+      part,
+      resumed,
+      memory,
+    }),
   };
 }
 

@@ -117,6 +117,13 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
       const { tone, text } = verdictResult(event.verdict);
       return { work: event.work, tone, from: "normal", text: `verdict: ${text}` };
     }
+    case "note.added":
+      return {
+        work: event.work,
+        tone: "plain",
+        from: "normal",
+        text: `remembered: ${oneLine(event.note, SAID_LENGTH)}`,
+      };
     case "proposal.made":
       return {
         work: event.work,

@@ -23,6 +23,7 @@ import { unofferedModel, unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
+import { writeMemory } from "./memory.ts";
 import { openRecords, orAbandon, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
 import { runContext, telemetryReporter } from "./telemetry.ts";
@@ -193,6 +194,7 @@ async function runOn(
     for (const file of files) await file.saveUnfinished?.();
   });
   const { outcome, reporterFailures } = await run.ended;
+  const unkept = writeMemory(view, prepared.workingDirectory);
   return {
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
@@ -201,8 +203,22 @@ async function runOn(
         ? judge(collectOutputs(view), view.plan?.outputs)
         : { kind: "passed" },
     rehearsalFailures: verdict?.failures() ?? [],
-    reporterFailures,
-    complete: files.length === 0 || !reporterFailures.some(({ essential }) => essential),
+    reporterFailures: [
+      ...reporterFailures,
+      ...(unkept === undefined
+        ? []
+        : [
+            {
+              reporter: "memory",
+              message: unkept,
+              count: 1,
+              essential: true,
+            } satisfies ReporterFailure,
+          ]),
+    ],
+    complete:
+      unkept === undefined &&
+      (files.length === 0 || !reporterFailures.some(({ essential }) => essential)),
   };
 }
 

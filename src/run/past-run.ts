@@ -68,6 +68,7 @@ export class EarlierRun {
       case "finding.reported":
       case "verdict.given":
       case "proposal.made":
+      case "note.added":
         this.#open.get(keyOf(event.work))?.given.push(unstamped(event));
         return;
       case "activity":

@@ -2,6 +2,7 @@
  * A job, before it runs: options in, checked input out. Everything that can be wrong beforehand is thrown here, for a
  * run of a file and for the jobs of an installed entry; `execute.ts` runs what was prepared.
  */
+import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import { defined } from "../document/guards.ts";
@@ -33,6 +34,7 @@ import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/lock-file.ts";
 import { continueJob, type ContinueOptions } from "./resume-job.ts";
+import { readMemory } from "./memory.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
@@ -86,6 +88,8 @@ export interface RunOptions
   readonly honorExpectations?: boolean;
   /** The script says only what the run begins with: the models are asked, and its `expect` is left to the caller. */
   readonly live?: boolean | undefined;
+  /** Whether what tasks note is kept for later runs. Default: true; never of a rehearsal, or of a part of a job. */
+  readonly remembers?: boolean;
   /** Takes part in when a turn begins. */
   readonly gateTurns?: RunOnHostOptions["gateTurns"];
   readonly terminal?: {
@@ -190,6 +194,8 @@ export interface PreparedRun extends SettledEntry {
   readonly past: PastRun | undefined;
   /** The part of the job that runs here. */
   readonly fanOut: FanOut | undefined;
+  /** What the job keeps between its runs. */
+  readonly memory: PlannedMemory | undefined;
   readonly warnings: readonly Diagnostic[];
   /** If the job is a workflow: what it begins with. */
   readonly whole: SpecOptions["whole"];
@@ -274,8 +280,13 @@ async function prepareLoaded(
   });
   const cleanUp = (): Promise<void> => (change ?? workspace).remove();
   const release = await lockJournal(options, cleanUp);
+  let memory: PlannedMemory | undefined;
   try {
     resumed?.checkHead(change?.head);
+    const { remembers = true, live = false } = options;
+    const isWhole = continued?.fanOut?.kind !== "part";
+    const isKept = remembers && isWhole && (script === undefined || live);
+    memory = readMemory(entry, jobName, workspace.path, isKept);
   } catch (error) {
     release();
     await cleanUp();
@@ -288,6 +299,7 @@ async function prepareLoaded(
     change,
     past: resumed?.past,
     fanOut: continued?.fanOut,
+    memory,
     userInput: userInput ?? "",
     inputs,
     workingDirectory: workspace.path,

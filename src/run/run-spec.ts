@@ -8,6 +8,7 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
+import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { version } from "../generated/version.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -23,6 +24,7 @@ import { outputChecks } from "./output-checks.ts";
 import { inputValues, withDefaults } from "./inputs.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
+import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
 import type { Inputs } from "./options.ts";
 import { allowedOf } from "./variables.ts";
@@ -53,6 +55,7 @@ export interface SpecOptions extends FlowInputs {
   /** What the run that is resumed has done. */
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
+  readonly memory?: PlannedMemory | undefined;
   readonly origin?: Origin | undefined;
   /** Absolute: what the run writes about itself. */
   readonly records?: readonly string[] | undefined;
@@ -68,7 +71,7 @@ export interface SpecOptions extends FlowInputs {
 export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
   const { permissions, flows = {}, env, serversApart = false, change } = options;
-  const { outputDirectory, origin } = options;
+  const { outputDirectory, origin, memory } = options;
   const inputs = withDefaults(entry, options.inputs ?? {});
   const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
@@ -112,7 +115,11 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     userInput,
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...ofChange,
-    values: { ...ofChange.values, ...inputValues(inputs) },
+    values: {
+      ...ofChange.values,
+      ...inputValues(inputs),
+      ...defined({ memory: memory && memoryForPrompt(memory) }),
+    },
     resultChecks: resultChecks(entry),
     outputChecks: outputChecks({
       environment,
@@ -133,6 +140,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
       entryFile,
       origin,
       dialogues,
+      memory,
       past: options.past,
       fanOut: options.fanOut,
       toolSource: tools?.source,

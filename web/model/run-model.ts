@@ -109,6 +109,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "finding.reported":
     case "verdict.given":
     case "proposal.made":
+    case "note.added":
     case "decision":
       return undefined;
     case "session.started":

@@ -20,6 +20,7 @@ import {
   itemsSection,
   worksSection,
 } from "./sections.ts";
+import { memorySection } from "./memory-section.ts";
 import { decisionSections, finalMessageSection } from "./decisions-section.ts";
 
 export interface SummaryOptions {
@@ -58,6 +59,7 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
           ...why,
           ...reports,
           findings,
+          memorySection(view),
           below(worksSection(view)),
           below(itemsSection(view)),
           ...(isOneFlow(view) ? [] : [chartSection(view, options.chart, hasResults)]),

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as a}from"./chunk-QO37MO3W.js";import"./chunk-G3L45LB5.js";import"./chunk-66OALAB5.js";import"./chunk-E47BA7MA.js";import"./chunk-JTDVBFK7.js";import"./chunk-CBSJXIJG.js";import"./chunk-ZMLSANEH.js";import"./chunk-MVS5RKSJ.js";import"./chunk-P4H4TERP.js";import"./chunk-H5W4DYCV.js";import"./chunk-EB4XLGSF.js";import"./chunk-BDXQFDML.js";import"./chunk-42CAHFTF.js";import"./chunk-5RTV2JDB.js";import"./chunk-SJIWHLJD.js";import"./chunk-FWAHCVJ2.js";export{a as readEval};
