@@ -139,7 +139,8 @@ describe("the workflows", () => {
     // What the pages compare with ours is used nowhere here.
     const compared = /^(?:anthropics|openai|google-github-actions)\//;
     const others = shown.filter(
-      ([, action = ""]) => !isThisAction(`${action}@`) && !compared.test(action),
+      ([, action = ""]) =>
+        !isThisAction(`${action.split("/.github/")[0]}@`) && !compared.test(action),
     );
     assert.ok(others.length >= 8, `${others.length} found`);
     for (const [used, action = "", version] of others)

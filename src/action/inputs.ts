@@ -30,7 +30,6 @@ import {
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
 import { clip } from "../events/cut.ts";
-import type { Shard } from "../engine/fan-out.ts";
 
 /** How a workflow writes the name of an input. */
 export const asInput: WriteName = (name) => `\`${name}\``;
@@ -78,7 +77,7 @@ function inputsFrom(read: Reader, environment: Environment) {
     mode: read.choice("mode", inputValues.mode),
     staged: read.choice("staged", inputValues.staged) === "true",
     shards: read.number("shards", "a whole number"),
-    shard: read.shard(),
+    shard: read.parsed("shard", parseShard),
     journals: read.lines("journals"),
     onMissing: read.choice("on-missing", inputValues["on-missing"]),
     fromJournal: read.text("from-journal"),
@@ -235,18 +234,14 @@ class Reader {
   }
 
   optional<T extends string>(name: InputName, values: readonly T[]): T | undefined {
-    return this.#parsed(name, (text) => parseChoice(text, values));
-  }
-
-  shard(): Shard | undefined {
-    return this.#parsed("shard", parseShard);
+    return this.parsed(name, (text) => parseChoice(text, values));
   }
 
   number(name: InputName, kind: "a whole number" | "a number"): number | undefined {
-    return this.#parsed(name, (text) => parseNumber(text, kind));
+    return this.parsed(name, (text) => parseNumber(text, kind));
   }
 
-  #parsed<T>(name: InputName, parse: (text: string) => Parsed<T>): T | undefined {
+  parsed<T>(name: InputName, parse: (text: string) => Parsed<T>): T | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const parsed = parse(text);

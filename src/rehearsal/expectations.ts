@@ -103,6 +103,7 @@ class Fold implements Expectations {
       case "finding.reported":
       case "verdict.given":
       case "proposal.made":
+      case "note.added":
       case "session.started":
       case "session.ended":
       case "turn.ended":

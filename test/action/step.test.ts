@@ -36,6 +36,8 @@ describe("a step that runs a job", () => {
         journal: "out/journal.jsonl",
         "journal-artifact": "",
         "journal-digest": outputs["journal-digest"],
+        matrix: "",
+        "journal-pattern": "",
         deliveries: "[]",
         "model-calls": "2",
         "input-tokens": outputs["input-tokens"],

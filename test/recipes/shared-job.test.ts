@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { startGithubServer } from "../rig/github-server.ts";
+import { startGithubServer, type GithubRequest } from "../rig/github-server.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { readFixture } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -32,7 +32,7 @@ interface Shared {
   readonly play: (more?: Partial<World>) => Promise<Readonly<Record<string, PlayedJob>>>;
   readonly artifacts: string;
   readonly prompts: string[];
-  readonly answers: Record<string, unknown>;
+  readonly requests: readonly GithubRequest[];
 }
 
 async function shared(t: TestContext): Promise<Shared> {
@@ -48,14 +48,13 @@ async function shared(t: TestContext): Promise<Shared> {
     return { toolCalls: [{ name: "job_report", arguments: { markdown } }] };
   });
   t.after(() => model.close());
-  const answers: Record<string, unknown> = {};
-  const api = await startGithubServer(t, { permissions: { octocat: "write" }, answers });
+  const api = await startGithubServer(t, { permissions: { octocat: "write" } });
   const { path: artifacts } = await makeWorkspace(t);
   const { payload, event, actor } = await readFixture("workflow-dispatch");
   return {
     artifacts,
     prompts,
-    answers,
+    requests: api.requests,
     play: (more = {}) =>
       play(t, workflowOf("shared-job.yml"), {
         event,
@@ -76,7 +75,7 @@ async function shared(t: TestContext): Promise<Shared> {
 
 describe("the workflow that shares a job among machines", () => {
   it("plans once, runs each member on one of them, and sums up what all have done", async (t) => {
-    const { play: played, prompts, artifacts } = await shared(t);
+    const { play: played, prompts, artifacts, requests } = await shared(t);
     const { plan, shard, merge } = await played();
     assert.equal(plan?.result, "success", plan?.agents[0]?.raw);
     const include = [{ shard: "1/3" }, { shard: "2/3" }, { shard: "3/3" }];
@@ -85,13 +84,18 @@ describe("the workflow that shares a job among machines", () => {
     assert.equal(merge?.result, "success", merge?.agents[0]?.raw);
     assert.equal(merge.outputs["report"], "All of them.");
     assert.equal(prompts.length, 5, prompts.join("\n---\n"));
-    assert.match(prompts.at(-1) ?? "", /^Sum up with job_report:[^]*Seen: a\.[^]*Seen: b\.[^]*Seen: c\./);
+    assert.match(
+      prompts.at(-1) ?? "",
+      /^Sum up with job_report:[^]*Seen: a\.[^]*Seen: b\.[^]*Seen: c\./,
+    );
     // Once, and only shown: no machine of these may write.
     const said = [plan, shard, merge].flatMap(({ agents }) => agents.map(({ log }) => log));
     assert.deepEqual(
       said.map((log) => log.includes("Delivery: ")),
       [false, false, false, false, true],
     );
+    // docs/scale.md says so.
+    assert.equal(requests.length, 5, requests.map(({ path }) => path).join("\n"));
     const [summary = ""] = merge.agents.map((agent) => agent.summary);
     assert.match(summary, /All of them\./);
     const names = await readdir(artifacts);

@@ -162,6 +162,58 @@ describe("a job that is shared by several machines", () => {
     assert.equal(listed?.length, 2);
   });
 
+  it("counts the latest journal of a plan or shard that several attempts have left", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const shared = await share(workspace, byItems(false, ref("c")), 1, 2, 1e9);
+    assert.ok(shared);
+    const { files } = shared;
+    const later = async (file: string, change: (started: object) => object): Promise<string> => {
+      const [header, started = "", ...rest] = (await workspace.read(file)).split("\n");
+      const begun: { [field: string]: unknown } = JSON.parse(started);
+      const changed = JSON.stringify(change({ ...begun, runId: "later" }));
+      const own = rest.map((line) => line.replace(/"runId":"[^"]*"/, '"runId":"later"'));
+      await workspace.write(`later-${file}`, [header, changed, ...own].join("\n"));
+      return `later-${file}`;
+    };
+    const warningsOf = async (names: readonly string[]): Promise<readonly string[]> => {
+      const paths = names.map((name) => `${workspace.path}/${name}`);
+      return (await mergeJournals(paths, "fail")).warnings;
+    };
+    const resumes = await later("leg-1.jsonl", (started) => ({
+      ...started,
+      resumed: { runId: "leg-1", works: 1, tokens: 0, cost: 0, milliseconds: 0 },
+    }));
+    for (const names of [
+      [...files, resumes],
+      [resumes, ...files],
+    ])
+      assert.deepEqual(await warningsOf(names), [
+        "leg-1.jsonl is left out: later-leg-1.jsonl is later.",
+      ]);
+    const at = (attempt: number) => ({
+      repository: "octo/shop",
+      server: "https://github.com",
+      workflowRun: "7",
+      attempt,
+      event: "push",
+      head: "",
+    });
+    const first = await later("leg-2.jsonl", (started) => ({ ...started, origin: at(1) }));
+    await workspace.write("leg-2.jsonl", await workspace.read(first));
+    const second = await later("leg-2.jsonl", (started) => ({ ...started, origin: at(2) }));
+    assert.deepEqual(await warningsOf([second, ...files]), [
+      "leg-2.jsonl is left out: later-leg-2.jsonl is later.",
+    ]);
+    // It stands beside the others when a merge is tried again.
+    const merge = await later("leg-1.jsonl", (started) => ({
+      ...started,
+      part: { kind: "merge", shards: 2 },
+    }));
+    assert.deepEqual(await warningsOf([...files, merge]), [
+      "later-leg-1.jsonl is left out: it is of a merge.",
+    ]);
+  });
+
   it("is refused with journals that don't belong together, each by its name", async (t) => {
     const workspace = await makeWorkspace(t);
     const shared = await share(workspace, byItems(false), 1, 2, 1e9);

@@ -146,6 +146,7 @@ class Recording implements Recorder {
       case "finding.reported":
       case "verdict.given":
       case "proposal.made":
+      case "note.added":
       case "action":
         break;
     }

@@ -142,6 +142,7 @@ export class Trace {
       case "finding.reported":
       case "verdict.given":
       case "proposal.made":
+      case "note.added":
         return;
     }
   }

@@ -28,6 +28,8 @@ test("the outputs tell what came of the run", () => {
     journal: ".agent-jobs/run.jsonl",
     "journal-artifact": "",
     "journal-digest": "",
+    matrix: "",
+    "journal-pattern": "",
     deliveries: "[]",
     "model-calls": "4",
     "input-tokens": "57400",
