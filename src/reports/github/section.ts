@@ -1,5 +1,4 @@
 /** A part of the job summary that can be rendered into a limited space. */
-import type { RunView, WorkView } from "../../events/view.ts";
 import { code } from "./escape.ts";
 import { wholeItems } from "./layout.ts";
 
@@ -54,10 +53,6 @@ export function folded(section: Section): Section {
       return { text: fold, whole };
     },
   };
-}
-
-export function worksOf(view: RunView): WorkView[] {
-  return [...view.works.values()].sort((a, b) => a.workId - b.workId);
 }
 
 export function nameOf({
