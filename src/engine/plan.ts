@@ -78,7 +78,6 @@ export interface RunSpec {
 
 export interface RunChange {
   readonly planned: PlannedChange;
-  /** All of them. */
   readonly files: readonly ChangedFile[];
   /** Absolute. It holds the diff, and all sessions and programs of the run may read it. */
   readonly folder: string;
@@ -96,7 +95,6 @@ export function openedBy(spec: RunSpec): readonly Pick<ToolSource, "close">[] {
   return [...toolSourcesOf(spec), ...(workspace === undefined ? [] : [workspace])];
 }
 
-/** Of a job. */
 export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work<number>): RunPlan {
   const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
   const agents = leafWorks(work).filter(({ kind }) => kind !== "Run");

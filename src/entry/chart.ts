@@ -23,7 +23,6 @@ export type ChartHint =
   | "AltEnd";
 
 export interface ChartArrow {
-  /** The id of a node. */
   readonly to: number;
   /** It leads back to where a loop begins. */
   readonly loopBack: boolean;

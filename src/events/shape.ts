@@ -69,7 +69,6 @@ export const flag: Shape<boolean> = simple(
 export const yes: Shape<true> = simple("other", "true", (value) => value === true);
 export const anything: Shape<unknown> = simple("other", "anything", () => true);
 
-/** This number. */
 export function exactly<const Value extends number>(value: Value): Shape<Value> {
   return simple("number", String(value), (found) => found === value);
 }

@@ -16,7 +16,6 @@ export interface OpenQuestion {
   readonly id: string;
   /** The work that is the workflow. */
   readonly workIdInJob: number;
-  /** The id of the ASK. */
   readonly activity: string;
   /** Without secrets. */
   readonly question: string;

@@ -53,7 +53,6 @@ export interface NewPullRequest {
   readonly isDraft: boolean;
 }
 
-/** What it has made. */
 export interface Made {
   readonly url?: string;
 }

@@ -33,7 +33,6 @@ const options = [
 ] as const;
 type RecordOption = (typeof options)[number];
 
-/** Where to write each. */
 export type RecordPaths = { readonly [Option in RecordOption]?: string | undefined };
 
 /** Gets every event. It leaves its file as it was until the run has begun. */

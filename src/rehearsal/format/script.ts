@@ -243,7 +243,6 @@ export interface ExpectedField {
   readonly value: TextCondition | string | number;
 }
 
-/** An action that has ended. */
 export interface ExpectedAction {
   readonly place: Place;
   readonly id?: string;

@@ -9,7 +9,6 @@ export interface Section {
   readonly rank: number;
   /** Stands once above all sections that share it. */
   readonly heading?: string;
-  /** Nothing to show. */
   readonly empty: boolean;
   /** Its absence doesn't mean that there is space for others. */
   readonly optional?: boolean;
