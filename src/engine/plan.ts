@@ -78,6 +78,7 @@ export interface RunSpec {
 
 export interface RunChange {
   readonly planned: PlannedChange;
+  /** All of them. */
   readonly files: readonly ChangedFile[];
   /** Absolute. It holds the diff, and all sessions and programs of the run may read it. */
   readonly folder: string;
@@ -95,6 +96,7 @@ export function openedBy(spec: RunSpec): readonly Pick<ToolSource, "close">[] {
   return [...toolSourcesOf(spec), ...(workspace === undefined ? [] : [workspace])];
 }
 
+/** Of a job. */
 export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work<number>): RunPlan {
   const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
   const agents = leafWorks(work).filter(({ kind }) => kind !== "Run");

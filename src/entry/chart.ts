@@ -23,6 +23,7 @@ export type ChartHint =
   | "AltEnd";
 
 export interface ChartArrow {
+  /** The id of a node. */
   readonly to: number;
   /** It leads back to where a loop begins. */
   readonly loopBack: boolean;

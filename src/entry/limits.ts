@@ -30,6 +30,7 @@ export const defaultLimits = {
   promptCharacters: 1_000_000,
   /** Characters of the output of one EXECUTE. */
   outputCharacters: 100_000,
+  /** One EXECUTE. */
   commandMinutes: 30,
   /** Silence of an EXECUTE. */
   commandIdleMinutes: 10,

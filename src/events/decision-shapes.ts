@@ -19,6 +19,7 @@ import {
   type TypeOf,
 } from "./shape.ts";
 
+/** What a turn is for. */
 export const purpose = words("availability", "prompt", "criteria");
 /** `both`: the one session of a task that runs in a single model, or a borrowed one. */
 export const role = words("driving", "task", "both");

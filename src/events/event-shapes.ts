@@ -154,6 +154,7 @@ export const eventShape: Shape<RunEvent> = both(stamp, body);
 export type RunEvent = RunStamp & RunEventBody;
 export type RunStamp = ObjectOf<typeof stampFields>;
 export type RunEventBody = Tagged<"type", typeof bodies> | StepStarted | StepPrinted | StepEnded;
+/** How a run ended. */
 export type RunOutcome = Tagged<"kind", typeof runOutcomeCases>;
 /** How an iteration of a work ended. */
 export type WorkOutcome = Tagged<"kind", typeof workOutcomeCases>;

@@ -69,6 +69,7 @@ export interface StepView {
   restored: boolean;
 }
 
+/** Steps kept of a work. */
 export const KEPT_STEPS = 100;
 /** Visits kept of an activity. */
 export const KEPT_VISITS = 10;
@@ -199,6 +200,7 @@ export function currentStep(flow: FlowView): StepView | undefined {
   return flow.open.at(-1);
 }
 
+/** Its box in the plan. */
 export function flowNode({ chart }: FlowView, { file, activity }: Place): FlowNode | undefined {
   if (chart === undefined || !Object.hasOwn(chart.files, file)) return undefined;
   return chart.files[file]?.activities.find(({ id }) => id === activity);

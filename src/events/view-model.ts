@@ -32,6 +32,7 @@ export interface Counters extends Usage {
   /** Criteria retries. */
   retries: number;
   crashes: number;
+  /** Denied permissions. */
   denials: number;
 }
 
@@ -128,12 +129,15 @@ export interface ItemView {
 
 /** A work of a job: its status, the reason, and its cost. */
 export interface WorkView extends Counters {
+  /** Its `workIdInJob`. */
   readonly workId: number;
+  /** The task that it runs. */
   readonly taskId: string;
   /** It is a condition, or a part of one. */
   condition: boolean;
   /** Of its task session. */
   modelId: string;
+  /** Its status. */
   status: WorkStatus;
   /** Why it failed, crashed or was canceled. */
   reason: string | undefined;
@@ -181,6 +185,7 @@ export interface RunView {
   entryFile: string | undefined;
   /** Absolute. */
   workingDirectory: string;
+  /** The status of the run. */
   status: RunStatus;
   /** Why it failed or was canceled. */
   reason: string | undefined;
@@ -218,6 +223,7 @@ export interface RunView {
   lastSpeaker: number | undefined;
 }
 
+/** Items kept for each work. */
 export const KEPT_ITEMS = 1_000;
 /** Decisions kept for each work, and for the job. */
 export const KEPT_DECISIONS = 50;

@@ -15,6 +15,7 @@ import { OwnFile } from "../platform/own-file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { JOURNAL_FORMAT, journalLine, readJournal } from "./read.ts";
 
+/** How a journal is started. */
 export interface JournalOptions {
   /** Go on in the journal that is at `path`, if there is one. Default: it is replaced. */
   readonly append?: boolean;

@@ -16,6 +16,7 @@ type Json =
 /** One JSON object of a live feed, such as `{ callback: "onReasoning", reasoningId, delta }`. */
 export type LiveResponse = { readonly [key: string]: Json | undefined };
 
+/** A response of a feed. */
 export interface FeedItem {
   /** From 1. What was dropped has the number of the last item of it. */
   readonly seq: number;

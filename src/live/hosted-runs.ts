@@ -50,6 +50,7 @@ import { modelsNamedBy, OfferedModels, unofferedModels } from "../run/offered-mo
 import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
 
+/** Who follows a run. */
 export interface Watch extends FeedSource {
   /** Get the events before all other reporters. */
   readonly folds: readonly Reporter[];

@@ -16,6 +16,7 @@ export interface OpenQuestion {
   readonly id: string;
   /** The work that is the workflow. */
   readonly workIdInJob: number;
+  /** The id of the ASK. */
   readonly activity: string;
   /** Without secrets. */
   readonly question: string;

@@ -34,7 +34,9 @@ export type RefusalReason =
   /** The session could not be opened, the working directory could not be copied, or the host is closed. */
   | "NotStarted";
 
+/** It was not done. */
 export interface Refused {
+  /** Of every refusal. */
   readonly kind: "refused";
   /** For programs. */
   readonly reason: RefusalReason;

@@ -98,6 +98,7 @@ const ABANDONED = "The run has ended unexpectedly.";
 
 /** A `TaskWork` of a job, as it stands. */
 export interface WorkState {
+  /** Its number in the job. */
   readonly workIdInJob: number;
   /** The live id of its latest start. */
   readonly taskId?: string;
@@ -109,6 +110,7 @@ export interface WorkState {
 export interface JobState {
   /** The `runId` of its events. */
   readonly jobId: string;
+  /** In the entry. */
   readonly jobName: string;
   /** In milliseconds since 1970. */
   readonly startTime: number;
@@ -131,7 +133,9 @@ export interface JobState {
 }
 
 export interface JobFeedsOptions {
+  /** The responses of the job. */
   readonly feed: Feed;
+  /** Every event of the run. */
   readonly journal: Feed;
   /** Called at each start of a work, before the first response of its task. */
   readonly openTask: (taskId: string, workId: number) => TaskFeed;

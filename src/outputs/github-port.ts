@@ -53,6 +53,7 @@ export interface NewPullRequest {
   readonly isDraft: boolean;
 }
 
+/** What it has made. */
 export interface Made {
   readonly url?: string;
 }

@@ -35,12 +35,15 @@ export interface ICopilotSession {
 export interface ICopilotSessionCallbacks {
   /** The model begins to reason. */
   onStartReasoning(reasoningId: string): void;
+  /** A piece of it. */
   onReasoning(reasoningId: string, delta: string): void;
+  /** All of it. */
   onEndReasoning(reasoningId: string, completeContent: string): void;
   /** The model begins to answer. */
   onStartMessage(messageId: string): void;
   /** A piece of the answer. */
   onMessage(messageId: string, delta: string): void;
+  /** All of the answer. */
   onEndMessage(messageId: string, completeContent: string): void;
   /** A tool was called; the arguments are JSON. */
   onStartToolExecution(
@@ -57,6 +60,7 @@ export interface ICopilotSessionCallbacks {
     result: { content: string; detailedContent?: string } | undefined,
     error: { message: string; code?: string } | undefined,
   ): void;
+  /** The model is asked. */
   onAgentStart(turnId: string): void;
   /** The model has been asked, and its tools have run. */
   onAgentEnd(turnId: string): void;

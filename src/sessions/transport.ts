@@ -12,6 +12,7 @@ export interface ModelRequest {
   readonly label: SessionLabel | undefined;
   /** True when a sub-agent of the session asks. */
   readonly subAgent: boolean;
+  /** Where it would go. */
   readonly url: string;
   /** `POST` for an answer of the model. */
   readonly method: string;

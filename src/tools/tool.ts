@@ -2,8 +2,11 @@
 
 import type { Sandbox } from "../platform/sandbox.ts";
 
+/** One call of a tool. */
 export interface ToolCall {
+  /** The id of the action. */
   readonly id: string;
+  /** The name of the tool. */
   readonly tool: string;
   /** Plain data with ordinary prototypes, checked against the schema of the tool. */
   readonly params: Readonly<Record<string, unknown>>;

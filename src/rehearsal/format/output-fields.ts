@@ -46,6 +46,7 @@ const proposal = {
   },
 } as const;
 
+/** Fields of `expect`. */
 export const outputFields = {
   verdict: {
     enum: [...verdicts, "none"],

@@ -243,6 +243,7 @@ export interface ExpectedField {
   readonly value: TextCondition | string | number;
 }
 
+/** An action that has ended. */
 export interface ExpectedAction {
   readonly place: Place;
   readonly id?: string;

@@ -1,7 +1,9 @@
 /** ASK: what is asked, and who answers. */
 import type { WorkRef } from "../../events/event.ts";
 
+/** What an ASK asks. */
 export interface Question {
+  /** The id of the ASK. */
   readonly activity: string;
   /** With its variables; empty if there is none. */
   readonly question: string;
@@ -13,6 +15,7 @@ export interface Question {
   readonly step: number;
 }
 
+/** What comes of asking. */
 export type Answer =
   | { readonly kind: "answered"; readonly text: string }
   /** There is none: the activity fails. */
