@@ -8,7 +8,6 @@ export type Route =
   | { readonly page: "journals" }
   | { readonly page: "unknown"; readonly hash: string };
 
-/** What of a run is shown. */
 export type RunPart =
   | { readonly kind: "overview" }
   | { readonly kind: "work"; readonly workId: number; readonly iteration: number | undefined }

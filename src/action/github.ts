@@ -18,7 +18,7 @@ import {
 } from "../reports/github/github-reporter.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { breakOldMarker, inline, logLine } from "../reports/github/escape.ts";
-import { chartOf } from "../reports/chart.ts";
+import { chartOf } from "../reports/flow-chart.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import { cut } from "../events/cut.ts";
 

@@ -15,10 +15,8 @@ import { payloadOf, sha } from "../github/webhook-event.ts";
 
 interface Asked {
   readonly environment: Environment;
-  /** The input. */
   readonly base: string | undefined;
   readonly github: Pick<GithubApi, "get" | "readFile">;
-  /** For the log. */
   readonly say: (line: string) => void;
 }
 

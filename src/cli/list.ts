@@ -117,7 +117,6 @@ interface JobDescription {
   readonly requireUserInput: boolean;
   /** It needs to know the change. */
   readonly usesChange?: true;
-  /** What it publishes. */
   readonly outputs?: Outputs;
   /** With the files of workflows. In reading order, each once. */
   readonly tasks: readonly string[];
@@ -127,7 +126,6 @@ interface JobDescription {
   readonly protocols?: Readonly<Record<string, "actions">>;
 }
 
-/** What agents may call. */
 interface ToolDescription {
   readonly name: string;
   readonly description: string;

@@ -138,7 +138,7 @@ async function rehearseOnce(
   const totals: RehearsalTotals = {
     reports,
     ...(coverage === undefined ? {} : { coverage: coverage.total() }),
-    ...(threshold === undefined ? {} : { threshold }),
+    ...defined({ threshold }),
   };
   for (const target of targets) {
     emit(target, target.reporter.end(totals));

@@ -11,7 +11,6 @@ import type { WorkRunner } from "./run-work.ts";
 
 type Fan = EachWork<number> | ParallelWork<number>;
 
-/** One of several parts. */
 export interface Shard {
   /** From 1. */
   readonly index: number;
@@ -38,7 +37,6 @@ export interface FoundFan {
   readonly fan: Fan;
   /** The works up to it, with it. */
   readonly until: Work<number>;
-  /** Of its works. */
   readonly workIds: ReadonlySet<number>;
 }
 
@@ -83,7 +81,6 @@ export function shardMembers(
   return members;
 }
 
-/** The tree of this run. */
 export function treeOf(work: Work<number>, fanOut: FanOut | undefined): Work<number> {
   return fanOut?.kind === "part" ? (fanOf(work)?.until ?? work) : work;
 }

@@ -12,7 +12,6 @@ import type { Scope } from "./scope.ts";
 import type { LatestAttempt } from "./task-context.ts";
 
 export interface FlowSpec {
-  /** Of its agents. */
   readonly modelId: string;
   readonly permissions: Permissions;
   readonly chart: FlowChart;

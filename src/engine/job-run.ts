@@ -93,7 +93,7 @@ export class JobRun {
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits, past } = this.#spec;
     const { emit, clock } = this.#ports;
-    const file = entryFile === undefined ? {} : { entryFile };
+    const file = defined({ entryFile });
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = deadlines(clock, limits, "jobMinutes", past?.milliseconds);
     deadline.add(this.#scope);

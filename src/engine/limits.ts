@@ -27,7 +27,6 @@ export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits 
   return Object.assign({}, defaultLimits, ...layers, { setBy: Object.assign({}, ...sources) });
 }
 
-/** Limits of the whole run. */
 const noneOfThePart = { jobMinutes: Infinity, tokens: Infinity, cost: Infinity };
 
 /**
@@ -57,7 +56,6 @@ export function setBy(limits: Limits | undefined, place: string): LimitSources {
   );
 }
 
-/** A limit that is exceeded. */
 export function exceeded<Name extends keyof Limits>(
   limits: Pick<ResolvedLimits, Name | "setBy">,
   limit: Name,

@@ -71,7 +71,6 @@ interface Taken {
 export class Past {
   readonly #works = new Map<string, Taken[]>();
   readonly #lists = new Map<string, PastItems[]>();
-  /** How many works there are. */
   readonly size: number;
 
   constructor({ works, lists }: Pick<PastRun, "works" | "lists"> = { works: [], lists: [] }) {

@@ -37,7 +37,6 @@ export type TaskOutcome =
 
 type PreparedCriteria = NonNullable<PreparedTask["criteria"]>;
 
-/** For the event of its end. */
 export function asReported(outcome: TaskOutcome): WorkOutcome {
   switch (outcome.kind) {
     case "stopped":

@@ -313,7 +313,6 @@ function joined(
 
 const SHOWN_REASONS = 10;
 
-/** What all parts are. */
 function skippedAs(parts: readonly Skipped[], last: Finished | undefined): WorkResult {
   return {
     kind: "skipped",

@@ -1,3 +1,4 @@
+import { defined } from "../document/guards.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
@@ -40,7 +41,6 @@ export interface TaskContext {
   /** Of `limits.taskMinutes`. */
   readonly deadlines: Deadlines;
   readonly budgets: Budgets;
-  /** What it has handed in. */
   readonly given: Given;
   /** `job_report` and `job_result`, where it is offered them. */
   readonly reportTools: readonly SessionTool[];
@@ -71,7 +71,7 @@ export function obstacle(
 ): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts" | "lastError"> {
   const server = awaited?.();
   if (server !== undefined) return { waitingFor: server, attempt, attempts };
-  return lastError === undefined ? {} : { lastError };
+  return defined({ lastError });
 }
 
 /** Why a scope has stopped: for a limit, with what stood in the way. */

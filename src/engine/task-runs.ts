@@ -16,7 +16,6 @@ import { stopText, type Deadlines, type Scope } from "./scope.ts";
 import type { LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
-/** What a task begins with. */
 export interface TaskInput {
   readonly modelId: string;
   readonly availability: AvailabilityInput;
@@ -30,7 +29,6 @@ export interface TaskRun extends TaskInput {
   readonly work: WorkRef;
   readonly scope: Scope;
   readonly userInput: string;
-  /** Of delegation. */
   readonly depth: number;
 }
 
@@ -38,7 +36,6 @@ export interface TaskRun extends TaskInput {
 interface Shared {
   readonly spec: RunSpec;
   readonly ports: EnginePorts;
-  /** Of the job. */
   readonly scope: Scope;
   readonly values: JobValues;
   readonly usage: UsageBudget;

@@ -2,6 +2,7 @@
  * The checks of what agents may call (tools, MCP servers, relics, monuments) and of the names by which tasks refer to
  * it. As in `check-entry.ts`: for the parts that the schema has accepted, without follow-up problems.
  */
+import { defined } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
@@ -81,7 +82,7 @@ class ToolChecker {
     const { type } = schema;
     const faults = schemaFaults(schema);
     for (const { path: below, reason, hint } of faults) {
-      this.#problems.add([...path, ...below], reason, hint === undefined ? {} : { hint });
+      this.#problems.add([...path, ...below], reason, defined({ hint }));
     }
     if (faults.length === 0 && type !== undefined && type !== "object") {
       const reason = 'Must be "object", because the arguments of a tool are one object.';
@@ -254,7 +255,7 @@ class ToolChecker {
         : `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
     const guess = this.#problems.suggest(tool, known);
     const hint = guess.hint ?? (known.length > 0 ? `its tools are ${listed(known)}` : undefined);
-    this.#problems.add(path, reason, hint === undefined ? {} : { hint });
+    this.#problems.add(path, reason, defined({ hint }));
   }
 
   #possible(name: string, others: readonly string[]): Hint {

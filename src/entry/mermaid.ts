@@ -13,35 +13,20 @@ export interface MermaidOptions {
   readonly sideBySide?: number;
 }
 
-/** Each with its own text color, so that they can be read on a light and on a dark page. */
-export const nodeStyles: Readonly<Record<NodeStatus, string>> = {
-  pending: "fill:#eaeef2,stroke:#6e7781,color:#24292f",
-  running: "fill:#0969da,stroke:#054da7,color:#ffffff",
-  succeeded: "fill:#1a7f37,stroke:#0f5323,color:#ffffff",
-  failed: "fill:#cf222e,stroke:#82071e,color:#ffffff",
-  retried: "fill:#bf8700,stroke:#7d4e00,color:#000000",
-  skipped: "fill:#afb8c1,stroke:#57606a,color:#24292f,stroke-dasharray:4 3",
-  answered: "fill:#ddf4ff,stroke:#0969da,color:#24292f",
-  canceled: "fill:#6e7781,stroke:#424a53,color:#ffffff",
+/** The sign of a status, for those who see no color, and a style with its own text color, for light and dark pages. */
+const looks: Readonly<Record<NodeStatus, readonly [sign: string, style: string]>> = {
+  pending: ["○", "fill:#eaeef2,stroke:#6e7781,color:#24292f"],
+  running: ["…", "fill:#0969da,stroke:#054da7,color:#ffffff"],
+  succeeded: ["✓", "fill:#1a7f37,stroke:#0f5323,color:#ffffff"],
+  failed: ["✗", "fill:#cf222e,stroke:#82071e,color:#ffffff"],
+  retried: ["↻", "fill:#bf8700,stroke:#7d4e00,color:#000000"],
+  skipped: ["–", "fill:#afb8c1,stroke:#57606a,color:#24292f,stroke-dasharray:4 3"],
+  answered: ["↪", "fill:#ddf4ff,stroke:#0969da,color:#24292f"],
+  canceled: ["■", "fill:#6e7781,stroke:#424a53,color:#ffffff"],
 };
 
-/** A node or an arrow as it is drawn: the nodes that only mark where a construct begins or ends are left out. */
-interface Drawing {
-  readonly nodes: readonly DrawnNode[];
-  readonly arrows: readonly DrawnArrow[];
-}
-
-interface DrawnNode {
-  readonly name: string;
-  readonly shape: NodeShape;
-  readonly label: string;
-  readonly workId?: number;
-}
-
-interface DrawnArrow {
-  readonly from: string;
-  readonly to: string;
-  readonly label: string | undefined;
+export function statusSign(status: NodeStatus): string {
+  return looks[status][0];
 }
 
 const shapes = {
@@ -51,41 +36,66 @@ const shapes = {
   decision: ["{", "}"],
   condition: ["{{", "}}"],
   input: ["[/", "/]"],
+  comment: ["@{ shape: comment, label: ", " }"],
   task: ["[", "]"],
 } as const;
 
 export type NodeShape = keyof typeof shapes;
 
-/** A node with its text, which must be escaped. */
-export function mermaidNode(name: string, shape: NodeShape, text: string): string {
-  const [open, close] = shapes[shape];
-  return `${name}${open}"${text}"${close}`;
+export interface MermaidNode {
+  readonly name: string;
+  readonly shape: NodeShape;
+  /** Escaped. */
+  readonly text: string;
+  /** `last`: the run is there. */
+  readonly classes?: readonly (NodeStatus | "last")[];
+}
+
+export interface MermaidArrow {
+  readonly from: string;
+  readonly to: string;
+  readonly line?: "-->" | "==>" | "-.->";
+  /** As it stands between the bars. Empty: none. */
+  readonly label?: string;
+}
+
+/** The one printer of flowcharts, with a final line break. Nodes with a `title`, which must be escaped, have a frame. */
+export function printFlowchart(
+  direction: "LR" | "TD",
+  groups: readonly { readonly title?: string; readonly nodes: readonly MermaidNode[] }[],
+  arrows: readonly MermaidArrow[],
+): string {
+  const lines = [`flowchart ${direction}`];
+  const classes = new Map<NodeStatus | "last", string[]>();
+  for (const [index, { title, nodes }] of groups.entries()) {
+    if (title !== undefined) lines.push(`  subgraph f${index}["${title}"]`);
+    for (const { name, shape, text, classes: own = [] } of nodes) {
+      const [open, close] = shapes[shape];
+      lines.push(`  ${name}${open}"${text}"${close}`);
+      for (const one of own) classes.set(one, [...(classes.get(one) ?? []), name]);
+    }
+    if (title !== undefined) lines.push("  end");
+  }
+  for (const { from, to, line = "-->", label = "" } of arrows)
+    lines.push(`  ${from} ${line}${label === "" ? "" : `|${label}|`} ${to}`);
+  for (const [name, names] of classes) {
+    const style = name === "last" ? "stroke-width:4px" : looks[name][1];
+    lines.push(`  classDef ${name} ${style}`, `  class ${names.join(",")} ${name}`);
+  }
+  return `${lines.join("\n")}\n`;
 }
 
 /** The graph as the text of a Mermaid flowchart, with a final line break. */
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
-  const { nodes, arrows } = drawing(graph);
-  const { sideBySide = 6 } = options;
+  const { sideBySide = 6, statusOf } = options;
   const isWide = graph.nodes.some((node) => (node.arrows?.length ?? 0) > sideBySide);
-  const lines = [`flowchart ${isWide ? "LR" : "TD"}`];
-  const used = new Map<NodeStatus, string[]>();
-  for (const { name, shape, label, workId } of nodes) {
+  const { nodes, arrows } = drawing(graph);
+  const styled = nodes.map(({ name, shape, label, workId }): MermaidNode => {
+    const status = workId === undefined ? undefined : statusOf?.(workId);
     const text = escapeLabel(textOf(label, workId, options));
-    lines.push(`  ${mermaidNode(name, shape, text)}`);
-    const status = workId === undefined ? undefined : options.statusOf?.(workId);
-    if (status !== undefined) used.set(status, [...(used.get(status) ?? []), name]);
-  }
-  for (const { from, to, label } of arrows) {
-    const line = label === undefined ? "-->" : `-->|"${escapeLabel(label)}"|`;
-    lines.push(`  ${from} ${line} ${to}`);
-  }
-  for (const [status, names] of used) {
-    lines.push(
-      `  classDef ${status} ${nodeStyles[status]}`,
-      `  class ${names.join(",")} ${status}`,
-    );
-  }
-  return `${lines.join("\n")}\n`;
+    return { name, shape, text, classes: status === undefined ? [] : [status] };
+  });
+  return printFlowchart(isWide ? "LR" : "TD", [{ nodes: styled }], arrows);
 }
 
 /** The name that `renderMermaid` gives the node of each task, by its work id. */
@@ -97,7 +107,18 @@ export function mermaidNames(graph: ChartGraph): ReadonlyMap<number, string> {
   );
 }
 
-function drawing(graph: ChartGraph): Drawing {
+interface DrawnNode {
+  readonly name: string;
+  readonly shape: NodeShape;
+  readonly label: string;
+  readonly workId?: number;
+}
+
+/** As it is drawn: the nodes that only mark where a construct begins or ends are left out. */
+function drawing(graph: ChartGraph): {
+  readonly nodes: readonly DrawnNode[];
+  readonly arrows: readonly MermaidArrow[];
+} {
   const drawn = graph.nodes.filter(isDrawn);
   const names = new Map(drawn.map(({ id }, index) => [id, `n${index + 1}`]));
   const end = `n${drawn.length + 1}`;
@@ -115,11 +136,15 @@ function drawing(graph: ChartGraph): Drawing {
       { name: end, shape: "terminal", label: "end" },
     ],
     arrows: [
-      { from: "n0", to: nameOf(0), label: undefined },
+      { from: "n0", to: nameOf(0) },
       ...drawn.flatMap(({ id, arrows }) =>
         arrows === undefined
-          ? [{ from: nameOf(id), to: end, label: undefined }]
-          : arrows.map(({ to, label }) => ({ from: nameOf(id), to: nameOf(to), label })),
+          ? [{ from: nameOf(id), to: end }]
+          : arrows.map(({ to, label }) => ({
+              from: nameOf(id),
+              to: nameOf(to),
+              label: label === undefined ? "" : `"${escapeLabel(label)}"`,
+            })),
       ),
     ],
   };

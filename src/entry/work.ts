@@ -69,9 +69,9 @@ function mapParts<I extends Id, O extends Id, To extends Leaves<O>>(
       const { preCondition: before, postCondition: after, body, ...rest } = work;
       return {
         ...rest,
-        ...(before === undefined ? {} : { preCondition: [before[0], map(before[1])] }),
+        ...(before && { preCondition: [before[0], map(before[1])] }),
         body: map(body),
-        ...(after === undefined ? {} : { postCondition: [after[0], map(after[1])] }),
+        ...(after && { postCondition: [after[0], map(after[1])] }),
       };
     }
     case "Alt": {
@@ -79,8 +79,8 @@ function mapParts<I extends Id, O extends Id, To extends Leaves<O>>(
       return {
         kind: "Alt",
         condition: map(work.condition),
-        ...(trueWork === undefined ? {} : { trueWork: map(trueWork) }),
-        ...(falseWork === undefined ? {} : { falseWork: map(falseWork) }),
+        ...(trueWork && { trueWork: map(trueWork) }),
+        ...(falseWork && { falseWork: map(falseWork) }),
       };
     }
   }

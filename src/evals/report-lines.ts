@@ -42,7 +42,6 @@ export function notes({ comparisons, stopped, missing }: EvalSummary): string[] 
   ];
 }
 
-/** The last line. */
 export function endLine({ measured, comparisons, baseline, spent }: EvalSummary): string {
   const runs = measured.reduce((sum, one) => sum + one.runs, 0);
   const passed = measured.reduce((sum, one) => sum + one.passed, 0);

@@ -120,7 +120,7 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     whole.end();
   }
   if (failed !== undefined) throw failed;
-  return { spent: budget.spent, ...(stopped === undefined ? {} : { stopped }) };
+  return { spent: budget.spent, ...defined({ stopped }) };
 }
 
 interface Missing {

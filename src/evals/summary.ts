@@ -38,7 +38,6 @@ export interface Comparison {
   readonly after: Passes;
   /** With `p` below 5 %. */
   readonly fell: boolean;
-  /** What it is compared with. */
   readonly against: string;
 }
 

@@ -69,7 +69,6 @@ export const flag: Shape<boolean> = simple(
 export const yes: Shape<true> = simple("other", "true", (value) => value === true);
 export const anything: Shape<unknown> = simple("other", "anything", () => true);
 
-/** This number. */
 export function exactly<const Value extends number>(value: Value): Shape<Value> {
   return simple("number", String(value), (found) => found === value);
 }
@@ -165,7 +164,9 @@ export function tagged<Tag extends string, Cases extends Readonly<Record<string,
   tag: Tag,
   cases: Cases,
 ): Shape<Tagged<Tag, Cases>> {
-  const known = new Map(Object.entries(cases));
+  const known = new Map(
+    Object.entries(cases).map(([word, fields]) => [word, Object.entries(fields)]),
+  );
   return {
     is: "other",
     fault(value, path, depth) {
@@ -175,9 +176,7 @@ export function tagged<Tag extends string, Cases extends Readonly<Record<string,
       const at = path === "" ? tag : `${path}.${tag}`;
       if (fields === undefined)
         return `${at} ${JSON.stringify(word) ?? "is missing and"} is not known`;
-      return first(Object.entries(fields), ([name, field]) =>
-        fieldFault(value, path, depth, name, field),
-      );
+      return first(fields, ([name, field]) => fieldFault(value, path, depth, name, field));
     },
   };
 }

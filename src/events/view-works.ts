@@ -80,19 +80,19 @@ export function endIteration(work: WorkView, ref: WorkRef, at: number): void {
     item.status = work.status;
     item.reason = work.reason;
     item.elapsedMs = at - item.startedAt;
-    const worst = [...work.items.values()].find(({ status }) => isBad(status));
-    if (!isBad(work.status) && worst !== undefined) {
+    const worst = [...work.items.values()].find(wentBadly);
+    if (!wentBadly(work) && worst !== undefined) {
       work.status = worst.status;
       work.reason = worst.reason;
     }
-    if (work.running > 0 && !isBad(work.status)) work.status = "running";
+    if (work.running > 0 && !wentBadly(work)) work.status = "running";
   }
   if (work.running <= 0) stopClock(work, at);
 }
 
 /** Those that failed come first; otherwise in the order of their starts. */
 export function itemsOf({ items }: WorkView): readonly ItemView[] {
-  return [...items.values()].toSorted((a, b) => Number(isBad(b.status)) - Number(isBad(a.status)));
+  return [...items.values()].toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));
 }
 
 /** What became of the item that an event is about. */
@@ -104,15 +104,34 @@ export function itemOf(work: WorkView, ref: WorkRef): ItemView | undefined {
 export function itemsText({ items, itemCount }: WorkView): string {
   if (itemCount === 0) return "";
   const counts = new Map<string, number>();
-  for (const { status } of items.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const { status } of items.values()) {
+    const text = statusText(status);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
   const parts = [...counts]
     .toSorted(([a], [b]) => Number(b === "failed") - Number(a === "failed"))
-    .map(([status, count]) => `${count} ${status === "answered-no" ? "answered no" : status}`);
+    .map(([status, count]) => `${count} ${status}`);
   return `${itemCount} item${itemCount === 1 ? "" : "s"}: ${parts.join(", ")}`;
 }
 
-function isBad(status: WorkStatus): boolean {
+export function wentBadly({ status }: { readonly status: WorkStatus }): boolean {
   return status === "failed" || status === "crashed";
+}
+
+export function statusText(status: WorkStatus): string {
+  return status === "answered-no" ? "answered no" : status;
+}
+
+/** In the order of their ids. */
+export function worksOf({ works }: RunView): readonly WorkView[] {
+  return [...works.values()].sort((a, b) => a.workId - b.workId);
+}
+
+/** Of more than `most` works those that went badly, and then the first others; in the same order. */
+export function mostTelling(works: readonly WorkView[], most: number): readonly WorkView[] {
+  const ranked = works.toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));
+  const kept = new Set(ranked.slice(0, most));
+  return works.filter((work) => kept.has(work));
 }
 
 function itemKey({ outerItems = [], item = "" }: WorkRef): string {

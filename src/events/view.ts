@@ -90,7 +90,18 @@ export {
   type OpenAction,
 } from "./view-actions.ts";
 export { isSending, type Sent } from "./view-actions.ts";
-export { delegateIn, elapsedMs, hasProtocol, itemOf, itemsOf, itemsText } from "./view-works.ts";
+export {
+  delegateIn,
+  elapsedMs,
+  hasProtocol,
+  itemOf,
+  itemsOf,
+  itemsText,
+  mostTelling,
+  statusText,
+  wentBadly,
+  worksOf,
+} from "./view-works.ts";
 
 const MAX_DECISION_TEXT = 2000;
 const MAX_DELEGATE = 200;

@@ -193,7 +193,6 @@ interface Failure {
   readonly message: string;
   /** How often such a request is sent, at most. */
   readonly attempts: number;
-  /** Of a response. */
   readonly status?: number;
   /** Milliseconds that GitHub asks to wait. */
   readonly retryAfter?: number;

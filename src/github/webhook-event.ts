@@ -35,9 +35,7 @@ export interface RunnerEvent {
   readonly payload: unknown;
   /** `GITHUB_ACTOR`: also in later attempts the one who began the first. */
   readonly actor: string | undefined;
-  /** `GITHUB_TRIGGERING_ACTOR` */
   readonly triggeringActor?: string | undefined;
-  /** `GITHUB_RUN_ATTEMPT` */
   readonly attempt?: string | undefined;
 }
 

@@ -26,7 +26,7 @@ export function damageOf({ problems }: JournalCondition): JournalProblem | undef
 /** Problems of a journal that are kept. */
 export const KEPT_PROBLEMS = 100;
 const MAX_REASON = 500;
-/** UTF-16 units of a line, unless the reader wants less. */
+/** Bytes of a line, unless the reader wants less. */
 const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
 const MAX_STRANGE_LINES = 1000;
@@ -37,7 +37,7 @@ export interface ReadingOptions {
   readonly links?: Links;
   /** How much of the file to read. */
   readonly maxBytes?: number;
-  /** In UTF-16 units. A longer line is not held, and is a problem. */
+  /** In bytes. A longer line is not held, and is a problem. */
   readonly maxLine?: number;
 }
 
@@ -90,15 +90,14 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
   async function* events(): AsyncIterable<readonly RunEvent[]> {
     const lines = new LineReader(reader, maxLine);
     const breath = new Breath();
-    const parts = file.createReadStream({
+    const parts: AsyncIterable<Buffer> = file.createReadStream({
       start: 0,
       end: maxBytes - 1,
-      encoding: "utf8",
       highWaterMark: PART_BYTES,
     });
     for await (const part of parts) {
       let goesOn = true;
-      for (goesOn of lines.read(String(part))) if (breath.isDue) await breath.take();
+      for (goesOn of lines.read(part)) if (breath.isDue) await breath.take();
       if (found.length > 0) yield found;
       found = [];
       if (!goesOn) break;
@@ -114,10 +113,15 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
   };
 }
 
-/** Parts of a text in, whole lines out. */
+const LF = 10;
+
+/**
+ * Parts of a file in, whole lines out. Each line is decoded by itself: a character beyond Latin-1 would make all of its
+ * part a text of twice the size, which takes longer to search and to parse.
+ */
 class LineReader {
   /** Of the line that is not complete yet; undefined if it is too long to be kept. */
-  #begun: string[] | undefined = [];
+  #begun: Buffer[] | undefined = [];
   #length = 0;
   readonly #reader: JournalReader;
   readonly #longest: number;
@@ -129,30 +133,31 @@ class LineReader {
 
   /** What follows the last LF. */
   get rest(): string {
-    return this.#begun === undefined ? "…" : this.#begun.join("");
+    return this.#begun === undefined ? "…" : Buffer.concat(this.#begun).toString();
   }
 
   /** Yields after each line whether the rest can be read, and ends with the first `false`. */
-  *read(part: string): Generator<boolean> {
+  *read(part: Buffer): Generator<boolean> {
     let start = 0;
-    for (let end = part.indexOf("\n"); end !== -1; end = part.indexOf("\n", start)) {
-      this.#keep(part.slice(start, end));
+    for (let end = part.indexOf(LF); end !== -1; end = part.indexOf(LF, start)) {
+      this.#keep(part.subarray(start, end));
       const goesOn = this.#endLine();
       yield goesOn;
       if (!goesOn) return;
       start = end + 1;
     }
-    this.#keep(part.slice(start));
+    this.#keep(part.subarray(start));
   }
 
-  #keep(text: string): void {
-    this.#length += text.length;
+  #keep(bytes: Buffer): void {
+    this.#length += bytes.length;
     if (this.#length > this.#longest) this.#begun = undefined;
-    else if (text !== "") this.#begun?.push(text);
+    else if (bytes.length > 0) this.#begun?.push(bytes);
   }
 
   #endLine(): boolean {
-    const line = this.#begun?.join("");
+    const [only, ...more] = this.#begun ?? [];
+    const line = this.#begun && (more.length === 0 ? (only?.toString() ?? "") : this.rest);
     this.#begun = [];
     this.#length = 0;
     const goesOn = line === undefined ? this.#reader.skipLongLine() : this.#reader.read(line);

@@ -9,7 +9,6 @@ import { safeMarkdown, writtenCell } from "./safe-markdown.ts";
 /** GitHub's limit, in characters. */
 export const maxBody = 65_536;
 
-/** Whose text it is. */
 export interface Publisher {
   readonly job: string;
   /** As the marker names it: the path of the entry. */

@@ -14,7 +14,8 @@ import {
 } from "./delivery.ts";
 import type { Made } from "./github-port.ts";
 import { safeTitle } from "./harmless-text.ts";
-import { proposalBody } from "./proposal-bodies.ts";
+import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comment-parts.ts";
+import { safeCell } from "./safe-markdown.ts";
 
 interface Proposed {
   readonly proposal: Proposal;
@@ -193,4 +194,26 @@ export function proposalName(proposal: Proposal, { number }: Origin): string {
     case "close":
       return `closing${target}`;
   }
+}
+
+interface ProposedText extends Publisher {
+  readonly task: string;
+  /** By which a re-run finds what was written already. */
+  readonly key: string;
+}
+
+const MAX_REASON = 1_000;
+
+type WithText = Extract<Proposal, { kind: "comment" | "issue" | "pull_request" | "close" }>;
+
+/** Of what is to be closed: the comment that says why. */
+export function proposalBody(proposal: WithText, about: ProposedText): string {
+  const { kind, reason = "" } = proposal;
+  const why = safeCell(reason, { maxLength: MAX_REASON });
+  const text = "body" in proposal ? proposal.body : "";
+  return bodyOf(markerLine(about, { kind, key: about.key }), [
+    safeText(text, maxBody - 10_000, about),
+    why === "" ? "" : `**Why:** ${why}`,
+    byline(about, about.task),
+  ]);
 }

@@ -1,7 +1,6 @@
 /** One review with the findings that are new, and the threads of those that are gone. */
 import type { CollectedOutputs } from "./collect.ts";
 import { attempt, skipped, write, writeOnce, type Delivering, type Delivery } from "./delivery.ts";
-import { linesInDiff } from "./diff-lines.ts";
 import { GithubFailure, type OwnThread } from "./github-port.ts";
 import { reviewOf } from "./review-comments.ts";
 
@@ -77,4 +76,23 @@ async function resolveGone(
     deliveries.push(await attempt(delivering, writing, resolve));
   }
   return deliveries;
+}
+
+type LinesInDiff = (path: string, from: number, to: number) => boolean;
+
+/** `patch`: the hunks of one file, as GitHub gives them. */
+function linesInDiff(
+  files: readonly { readonly path: string; readonly patch: string | undefined }[],
+): LinesInDiff {
+  const hunks = new Map(files.map(({ path, patch = "" }) => [path, hunksOf(patch)]));
+  return (path, from, to) =>
+    hunks.get(path)?.some(([first, last]) => first <= from && to <= last) === true;
+}
+
+function hunksOf(patch: string): readonly (readonly [first: number, last: number])[] {
+  return patch.split("\n").flatMap((line) => {
+    // Lines of a file begin with a space, a plus or a minus.
+    const [, start, count = "1"] = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
+    return start === undefined ? [] : [[Number(start), Number(start) + Number(count) - 1] as const];
+  });
 }

@@ -6,9 +6,8 @@
  */
 import { defaultOutputs, proposalKinds, type Outputs } from "../entry/outputs.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
-import { collectOutputs } from "./collect.ts";
+import { collectOutputs, type CollectedOutputs } from "./collect.ts";
 import { deliverProposal, proposalName } from "./deliver-proposal.ts";
-import { deliverReport } from "./deliver-report.ts";
 import { deliverReview } from "./deliver-review.ts";
 import {
   deadlineOf,
@@ -18,9 +17,13 @@ import {
   type Delivering,
   type Delivery,
   type DeliveryOptions,
+  attempt,
+  write,
+  writeOnce,
 } from "./delivery.ts";
-import { GithubFailure, type GithubPort } from "./github-port.ts";
+import { GithubFailure, type GithubPort, type OwnComment } from "./github-port.ts";
 import { readMarker } from "./markers.ts";
+import { reportComment } from "./report-comment.ts";
 
 /** Whether the outputs ask for anything on GitHub. */
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
@@ -112,4 +115,65 @@ async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | 
     if (!(error instanceof GithubFailure)) throw error;
     return refused("everything", `the head of #${number} is unknown: ${error.message}`);
   }
+}
+
+const needs = "`pull-requests: write`";
+
+/** Whether a comment is of the same attempt, or of a later run or attempt. */
+function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boolean {
+  const [run = 0, tried = 0] = (key ?? "").split("/").map(Number);
+  const own = Number(workflowRun);
+  return run > own || (run === own && tried >= attempt);
+}
+
+async function deliverReport(
+  delivering: Delivering,
+  { findings, omitted, verdict }: CollectedOutputs,
+): Promise<readonly Delivery[]> {
+  const { about, github, ours } = delivering;
+  const { isPullRequest, number } = about.origin;
+  if (isPullRequest !== true || number === undefined)
+    return [skipped("report comment", "the run is about no pull request")];
+  const what = `report comment on #${number}`;
+  const find = async (): Promise<readonly OwnComment[]> =>
+    (await github.ownComments(number)).filter(({ body }) => ours(body, "report") !== undefined);
+  const older: Delivery[] = [];
+  const made = await attempt(delivering, { what, needs }, async () => {
+    const [newest, ...rest] = await find();
+    const last = ours(newest?.body ?? "", "report");
+    if (last?.head === about.origin.head && isLater(last.key, about.origin))
+      return skipped(what, "it is there already, of this run or of a later one");
+    const { report, outcome, durationMs, view } = about;
+    const body = reportComment({
+      ...about,
+      outcome,
+      verdict,
+      report: report === undefined ? undefined : { markdown: report },
+      findings,
+      omitted,
+      earlier: last?.fingerprints ?? [],
+      totals: view.totals,
+      durationMs,
+    });
+    for (const { nodeId, isMinimized } of rest) {
+      if (isMinimized) continue;
+      const writing = { what: `an older ${what}, minimized`, needs };
+      const minimize = (): Promise<Delivery> =>
+        write(delivering, writing, () => github.minimize(nodeId));
+      older.push(await attempt(delivering, writing, minimize));
+    }
+    if (newest !== undefined) {
+      const writing = { what: `${what}, updated`, needs, preview: body };
+      return write(delivering, writing, () => github.updateComment(newest.id, body));
+    }
+    return writeOnce(
+      delivering,
+      { what, needs, preview: body },
+      {
+        find: async () => ((await find()).length > 0 ? {} : undefined),
+        create: () => github.createComment(number, body),
+      },
+    );
+  });
+  return [made, ...older];
 }

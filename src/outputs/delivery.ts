@@ -1,4 +1,5 @@
 /** What the parts of delivery share: its result, and how something is written once. */
+import { defined } from "../document/guards.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
@@ -67,8 +68,7 @@ export async function write(
   { what, preview }: Writing,
   send: () => Promise<Made>,
 ): Promise<Delivery> {
-  if (options.staged)
-    return { what, status: "staged", ...(preview === undefined ? {} : { preview }) };
+  if (options.staged) return { what, status: "staged", ...defined({ preview }) };
   return { what, status: "done", ...(await send()) };
 }
 

@@ -2,7 +2,6 @@
 import { cut } from "../events/cut.ts";
 import type { Finding, Origin } from "../events/output-shapes.ts";
 
-/** Where links lead to. */
 export type LinkTarget = Pick<Origin, "server" | "repository" | "head" | "isPullRequest">;
 
 /** The lines in the head of the change; undefined if they are not there. */

@@ -46,7 +46,7 @@ export function markerOf({ kind, job, entry, key, head, fingerprints }: Marker):
     entry: encoded(entry),
     ...(key === undefined ? {} : { key: encoded(key) }),
     ...(head === undefined ? {} : { head: encoded(head) }),
-    ...(all === undefined ? {} : { fingerprints: all }),
+    ...defined({ fingerprints: all }),
   }).map(([name, value]) => ` ${name}=${value}`);
   return `<!-- agent-jobs:${kind}${values.join("")} -->`;
 }

@@ -36,7 +36,6 @@ export function realLocations(path: string, context: PathContext): readonly stri
   return tidied === undefined || walked === undefined ? undefined : [...new Set([tidied, walked])];
 }
 
-/** Of an absolute path. */
 export function realLocation(path: string, context: PathContext): string | undefined {
   return walk(path, sep === "/" ? "/" : /[\\/]/, context);
 }

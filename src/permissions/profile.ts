@@ -140,7 +140,6 @@ async function search(
 }
 
 interface Granted {
-  /** Everything in them. */
   readonly folders: readonly string[];
   /** Single files that exist. */
   readonly files: readonly string[];

@@ -43,7 +43,6 @@ interface Grants {
   readonly everything: boolean;
   /** Files under the working directory, but private ones. */
   readonly writes: boolean;
-  /** Any command. */
   readonly shell: boolean;
   /** Besides those for reading. */
   readonly tools: readonly string[];

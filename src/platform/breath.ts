@@ -23,7 +23,6 @@ export class Breath {
     return performance.now() - this.#since >= longest;
   }
 
-  /** Yields to the event loop. */
   async take(): Promise<void> {
     await nextRound();
     this.#since = performance.now();

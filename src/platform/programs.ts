@@ -57,7 +57,6 @@ export interface StartedProgram {
   readonly pid: number | undefined;
   /** Never rejects. */
   readonly ended: Promise<ProgramEnd>;
-  /** Of a `conversation`. */
   readonly stdin?: Writable;
   /** To the program and its process group. */
   signal(signal: NodeJS.Signals): void;

@@ -12,7 +12,6 @@ const longestLabel = 200;
 /** Only the end of an action is its 100 %. */
 const mostPercent = 95;
 const stepPercent = 5;
-/** Between messages. */
 const pauseMs = 200;
 
 /**

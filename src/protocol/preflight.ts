@@ -2,6 +2,7 @@
  * What the schema can't check: the whole document is sound, or nothing of it runs. All problems are collected.
  * The result is a plan: the actions in document order (those of thoughts first), with what each has to wait for.
  */
+import { isText } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { ActionOrder } from "./action-order.ts";
 import { type Catalogue, isParallelSafe, isReadOnly, type Target } from "./catalogue.ts";
@@ -49,12 +50,9 @@ export interface PlannedAction {
 export type Preflight =
   { readonly kind: "planned"; readonly actions: readonly PlannedAction[] } | Rejected;
 
-interface Draft {
-  readonly spec: ActionSpec;
-  readonly path: Path;
+interface Draft extends Place {
+  readonly index: number;
   readonly id: string;
-  readonly group: number | undefined;
-  readonly inThought: boolean;
   readonly target: Target | undefined;
   readonly requires: Set<string>;
   readonly after: Set<number>;
@@ -73,78 +71,27 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
   // What follows takes time in the square of the number of actions.
   if (problems.length > 0) return reject(problems);
 
-  const ids = idsOf(places, known, report);
-  const drafts = places.map(({ spec, path, group, inThought }, index): Draft => {
-    const resolved = catalogue.resolve(spec);
-    if (resolved.kind === "unknown") {
-      report([...path, "action"], resolved.code, resolved.message);
-    }
-    return {
-      spec,
-      path,
-      id: ids[index] ?? "",
-      group,
-      inThought,
-      target: resolved.kind === "resolved" ? resolved.target : undefined,
-      requires: new Set(),
-      after: new Set(),
-      leaves: [],
-    };
-  });
-  for (const [index, { spec }] of drafts.entries()) {
-    if (spec.sub_actions !== undefined) continue;
-    let at: number | undefined = index;
-    for (; at !== undefined; at = drafts[at]?.group) drafts[at]?.leaves.push(index);
-  }
-
+  const drafts = draftsOf(places, idsOf(places, known, report), catalogue, report);
   const order = new ActionOrder();
   for (const _ of drafts) order.add();
   for (const [index, { group }] of drafts.entries()) {
     if (group !== undefined) order.member(group, index);
   }
   const variables = document.context?.variables ?? {};
-  const hasVariable = (name: string): boolean =>
-    Object.hasOwn(variables, name) ? variables[name] !== null : known.hasVariable(name);
-  const indexOf = new Map(drafts.map(({ id }, index) => [id, index]));
-  for (const [index, draft] of drafts.entries()) {
-    const need = (id: string, path: Path, code: ProblemCode): void => {
-      const producer = indexOf.get(id);
-      if (id === draft.id) {
-        report(path, "self_dependency", `The action "${id}" can't depend on itself.`);
-      } else if (producer !== undefined) {
-        draft.requires.add(id);
-        order.after(index, producer);
-      } else if (known.hasTask(id)) draft.requires.add(id);
-      else report(path, code, `There is no action "${clipWords(id, 100)}".`);
-    };
+  const indexes = new Map(drafts.map(({ id }, index) => [id, index]));
+  const scope: Scope = { known, variables, indexes, order, report };
+  for (const draft of drafts) {
     const { depends_on: dependsOn = [] } = draft.spec;
-    if (typeof dependsOn === "string") {
-      need(dependsOn, [...draft.path, "depends_on"], "unknown_dependency");
-    } else {
-      for (const [nth, id] of dependsOn.entries()) {
-        need(id, [...draft.path, "depends_on", nth], "unknown_dependency");
-      }
-    }
+    const place = [...draft.path, "depends_on"];
+    for (const [nth, id] of [dependsOn].flat().entries())
+      need(draft, id, isText(dependsOn) ? place : [...place, nth], "unknown_dependency", scope);
     if (draft.inThought) checkReading(draft, "Actions in thoughts", report);
     else if (known.onlyReading === true) checkReading(draft, "Actions while thinking", report);
     if (draft.target === undefined || draft.target.kind === "group") continue;
     const params = draft.spec.params ?? {};
     checkCall(draft.target, params, [...draft.path, "params"], catalogue, report);
-    for (const { path, part } of referencesIn(templateOf(draft.target, params))) {
-      const place = [...draft.path, "params", ...path];
-      if (part.kind === "invalid") reportInvalid(place, part, report);
-      else if (part.reference.root === "variables") {
-        if (!hasVariable(part.reference.name)) {
-          report(place, "unknown_reference", `There is no variable for ${part.source}.`);
-        }
-      } else if (
-        part.reference.root === "results" ||
-        indexOf.has(part.reference.name) ||
-        !known.hasTask(part.reference.name)
-      ) {
-        need(part.reference.name, place, "unknown_reference");
-      }
-    }
+    for (const found of referencesIn(templateOf(draft.target, params)))
+      checkReference(draft, found, scope);
   }
   for (const [index, { id, path, spec }] of drafts.entries()) {
     if (!order.isCyclic(index)) continue;
@@ -173,6 +120,78 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
       }),
     ),
   };
+}
+
+function draftsOf(
+  places: readonly Place[],
+  ids: readonly string[],
+  catalogue: Catalogue,
+  report: Report,
+): readonly Draft[] {
+  const drafts = places.map((place, index): Draft => {
+    const resolved = catalogue.resolve(place.spec);
+    if (resolved.kind === "unknown")
+      report([...place.path, "action"], resolved.code, resolved.message);
+    return {
+      ...place,
+      index,
+      id: ids[index] ?? "",
+      target: resolved.kind === "resolved" ? resolved.target : undefined,
+      requires: new Set(),
+      after: new Set(),
+      leaves: [],
+    };
+  });
+  for (const [index, { spec }] of drafts.entries()) {
+    if (spec.sub_actions !== undefined) continue;
+    let at: number | undefined = index;
+    for (; at !== undefined; at = drafts[at]?.group) drafts[at]?.leaves.push(index);
+  }
+  return drafts;
+}
+
+/** What the actions of a document can refer to. */
+interface Scope {
+  readonly known: Known;
+  /** Those that the document sets; null deletes one. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** By id. */
+  readonly indexes: ReadonlyMap<string, number>;
+  readonly order: ActionOrder;
+  readonly report: Report;
+}
+
+/** The action waits for `id`, which `path` names. */
+function need(
+  draft: Draft,
+  id: string,
+  path: Path,
+  code: ProblemCode,
+  { known, indexes, order, report }: Scope,
+): void {
+  const producer = indexes.get(id);
+  if (id === draft.id) {
+    report(path, "self_dependency", `The action "${id}" can't depend on itself.`);
+  } else if (producer !== undefined) {
+    draft.requires.add(id);
+    order.after(draft.index, producer);
+  } else if (known.hasTask(id)) draft.requires.add(id);
+  else report(path, code, `There is no action "${clipWords(id, 100)}".`);
+}
+
+function checkReference(draft: Draft, { path, part }: FoundPart, scope: Scope): void {
+  const { known, variables, indexes, report } = scope;
+  const place = [...draft.path, "params", ...path];
+  if (part.kind === "invalid") return reportInvalid(place, part, report);
+  const { root, name } = part.reference;
+  if (root === "variables") {
+    const isSet = Object.hasOwn(variables, name)
+      ? variables[name] !== null
+      : known.hasVariable(name);
+    if (!isSet) report(place, "unknown_reference", `There is no variable for ${part.source}.`);
+  } else if (root === "results" || indexes.has(name) || !known.hasTask(name)) {
+    need(draft, name, place, "unknown_reference", scope);
+  }
 }
 
 interface Place {

@@ -36,7 +36,6 @@ export class Rounds {
     this.#phase = (limits.preThinking ?? 0) > 0 ? "thinking" : "main";
   }
 
-  /** For `execute`. */
   get mode(): "normal" | "thinking" | "refused" {
     return ({ thinking: "thinking", main: "normal", last: "refused" } as const)[this.#phase];
   }

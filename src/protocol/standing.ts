@@ -28,9 +28,7 @@ export interface Standing {
 
 /** What a standing action returned. */
 export interface CardOutput {
-  /** Of the card. */
   readonly id: string;
-  /** What was called. */
   readonly action: string;
   /** Whether `text` is its result. */
   readonly succeeded: boolean;
@@ -51,7 +49,6 @@ export interface StandingPorts {
 export class StandingActions {
   readonly #ports: StandingPorts;
   readonly #cards = new Map<string, ActionSpec>();
-  /** Names of relics. */
   #chosen: readonly string[] = [];
 
   constructor(ports: StandingPorts) {

@@ -6,7 +6,6 @@ export interface WorkTally {
   readonly workId: number;
   readonly taskId: string;
   modelId: string;
-  /** How often it has ended. */
   runs: number;
   last: WorkResult | undefined;
   /** Why it did not succeed the last time. */

@@ -7,7 +7,6 @@ export interface ActionGantt {
   /** Mermaid text, with a final line break. */
   readonly text: string;
   readonly bars: number;
-  /** Actions that have no bar. */
   readonly omitted: number;
 }
 

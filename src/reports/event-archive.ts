@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createGzip, type Gzip } from "node:zlib";
 import type { RunEvent } from "../events/event.ts";
 
-/** Lines are handed to the compressor in parts of about this many UTF-16 units. */
+/** Lines are handed to the compressor in parts of about this many bytes. */
 const PART = 256 * 1024;
 
 export class EventArchive {
   readonly #gzip: Gzip = createGzip();
   readonly #bytes: Uint8Array[] = [];
   readonly #ended: Promise<unknown>;
-  #lines: string[] = [];
+  #lines: Buffer[] = [];
   #length = 0;
 
   constructor() {
@@ -21,14 +21,16 @@ export class EventArchive {
   }
 
   add(event: RunEvent): void {
-    const line = `${JSON.stringify(event)}\n`;
+    // Each by itself: joined with one that has characters beyond Latin-1, a line takes several times as long to encode.
+    const line = Buffer.from(`${JSON.stringify(event)}\n`);
     this.#lines.push(line);
     this.#length += line.length;
     if (this.#length >= PART) this.#compress();
   }
 
   /** Resolves when the compressor has caught up. */
-  async drained(): Promise<void> {
+  async addAll(events: readonly RunEvent[]): Promise<void> {
+    for (const event of events) this.add(event);
     if (this.#gzip.writableNeedDrain) await once(this.#gzip, "drain");
   }
 
@@ -41,7 +43,7 @@ export class EventArchive {
   }
 
   #compress(): void {
-    if (this.#lines.length > 0) this.#gzip.write(this.#lines.join(""));
+    if (this.#lines.length > 0) this.#gzip.write(Buffer.concat(this.#lines));
     this.#lines = [];
     this.#length = 0;
   }

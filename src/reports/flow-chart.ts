@@ -1,17 +1,65 @@
 /**
- * The flowcharts of a workflow as Mermaid text: plain, so that it is read back as the same activities, or with the path
- * that a run took.
+ * The flowchart of a run as Mermaid text; and those of a workflow: plain, so that they are read back as the same
+ * activities, or with the path that a run took.
  */
+import { defined } from "../document/guards.ts";
+import { generateChartNodes } from "../entry/chart.ts";
 import {
   escapeLabel,
-  mermaidNode,
-  nodeStyles,
+  printFlowchart,
+  renderMermaid,
+  statusSign,
+  type MermaidArrow,
+  type MermaidNode,
   type NodeShape,
   type NodeStatus,
 } from "../entry/mermaid.ts";
 import type { FlowChart, FlowFile, FlowNode, FlowNodeKind } from "../events/plan.ts";
-import { type ActivityView, type FlowView } from "../events/view.ts";
+import {
+  wasRetried,
+  type ActivityView,
+  type FlowView,
+  type RunView,
+  type WorkView,
+} from "../events/view.ts";
 import { clip, cut } from "../events/cut.ts";
+
+/**
+ * A run as a Mermaid flowchart in which every node shows how it ended; of a job that is one workflow, the path through
+ * the workflow. Empty until the run has started.
+ */
+export function chartOf(view: RunView, detailOf?: (workId: number) => string | undefined): string {
+  if (view.plan === undefined) return "";
+  const { work } = view.plan;
+  const flow = work.kind === "Flow" ? view.works.get(work.workIdInJob)?.flow : undefined;
+  const path = flow === undefined ? undefined : flowPathChart(flow);
+  if (path !== undefined) return path;
+  return renderMermaid(generateChartNodes(work), {
+    statusOf: (workId) => {
+      const known = view.works.get(workId);
+      return known === undefined ? undefined : nodeStatus(known);
+    },
+    ...defined({ detailOf }),
+  });
+}
+
+/** As colors show it. */
+export function nodeStatus(work: WorkView): NodeStatus {
+  switch (work.status) {
+    case "crashed":
+      return "failed";
+    case "succeeded":
+      return wasRetried(work) ? "retried" : "succeeded";
+    case "answered-no":
+      return "answered";
+    case "pending":
+    case "running":
+    case "failed":
+    case "canceled":
+    case "skipped":
+      return work.status;
+  }
+}
 
 /** Everything else is a task. */
 const shapes: Readonly<Partial<Record<FlowNodeKind, NodeShape>>> = {
@@ -27,19 +75,18 @@ const shapes: Readonly<Partial<Record<FlowNodeKind, NodeShape>>> = {
 /** A file as Mermaid text that is read back as the same activities, with a final line break. */
 export function printFlow(file: FlowFile): string {
   const { parameters, activities } = file;
-  const lines = ["flowchart TD"];
-  if (parameters.length > 0) {
-    const label = parameters.map(parameterText).join(", ").replaceAll("\\", "\\\\");
-    lines.push(`  PARAMS@{ shape: comment, label: "${escapeFlowText(label)}" }`);
-  }
-  for (const node of activities)
-    lines.push(
-      `  ${mermaidNode(node.id, shapes[node.kind] ?? "task", escapeFlowText(plainText(node)))}`,
-    );
-  for (const node of activities)
-    for (const { to, label } of arrowsOf(node))
-      lines.push(`  ${node.id} -->${label === "" ? "" : `|${label}|`} ${to}`);
-  return `${lines.join("\n")}\n`;
+  const label = parameters.map(parameterText).join(", ").replaceAll("\\", "\\\\");
+  const nodes = activities.map((node): MermaidNode => ({
+    name: node.id,
+    shape: shapes[node.kind] ?? "task",
+    text: escapeFlowText(plainText(node)),
+  }));
+  if (parameters.length > 0)
+    nodes.unshift({ name: "PARAMS", shape: "comment", text: escapeFlowText(label) });
+  const arrows = activities.flatMap((node) =>
+    arrowsOf(node).map(({ to, label: way }) => ({ from: node.id, to, label: way })),
+  );
+  return printFlowchart("TD", [{ nodes }], arrows);
 }
 
 /** What the box of an activity says. */
@@ -190,40 +237,36 @@ export function renderFlowDrawing(
   { files, arrows }: FlowDrawing,
   { textOf, path }: FlowDrawingOptions,
 ): string {
-  const lines = ["flowchart TD"];
-  const classes = new Map<string, string[]>();
-  const mark = (name: string, style: string): void => {
-    classes.set(style, [...(classes.get(style) ?? []), name]);
-  };
-  for (const [index, { file, title, nodes }] of files.entries()) {
-    if (files.length > 1) lines.push(`  subgraph f${index}["${escapeLabel(title)}"]`);
-    for (const { name, node } of nodes) {
+  const groups = files.map(({ file, title, nodes }) => ({
+    ...(files.length > 1 ? { title: escapeLabel(title) } : {}),
+    nodes: nodes.map(({ name, node }): MermaidNode => ({
+      name,
       // A circle grows with its text.
-      const shape = node.kind === "start" ? "terminal" : (shapes[node.kind] ?? "task");
-      lines.push(`  ${mermaidNode(name, shape, escapeLabel(textOf(file, node)))}`);
-      if (path === undefined) continue;
-      mark(name, activityStatus(path, file, node));
-      if (isLast(path, file, node)) mark(name, "last");
-    }
-    if (files.length > 1) lines.push("  end");
-  }
-  for (const arrow of arrows) {
+      shape: node.kind === "start" ? "terminal" : (shapes[node.kind] ?? "task"),
+      text: escapeLabel(textOf(file, node)),
+      classes:
+        path === undefined
+          ? []
+          : [
+              activityStatus(path, file, node),
+              ...(isLast(path, file, node) ? ["last" as const] : []),
+            ],
+    })),
+  }));
+  const drawn = arrows.map((arrow): MermaidArrow => {
     const taken = path === undefined ? undefined : takenTimes(path, arrow);
     const label = [
       ...(arrow.label === "" ? [] : [escapeLabel(arrow.label)]),
       ...(taken === undefined || taken < 2 ? [] : [`×${taken}`]),
     ].join(" ");
-    const line = taken === undefined ? "-->" : taken > 0 ? "==>" : "-.->";
-    lines.push(`  ${arrow.from} ${line}${label === "" ? "" : `|"${label}"|`} ${arrow.to}`);
-  }
-  for (const [style, names] of classes)
-    lines.push(`  classDef ${style} ${styleOf(style)}`, `  class ${names.join(",")} ${style}`);
-  return `${lines.join("\n")}\n`;
-}
-
-function styleOf(style: string): string {
-  const known = Object.entries(nodeStyles).find(([name]) => name === style)?.[1];
-  return known ?? "stroke-width:4px";
+    return {
+      from: arrow.from,
+      to: arrow.to,
+      line: taken === undefined ? "-->" : taken > 0 ? "==>" : "-.->",
+      label: label && `"${label}"`,
+    };
+  });
+  return printFlowchart("TD", groups, drawn);
 }
 
 /** How an activity stands: as colors show it. */
@@ -278,17 +321,6 @@ function pathText(flow: FlowView, file: string, node: FlowNode): string {
   return `${activityText(node)}${visits === "" ? "" : `\n${visits}`}`;
 }
 
-/** How an activity stands, as a sign. */
-export const statusSigns: Readonly<Record<NodeStatus, string>> = {
-  pending: "○",
-  running: "…",
-  succeeded: "✓",
-  failed: "✗",
-  retried: "↻",
-  skipped: "–",
-  canceled: "■",
-  answered: "↪",
-};
 const SHOWN_VISITS = 5;
 
 /** Such as `✓ 1, 3`: the numbers of the steps, so that the path is visible without color. Empty: none. */
@@ -298,5 +330,5 @@ function visitsText(flow: FlowView, file: string, node: FlowNode): string {
   const shown = visited.visits.slice(0, SHOWN_VISITS).join(", ");
   const often = visited.hits > SHOWN_VISITS ? `, … (${visited.hits} times)` : "";
   const last = !isLast(flow, file, node) ? "" : visited.status === "running" ? " · now" : " · last";
-  return `${statusSigns[activityStatus(flow, file, node)]} ${shown}${often}${last}`;
+  return `${statusSign(activityStatus(flow, file, node))} ${shown}${often}${last}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A report of journals. They are read twice: first to find the runs, and for a run that several journals contain the
- * one that has most of it; then to archive the events. So no journal is ever held as a whole.
+ * A report of journals, of which none is ever held as a whole. Several are read twice: first to find the runs, and for
+ * a run that several journals contain the one that has most of it; then to archive the events.
  */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,13 +46,18 @@ async function journalsIn(folder: string): Promise<readonly string[]> {
 }
 
 export async function reportOfJournals(files: readonly string[]): Promise<JournalsReport> {
-  const journals = [];
-  for (const name of files) journals.push({ name, ...(await findRuns(name)) });
-  const runs = mergeRuns(journals.map(({ tallies }) => tallies));
   const archive = new EventArchive();
-  for (const [index, { name }] of journals.entries()) {
+  const isOnly = files.length === 1;
+  const journals = [];
+  for (const name of files)
+    journals.push({ name, ...(await findRuns(name, isOnly ? archive : undefined)) });
+  const runs = mergeRuns(journals.map(({ tallies }) => tallies));
+  for (const [index, { name }] of isOnly ? [] : journals.entries()) {
     const ours = new Set(runs.filter((run) => run.journals[0] === index).map(({ runId }) => runId));
-    if (ours.size > 0) await archiveRuns(name, ours, archive);
+    if (ours.size > 0)
+      await readJournalFile(name, (events) =>
+        archive.addAll(events.filter(({ runId }) => ours.has(runId))),
+      );
   }
   return {
     journals: journals.map(({ name, problems, moreProblems }) => ({
@@ -70,10 +75,16 @@ export async function reportOfJournals(files: readonly string[]): Promise<Journa
   };
 }
 
-async function findRuns(path: string): Promise<JournalCondition & { tallies: RunTallies }> {
+async function findRuns(
+  path: string,
+  archive: EventArchive | undefined,
+): Promise<JournalCondition & { tallies: RunTallies }> {
   const tallies = new RunTallies();
   try {
-    const condition = await readJournalFile(path, (events) => tallies.add(events));
+    const condition = await readJournalFile(path, (events) => {
+      tallies.add(events);
+      return archive?.addAll(events);
+    });
     return { ...condition, tallies };
   } catch (error) {
     // What was read before is shown.
@@ -100,15 +111,4 @@ function mergeRuns(journals: readonly RunTallies[]): readonly ReportRun[] {
     return [{ ...most.tally.summary(), journals: sorted.map(({ index }) => index) }];
   });
   return merged.toSorted((a, b) => (a.startTime ?? "").localeCompare(b.startTime ?? ""));
-}
-
-async function archiveRuns(
-  path: string,
-  runs: ReadonlySet<string>,
-  archive: EventArchive,
-): Promise<void> {
-  await readJournalFile(path, async (events) => {
-    for (const event of events) if (runs.has(event.runId)) archive.add(event);
-    await archive.drained();
-  });
 }

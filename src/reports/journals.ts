@@ -15,7 +15,7 @@ import { RunTallies, type JournalInfo } from "./run-summary.ts";
 const MAX_JOURNALS = 1000;
 /** Runs that are listed of one journal. */
 const MAX_RUNS = 1000;
-/** UTF-16 units. */
+/** Bytes. */
 const MAX_LINE = 4 * 1024 * 1024;
 
 interface Known {

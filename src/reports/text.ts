@@ -38,7 +38,6 @@ export function fit(text: string, width: number, align: "left" | "right" = "left
   return align === "left" ? cut + padding : padding + cut;
 }
 
-/** At most `width` columns. */
 export function cutTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let result = "";

@@ -3,9 +3,12 @@ import {
   elapsedMs,
   itemsOf,
   itemsText,
+  mostTelling,
+  statusText,
+  wentBadly,
+  worksOf,
   type Counters,
   type RunView,
-  type WorkStatus,
   type WorkView,
 } from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
@@ -30,8 +33,8 @@ const droppable = [6, 5, 4, 3, 7];
 /** A line for each work and one for the totals, at most `width` columns wide where that is possible. */
 export function worksTable(view: RunView, width: number, paint: Paint): string[] {
   const now = view.endedAt ?? view.startedAt ?? 0;
-  const all = [...view.works.values()].sort((a, b) => a.workId - b.workId);
-  const shown = mostTelling(all);
+  const all = worksOf(view);
+  const shown = mostTelling(all, MAX_ROWS);
   const rows: Row[] = shown.flatMap((work) => [
     {
       cells: [
@@ -60,26 +63,18 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
 
 /** The items that failed, below their work. */
 function failedItems(work: WorkView): Row[] {
-  const failed = itemsOf(work).filter((item) => statusTone(item) === "bad");
-  const rows = failed.slice(0, MAX_ITEMS).map((item): Row => ({
-    cells: [
-      "",
-      `  ${oneLine(item.name, 200)}`,
-      statusText(item.status),
-      "",
-      "",
-      "",
-      "",
-      clockText(item.elapsedMs ?? 0),
-    ],
+  const failed = itemsOf(work).filter(wentBadly);
+  const row = (name: string, status: string, time: string): Row => ({
+    cells: ["", `  ${name}`, status, "", "", "", "", time],
     tone: "bad",
-  }));
+  });
+  const rows = failed
+    .slice(0, MAX_ITEMS)
+    .map(({ name, status, elapsedMs: took = 0 }) =>
+      row(oneLine(name, 200), statusText(status), clockText(took)),
+    );
   const left = failed.length - rows.length;
-  const more = {
-    cells: ["", `  … and ${left} more`, "failed", "", "", "", "", ""],
-    tone: "bad",
-  } as const;
-  return left > 0 ? [...rows, more] : rows;
+  return left > 0 ? [...rows, row(`… and ${left} more`, "failed", "")] : rows;
 }
 
 function numbers(counters: Counters, milliseconds: number): string[] {
@@ -90,23 +85,6 @@ function numbers(counters: Counters, milliseconds: number): string[] {
     countText(counters.outputTokens),
     clockText(milliseconds),
   ];
-}
-
-/** All of them, or of too many those that failed and then the first others, in the order of their ids. */
-function mostTelling(works: readonly WorkView[]): readonly WorkView[] {
-  if (works.length <= MAX_ROWS) return works;
-  return works
-    .toSorted((a, b) => badFirst(a) - badFirst(b) || a.workId - b.workId)
-    .slice(0, MAX_ROWS)
-    .sort((a, b) => a.workId - b.workId);
-}
-
-function badFirst(work: WorkView): number {
-  return statusTone(work) === "bad" ? 0 : 1;
-}
-
-function statusText(status: WorkStatus): string {
-  return status === "answered-no" ? "answered no" : status;
 }
 
 function statusTone({ status }: Pick<WorkView, "status">): Tone {

@@ -13,7 +13,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { judge, type Judgement } from "../outputs/verdict.ts";
-import { chartOf } from "../reports/chart.ts";
+import { chartOf } from "../reports/flow-chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";

@@ -176,7 +176,6 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
 
 /** An entry with the workflows that its jobs use, or a workflow as an entry. */
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
-  /** Of all its jobs. */
   readonly flows: Flows;
   /** The file is this workflow, not an entry. */
   readonly whole?: string;
@@ -184,11 +183,9 @@ export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
 
 /** How the programs of a run are started: its scripts, tools and MCP servers. */
 export interface ProgramSettings {
-  /** Of this process. */
   readonly environment: Environment;
   /** The names of it that they may read. */
   readonly env?: readonly string[] | undefined;
-  /** They carry it. */
   readonly mark?: string | undefined;
   /** Default: no sandbox. */
   readonly confinement?: Confinement | undefined;
@@ -198,7 +195,6 @@ export interface ProgramSettings {
   readonly clock: Clock;
 }
 
-/** What is run. */
 export interface FlowInputs {
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;

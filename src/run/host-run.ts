@@ -19,7 +19,6 @@ export interface RunOnHostOptions {
 }
 
 export interface HostRun {
-  /** Of all its events. */
   readonly runId: string;
   /** The job, or the task that runs alone. */
   readonly name: string;

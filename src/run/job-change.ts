@@ -100,7 +100,6 @@ async function ofScript(
 /** The first branch of a workspace. */
 const MAIN = "main";
 
-/** What a run is told of it. */
 export function changeOfSpec(change: JobChange | undefined): Pick<RunSpec, "change" | "values"> {
   if (change === undefined) return {};
   const { base, head, uncommitted, files, folder, diffFile } = change;

@@ -8,7 +8,6 @@ const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 export class OutputFolder {
   readonly path: string;
   readonly #real: string;
-  /** The files of this run. */
   readonly #begun = new Set<string>();
 
   /** Throws if it can't be made. */

@@ -22,7 +22,6 @@ export interface RecordedRun {
     readonly inputs?: Inputs;
     readonly namedDirectory: string;
     readonly permissions: PermissionPreset | undefined;
-    /** That the run rehearses. */
     readonly script: Script | undefined;
     readonly change: Change | undefined;
   };

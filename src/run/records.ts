@@ -19,7 +19,8 @@ import { checkOutputs } from "./options-paths.ts";
 import { createRecording, type RecordedRun } from "./recording.ts";
 import { openOutputDirectory } from "./output-directory.ts";
 import { createStepHistory } from "./step-history.ts";
-import { createViewFile } from "./view-file.ts";
+import { applyEvent, createRunView, type RunView } from "../events/view.ts";
+import { OwnFile } from "../platform/own-file.ts";
 
 const options = [
   "journal",
@@ -32,7 +33,6 @@ const options = [
 ] as const;
 type RecordOption = (typeof options)[number];
 
-/** Where to write each. */
 export type RecordPaths = { readonly [Option in RecordOption]?: string | undefined };
 
 /** Gets every event. It leaves its file as it was until the run has begun. */
@@ -176,4 +176,26 @@ function stepFiles(environment: Environment): readonly string[] {
     const path = environment[name] ?? "";
     return path === "" ? [] : [path];
   });
+}
+
+/** Until the end, the file stays as it was. Throws if it can't be written. */
+function createViewFile(
+  title: string,
+  path: string,
+  render: (view: RunView) => string,
+): Reporter & { abandon(): void } {
+  const file = new OwnFile(title, path);
+  const view = createRunView();
+  return {
+    name: title,
+    essential: true,
+    abandon: () => file.abandon(),
+    report(event) {
+      applyEvent(view, event);
+    },
+    async close() {
+      file.writeAll([render(view)]);
+      await file.close();
+    },
+  };
 }

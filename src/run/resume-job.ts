@@ -87,7 +87,6 @@ export async function continueJob(
 }
 
 interface ResumeOptions {
-  /** The journal. */
   readonly resume?: string;
   /** What begins each refusal, if there are several journals. */
   readonly title?: string;

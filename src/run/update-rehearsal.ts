@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { editObject, type FieldChanges } from "../document/edit-document.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
-import { isList, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../document/guards.ts";
 import type { RunEvent, RunOutcome } from "../events/event.ts";
 import type { OutputFields } from "../rehearsal/format/output-fields.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -95,7 +95,7 @@ function changesOf(
     const { result, works, verdict, findings } = seen;
     return {
       ...(result === "succeeded" ? {} : { result }),
-      ...(works === undefined ? {} : { works }),
+      ...defined({ works }),
       ...(verdict === "none" ? {} : { verdict }),
       ...(isList(findings) && findings.length > 0 ? { findings } : {}),
     };

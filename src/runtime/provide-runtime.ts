@@ -47,9 +47,7 @@ export interface RuntimeRequest extends Pick<
 
 /** All in milliseconds. */
 interface InstallLimits {
-  /** Of one download. */
   readonly attempt: number;
-  /** Of everything. */
   readonly total: number;
   /** Before the second attempt, and at most before a further one: there are three attempts. */
   readonly waits: readonly [first: number, most: number];

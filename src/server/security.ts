@@ -161,7 +161,6 @@ function isEqual(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** Of every answer. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   "Content-Security-Policy": portalPolicy,
   "Cross-Origin-Opener-Policy": "same-origin",

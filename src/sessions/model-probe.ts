@@ -22,7 +22,6 @@ interface ModelProbeOptions {
   readonly clock: Clock;
   /** Undefined: GitHub's Copilot service. */
   readonly provider: Provider | undefined;
-  /** Where they are. */
   readonly address: string;
   /** Called when the server becomes unreachable, once until it answers again. */
   readonly onUnreachable: (server: string, reason: string) => void;
@@ -57,7 +56,6 @@ export class ModelProbe {
     });
   }
 
-  /** A model has answered. */
   answered(): void {
     this.#answered = true;
   }

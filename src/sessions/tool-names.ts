@@ -65,7 +65,6 @@ export class ToolNames {
     return this.#renamed;
   }
 
-  /** The tool's own name. */
   toolOf(known: string): string {
     return this.#tools.get(known) ?? known;
   }

@@ -39,7 +39,6 @@ interface ModelCallsOptions {
 /** The runtime replaces a longer result by a file that the agent may not read (docs/internals/runtime-notes.md#tool-handlers). */
 const wholeBytes = 16_000;
 const beginningCharacters = 8_000;
-/** Of one call. */
 const progressCharacters = 100_000;
 
 export class ModelCalls {

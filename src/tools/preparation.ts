@@ -5,6 +5,7 @@
  * lives; calls that need a build that is under way wait for it; builds with the same key never run at once; a call
  * that is canceled stops waiting, and the build goes on for others.
  */
+import { defined } from "../document/guards.ts";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { createHash } from "node:crypto";
@@ -164,7 +165,6 @@ const defaultBuildMinutes = 10;
 interface BuildPlan {
   /** Of the tool, for texts. */
   readonly tool: string;
-  /** What is built. */
   readonly key: string;
   /** Changes when it has to be built again. Reads files. */
   readonly hash: (signal: AbortSignal) => Promise<string | Failure>;
@@ -208,8 +208,7 @@ export class Builds {
       if (this.#built.get(plan.key) === hash) return undefined;
       const build = this.#running.get(plan.key) ?? this.#start(plan, hash);
       // Progress without a percentage: that would be of the build, not of the call.
-      const listen = ({ message }: ToolProgress): void =>
-        context.onProgress(message === undefined ? {} : { message });
+      const listen = ({ message }: ToolProgress): void => context.onProgress(defined({ message }));
       const [first] = plan.steps;
       if (first !== undefined) context.onProgress(buildingWith(plan.tool, first));
       build.listeners.add(listen);

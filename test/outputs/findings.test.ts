@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { severities } from "../../src/entry/outputs.ts";
 import type { Finding } from "../../src/events/output-shapes.ts";
 import { checkFinding } from "../../src/outputs/check-finding.ts";
-import { mapBlock } from "../../src/outputs/map-lines.ts";
+import { mapBlock } from "../../src/outputs/check-finding.ts";
 import { compareFindings, selectFindings } from "../../src/outputs/select-findings.ts";
 import { sarifLog } from "../../src/outputs/sarif.ts";
 import { judge, verdictLine } from "../../src/outputs/verdict.ts";

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import type { Proposal } from "../../src/events/output-shapes.ts";
 import { safeTitle } from "../../src/outputs/harmless-text.ts";
 import { readMarker } from "../../src/outputs/markers.ts";
-import { proposalBody } from "../../src/outputs/proposal-bodies.ts";
+import { proposalBody } from "../../src/outputs/deliver-proposal.ts";
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText } from "./hostile.ts";
 import { origin, ours, publisher } from "./published.ts";

@@ -6,7 +6,7 @@ import { prepareRun } from "../../src/run/prepare.ts";
 import { executeRun } from "../../src/run/execute.ts";
 import { applyEvent, createRunView, viewsOf, type RunView } from "../../src/events/view.ts";
 import { parseJournal } from "../../src/journal/read.ts";
-import { chartOf } from "../../src/reports/chart.ts";
+import { chartOf } from "../../src/reports/flow-chart.ts";
 import { renderSummary } from "../../src/reports/github/summary.ts";
 import { chartDetail } from "../../src/reports/github/github-reporter.ts";
 import { createPaint } from "../../src/reports/paint.ts";

@@ -5,7 +5,7 @@ import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { readMarkdown } from "../../src/document/markdown.ts";
 import { readActivities } from "../../src/workflow/read/activities.ts";
 import type { WorkflowFiles } from "../../src/workflow/files.ts";
-import { Findings } from "../../src/workflow/read/problems.ts";
+import { Problems } from "../../src/workflow/read/problems.ts";
 import {
   loadWorkflow,
   type LoadedWorkflow,
@@ -66,7 +66,7 @@ export function readFlow(flowchart: string): {
     workflowText("").replace("flowchart TD\n\n", () => `${flowchart}\n`),
   );
   assert.ok(markdown.kind === "read");
-  const findings = new Findings();
+  const findings = new Problems();
   const read = readActivities("a.wf.md", markdown.document.fences, findings);
   const activities = [...read.activities.values()].map(withoutPlace);
   return {

@@ -14,7 +14,6 @@ export class EmbeddedRuns {
     return this.#progress;
   }
 
-  /** A run of this file. */
   readonly source = (runId: string): RunSource => ({
     runId,
     subscribe: (listener) => {

@@ -72,7 +72,6 @@ export type Place =
 /** What an iteration consists of. */
 export type Entry = TurnModel | DecisionItem | StepModel | DocumentModel | ActionModel;
 
-/** One start of a work. */
 export interface IterationModel {
   readonly kind: "iteration";
   readonly work: WorkModel;
@@ -311,7 +310,6 @@ export interface Lane {
 
 /** The sessions of a work get a lane each, up to that many; from then on, lanes are used again. */
 export const SESSION_LANES = 6;
-/** Of a work. */
 export const ACTION_LANES = 12;
 /** So many at most, even if no session of a damaged journal ends. */
 export const MAX_SESSION_LANES = 48;

@@ -188,7 +188,6 @@ export function partOf(place: Place): RunPart {
   return { kind: "turn", turnId: place.turn.turnId, block: place.number };
 }
 
-/** When a place began. */
 export function timeOf(place: Place): number {
   return "startedAt" in place ? place.startedAt : place.at;
 }

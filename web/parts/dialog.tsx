@@ -61,7 +61,6 @@ export function Confirm({
 }: {
   title: string;
   children: ComponentChildren;
-  /** The verb of the button. */
   action: string;
   /** The other button; not "Cancel" where the action cancels something. */
   dismiss?: string;

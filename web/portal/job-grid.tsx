@@ -85,7 +85,6 @@ function JobButton({
   withTasks,
   onStart,
 }: {
-  /** What the grid calls it. */
   name: string;
   jobName: string;
   job: PreparedJob;

@@ -1,4 +1,3 @@
-/** Two runs side by side. */
 import { elapsedMs, endText, type RunView, type WorkView } from "../../src/events/view.ts";
 import type { RunSource } from "../data/run-source.ts";
 import { Collapsible } from "../parts/collapsible.tsx";

@@ -47,7 +47,6 @@ export interface Totals {
   readonly crashes: number;
 }
 
-/** A row of the list. */
 export type Row =
   | { readonly kind: "group"; readonly name: string; readonly totals: Totals }
   | { readonly kind: "run"; readonly run: ListedRun };

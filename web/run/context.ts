@@ -12,7 +12,6 @@ export interface RunContext {
   readonly live: boolean;
   /** Whether no more events can come: what has not ended never will. */
   readonly over: boolean;
-  /** Follows a link. */
   readonly open: (part: RunPart) => void;
   /** What the reader searches for. */
   readonly query: string;

@@ -6,11 +6,11 @@ import {
   activityText,
   drawFlow,
   isLast,
-  statusSigns,
   takenTimes,
   type FlowArrow,
   type FlowDrawing,
 } from "../../src/reports/flow-chart.ts";
+import { statusSign } from "../../src/entry/mermaid.ts";
 import type { FlowNode } from "../../src/events/plan.ts";
 import type { FlowView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
@@ -93,7 +93,7 @@ const NAMED_VISITS = 3;
 function visitsOf(flow: FlowView, file: string, node: FlowNode): string {
   const visited = activityOf(flow, file, node.id);
   if (visited === undefined) return "";
-  const sign = statusSigns[activityStatus(flow, file, node)];
+  const sign = statusSign(activityStatus(flow, file, node));
   return visited.hits <= NAMED_VISITS
     ? `${sign} ${visited.visits.join(", ")}`
     : `${sign} ${visited.hits} times`;

@@ -94,7 +94,6 @@ export function Cut(props: { text: string; label: string; atEnd?: boolean }) {
   return <CodeBlock {...props} find={useRunContext().query} />;
 }
 
-/** A text of a model. */
 export function Prose({ text }: { text: string }) {
   return <Markdown text={text} find={useRunContext().query} />;
 }

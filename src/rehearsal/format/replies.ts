@@ -117,7 +117,7 @@ export function toReply(
 
 function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
   const { text = "", document, reasoning = "", error, cut, hang, die, times } = fields;
-  const repeated = times === undefined ? {} : { times };
+  const repeated = defined({ times });
   if (error !== undefined) {
     const { status, message, headers = {} } = typeof error === "number" ? { status: error } : error;
     return {

@@ -6,9 +6,8 @@
  * here: the runtime repeats a failed request by itself, and a repeated request must get the same answer.
  * Only `times` makes a repetition different from the previous one.
  */
-import type { RunEventBody } from "../../events/event.ts";
+import type { RunEventBody, WorkRef } from "../../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
-import { ActionEnds } from "./action-ends.ts";
 import { chooseRule, describeRequest } from "./matching.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
 import { fillIn, mismatch, quote } from "../format/text-condition.ts";
@@ -26,6 +25,7 @@ import {
   type ChatRequest,
 } from "./wire.ts";
 import { cut } from "../../events/cut.ts";
+import { onAbort } from "../../platform/waiting.ts";
 
 export interface ScriptedModel extends ModelTransport {
   /** Requests that the script does not expect, one sentence each. */
@@ -300,4 +300,53 @@ function notOffered({ place, play }: Reply, chat: ChatRequest): Choice | undefin
 
 function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+type Known = Map<string, "open" | "ended">;
+
+class ActionEnds {
+  /** By run of a task, then by id. */
+  readonly #tasks = new Map<string, Known>();
+  readonly #waiting = new Set<() => void>();
+
+  observe(event: RunEventBody): void {
+    if (event.type !== "action") return;
+    const { work, action } = event;
+    if (action.type !== "action.waiting" && action.type !== "action.ended") return;
+    const known = this.#of(work);
+    // A later action with the id of one that has ended only repeats its result.
+    if (action.type === "action.ended") known.set(action.id, "ended");
+    else if (!known.has(action.id)) known.set(action.id, "open");
+    for (const check of this.#waiting) check();
+  }
+
+  /** The ids that belong to no action of this run of a task. */
+  unknown(work: WorkRef | undefined, ids: readonly string[]): readonly string[] {
+    const known = work === undefined ? new Map() : this.#of(work);
+    return ids.filter((id) => !known.has(id));
+  }
+
+  /** Resolves when all have ended, or with the signal. */
+  async ended(work: WorkRef, ids: readonly string[], signal: AbortSignal): Promise<void> {
+    const known = this.#of(work);
+    const done = (): boolean => signal.aborted || ids.every((id) => known.get(id) === "ended");
+    if (done()) return;
+    await new Promise<void>((resolve) => {
+      const check = (): void => {
+        if (!done()) return;
+        this.#waiting.delete(check);
+        release();
+        resolve();
+      };
+      this.#waiting.add(check);
+      const release = onAbort(signal, check);
+    });
+  }
+
+  #of({ workId, taskId, iteration }: WorkRef): Known {
+    const key = JSON.stringify([workId, taskId, iteration]);
+    const known: Known = this.#tasks.get(key) ?? new Map();
+    this.#tasks.set(key, known);
+    return known;
+  }
 }

@@ -8,7 +8,6 @@ import { quote } from "../format/text-condition.ts";
 
 interface Call {
   readonly tool: ToolUse;
-  /** The message to the model. */
   returned: string | undefined;
   ending: "open" | "succeeded" | ToolError;
 }

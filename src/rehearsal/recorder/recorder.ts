@@ -42,7 +42,6 @@ export interface RecorderOptions {
   readonly limits?: Limits;
 }
 
-/** A reporter of the sink. */
 export interface Recorder {
   readonly name: string;
   report(event: RunEvent): void;

@@ -1,7 +1,8 @@
 /** The sections of the job summary about a task with the action protocol: its actions over time, and as a table. */
 import {
-  type ActionsView,
+  worksOf,
   type ActionView,
+  type ActionsView,
   type RunView,
   type WorkView,
 } from "../../events/view.ts";
@@ -10,7 +11,7 @@ import { rejectedText, statusWord } from "../action-line.ts";
 import { plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, table, unbroken, wholeItems } from "./layout.ts";
-import { nameOf, worksOf, type Section } from "./section.ts";
+import { nameOf, type Section } from "./section.ts";
 
 const MAX_REASON = 300;
 const MAX_REJECTION = 600;

@@ -9,6 +9,7 @@ import { decisionTraits } from "../../events/decision.ts";
 import {
   endText,
   flowNode,
+  wentBadly,
   type ActivityView,
   type DecisionEntry,
   type RunView,
@@ -17,7 +18,7 @@ import {
 import { collectOutputs } from "../../outputs/collect.ts";
 import { headLines } from "../../outputs/line-address.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
-import { resultText, wentBadly } from "./layout.ts";
+import { resultText } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
 import { cut } from "../../events/cut.ts";
 

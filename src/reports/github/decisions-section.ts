@@ -1,9 +1,15 @@
 /** The sections of the job summary with the decisions and the agents' messages. */
 import { decisionTraits } from "../../events/decision.ts";
-import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
+import {
+  wentBadly,
+  worksOf,
+  type DecisionEntry,
+  type RunView,
+  type WorkView,
+} from "../../events/view.ts";
 import { code, fenced, inline } from "./escape.ts";
-import { durationText, result, wentBadly, wholeItems } from "./layout.ts";
-import { nameOf, worksOf, type Section } from "./section.ts";
+import { durationText, result, wholeItems } from "./layout.ts";
+import { nameOf, type Section } from "./section.ts";
 import { harmless, plural } from "../text.ts";
 import { clip } from "../../events/cut.ts";
 
@@ -49,7 +55,7 @@ export function decisionSections(view: RunView): Section[] {
   const calm = works.filter((work) => result(work).word === "succeeded");
   const others = works.filter((work) => result(work).word !== "succeeded");
   const sections = others
-    .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)) || a.workId - b.workId)
+    .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)))
     .map((work) => foldSection(workFold(work, view, start), wentBadly(work) ? 4 : 8));
   if (shown(view.decisions).length > 0) {
     const count = shown(view.decisions).length + view.droppedDecisions;

@@ -3,6 +3,7 @@ import { bothEnds } from "../../events/cut.ts";
 import {
   flowNode,
   hasFailed,
+  worksOf,
   type FlowView,
   type RunView,
   type StepView,
@@ -13,7 +14,7 @@ import { stepParts, stepSubject, type StepPart } from "../step-text.ts";
 import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, wholeItems } from "./layout.ts";
-import { nameOf, worksOf, type Section } from "./section.ts";
+import { nameOf, type Section } from "./section.ts";
 
 /** Of each text of a step. */
 const MAX_TEXT = 3000;

@@ -1,35 +1,21 @@
 /** Numbers, words and tables of the job summary. */
-import { wasRetried, type RunView, type WorkView } from "../../events/view.ts";
+import { statusSign } from "../../entry/mermaid.ts";
+import { statusText, wasRetried, type RunView, type WorkView } from "../../events/view.ts";
 import {
   costText,
   countText as amountText,
   durationText,
   unbroken,
 } from "../../outputs/number-text.ts";
+import { nodeStatus } from "../flow-chart.ts";
 import { plural } from "../text.ts";
 
 export { amountText, costText, durationText, unbroken };
 
 /** How a work ended, as a sign and a word. */
 export function result(work: WorkView): { readonly sign: string; readonly word: string } {
-  switch (work.status) {
-    case "succeeded":
-      return wasRetried(work) ? { sign: "↻", word: "retried" } : { sign: "✓", word: "succeeded" };
-    case "failed":
-      return { sign: "✗", word: "failed" };
-    case "answered-no":
-      return { sign: "↪", word: "answered no" };
-    case "crashed":
-      return { sign: "✗", word: "crashed" };
-    case "canceled":
-      return { sign: "■", word: "canceled" };
-    case "skipped":
-      return { sign: "–", word: "skipped" };
-    case "pending":
-      return { sign: "○", word: "pending" };
-    case "running":
-      return { sign: "…", word: "running" };
-  }
+  const word = wasRetried(work) ? "retried" : statusText(work.status);
+  return { sign: statusSign(nodeStatus(work)), word };
 }
 
 /** The second line of a node in the chart, so that the outcome is visible without color. */
@@ -40,10 +26,6 @@ export function chartDetail(view: RunView, workId: number): string | undefined {
   const often =
     work.attempts > 1 && work.flow === undefined ? `, ${plural(work.attempts, "attempt")}` : "";
   return `${sign} ${word}${often}`;
-}
-
-export function wentBadly({ status }: WorkView): boolean {
-  return status === "failed" || status === "crashed";
 }
 
 /** Cells must not hold line ends or bare `|`. */
@@ -73,7 +55,7 @@ export function wholeItems(items: readonly string[], room: number): string[] {
 
 /** How the run ended. A rehearsal may pass although its job failed, and the reverse, so it says both. */
 export function resultText({ status, jobOutcome }: RunView, job: string): string {
-  const own = `${job} ${statusText[jobOutcome?.kind ?? status]}`;
+  const own = `${job} ${endTexts[jobOutcome?.kind ?? status]}`;
   if (jobOutcome === undefined || (status !== "succeeded" && status !== "failed")) {
     return `Job ${own}`;
   }
@@ -81,7 +63,7 @@ export function resultText({ status, jobOutcome }: RunView, job: string): string
   return `Rehearsal passed (job ${own}${jobOutcome.kind === "succeeded" ? "" : ", as expected"})`;
 }
 
-const statusText: Readonly<Record<RunView["status"], string>> = {
+const endTexts: Readonly<Record<RunView["status"], string>> = {
   succeeded: "succeeded",
   failed: "failed",
   canceled: "was canceled",

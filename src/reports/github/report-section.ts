@@ -3,12 +3,12 @@
  * the RESULT of a workflow may be the output of a command, and is shown as it is.
  */
 import { cut } from "../../events/cut.ts";
-import type { GivenView, RunView, WorkView } from "../../events/view.ts";
+import { worksOf, type GivenView, type RunView, type WorkView } from "../../events/view.ts";
 import { blobs } from "../../outputs/line-address.ts";
 import { safeCell, safeMarkdown, type SafeMarkdown } from "../../outputs/safe-markdown.ts";
 import { harmless } from "../text.ts";
 import { code, fenced } from "./escape.ts";
-import { nameOf, worksOf, type Section } from "./section.ts";
+import { nameOf, type Section } from "./section.ts";
 
 /** A longer text is folded, unless it is the only one. */
 const MAX_OPEN_LINES = 25;

@@ -1,5 +1,4 @@
 /** A part of the job summary that can be rendered into a limited space. */
-import type { RunView, WorkView } from "../../events/view.ts";
 import { code } from "./escape.ts";
 import { wholeItems } from "./layout.ts";
 
@@ -10,7 +9,6 @@ export interface Section {
   readonly rank: number;
   /** Stands once above all sections that share it. */
   readonly heading?: string;
-  /** Nothing to show. */
   readonly empty: boolean;
   /** Its absence doesn't mean that there is space for others. */
   readonly optional?: boolean;
@@ -54,10 +52,6 @@ export function folded(section: Section): Section {
       return { text: fold, whole };
     },
   };
-}
-
-export function worksOf(view: RunView): WorkView[] {
-  return [...view.works.values()].sort((a, b) => a.workId - b.workId);
 }
 
 export function nameOf({

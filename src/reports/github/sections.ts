@@ -2,7 +2,17 @@
  * The sections of the job summary. Each can be rendered into a limited space. All text of an agent, a tool or
  * an entry goes through `inline`, `code` or `fenced`.
  */
-import { elapsedMs, itemsOf, itemsText, type RunView, type WorkView } from "../../events/view.ts";
+import { statusSign } from "../../entry/mermaid.ts";
+import {
+  elapsedMs,
+  itemsOf,
+  itemsText,
+  mostTelling,
+  wentBadly,
+  worksOf,
+  type RunView,
+  type WorkView,
+} from "../../events/view.ts";
 import { judgementText, verdictText } from "./findings-section.ts";
 import { isDrawable } from "../flow-chart.ts";
 import { code, fenced, inline } from "./escape.ts";
@@ -14,10 +24,9 @@ import {
   resultText,
   table,
   unbroken,
-  wentBadly,
 } from "./layout.ts";
 import { durationMs } from "./step-outputs.ts";
-import { listSection, nameOf, worksOf, type Section } from "./section.ts";
+import { listSection, nameOf, type Section } from "./section.ts";
 import { changeText, harmless, plural } from "../text.ts";
 
 const MAX_REASON = 1000;
@@ -45,7 +54,7 @@ export function headline(view: RunView, entryFile: string): string {
   const why = reason === undefined ? "" : `\n\n**Why:** ${inline(reason, MAX_REASON)}`;
   const advice = adviceOf(view, reason);
   const todo = advice === undefined ? "" : `\n\n**What to do:** ${inline(advice, MAX_REASON)}`;
-  const result = `${signs[view.status]} ${resultText(view, job)}`;
+  const result = `${statusSign(view.status)} ${resultText(view, job)}`;
   const verdict = verdictText(view);
   const more = verdict === undefined || verdict.more === "" ? "" : `\n\n${verdict.more}`;
   const judgement = judgementText(view);
@@ -76,15 +85,6 @@ function failed(view: RunView): WorkView[] {
     .filter(wentBadly)
     .sort((a, b) => last(a) - last(b) || (a.endedAt ?? 0) - (b.endedAt ?? 0));
 }
-
-const signs: Readonly<Record<RunView["status"], string>> = {
-  succeeded: "✓",
-  failed: "✗",
-  canceled: "■",
-  skipped: "–",
-  running: "…",
-  pending: "○",
-};
 
 /** Undefined: nothing failed for the same reason as something else. */
 function groupedReason(view: RunView): string | undefined {
@@ -209,11 +209,7 @@ function legend(view: RunView): string {
 
 export function worksSection(view: RunView): Section {
   const works = worksOf(view);
-  // Of too many, those that failed and then the first others.
-  const shown = works
-    .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)) || a.workId - b.workId)
-    .slice(0, MAX_ROWS)
-    .sort((a, b) => a.workId - b.workId);
+  const shown = mostTelling(works, MAX_ROWS);
   const rows = shown.map((work) => [
     String(work.workId),
     code(work.taskId, 80) + (work.itemCount > 0 ? ` ${inline(itemsText(work), 200)}` : ""),

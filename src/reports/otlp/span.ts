@@ -78,7 +78,6 @@ export interface Measurement {
   readonly attributes: Attributes;
 }
 
-/** A span that has begun. */
 export interface OpenSpan {
   readonly spanId: string;
   /** Makes its id. Those of its children begin with it. */

@@ -33,7 +33,6 @@ import { ActionSpans } from "./action-spans.ts";
 import { TaskSpans } from "./task-spans.ts";
 import { ROOT } from "./trace-context.ts";
 
-/** One iteration of a work. */
 interface WorkSpans {
   readonly span: OpenSpan;
   readonly planned: PlannedWork | undefined;

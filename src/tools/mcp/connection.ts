@@ -26,7 +26,6 @@ import type { CallContext, ToolOutcome } from "../tool.ts";
 import { cutStart } from "../../events/cut.ts";
 
 interface ConnectOptions {
-  /** Of agent-jobs. */
   readonly version: string;
   /** Absolute. For a program. */
   readonly cwd: string;
@@ -322,7 +321,7 @@ export class Connection {
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page += 1) {
       // Not `listTools`: it prints what a server sends to our stderr.
-      const params = cursor === undefined ? {} : { cursor };
+      const params = defined({ cursor });
       const list = await this.#client.request(
         { method: "tools/list", params },
         { timeout: this.#options.startMs },

@@ -28,7 +28,6 @@ export interface McpServersOptions {
   readonly graceMs?: number;
 }
 
-/** A start under way. */
 interface Start {
   readonly connection: Promise<Connection>;
   readonly abort: AbortController;

@@ -3,7 +3,7 @@ import { defined } from "../../document/guards.ts";
 import type { MarkdownFence } from "../../document/markdown.ts";
 import { activityKinds, isActivityKind, typeOf, type ActivityKind } from "../activity-types.ts";
 import { parseCheck, patternFault } from "../check.ts";
-import type { Findings, Place } from "./problems.ts";
+import type { Problems, Place } from "./problems.ts";
 import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
 import type { FlowLabel } from "./flowchart-text.ts";
 import type { Activity, ActivityPlace, Parameter } from "../model.ts";
@@ -67,9 +67,9 @@ const remarks: ReadonlySet<string> = new Set([
 export function readActivities(
   file: string,
   fences: readonly MarkdownFence[],
-  findings: Findings,
+  problems: Problems,
 ): ReadActivities {
-  const merged = merge(file, fences, findings);
+  const merged = merge(file, fences, problems);
   const arrows = new Set(merged.edges.flatMap(({ from, to }) => [from, to]));
   const activities = new Map<string, Activity>();
   const parameters = new Map<string, Parameter>();
@@ -78,23 +78,23 @@ export function readActivities(
     const place = node.locate(node.offset);
     const prefix = prefixOf(node.id);
     if (prefix === "params") {
-      readParameters(node, parameters, findings);
-      if (arrows.has(node.id)) findings.warn(place, "Edges of PARAMS have no meaning.");
+      readParameters(node, parameters, problems);
+      if (arrows.has(node.id)) problems.warn(place, "Edges of PARAMS have no meaning.");
       ignored.add(node.id);
       continue;
     }
     if (!arrows.has(node.id) && isRemark(node, prefix, merged)) continue;
-    const kind = prefix === undefined ? undefined : kindOf(prefix, node, findings);
-    if (prefix === undefined) reportUnknown(node, merged, findings);
+    const kind = prefix === undefined ? undefined : kindOf(prefix, node, problems);
+    if (prefix === undefined) reportUnknown(node, merged, problems);
     if (kind === undefined) ignored.add(node.id);
     else activities.set(node.id, { id: node.id, at: place.at, ...kind });
   }
-  connect(activities, ignored, merged.edges, findings);
+  connect(activities, ignored, merged.edges, problems);
   return { activities, parameters: [...parameters.values()], isWhole: merged.isWhole };
 }
 
 /** Several flowcharts are one graph. */
-function merge(file: string, fences: readonly MarkdownFence[], findings: Findings): Merged {
+function merge(file: string, fences: readonly MarkdownFence[], problems: Problems): Merged {
   const merged: Merged = {
     nodes: new Map(),
     edges: [],
@@ -106,7 +106,7 @@ function merge(file: string, fences: readonly MarkdownFence[], findings: Finding
     if (!/^mermaid(?![\w-])/i.test(fence.info)) continue;
     if (!fence.isClosed) {
       const reason = "This code fence is never closed.";
-      findings.error({ file, at: fence.at }, reason, "end the flowchart with ```");
+      problems.error({ file, at: fence.at }, reason, "end the flowchart with ```");
       merged.isWhole = false;
       continue;
     }
@@ -114,13 +114,13 @@ function merge(file: string, fences: readonly MarkdownFence[], findings: Finding
     const locate = (offset: number): Place => ({ file, at: fence.locate(offset) });
     if (!chart.isFlowchart) {
       const hint = "it must begin with flowchart or graph";
-      findings.warn({ file, at: fence.at }, "Ignored: not a flowchart.", hint);
+      problems.warn({ file, at: fence.at }, "Ignored: not a flowchart.", hint);
       continue;
     }
     for (const { offset, reason, hint, severity } of chart.faults) {
-      if (severity === "warning") findings.warn(locate(offset), reason, hint);
+      if (severity === "warning") problems.warn(locate(offset), reason, hint);
       else {
-        findings.error(locate(offset), reason, hint);
+        problems.error(locate(offset), reason, hint);
         merged.isWhole = false;
       }
     }
@@ -154,16 +154,16 @@ function isRemark(
   return attached.has(id) && prefix === "start" && id !== "START";
 }
 
-function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): void {
+function reportUnknown(node: PlacedNode, merged: Merged, problems: Problems): void {
   const place = node.locate(node.offset);
   if (merged.subgraphs.has(node.id)) {
-    findings.error(place, `${node.id} is a subgraph. An edge must lead to an activity.`);
+    problems.error(place, `${node.id} is a subgraph. An edge must lead to an activity.`);
     return;
   }
   const [prefix = ""] = node.id.split("_", 1);
   const caption = captions.exec(node.label?.text ?? "")?.[1]?.toUpperCase();
   const rest = node.id.slice(prefix.length);
-  const meant = findings.meant(prefix, () =>
+  const meant = problems.meant(prefix, () =>
     words.map((word) => (word === "ON" ? "ON_SUCCESS" : word)),
   );
   const hint =
@@ -171,14 +171,14 @@ function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): vo
       ? (meant?.replace(/"(\w+)"/, `"$1${rest}"`) ??
         `ids begin with ${words.slice(0, -1).join(", ")} or ON`)
       : `did you mean "${caption}_${node.id}"?`;
-  findings.error(place, `Unknown activity type: ${node.id}.`, hint);
+  problems.error(place, `Unknown activity type: ${node.id}.`, hint);
 }
 
 /** What a node does; undefined after an error. */
-function kindOf(prefix: ActivityKind, node: PlacedNode, findings: Findings): Kind | undefined {
-  const { label, text, at } = contentOf(node, prefix, findings);
+function kindOf(prefix: ActivityKind, node: PlacedNode, problems: Problems): Kind | undefined {
+  const { label, text, at } = contentOf(node, prefix, problems);
   const need = (what: string): undefined => {
-    findings.error(at(0), `${node.id} needs ${what}.`);
+    problems.error(at(0), `${node.id} needs ${what}.`);
   };
   switch (prefix) {
     case "start":
@@ -188,16 +188,16 @@ function kindOf(prefix: ActivityKind, node: PlacedNode, findings: Findings): Kin
     case "failed":
       return { kind: "failed" };
     case "on":
-      return handler(node, findings);
+      return handler(node, problems);
     case "set": {
       const equals = text.indexOf("=");
       const name = text.slice(0, equals).trim();
       if (label === undefined || equals === -1) return need("an assignment, such as NAME=value");
       if (!namePattern.test(name)) {
-        findings.error(at(0), `Invalid variable name ${JSON.stringify(cut(name, 80))}.`);
+        problems.error(at(0), `Invalid variable name ${JSON.stringify(cut(name, 80))}.`);
         return undefined;
       }
-      if (name === "STATUS") findings.warn(at(0), "STATUS is set by the run. This has no effect.");
+      if (name === "STATUS") problems.warn(at(0), "STATUS is set by the run. This has no effect.");
       return { kind: "set", name, value: text.slice(equals + 1).trim() };
     }
     case "assign":
@@ -205,11 +205,11 @@ function kindOf(prefix: ActivityKind, node: PlacedNode, findings: Findings): Kin
     case "check": {
       const read = parseCheck(text);
       if (read.kind === "fault") {
-        findings.error(at(read.fault.offset), read.fault.reason, read.fault.hint);
+        problems.error(at(read.fault.offset), read.fault.reason, read.fault.hint);
         return undefined;
       }
       const fault = patternFault(read.check);
-      if (fault !== undefined) findings.error(at(read.rightOffset), fault.reason, fault.hint);
+      if (fault !== undefined) problems.error(at(read.rightOffset), fault.reason, fault.hint);
       return { kind: "check", check: read.check };
     }
     case "prompt":
@@ -236,7 +236,7 @@ function nameOf(text: string): string {
 function contentOf(
   node: PlacedNode,
   prefix: ActivityKind,
-  findings: Findings,
+  problems: Problems,
 ): { readonly label: FlowLabel | undefined; readonly text: string; readonly at: Locate } {
   const { label } = node;
   if (label === undefined) return { label, text: "", at: () => node.locate(node.offset) };
@@ -248,12 +248,12 @@ function contentOf(
   const word = caption?.[1]?.toLowerCase();
   if (word !== undefined && word !== prefix && !typeOf(prefix).isMark) {
     const reason = `The caption ${caption?.[1]}: doesn't match ${node.id}. The id counts.`;
-    findings.warn(node.locate(label.offset), reason);
+    problems.warn(node.locate(label.offset), reason);
   }
   return { label, text, at };
 }
 
-function handler(node: PlacedNode, findings: Findings): Kind | undefined {
+function handler(node: PlacedNode, problems: Problems): Kind | undefined {
   const place = node.locate(node.offset);
   switch (node.id) {
     case "ON_SUCCESS":
@@ -262,23 +262,23 @@ function handler(node: PlacedNode, findings: Findings): Kind | undefined {
       return { kind: "on", event: "failed" };
     case "ON_SUCCES":
       // The documentation of the format spells it like this.
-      findings.warn(place, "ON_SUCCES is read as ON_SUCCESS.");
+      problems.warn(place, "ON_SUCCES is read as ON_SUCCESS.");
       return { kind: "on", event: "success" };
     default:
-      findings.error(place, `Unknown handler: ${node.id}.`, "there are ON_SUCCESS and ON_FAILED");
+      problems.error(place, `Unknown handler: ${node.id}.`, "there are ON_SUCCESS and ON_FAILED");
       return undefined;
   }
 }
 
-function readParameters(node: PlacedNode, into: Map<string, Parameter>, findings: Findings): void {
+function readParameters(node: PlacedNode, into: Map<string, Parameter>, problems: Problems): void {
   const { label } = node;
   if (label === undefined) return;
   const locate: Locate = (offset) => node.locate(label.offset + (label.isVerbatim ? offset : 0));
   const read = parseParameters(label.text);
-  for (const { offset, reason, hint } of read.faults) findings.error(locate(offset), reason, hint);
+  for (const { offset, reason, hint } of read.faults) problems.error(locate(offset), reason, hint);
   for (const { name, default: value, offset } of read.parameters) {
     const place = locate(offset);
-    if (into.has(name)) findings.error(place, `The parameter ${name} is declared twice.`);
+    if (into.has(name)) problems.error(place, `The parameter ${name} is declared twice.`);
     else into.set(name, { name, at: place.at, ...defined({ default: value }) });
   }
 }
@@ -287,30 +287,30 @@ function connect(
   activities: Map<string, Activity>,
   ignored: ReadonlySet<string>,
   edges: readonly PlacedEdge[],
-  findings: Findings,
+  problems: Problems,
 ): void {
   for (const { from, to, label, place } of edges) {
     const name = unquote(label.trim()).trim().toUpperCase();
     const branch = yes.has(name) ? "next" : no.has(name) ? "other" : undefined;
     if (branch === undefined) {
       const reason = `The label ${JSON.stringify(cut(label, 40))} is neither yes nor no.`;
-      const meant = findings.meant(name, () => [...yes, ...no]);
-      findings.error(place, reason, meant ?? "use TRUE and FALSE, or YES and NO");
+      const meant = problems.meant(name, () => [...yes, ...no]);
+      problems.error(place, reason, meant ?? "use TRUE and FALSE, or YES and NO");
       continue;
     }
     if (ignored.has(from) || ignored.has(to)) continue;
     const source = activities.get(from);
     if (source === undefined || !activities.has(to)) continue;
     if (source.kind === "success" || source.kind === "failed") {
-      findings.warn(place, `${from} ends the workflow. This edge is never taken.`);
+      problems.warn(place, `${from} ends the workflow. This edge is never taken.`);
       continue;
     }
     const known = source[branch];
     if (known === undefined) activities.set(from, { ...source, [branch]: to });
-    else if (known === to) findings.warn(place, `There is already an edge from ${from} to ${to}.`);
+    else if (known === to) problems.warn(place, `There is already an edge from ${from} to ${to}.`);
     else {
       const which = branch === "next" ? "a next activity" : "a no-edge";
-      findings.error(
+      problems.error(
         place,
         `${from} already has ${which}: ${known}.`,
         "an activity has one of each",

@@ -1,22 +1,22 @@
 /** The checks that follow the edges of a workflow. Each takes time that grows with the number of edges. */
-import type { Findings, Place } from "./problems.ts";
+import type { Problems, Place } from "./problems.ts";
 import { factsOf, isResult, promptRole, typeOf } from "../activity-types.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 
 /** Of one file. `all`: the files of the workflow, the first one first. */
-export function checkPaths(file: ReadFile, all: readonly ReadFile[], findings: Findings): void {
+export function checkPaths(file: ReadFile, all: readonly ReadFile[], problems: Problems): void {
   const reached = reachedIn(file);
   // Without a START everything would be unreachable.
   if (reached === undefined) return;
   for (const one of file.activities.values()) {
     if (reached.has(one) || one.kind === "success" || one.kind === "failed") continue;
-    findings.warn(placeOf(file, one), `${one.id} can't be reached.`);
+    problems.warn(placeOf(file, one), `${one.id} can't be reached.`);
   }
   const others = all.filter((other) => other !== file);
   const asksElsewhere = others.some(({ activities }) => [...activities.values()].some(asks));
-  reportUnasked(file, reached, asksElsewhere, findings);
-  reportEmptyResults(file, file === all[0], findings);
+  reportUnasked(file, reached, asksElsewhere, problems);
+  reportEmptyResults(file, file === all[0], problems);
 }
 
 function reachedIn({ activities }: ReadFile): ReadonlySet<Activity> | undefined {
@@ -43,7 +43,7 @@ function reportUnasked(
   file: ReadFile,
   reached: ReadonlySet<Activity>,
   asksElsewhere: boolean,
-  findings: Findings,
+  problems: Problems,
 ): void {
   const all = [...file.activities.values()];
   const on = (event: "success" | "failed"): string | undefined =>
@@ -73,7 +73,7 @@ function reportUnasked(
   for (const one of reached) {
     if (promptRole(one) !== "system" || asked.has(one)) continue;
     const reason = `${one.id} starts an agent that is never asked: no PROMPT with a User prompt follows.`;
-    findings.warn(placeOf(file, one), reason);
+    problems.warn(placeOf(file, one), reason);
   }
 }
 
@@ -83,7 +83,7 @@ const EMPTIED = 2;
 const SET = 4;
 
 /** Activities that use RESULT before anything can have set it. */
-function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings): void {
+function reportEmptyResults(file: ReadFile, isMain: boolean, problems: Problems): void {
   const { activities } = file;
   const sources = new Map<Activity, number>();
   const queue: Activity[] = [];
@@ -111,10 +111,10 @@ function reportEmptyResults(file: ReadFile, isMain: boolean, findings: Findings)
     const hint = "write {{USER_INPUT}} for the user input of the run";
     if (from === EMPTIED) {
       const reason = `RESULT is empty in ${one.id}: a System prompt has emptied it, and nothing has set it since.`;
-      findings.warn(place, reason, one.kind === "prompt" ? hint : undefined);
+      problems.warn(place, reason, one.kind === "prompt" ? hint : undefined);
     } else if (one.kind === "prompt") {
       const reason = `RESULT in ${one.id} is not an answer yet: it is the user input of the run, or what a CALL passes.`;
-      findings.warn(place, reason, hint);
+      problems.warn(place, reason, hint);
     }
   }
 }
@@ -137,7 +137,7 @@ function placeOf({ file }: ReadFile, { at }: Activity): Place {
 }
 
 /** A walk in depth, with a stack of its own, because calls may be nested deeply. */
-export function reportCycles(all: readonly ReadFile[], findings: Findings): void {
+export function reportCycles(all: readonly ReadFile[], problems: Problems): void {
   const byId = new Map(all.map((file) => [file.id, file]));
   const calls = (file: ReadFile): Extract<Activity, { kind: "call" }>[] =>
     [...file.activities.values()].filter((one) => one.kind === "call").toReversed();
@@ -158,7 +158,7 @@ export function reportCycles(all: readonly ReadFile[], findings: Findings): void
         const ids = [...open];
         const cycle = [...ids.slice(ids.indexOf(call.target)), call.target].join(" → ");
         const place = { file: top.file.file, at: call.at };
-        findings.error(place, `The workflow calls itself: ${cycle}.`);
+        problems.error(place, `The workflow calls itself: ${cycle}.`);
         continue;
       }
       const file = byId.get(call.target);

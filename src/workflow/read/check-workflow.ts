@@ -4,7 +4,7 @@ import { decideShell } from "../../permissions/commands.ts";
 import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { checkPaths, reportCycles } from "./check-paths.ts";
 import { readCommand } from "../command-text.ts";
-import type { Findings, Place } from "./problems.ts";
+import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
 import { factsOf } from "../activity-types.ts";
 import type { Activity } from "../model.ts";
@@ -33,7 +33,7 @@ const builtIn: ReadonlySet<string> = new Set([
 export function checkWorkflow(
   all: readonly ReadFile[],
   files: WorkflowFiles,
-  findings: Findings,
+  problems: Problems,
   options: CheckOptions,
 ): void {
   const names = variableNames(all, options.environment);
@@ -41,14 +41,14 @@ export function checkWorkflow(
     [...activities.values()].some(({ kind }) => kind === "prompt"),
   );
   for (const file of all) {
-    const check = new FileCheck(file, names, files, findings, options);
+    const check = new FileCheck(file, names, files, problems, options);
     check.starts();
-    checkPaths(file, all, findings);
+    checkPaths(file, all, problems);
     for (const activity of file.activities.values()) check.activity(activity);
     check.prompts();
     if (!sends) check.unsent();
   }
-  reportCycles(all, findings);
+  reportCycles(all, problems);
 }
 
 /** Variables go to called workflows and come back, so each may have those of all others. */
@@ -65,7 +65,7 @@ class FileCheck {
   readonly #file: ReadFile;
   readonly #names: ReadonlySet<string>;
   readonly #files: WorkflowFiles;
-  readonly #findings: Findings;
+  readonly #problems: Problems;
   readonly #options: CheckOptions;
   readonly #said = new Set<string>();
   /** Names that something looks up. */
@@ -75,13 +75,13 @@ class FileCheck {
     file: ReadFile,
     names: ReadonlySet<string>,
     files: WorkflowFiles,
-    findings: Findings,
+    problems: Problems,
     options: CheckOptions,
   ) {
     this.#file = file;
     this.#names = names;
     this.#files = files;
-    this.#findings = findings;
+    this.#problems = problems;
     this.#options = options;
   }
 
@@ -89,7 +89,7 @@ class FileCheck {
     const starts = [...this.#file.activities.values()].filter(({ kind }) => kind === "start");
     const [first, second] = starts;
     if (second !== undefined) {
-      this.#findings.error(this.#place(second), `There is already a START: ${first?.id}.`);
+      this.#problems.error(this.#place(second), `There is already a START: ${first?.id}.`);
     }
     const [some] = this.#file.activities.values();
     const { flowAt } = this.#file;
@@ -97,7 +97,7 @@ class FileCheck {
       const at = some?.at ?? flowAt;
       const reason = "The flowchart has no START.";
       const hint = some === undefined ? undefined : `such as START --> ${some.id}`;
-      this.#findings.error({ file: this.#file.file, at }, reason, hint);
+      this.#problems.error({ file: this.#file.file, at }, reason, hint);
     }
   }
 
@@ -105,7 +105,7 @@ class FileCheck {
     const { id, kind, other } = activity;
     const place = this.#place(activity);
     if ((kind === "start" || kind === "on") && other !== undefined)
-      this.#findings.warn(place, `${id} never fails. Its no-edge is never taken.`);
+      this.#problems.warn(place, `${id} never fails. Its no-edge is never taken.`);
     if (kind === "execute") this.#execute(id, place);
     for (const { as, text } of factsOf(activity).uses) {
       switch (as) {
@@ -152,18 +152,18 @@ class FileCheck {
     if (id === undefined || prompt === undefined || prompt.place.file !== file) return;
     if ([...prompts.keys()].some((name) => this.#used.has(name))) return;
     const reason = `The prompt ${quoted(id)} is never sent: the flowchart has no PROMPT.`;
-    this.#findings.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${clip(id, 80)}]`);
+    this.#problems.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${clip(id, 80)}]`);
   }
 
   #check(left: string, place: Place, other: string | undefined): void {
     if (other === undefined) {
       const reason =
         "This CHECK has no edge for the case that it doesn't hold. The workflow then fails.";
-      this.#findings.warn(place, reason, "add an edge --> |FALSE| …");
+      this.#problems.warn(place, reason, "add an edge --> |FALSE| …");
     }
     if (this.#isFile(left, place) || this.#isKnown(left)) return;
     const reason = `There is no variable or prompt ${quoted(left)}. Without it, the CHECK doesn't hold.`;
-    this.#findings.warn(place, reason, this.#meant(left));
+    this.#problems.warn(place, reason, this.#meant(left));
   }
 
   /** What must exist when the activity runs. */
@@ -171,11 +171,11 @@ class FileCheck {
     if (this.#isFile(value, place) || this.#isKnown(value)) return;
     if (roleOf(value) === undefined && namePattern.test(value) && what === "ASSIGN") {
       const reason = `There is no variable or prompt ${quoted(value)}. Without it, ${what} fails.`;
-      this.#findings.warn(place, reason, this.#meant(value));
+      this.#problems.warn(place, reason, this.#meant(value));
       return;
     }
     const constant = roleOf(value) === undefined ? "put a constant in quotes" : undefined;
-    this.#findings.error(
+    this.#problems.error(
       place,
       `There is no prompt ${quoted(value)}.`,
       this.#meant(value) ?? constant,
@@ -188,15 +188,15 @@ class FileCheck {
     if (value.includes("{{")) return true;
     // The run can still create a file that is missing.
     const found = this.#files.read(value.slice("file:".length), this.#file.id);
-    if (found.kind === "outside") this.#findings.error(place, found.reason, found.hint);
-    else if (found.kind !== "found") this.#findings.warn(place, found.reason, found.hint);
+    if (found.kind === "outside") this.#problems.error(place, found.reason, found.hint);
+    else if (found.kind !== "found") this.#problems.warn(place, found.reason, found.hint);
     return true;
   }
 
   #similarPrompt(value: string, place: Place): void {
     if (roleOf(value) === undefined || this.#isKnown(value)) return;
     const reason = `There is no prompt ${quoted(value)}. The variable gets this text itself.`;
-    this.#findings.warn(place, reason, this.#meant(value) ?? "put a constant in quotes");
+    this.#problems.warn(place, reason, this.#meant(value) ?? "put a constant in quotes");
   }
 
   #execute(id: string, place: Place): void {
@@ -204,9 +204,9 @@ class FileCheck {
     if (allowsCommands(permissions ?? "read-only") || this.#said.has("EXECUTE")) return;
     this.#said.add("EXECUTE");
     const reason = `${id} can't run: the permissions allow no command.`;
-    if (isFinal) this.#findings.error(place, reason, "add permissions.shell to the front matter");
+    if (isFinal) this.#problems.error(place, reason, "add permissions.shell to the front matter");
     else
-      this.#findings.warn(
+      this.#problems.warn(
         place,
         reason,
         "add permissions to the front matter, or run with --permissions workspace",
@@ -217,14 +217,14 @@ class FileCheck {
     this.#template(command, place);
     const reading = readCommand(command);
     if (reading.kind === "unclear")
-      this.#findings.warn(place, `${reading.reason} The EXECUTE fails.`);
+      this.#problems.warn(place, `${reading.reason} The EXECUTE fails.`);
     const { permissions, isFinal } = this.#options;
     if (!isFinal || permissions === undefined || command.includes("{{")) return;
     if (!allowsCommands(permissions)) return;
     const { allow, deny } = ruleSet(permissions).shell;
     // There is no shell of EXECUTE on Windows.
     const verdict = decideShell(command, allow, deny, "linux");
-    if (!verdict.allowed) this.#findings.error(place, `${id} can't run: ${verdict.reason}.`);
+    if (!verdict.allowed) this.#problems.error(place, `${id} can't run: ${verdict.reason}.`);
   }
 
   #template(text: string, place: Place): void {
@@ -236,7 +236,7 @@ class FileCheck {
     if (this.#said.has(said) || this.#isKnown(name)) return;
     this.#said.add(said);
     const reason = `${said} has no value: there is no such variable, parameter or prompt. It stays as it is.`;
-    this.#findings.warn(place(), reason, this.#meant(name));
+    this.#problems.warn(place(), reason, this.#meant(name));
   }
 
   #isKnown(name: string): boolean {
@@ -245,7 +245,7 @@ class FileCheck {
   }
 
   #meant(word: string): string | undefined {
-    return this.#findings.meant(word, () => [...this.#file.prompts.keys(), ...this.#names]);
+    return this.#problems.meant(word, () => [...this.#file.prompts.keys(), ...this.#names]);
   }
 
   #place({ at }: Activity): Place {

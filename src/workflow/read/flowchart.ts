@@ -16,7 +16,6 @@ export interface FlowEdge {
   readonly from: string;
   readonly to: string;
   readonly label: string;
-  /** Of the arrow. */
   readonly offset: number;
 }
 

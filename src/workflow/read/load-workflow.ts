@@ -8,7 +8,7 @@ import { readMarkdown } from "../../document/markdown.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";
 import { noFiles, remembered, type WorkflowFiles } from "../files.ts";
-import { Findings } from "./problems.ts";
+import { Problems } from "./problems.ts";
 import type { Workflow, WorkflowFile, WorkflowSettings } from "../model.ts";
 import { readSections, type ReadFile } from "./sections.ts";
 import { readSettings, type SettingsContext } from "./settings.ts";
@@ -47,7 +47,7 @@ export function loadWorkflow(
 class Loader {
   readonly #options: LoadOptions;
   readonly #files: WorkflowFiles;
-  readonly #findings = new Findings();
+  readonly #problems = new Problems();
   readonly #read = new Map<string, ReadFile>();
   #settings: WorkflowSettings = {};
 
@@ -63,12 +63,12 @@ class Loader {
     const { environment = [] } = this.#options;
     const permissions = this.#options.permissions ?? this.#settings.permissions;
     const isFinal = this.#options.permissions !== undefined || permissions !== undefined;
-    checkWorkflow(files, this.#files, this.#findings, { environment, permissions, isFinal });
+    checkWorkflow(files, this.#files, this.#problems, { environment, permissions, isFinal });
 
-    const errors = inOrder(this.#findings.errors, files);
-    const warnings = inOrder(this.#findings.warnings, files);
+    const errors = inOrder(this.#problems.errors, files);
+    const warnings = inOrder(this.#problems.warnings, files);
     if (errors.length > 0) {
-      const { omitted } = this.#findings;
+      const { omitted } = this.#problems;
       const reason = `${omitted} more problems are not listed.`;
       const rest = omitted === 0 ? [] : [{ file, line: 1, column: 1, codePath: "", reason }];
       return { kind: "rejected", diagnostics: [...errors, ...rest, ...warnings] };
@@ -83,21 +83,21 @@ class Loader {
   }
 
   #readFile(text: string | Uint8Array, file: string, id: string, isMain: boolean): void {
-    const findings = this.#findings;
+    const problems = this.#problems;
     const markdown = readMarkdown(text, file);
-    if (markdown.kind === "rejected") return findings.include(markdown.diagnostics);
+    if (markdown.kind === "rejected") return problems.include(markdown.diagnostics);
     const { document } = markdown;
     if (isMain && document.frontMatter !== undefined) {
       const { value, locate } = document.frontMatter;
-      this.#settings = readSettings(value, { file, locate }, findings, this.#options);
+      this.#settings = readSettings(value, { file, locate }, problems, this.#options);
     }
-    const sections = readSections({ id, file, document }, this.#files, findings);
-    const { isWhole, ...read } = readActivities(file, sections.fences, findings);
+    const sections = readSections({ id, file, document }, this.#files, problems);
+    const { isWhole, ...read } = readActivities(file, sections.fences, problems);
     const { title, description, prompts, flowAt } = sections;
     const flow = sections.fences.find(({ info }) => /^mermaid/i.test(info));
     if (flowAt !== undefined && flow === undefined) {
       const hint = "put it into a code fence with the tag mermaid";
-      findings.error({ file, at: flowAt }, "This section has no flowchart.", hint);
+      problems.error({ file, at: flowAt }, "This section has no flowchart.", hint);
     }
     const startsAt = isWhole ? flow?.at : undefined;
     const known = { id, file, description, prompts, flowAt: startsAt, ...read };
@@ -111,12 +111,12 @@ class Loader {
       const place = { file: caller.file, at: activity.at };
       const found = this.#files.read(activity.path, caller.id);
       if (found.kind !== "found") {
-        this.#findings.error(place, found.reason, found.hint);
+        this.#problems.error(place, found.reason, found.hint);
         continue;
       }
       if (!this.#read.has(found.id)) {
         if (this.#read.size >= MOST_FILES) {
-          this.#findings.error(place, `The workflow has more than ${MOST_FILES} files.`);
+          this.#problems.error(place, `The workflow has more than ${MOST_FILES} files.`);
           return;
         }
         this.#readFile(found.content, found.file, found.id, false);

@@ -1,4 +1,5 @@
 /** What is wrong with a workflow, collected while it is read. Errors and warnings apart, and bounded in number. */
+import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Position } from "../../document/problem.ts";
 import { didYouMean, suggest } from "../../document/suggest.ts";
@@ -13,18 +14,23 @@ export interface Place {
   readonly at: Position;
 }
 
-export class Findings {
+export class Problems {
   readonly #errors: Diagnostic[] = [];
   readonly #warnings: Diagnostic[] = [];
   #omitted = 0;
   #comparisons = 0;
 
   error(place: Place, reason: string, hint?: string): void {
-    this.#add(this.#errors, { ...placed(place), reason, ...hinted(hint) });
+    this.#add(this.#errors, { ...placed(place), reason, ...defined({ hint }) });
   }
 
   warn(place: Place, reason: string, hint?: string): void {
-    this.#add(this.#warnings, { ...placed(place), reason, ...hinted(hint), severity: "warning" });
+    this.#add(this.#warnings, {
+      ...placed(place),
+      reason,
+      ...defined({ hint }),
+      severity: "warning",
+    });
   }
 
   /** Those of a reader of documents. */
@@ -64,8 +70,4 @@ export class Findings {
 
 function placed({ file, at }: Place): Pick<Diagnostic, "file" | "line" | "column" | "codePath"> {
   return { file, line: at.line, column: at.column, codePath: "" };
-}
-
-function hinted(hint: string | undefined): { hint?: string } {
-  return hint === undefined ? {} : { hint };
 }

@@ -14,7 +14,7 @@ import {
 import type { Position } from "../../document/problem.ts";
 import { linePositions } from "../../document/text-position.ts";
 import { documentLimits, readSource } from "../../document/read-document.ts";
-import type { Findings, Place } from "./problems.ts";
+import type { Problems, Place } from "./problems.ts";
 import type { FoundFile, WorkflowFiles } from "../files.ts";
 import type { Activity, WorkflowFile } from "../model.ts";
 import { roleOf, roles, type PromptRole } from "../value.ts";
@@ -74,7 +74,7 @@ interface Section {
   readonly headings: readonly MarkdownHeading[];
 }
 
-export function readSections(source: Source, files: WorkflowFiles, findings: Findings): Sections {
+export function readSections(source: Source, files: WorkflowFiles, problems: Problems): Sections {
   const { document, file } = source;
   const all = sectionsOf(document);
   const title = all.find(({ name }) => !isSection(name));
@@ -88,15 +88,15 @@ export function readSections(source: Source, files: WorkflowFiles, findings: Fin
     const similar = all.find(({ name }) => /^workflow/i.test(name));
     const at = similar?.at ?? { line: 1, column: 1 };
     const hint = similar === undefined ? "add one, with a flowchart" : "write # Workflow";
-    findings.error({ file, at }, "There is no section `# Workflow`.", hint);
+    problems.error({ file, at }, "There is no section `# Workflow`.", hint);
   }
   for (const { level, text, at } of document.hidden) {
     if (level === 1 ? !isSection(text) : level > 2 || roleOf(text) === undefined) continue;
     const quoted = JSON.stringify(`${"#".repeat(level)} ${cut(text, 80)}`);
     const reason = `${quoted} belongs to the HTML above it, and is not a heading.`;
-    findings.warn({ file, at }, reason, "add an empty line before it, or close the HTML");
+    problems.warn({ file, at }, reason, "add an empty line before it, or close the HTML");
   }
-  const reader = new PromptReader(files, findings);
+  const reader = new PromptReader(files, problems);
   reader.read(source, promptSections(all), [source.id]);
   const read = { flowAt: flows[0]?.at, fences, prompts: reader.prompts };
   if (title === undefined) return { description: "", ...read };
@@ -131,14 +131,14 @@ function isSection(name: string): boolean {
 class PromptReader {
   readonly prompts = new Map<string, PromptSection>();
   readonly #files: WorkflowFiles;
-  readonly #findings: Findings;
+  readonly #problems: Problems;
   readonly #texts = new Map<string, readonly string[] | undefined>();
   #includes = 0;
   #characters = 0;
 
-  constructor(files: WorkflowFiles, findings: Findings) {
+  constructor(files: WorkflowFiles, problems: Problems) {
     this.#files = files;
-    this.#findings = findings;
+    this.#problems = problems;
   }
 
   read(source: Source, sections: readonly Section[], trail: readonly string[]): void {
@@ -146,18 +146,18 @@ class PromptReader {
     const open = source.document.fences.find(({ isClosed }) => !isClosed);
     if (open === undefined || open.info.startsWith("mermaid")) return;
     const reason = "This code fence is never closed. The rest of the file belongs to it.";
-    this.#findings.warn({ file: source.file, at: open.at }, reason);
+    this.#problems.warn({ file: source.file, at: open.at }, reason);
   }
 
   #section(source: Source, { first, end, headings }: Section, trail: readonly string[]): void {
     const prompts = headings.filter((heading) => {
       if (roleOf(heading.text) !== undefined) return true;
-      const meant = this.#findings.meant(/^\w*/.exec(heading.text)?.[0] ?? "", () =>
+      const meant = this.#problems.meant(/^\w*/.exec(heading.text)?.[0] ?? "", () =>
         Object.keys(roles),
       );
       const reason = `"## ${cut(heading.text, 80)}" does not start a prompt. It belongs to the text above.`;
       const hint = meant ?? "headings of prompts begin with System, User or Assistant";
-      this.#findings.warn({ file: source.file, at: heading.at }, reason, hint);
+      this.#problems.warn({ file: source.file, at: heading.at }, reason, hint);
       return false;
     });
     const preamble = prompts[0]?.at.line ?? end;
@@ -179,7 +179,7 @@ class PromptReader {
     if (known !== undefined) {
       const at = `${known.place.file}:${known.place.at.line}`;
       const reason = `There is already a prompt ${JSON.stringify(heading.text)}, at ${at}.`;
-      this.#findings.error(place, reason);
+      this.#problems.error(place, reason);
       return;
     }
     const lines: Line[] = [];
@@ -192,7 +192,7 @@ class PromptReader {
     );
     const text = filled.map((line) => line.text).join("\n");
     if (text === "")
-      this.#findings.warn(place, `The prompt ${JSON.stringify(heading.text)} is empty.`);
+      this.#problems.warn(place, `The prompt ${JSON.stringify(heading.text)} is empty.`);
     this.prompts.set(heading.text, { role, text, place, locate: locateIn(filled, place) });
   }
 
@@ -226,7 +226,7 @@ class PromptReader {
     const found = this.#include(source, path, line, text, trail);
     if (found === undefined) return;
     const read = readMarkdown(found.content, found.file);
-    if (read.kind === "rejected") return this.#findings.include(read.diagnostics);
+    if (read.kind === "rejected") return this.#problems.include(read.diagnostics);
     const inner = { id: found.id, file: found.file, document: read.document };
     const { headings, lines } = read.document;
     const sections = promptSections(sectionsOf(read.document));
@@ -249,7 +249,7 @@ class PromptReader {
   ): Extract<FoundFile, { kind: "found" }> | undefined {
     const place = { file: source.file, at: { line, column: text.indexOf("!") + 1 } };
     const fail = (reason: string, hint?: string): undefined => {
-      this.#findings.error(place, reason, hint);
+      this.#problems.error(place, reason, hint);
     };
     this.#includes += 1;
     if (this.#includes > MOST_INCLUDES) {
@@ -277,7 +277,7 @@ class PromptReader {
   #linesOf(found: Extract<FoundFile, { kind: "found" }>): readonly string[] | undefined {
     if (this.#texts.has(found.id)) return this.#texts.get(found.id);
     const source = readSource(found.content, found.file);
-    if (source.kind === "rejected") this.#findings.include(source.diagnostics);
+    if (source.kind === "rejected") this.#problems.include(source.diagnostics);
     const lines =
       source.kind === "rejected"
         ? undefined

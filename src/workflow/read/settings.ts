@@ -16,7 +16,7 @@ import {
 } from "../../entry/tool-warnings.ts";
 import type { WarningChecks } from "../../entry/warnings.ts";
 import { validate as isSettings } from "../../generated/settings-accepts.ts";
-import type { Findings } from "./problems.ts";
+import type { Problems } from "./problems.ts";
 import type { WorkflowSettings } from "../model.ts";
 import { settingsSchema } from "./settings-schema.ts";
 
@@ -41,38 +41,36 @@ export interface SettingsContext {
 export function readSettings(
   value: unknown,
   place: { readonly file: string; readonly locate: Locate },
-  findings: Findings,
+  problems: Problems,
   context: SettingsContext,
 ): WorkflowSettings {
   if (!check.accepts(value)) {
-    findings.include(check.diagnose(value, place).map(withoutRoot));
+    problems.include(check.diagnose(value, place).map(withoutRoot));
     return {};
   }
   const { model: written, models, answers, permissions: rules, limits: bounds, agentTools } = value;
   const { categories = [], checks } = context;
   const parts = preparedParts(value, place, checks);
-  findings.include(parts.diagnostics);
+  problems.include(parts.diagnostics);
   if (parts.isValid)
-    findings.include(toDiagnostics(agentToolProblems(value, context), place).map(withoutRoot));
+    problems.include(toDiagnostics(agentToolProblems(value, context), place).map(withoutRoot));
   const known = [...Object.keys(models ?? {}), ...categories];
   const chosen = typeof written === "string" ? named(written, known) : written;
   if (chosen !== undefined && "category" in chosen && !known.includes(chosen.category)) {
     const { line, column } = place.locate(["model"]);
     const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
-    const hint = findings.meant(chosen.category, () => known);
-    findings.error({ file: place.file, at: { line, column } }, reason, hint);
+    const hint = problems.meant(chosen.category, () => known);
+    problems.error({ file: place.file, at: { line, column } }, reason, hint);
   }
   return {
     ...defined({ model: chosen, models, permissions: rules, agentTools }),
     ...parts.declared,
     ...defined({ limits: bounds }),
-    ...(answers === undefined
-      ? {}
-      : {
-          answers: Object.fromEntries(
-            Object.entries(answers).map(([id, given]) => [id, [given].flat()]),
-          ),
-        }),
+    ...(answers && {
+      answers: Object.fromEntries(
+        Object.entries(answers).map(([id, given]) => [id, [given].flat()]),
+      ),
+    }),
   };
 }
 
@@ -94,9 +92,7 @@ function preparedParts(
   const entry = { models: { driving: "model" }, tasks: {}, jobs: {}, ...Object.fromEntries(given) };
   const prepared = preparePlain(entry, {
     ...place,
-    checks: {
-      ...defined({ checkCommandPattern, hasCredential }),
-    },
+    checks: defined({ checkCommandPattern, hasCredential }),
   });
   if (prepared.kind === "rejected")
     return { isValid: false, diagnostics: prepared.diagnostics.map(withoutRoot) };
@@ -104,9 +100,7 @@ function preparedParts(
   return {
     isValid: true,
     diagnostics: prepared.warnings.map(withoutRoot),
-    declared: {
-      ...defined({ tools: ownTools, mcpServers: ownServers }),
-    },
+    declared: defined({ tools: ownTools, mcpServers: ownServers }),
   };
 }
 

@@ -50,7 +50,6 @@ export interface BashOptions {
 const SHELL_MARK = "AGENT_JOBS_SHELL";
 const marks = [SHELL_MARK, RUN_MARK];
 
-/** A running bash. */
 interface Bash {
   readonly folder: string;
   readonly program: StartedProgram;

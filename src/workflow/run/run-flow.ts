@@ -70,7 +70,6 @@ export interface FlowRun {
 
 export interface FlowResult {
   readonly status: "SUCCESS" | "FAILED";
-  /** RESULT. */
   readonly result: string;
   readonly variables: Readonly<Record<string, string>>;
 }

@@ -59,7 +59,6 @@ export class Bounds {
     return this.#stopped === undefined && this.#outer.some(({ aborted }) => aborted);
   }
 
-  /** There was output. */
   heard(): void {
     this.#heard = this.#clock.now();
   }

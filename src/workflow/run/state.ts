@@ -26,7 +26,6 @@ export interface WorkflowState {
   readonly reported: readonly string[];
 }
 
-/** A run of a file. */
 export interface Frame {
   readonly file: string;
   readonly variables: Readonly<Record<string, string>>;
@@ -88,7 +87,6 @@ export type Effect =
       readonly status: "SUCCESS" | "FAILED";
       readonly result: string;
       readonly variables: Readonly<Record<string, string>>;
-      /** Why it failed. */
       readonly failure?: Failure;
     };
 

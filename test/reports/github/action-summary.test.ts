@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunView } from "../../../src/events/view.ts";
-import { chartOf } from "../../../src/reports/chart.ts";
+import { chartOf } from "../../../src/reports/flow-chart.ts";
 import { outputsOf, renderSummary } from "../../../src/reports/github/github-reporter.ts";
 import { act, ActionTelling, documentOf, releaseStory } from "../../rig/action-events.ts";
 import { hidden, outsideOfFences } from "./page.ts";

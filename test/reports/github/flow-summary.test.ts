@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunView } from "../../../src/events/view.ts";
-import { chartOf } from "../../../src/reports/chart.ts";
+import { chartOf } from "../../../src/reports/flow-chart.ts";
 import { chooseAnnotations } from "../../../src/reports/github/annotations.ts";
 import { renderSummary } from "../../../src/reports/github/github-reporter.ts";
 import { buildStory, flowTree, FlowTelling, work } from "../../rig/flow-events.ts";

@@ -3,7 +3,7 @@ import type { MadeDecision } from "../../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
-import { chartOf } from "../../../src/reports/chart.ts";
+import { chartOf } from "../../../src/reports/flow-chart.ts";
 import type { PlannedTree } from "../../../src/events/plan.ts";
 import { planned, plannedTasks, ref } from "../../rig/plan.ts";
 import { chartDetail } from "../../../src/reports/github/github-reporter.ts";
