@@ -3,7 +3,7 @@ import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startModelServer } from "../rig/model-server.ts";
-import { runStep, type Command, type StepResult } from "../rig/runner.ts";
+import { runBundledStep, type Command, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, rehearsal, files, inputs } from "./rig.ts";
 
@@ -13,7 +13,7 @@ const named = (result: StepResult, ...names: string[]): readonly Command[] =>
 describe("a step that runs a job", () => {
   it("passes with outputs, a summary, annotations and a journal", async (t) => {
     const workspace = await makeWorkspace(t, files);
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       inputs: { ...inputs, journal: "out/journal.jsonl", record: "out/record.yml" },
     });
@@ -67,7 +67,7 @@ describe("a step that runs a job", () => {
         .replace("userInput: a newcomer\n", "")
         .replace("prompt: Greet", "prompt: Greet about tea."),
     });
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       inputs: { entry: "hello.yml", rehearse: "r.yml", inputs: "topic=te\u200Ba" },
     });
@@ -86,7 +86,7 @@ describe("a step that runs a job", () => {
       "odd.json": JSON.stringify(odd, null, 1),
       "r.yml": "entry: odd.json\nsessions:\n  - turns: [hello]\n",
     });
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       inputs: { entry: "odd.json", rehearse: "r.yml", "user-input": "x" },
     });
@@ -111,7 +111,7 @@ describe("a step that runs a job", () => {
 
   it("does not pass when the runner's file for outputs can't be written, and says so", async (t) => {
     const workspace = await makeWorkspace(t, files);
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       inputs,
       env: { GITHUB_OUTPUT: join(workspace.path, "no/output"), GITHUB_STATE: "no/state" },
@@ -127,7 +127,7 @@ describe("a step that runs a job", () => {
   it("does not pass when there is no file for outputs at all", async (t) => {
     const workspace = await makeWorkspace(t, files);
     const env = { GITHUB_OUTPUT: "" };
-    const result = await runStep(t, { workspace: workspace.path, inputs, env });
+    const result = await runBundledStep(t, { workspace: workspace.path, inputs, env });
     assert.equal(result.code, 1, result.raw);
     assert.match(result.raw, /::warning .*Can't write the outputs: GITHUB_OUTPUT/);
   });
@@ -139,10 +139,10 @@ describe("a step that runs a job", () => {
     );
     const workspace = await makeWorkspace(t, { ...files, "entries/hello.rehearsal.yml": removing });
     const all = { ...inputs, permissions: "all", "fail-on": "never", "in-place": "true" };
-    const kept = await runStep(t, { workspace: workspace.path, inputs: all });
+    const kept = await runBundledStep(t, { workspace: workspace.path, inputs: all });
     assert.equal(kept.code, 0, kept.raw);
     const asked = { ...all, journal: "out/j.jsonl" };
-    const result = await runStep(t, { workspace: workspace.path, inputs: asked });
+    const result = await runBundledStep(t, { workspace: workspace.path, inputs: asked });
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
     assert.match(result.outputs["reason"] ?? "", /^The journal is incomplete: .*was deleted/);
@@ -155,7 +155,7 @@ describe("a step that runs a job", () => {
       workspace: workspace.path,
       inputs: { ...inputs, rehearse: "entries/failing.rehearsal.yml" },
     };
-    const result = await runStep(t, options);
+    const result = await runBundledStep(t, options);
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
     assert.equal(result.outputs["failed-tasks"], '["greet"]');
@@ -167,7 +167,7 @@ describe("a step that runs a job", () => {
 
   it("passes all the same with fail-on: never, and says that the job failed", async (t) => {
     const workspace = await makeWorkspace(t, files);
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       inputs: {
         ...inputs,
@@ -191,7 +191,7 @@ describe("a step that runs a job", () => {
     );
     t.after(() => server.close());
     const workspace = await makeWorkspace(t, files);
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       inputs: {
         entry: "entries/hello.yml",
@@ -241,7 +241,7 @@ sessions:
           - text: done
 `;
     const workspace = await makeWorkspace(t, { ...files, "entries/shell.rehearsal.yml": shell });
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       inputs: {
         ...inputs,
@@ -269,12 +269,12 @@ sessions:
 
 describe("a step that can't run a job", () => {
   const refused = async (
-    t: Parameters<typeof runStep>[0],
+    t: Parameters<typeof runBundledStep>[0],
     given: Readonly<Record<string, string>>,
     more: Readonly<Record<string, string>> = {},
   ): Promise<StepResult> => {
     const workspace = await makeWorkspace(t, { ...files, ...more });
-    const result = await runStep(t, { workspace: workspace.path, inputs: given });
+    const result = await runBundledStep(t, { workspace: workspace.path, inputs: given });
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
     assert.equal(result.outputs["model-calls"], "0");
@@ -380,7 +380,7 @@ describe("a step that can't run a job", () => {
   it("says of an empty workspace that nothing was checked out, whatever GitHub has", async (t) => {
     const workspace = await makeWorkspace(t);
     const options = { workspace: workspace.path, inputs, checkedOut: false } as const;
-    const { code, outputs } = await runStep(t, options);
+    const { code, outputs } = await runBundledStep(t, options);
     assert.equal(code, 1);
     assert.match(
       outputs["reason"] ?? "",
@@ -467,14 +467,14 @@ it("a user input file is read, cleaned and cut, and may not be a link that leads
   const workspace = await makeWorkspace(t, { ...files, "input.txt": long });
   await symlink("/etc/hostname", join(workspace.path, "link.txt"));
   const given = { entry: "entries/hello.yml", "provider-base-url": server.baseUrl };
-  const result = await runStep(t, {
+  const result = await runBundledStep(t, {
     workspace: workspace.path,
     inputs: { ...given, "user-input-file": "input.txt" },
   });
   assert.match(server.requests[0]?.prompt ?? "", /^Greet xy+\.$/);
   assert.equal(server.requests[0]?.prompt.length, "Greet .".length + 100_000);
   assert.match(JSON.stringify(named(result, "warning")), /Its last 20001 characters were cut off/);
-  const linked = await runStep(t, {
+  const linked = await runBundledStep(t, {
     workspace: workspace.path,
     inputs: { ...given, "user-input-file": "link.txt" },
   });
