@@ -3,7 +3,7 @@ import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startModelServer } from "../rig/model-server.ts";
-import { runBundledStep, type Command, type StepResult } from "../rig/runner.ts";
+import { runBundledStep, runStep, type Command, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, rehearsal, files, inputs } from "./rig.ts";
 
@@ -274,7 +274,7 @@ describe("a step that can't run a job", () => {
     more: Readonly<Record<string, string>> = {},
   ): Promise<StepResult> => {
     const workspace = await makeWorkspace(t, { ...files, ...more });
-    const result = await runBundledStep(t, { workspace: workspace.path, inputs: given });
+    const result = await runStep(t, { workspace: workspace.path, inputs: given });
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
     assert.equal(result.outputs["model-calls"], "0");
@@ -380,7 +380,7 @@ describe("a step that can't run a job", () => {
   it("says of an empty workspace that nothing was checked out, whatever GitHub has", async (t) => {
     const workspace = await makeWorkspace(t);
     const options = { workspace: workspace.path, inputs, checkedOut: false } as const;
-    const { code, outputs } = await runBundledStep(t, options);
+    const { code, outputs } = await runStep(t, options);
     assert.equal(code, 1);
     assert.match(
       outputs["reason"] ?? "",
@@ -467,14 +467,14 @@ it("a user input file is read, cleaned and cut, and may not be a link that leads
   const workspace = await makeWorkspace(t, { ...files, "input.txt": long });
   await symlink("/etc/hostname", join(workspace.path, "link.txt"));
   const given = { entry: "entries/hello.yml", "provider-base-url": server.baseUrl };
-  const result = await runBundledStep(t, {
+  const result = await runStep(t, {
     workspace: workspace.path,
     inputs: { ...given, "user-input-file": "input.txt" },
   });
   assert.match(server.requests[0]?.prompt ?? "", /^Greet xy+\.$/);
   assert.equal(server.requests[0]?.prompt.length, "Greet .".length + 100_000);
   assert.match(JSON.stringify(named(result, "warning")), /Its last 20001 characters were cut off/);
-  const linked = await runBundledStep(t, {
+  const linked = await runStep(t, {
     workspace: workspace.path,
     inputs: { ...given, "user-input-file": "link.txt" },
   });
