@@ -212,7 +212,14 @@ export function platformName(): string {
   return `${system}-${process.arch}`;
 }
 
+/** The report takes some milliseconds, and its answer is the same for the life of a process. */
+let knownMusl: boolean | undefined;
+
 function isMusl(): boolean {
+  return (knownMusl ??= lacksGlibc());
+}
+
+function lacksGlibc(): boolean {
   const report: unknown = process.report.getReport();
   if (typeof report !== "object" || report === null || !("header" in report)) return false;
   const { header } = report;

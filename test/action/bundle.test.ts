@@ -8,7 +8,7 @@ import { runtimeHashes } from "../../src/generated/runtime-hashes.ts";
 import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
 import { useActionBundle } from "../rig/bundle.ts";
 import { startGithubServer } from "../rig/github-server.ts";
-import { runPost, runStep } from "../rig/runner.ts";
+import { runPost, runBundledStep } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { files, inputs } from "./rig.ts";
 
@@ -45,7 +45,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
   it("runs a job with the runtime that is given, asks GitHub, and cleans up after it", async (t) => {
     const workspace = await makeWorkspace(t, files);
     const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: workspace.path,
       event: "pull-request",
       apiUrl: api.url,
@@ -96,10 +96,10 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
         },
         main: join(bundle.dist, "index.js"),
       };
-      const first = await runStep(t, step);
+      const first = await runBundledStep(t, step);
       assert.equal(first.code, 0, first.raw);
       assert.match(first.log, /Installed in [\d.]+ s; npm has verified the SHA-512/);
-      const second = await runStep(t, step);
+      const second = await runBundledStep(t, step);
       assert.equal(second.code, 0, second.raw);
       assert.doesNotMatch(second.log, /Installed in/);
       for (const { outputs, summary } of [first, second]) {

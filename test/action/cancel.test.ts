@@ -7,7 +7,7 @@ import { isRunning, processesMarked, sendSignal } from "../../src/platform/proce
 import { readReport } from "../reports/rig.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { nightly } from "../rig/nightly.ts";
-import { runPost, runStep, startStep, type Step } from "../rig/runner.ts";
+import { runPost, runBundledStep, startStep, type Step } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, files, inputs } from "./rig.ts";
 
@@ -89,7 +89,7 @@ describe("a step that is canceled", () => {
     const register = `import { register } from "node:module"; register(${JSON.stringify(script(hook))});
       setInterval(() => {}, 60_000);`;
     const { path } = await makeWorkspace(t, files);
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: path,
       inputs,
       env: { NODE_OPTIONS: `--import=${script(register)}` },

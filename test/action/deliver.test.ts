@@ -1,4 +1,4 @@
-/** From the event to the calls of GitHub's API, by the bundle of the action under the runner's contract. */
+/** From the event to the calls of GitHub's API, by the action under the runner's contract. */
 import assert from "node:assert/strict";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A further attempt of a workflow run, by the bundle of the action: it pays only for what the earlier one lacks. */
+/** A further attempt of a workflow run: it pays only for what the earlier one lacks. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

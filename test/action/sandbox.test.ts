@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { useActionBundle } from "../rig/bundle.ts";
 import { startModelServer } from "../rig/model-server.ts";
-import { runStep, type StepResult } from "../rig/runner.ts";
+import { runBundledStep, type StepResult } from "../rig/runner.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import type { Test } from "./rig.ts";
@@ -69,7 +69,7 @@ describe("on a hosted runner", () => {
     for (const name of ["bash", "cat", "env", "git", "head", "ln", "mkdir", "sh", "touch"])
       await symlink(`/usr/bin/${name}`, join(linked, name));
     await symlink(process.execPath, join(linked, "node"));
-    const result = await runStep(t, {
+    const result = await runBundledStep(t, {
       workspace: path,
       main: join(bundle.dist, "index.js"),
       env: {

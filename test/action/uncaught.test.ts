@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runStep } from "../rig/runner.ts";
+import { runBundledStep } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { files, inputs } from "./rig.ts";
 
@@ -12,7 +12,7 @@ test("a step can't be made to issue a command by an error that nothing catches",
         setImmediate(() => { throw new Error("x\\n::set-env name=x::y\\n##[error]z"); });
     });`,
   });
-  const result = await runStep(t, {
+  const result = await runBundledStep(t, {
     workspace: workspace.path,
     inputs,
     env: { NODE_OPTIONS: `--require=${workspace.path}/throws.cjs` },
@@ -44,7 +44,7 @@ test("a step ends at once if it can't report an error that nothing catches witho
       });
     });`,
   });
-  const result = await runStep(t, {
+  const result = await runBundledStep(t, {
     workspace: workspace.path,
     inputs,
     env: { NODE_OPTIONS: `--require=${workspace.path}/throws.cjs` },

@@ -6,14 +6,14 @@ import type { Locator, Page } from "playwright-core";
 import {
   browserTests,
   expectAccessible,
+  expectAccessibleInBoth,
   expectNoSidewaysScroll,
   phone,
   picture,
   until,
   useBrowser,
 } from "../rig/browser.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
-import { notAStream, startPortal, usePortal } from "./portal.ts";
+import { notAStream, startPortal, usePortal, type Portal } from "./portal.ts";
 
 const open = useBrowser();
 const portal = usePortal();
@@ -33,6 +33,12 @@ async function start(page: Page, job: string): Promise<void> {
     .getByRole("button", { name: "Start", exact: true })
     .click();
   await until(page, `location.hash.startsWith("#/run/")`);
+}
+
+/** Opens the run of `maintain` that the tests share, and waits for its end. */
+async function openMaintained(page: Page, { address, maintained }: Portal): Promise<void> {
+  await page.goto(`${address}#/run/${await maintained()}`);
+  await title(page, /maintain.*Succeeded/).waitFor();
 }
 
 /** The tab counts all decisions, and its bar says how many of them are shown. */
@@ -104,11 +110,8 @@ describe("the portal", browserTests, () => {
   });
 
   it("shows what happened in the sessions: reasoning, Markdown, tool calls", async () => {
-    const { address } = portal();
     const { page } = await open();
-    await page.goto(address);
-    await start(page, "Maintain");
-    await title(page, /maintain.*Succeeded/).waitFor();
+    await openMaintained(page, portal());
     await work(page, /look/).click();
     const rows = page.getByRole("list", { name: "What happened in look" });
     await rows
@@ -130,11 +133,8 @@ describe("the portal", browserTests, () => {
   });
 
   it("has a tab for each iteration and each attempt", async () => {
-    const { address } = portal();
     const { page } = await open();
-    await page.goto(address);
-    await start(page, "Maintain");
-    await title(page, /maintain.*Succeeded/).waitFor();
+    await openMaintained(page, portal());
     await work(page, /find/).click();
     await page.getByRole("tab", { name: "Iteration 1" }).click();
     await page.getByText("one is left").first().waitFor();
@@ -152,11 +152,8 @@ describe("the portal", browserTests, () => {
   });
 
   it("searches the whole run, and every hit has an address that can be opened afresh", async () => {
-    const { address } = portal();
     const { page } = await open();
-    await page.goto(address);
-    await start(page, "Maintain");
-    await title(page, /maintain.*Succeeded/).waitFor();
+    await openMaintained(page, portal());
     await page.keyboard.press("/");
     await page.keyboard.type("second try");
     await page.getByText(/^[1-9]\d* hits?$/).waitFor();
@@ -245,7 +242,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("can be opened at the addresses of earlier portals", async () => {
-    const { address, workspace } = portal();
+    const { address, workspace, maintained } = portal();
     const { page } = await open();
     const folder = page.getByRole("textbox", { name: "Working directory" });
     await page.goto(`${address}index.html?project=shop`);
@@ -261,15 +258,12 @@ describe("the portal", browserTests, () => {
     await page.getByRole("button", { name: /^Start Maintain/ }).click();
     await folder.waitFor();
     assert.equal(await folder.inputValue(), workspace.path);
-    await page.getByRole("dialog").getByRole("button", { name: "Start", exact: true }).click();
-    await title(page, /maintain.*Succeeded/).waitFor();
-    const runId = new URL(page.url()).hash.replace("#/run/", "");
 
     await page.goto(`${address}jobTracking.html?jobName=other`);
     const job = page.getByRole("combobox", { name: "Job" });
     await job.waitFor();
     assert.equal(await job.inputValue(), "other");
-    await page.goto(`${address}jobTracking.html?jobName=maintain&jobId=${runId}`);
+    await page.goto(`${address}jobTracking.html?jobName=maintain&jobId=${await maintained()}`);
     await title(page, /maintain.*Succeeded/).waitFor();
   });
 
@@ -342,13 +336,16 @@ describe("the portal", browserTests, () => {
     await title(page, /ask.*Succeeded/).waitFor();
   });
 
-  it("says so when the server is gone", async (t) => {
+  it("says so when the server is gone, and the next server keeps its runs", async (t) => {
     const server = await startPortal(t, ["--journals", "journals"]);
     const { page, tolerate } = await open();
     tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
     await page.goto(server.address);
     // Before there is a journal.
     await page.getByRole("link", { name: "Journals", exact: true }).waitFor();
+    await openMaintained(page, server);
+    const { hash } = new URL(page.url());
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await start(page, "Gated");
     await page.getByText("Waiting at the gate.").first().waitFor();
     await server.kill();
@@ -360,56 +357,41 @@ describe("the portal", browserTests, () => {
     await page.getByText("Waiting at the gate.").first().waitFor();
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("alert").first().waitFor();
-    // The next server knows the run from its journal, which has no end.
+    // The next server knows both from their journals. One has no end.
     const next = await startPortal(t, ["--journals", `${server.workspace.path}/journals`]);
     await page.goto(next.address);
     await page.getByRole("link", { name: /gated.*Incomplete/ }).waitFor();
     await page.goto(`${next.address}#/journals`);
     await page.getByRole("row", { name: /gated/ }).getByText("Incomplete").waitFor();
-  });
-
-  it("keeps the runs of a folder of journals, also for the next server", async (t) => {
-    const { path } = await makeWorkspace(t);
-    const first = await startPortal(t, ["--journals", path]);
-    const { page } = await open();
-    await page.goto(first.address);
-    await start(page, "Maintain");
+    await picture(page, "journals");
+    await page.getByRole("link", { name: "maintain" }).click();
     await title(page, /maintain.*Succeeded/).waitFor();
-    const second = await startPortal(t, ["--journals", path]);
-    const other = await open();
-    await other.page.goto(`${second.address}#/journals`);
-    await picture(other.page, "journals");
-    await other.page.getByRole("link", { name: "maintain" }).click();
-    await title(other.page, /maintain.*Succeeded/).waitFor();
-    await work(other.page, /correct.*Retried/).waitFor();
-    assert.equal(new URL(other.page.url()).hash, new URL(page.url()).hash);
-    assert.equal(await other.page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
+    await work(page, /correct.*Retried/).waitFor();
+    assert.equal(new URL(page.url()).hash, hash);
+    assert.equal(await page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
   });
 
-  for (const colorScheme of ["light", "dark"] as const) {
-    it(`is accessible on every page, ${colorScheme}`, async () => {
-      const { address } = portal();
-      const { page, tolerate } = await open({ colorScheme });
-      tolerate(notAStream);
-      await page.goto(address);
-      await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
-      await expectAccessible(page, "the start page");
-      await start(page, "Maintain");
-      await title(page, /maintain.*Succeeded/).waitFor();
-      await expectAccessible(page, "a run");
-      await page.getByRole("button", { name: "Table", exact: true }).click();
-      await expectAccessible(page, "the table of a timeline");
-      await page.getByRole("link", { name: "Session", exact: true }).click();
-      await title(page, "New session").waitFor();
-      await expectAccessible(page, "a new session");
-      await page.goto(`${address}#/no/such/page`);
-      await title(page, "Page not found").waitFor();
-      await expectAccessible(page, "an unknown page");
-      await page.goto(`${address}#/run/unknown`);
-      await page.getByRole("alert").waitFor();
-      await expectAccessible(page, "an unknown run");
-    });
-  }
+  it("is accessible on every page, light and dark", async () => {
+    const { address } = portal();
+    const { page, tolerate } = await open();
+    tolerate(notAStream);
+    await page.goto(address);
+    await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
+    await expectAccessibleInBoth(page, "the start page");
+    await openMaintained(page, portal());
+    await expectAccessibleInBoth(page, "a run");
+    await page.getByRole("button", { name: "Table", exact: true }).click();
+    await expectAccessibleInBoth(page, "the table of a timeline");
+    await page.getByRole("link", { name: "Session", exact: true }).click();
+    await title(page, "New session").waitFor();
+    await expectAccessibleInBoth(page, "a new session");
+    await page.goto(`${address}#/no/such/page`);
+    await title(page, "Page not found").waitFor();
+    await expectAccessibleInBoth(page, "an unknown page");
+    await page.goto(`${address}#/run/unknown`);
+    await page.getByRole("alert").waitFor();
+    await expectAccessibleInBoth(page, "an unknown run");
+  });
 
   it("is a step away from a mistyped address", async () => {
     const { address } = portal();
@@ -434,8 +416,7 @@ describe("the portal", browserTests, () => {
     await page.getByRole("dialog").waitFor();
     await expectNoSidewaysScroll(page, "the dialog");
     await page.keyboard.press("Escape");
-    await start(page, "Maintain");
-    await title(page, /maintain.*Succeeded/).waitFor();
+    await openMaintained(page, portal());
     await expectNoSidewaysScroll(page, "a run");
     await page.getByRole("tab", { name: "Flowchart" }).click();
     await page.getByRole("button", { name: /^recover #\d+ Retried/ }).waitFor();

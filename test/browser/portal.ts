@@ -13,6 +13,8 @@ export interface Portal {
   readonly openGate: () => Promise<void>;
   /** Kills the process, as a crash of the machine does. */
   readonly kill: () => Promise<void>;
+  /** Starts a run of the job `maintain` without the page, once for all tests that only look at it: its id. */
+  readonly maintained: () => Promise<string>;
 }
 
 /** Longer than a page is wide, and without a place to break. */
@@ -190,14 +192,26 @@ export async function startPortal(
   await child.printed("/api/");
   const [address] = /http:\/\/[^/]*:\d+\//.exec(child.output.stdout) ?? [];
   if (address === undefined) throw new Error(`No address: ${child.output.stdout}`);
+  let runId: Promise<string> | undefined;
   return {
     address,
     child,
     workspace,
+    maintained: () => (runId ??= startMaintain(address, workspace.path)),
     openGate: async () => void (await workspace.write("gate", "")),
     async kill() {
       child.signalGroup("SIGKILL");
       await child.ended;
     },
   };
+}
+
+async function startMaintain(address: string, folder: string): Promise<string> {
+  const started = await fetch(`${address}api/copilot/job/start/maintain`, {
+    method: "POST",
+    body: folder,
+  });
+  const [, id] = /"jobId":"([^"]+)"/.exec(await started.text()) ?? [];
+  if (id === undefined) throw new Error(`The job was not started: ${started.status}`);
+  return id;
 }

@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import {
   browserTests,
   expectAccessible,
+  expectAccessibleInBoth,
   expectNoSidewaysScroll,
   findChromium,
   launchChromium,
@@ -90,6 +91,9 @@ describe("the browser of the tests", nightly ? browserTests : onlyNightly, () =>
     await expectAccessible(page, "a good page");
     await page.goto(await serve(t, "<button></button>"));
     await assert.rejects(expectAccessible(page, "a bad page"), /button-name/);
+    const pale = "@media (prefers-color-scheme: dark) { p { color: #ddd; } }";
+    await page.goto(await serve(t, `<style>${pale}</style><p>loaded</p>`));
+    await assert.rejects(expectAccessibleInBoth(page, "a pale page"), /axe on dark a pale/);
   });
 
   it("finds a page that is wider than a phone", async (t) => {

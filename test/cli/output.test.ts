@@ -111,7 +111,7 @@ describe("a reader of stdout that stalls", () => {
   // More than a pipe holds, less than makes the runtime compact the session.
   const lots = Array.from({ length: 80 }, (_, index) => ({
     text: `${index} ${"word ".repeat(800)}`,
-    ...bash("true"),
+    tools: [{ name: "view", arguments: { path: "${workingDirectory}/entry.json" } }],
   }));
 
   it("loses nothing when it goes on, seconds after the run has ended", async (t) => {

@@ -107,7 +107,7 @@ describe("the examples of the action protocol", () => {
     it(`fail if the example ${title}`, async (t) => {
       const workspace = await copied(t);
       await workspace.write(file, change(await workspace.read(file)));
-      const broken = noticed.map((name) => `${name}.rehearsal.yml`);
+      const broken = share(noticed).map((name) => `${name}.rehearsal.yml`);
       const { code, stdout } = await runCli(["rehearse", ...broken], { cwd: workspace.path });
       assert.equal(code, 1, stdout);
       assert.match(stdout, new RegExp(`^0 passed, ${broken.length} failed$`, "m"));

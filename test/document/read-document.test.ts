@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { documentLimits, formatOfFile, readDocument } from "../../src/document/read-document.ts";
 import { isRecord } from "../../src/document/guards.ts";
 import { faultLines, plainly, valueOf } from "../entry/rig.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const formats = ["json", "yaml"] as const;
 
@@ -85,7 +86,7 @@ describe("readDocument", () => {
         }
         assert.equal(readDocument(text, { format: "json" }).kind === "read", expected, text);
       }),
-      { numRuns: 2000 },
+      rounds(2000),
     );
   });
 
@@ -104,7 +105,7 @@ describe("readDocument", () => {
           else JSON.stringify(result.value);
         },
       ),
-      { numRuns: 3000 },
+      rounds(3000),
     );
   });
 

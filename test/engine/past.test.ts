@@ -12,6 +12,7 @@ import { names } from "../rig/commands.ts";
 import { play, ref, type Played } from "../rig/engine.ts";
 import { acts, works } from "../rig/random-works.ts";
 import { done, run, tasks } from "../rig/runs.ts";
+import { rounds } from "../rig/nightly.ts";
 
 /** What a run takes over from so much of a journal. */
 function pastOf(journal: string): PastRun | undefined {
@@ -68,7 +69,7 @@ describe("a run that is resumed", () => {
           assert.deepEqual(again?.works.length, pastOf(whole.journal)?.works.length);
         },
       ),
-      { numRuns: 500 },
+      rounds(500),
     );
   });
 

@@ -7,6 +7,7 @@ import type { RunEventBody } from "../../src/events/event.ts";
 import { commands, tasks } from "../rig/commands.ts";
 import { play } from "../rig/engine.ts";
 import { acts, dice, itemsIn, keyOf, ofCommand, works, type Outcome } from "../rig/random-works.ts";
+import { rounds } from "../rig/nightly.ts";
 
 type Ended = "succeeded" | "failed" | "unanswered";
 class Crashed extends Error {}
@@ -154,7 +155,7 @@ describe("a tree with Each, Run, onCrash and atMost", () => {
         assert.equal(outcome.kind, expected === "succeeded" ? "succeeded" : "failed");
         wellFormed(events);
       }),
-      { numRuns: 300 },
+      rounds(300),
     );
   });
 
@@ -184,7 +185,7 @@ describe("a tree with Each, Run, onCrash and atMost", () => {
           if (seen > at && outcome.kind === "canceled") assert.match(outcome.reason, /^enough/);
         },
       ),
-      { numRuns: 200 },
+      rounds(200),
     );
   });
 });

@@ -6,6 +6,7 @@ import { partsMatch, readGlob } from "../../src/entry/glob.ts";
 import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { cpuTime } from "../rig/growth.ts";
+import { rounds } from "../rig/nightly.ts";
 
 function matches(glob: string, path: string, anyCase = false): boolean {
   const read = readGlob(glob);
@@ -115,7 +116,7 @@ test("a glob means what the usual matcher takes it for", () => {
         assert.equal(matches(glob, text), theirs, `${glob} ${text}`);
       },
     ),
-    { numRuns: 5_000 },
+    rounds(5_000),
   );
 });
 

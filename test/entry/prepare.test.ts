@@ -12,6 +12,7 @@ import {
   problemsOf,
   task,
 } from "./rig.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const boolean = "Call job_boolean_true or job_boolean_false.";
 
@@ -237,7 +238,7 @@ describe("validateEntry", () => {
           assert.match(reason, /[.]$/);
         }
       }),
-      { numRuns: 2000 },
+      rounds(2000),
     );
   });
 });

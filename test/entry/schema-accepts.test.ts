@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { validate as isEntry } from "../../src/generated/schema-accepts.ts";
 import { compileSchema } from "../../src/document/schema-check.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const schema = compileSchema(entrySchema, "entry");
 const root = join(import.meta.dirname, "..", "..", "..");
@@ -48,6 +49,6 @@ test("the compiled check of an entry says what the schema says", () => {
         assert.equal(isEntry(changed), schema.accepts(changed), JSON.stringify(changed));
       },
     ),
-    { numRuns: 2_000 },
+    rounds(2_000),
   );
 });

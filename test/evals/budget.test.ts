@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { EvalBudget, nothingSpent } from "../../src/evals/budget.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
 import type { RunEvent } from "../../src/events/event.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const open: TurnGate = { run: (turn) => turn() };
 
@@ -80,7 +81,7 @@ describe("the budget of an eval", () => {
         assert.equal(stopped.length, spent === whole ? stopped.length : 1);
         if (whole > limit) assert.equal(stopped.length, 1);
       }),
-      { numRuns: 300 },
+      rounds(300),
     );
   });
 

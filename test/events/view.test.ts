@@ -14,6 +14,7 @@ import {
 import * as samples from "./samples.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { beginningOf } from "../../src/events/cut.ts";
+import { rounds } from "../rig/nightly.ts";
 
 function fold(events: readonly RunEvent[]): RunView {
   const view = createRunView();
@@ -325,7 +326,7 @@ test("the totals are the sums of the works, whatever the events and their order"
         assert.ok(work.status !== "running" || work.startedAt !== undefined);
       }
     }),
-    { numRuns: 500 },
+    rounds(500),
   );
 });
 

@@ -8,6 +8,7 @@ import { proposalBody } from "../../src/outputs/deliver-proposal.ts";
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText } from "./hostile.ts";
 import { origin, ours, publisher } from "./published.ts";
+import { rounds } from "../rig/nightly.ts";
 
 type WithText = Exclude<Proposal, { kind: "label" | "reviewers" }>;
 
@@ -51,7 +52,7 @@ test("no text of an agent is alive in a proposal, and none is longer than GitHub
     }
   };
   check(hostileText);
-  fc.assert(fc.property(hostile, check), { numRuns: 300 });
+  fc.assert(fc.property(hostile, check), rounds(300));
   check("word ".repeat(1_000_000));
   check("`".repeat(5_000_000));
 });

@@ -7,6 +7,7 @@ import { reportComment, type ReportComment } from "../../src/outputs/report-comm
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText, longTexts } from "./hostile.ts";
 import { finding, hostileFinding, origin, ours, publisher } from "./published.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const GITHUB_LIMIT = 65_536;
 
@@ -141,7 +142,7 @@ test("no text of an agent is alive in it, and none changes what it is built of",
       const table = reportComment({ ...blank, outcome: { kind: "succeeded" } });
       assert.match(structure(table), /table_close paragraph_open inline paragraph_close$/, table);
     }),
-    { numRuns: 500 },
+    rounds(500),
   );
   assert.match(calm, /table_close/);
 });

@@ -6,6 +6,7 @@ import { reviewOf, type Review } from "../../src/outputs/review-comments.ts";
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText, longTexts } from "./hostile.ts";
 import { finding, hostileFinding, ours, publisher } from "./published.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const GITHUB_LIMIT = 65_536;
 type InDiff = Parameters<typeof reviewOf>[0]["isInDiff"];
@@ -97,7 +98,7 @@ test("no text of an agent is alive in a review", () => {
     }
   };
   check(hostileText);
-  fc.assert(fc.property(hostile, check), { numRuns: 500 });
+  fc.assert(fc.property(hostile, check), rounds(500));
   for (const text of longTexts(5_000_000).filter((_, index) => index % 8 === 1)) check(text);
 });
 

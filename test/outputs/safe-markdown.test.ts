@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { safeCell, safeMarkdown } from "../../src/outputs/safe-markdown.ts";
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText, longTexts } from "./hostile.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const links = ["https://github.com/o/r/blob/"];
 const maxLength = 65_536;
@@ -127,7 +128,7 @@ test("a cell has no line end and no bare pipe", () => {
       // GitHub splits rows before it looks for code, and takes each character behind a backslash for escaped.
       assert.equal(row.split("\n")[2]?.replace(/\\./g, "").split("|").length, 4, row);
     }),
-    { numRuns: 1000 },
+    rounds(1000),
   );
 });
 
@@ -141,7 +142,7 @@ test("whatever the text, nothing of the result is alive, and a second time chang
       const around = structure(`before\n\n${once}\n\n***\n\n\`\`\`\nafter\n\`\`\`\n`);
       assert.match(around, /^paragraph_open inline paragraph_close .*hr fence$/, once);
     }),
-    { numRuns: 2000 },
+    rounds(2000),
   );
 });
 
@@ -166,7 +167,7 @@ test("harmless Markdown is the same after a second time", () => {
       const once = safe(blocks.join("\n\n"));
       assert.equal(safe(once), once);
     }),
-    { numRuns: 1000 },
+    rounds(1000),
   );
 });
 

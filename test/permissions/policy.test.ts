@@ -16,6 +16,7 @@ import {
 } from "../../src/permissions/rules.ts";
 import { decidePermission, describePermissions } from "../../src/permissions/policy.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { rounds } from "../rig/nightly.ts";
 
 /** A file system of three folders: links are a map, `missing` does not exist, everything else does. */
 const links: Readonly<Record<string, string>> = {
@@ -385,7 +386,7 @@ describe("whose word counts", () => {
         assert.ok(ok(stated, request), `not in the entry: ${JSON.stringify(result)}`);
         assert.ok(ok(ceiling, request), `above the ceiling: ${JSON.stringify(result)}`);
       }),
-      { numRuns: 5_000 },
+      rounds(5_000),
     );
     fc.assert(
       fc.property(rules, ceilings, (stated, ceiling) => {

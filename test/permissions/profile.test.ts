@@ -10,6 +10,7 @@ import { decidePermission } from "../../src/permissions/policy.ts";
 import { sandboxProfile, type FolderEntry } from "../../src/permissions/profile.ts";
 import { realFiles } from "../../src/sessions/permission-handler.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const names = ["a.md", "b.ts", ".env", "x.pem", "id_rsa", "docs", "src", "private", "deep"];
 
@@ -64,7 +65,7 @@ test("programs may read and write an existing file exactly where file tools may"
         }
       },
     ),
-    { numRuns: 200, includeErrorInReport: true },
+    { ...rounds(200), includeErrorInReport: true },
   );
 });
 

@@ -1,4 +1,4 @@
-/** Each recipe is played, with the committed bundle, on a repository with a pull request of three commits. */
+/** Each recipe is played on a repository with a pull request of three commits. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * Plays a workflow as GitHub would: jobs in the order of their needs, steps with their conditions, the contexts
- * and the files of a step. Scripts run in the real bash, agent-jobs is the committed bundle, git is real; what
+ * and the files of a step. Scripts run in the real bash, agent-jobs runs in this process, git is real; what
  * of the actions of others the recipes use is played here. Whatever it does not know is an error.
  */
 import assert from "node:assert/strict";

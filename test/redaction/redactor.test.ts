@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { createRedactor, holdsCredential } from "../../src/redaction/redactor.ts";
 import { cpuTime } from "../rig/growth.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const base64url = (text: string): string => Buffer.from(text).toString("base64url");
@@ -253,7 +254,7 @@ test("redacting twice is redacting once, and no known value is left", () => {
         assert.ok(!once.includes(known), JSON.stringify({ secrets, input, once }));
       }
     }),
-    { numRuns: 2000 },
+    rounds(2000),
   );
 });
 

@@ -1,4 +1,4 @@
-/** Telemetry of a step: the action, bundled where there is a bundle, and the variables of its environment. */
+/** Telemetry of a step: the action, and the variables of its environment. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { files, inputs } from "../action/rig.ts";

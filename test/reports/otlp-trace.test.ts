@@ -15,6 +15,7 @@ import { events as anyEvents } from "../events/samples.ts";
 import { releaseStory } from "../rig/action-events.ts";
 import { buildStory } from "../rig/flow-events.ts";
 import { planned, ref } from "../rig/plan.ts";
+import { rounds } from "../rig/nightly.ts";
 
 interface Made {
   readonly spans: readonly Span[];
@@ -134,7 +135,7 @@ describe("a trace", () => {
           if (parent !== undefined) assert.ok(parent.startedAt <= startedAt, name);
         }
       }),
-      { numRuns: 500 },
+      rounds(500),
     );
   });
 

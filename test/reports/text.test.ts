@@ -11,6 +11,7 @@ import {
   oneLine,
   paragraph,
 } from "../../src/reports/text.ts";
+import { rounds } from "../rig/nightly.ts";
 
 test("escape sequences, controls and bidirectional marks do not survive", () => {
   assert.equal(harmless("\u001B[31mred\u001B[0m \u001B]0;title\u0007x"), "red x");
@@ -33,7 +34,7 @@ test("nothing that moves the cursor passes, whatever the text", () => {
       assert.doesNotMatch(oneLine(parts.join(""), 50), /[\r\n]/);
       assert.ok(oneLine(parts.join(""), 50).length <= 50);
     }),
-    { numRuns: 1000 },
+    rounds(1000),
   );
 });
 

@@ -9,6 +9,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import { tolerateAsTheProductDoes } from "./broken-pipes.ts";
 import { commandLine } from "./dist.ts";
 import { outputOf, type Output } from "./output.ts";
+import { inThisProcess } from "./this-process.ts";
 
 export interface CliOptions {
   readonly cwd: string;
@@ -86,38 +87,22 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
   return started;
 }
 
-/** The working directory and the environment belong to the whole process, so one command runs after the other. */
-let queue: Promise<unknown> = Promise.resolve();
-
 /** `agent-jobs ARGS`, with nothing of our environment but PATH and HOME. Ends when the command has ended. */
 export function runCli(
   args: readonly string[],
-  options: Omit<CliOptions, "main">,
-): Promise<CliResult> {
-  const ended = queue.then(() => runHere(args, options));
-  queue = ended.catch(() => undefined);
-  return ended;
-}
-
-async function runHere(
-  args: readonly string[],
   { cwd, env = {}, stdin = "" }: Omit<CliOptions, "main">,
 ): Promise<CliResult> {
-  tolerateAsTheProductDoes();
-  const [cwdBefore, envBefore] = [process.cwd(), { ...process.env }];
-  const { PATH = "", HOME = "" } = process.env;
-  const output = { stdout: "", stderr: "" };
-  const into = (name: keyof Output): Writable =>
-    new Writable({
-      decodeStrings: false,
-      write(text: string, _encoding, done) {
-        output[name] += text;
-        done();
-      },
-    });
-  process.chdir(cwd);
-  setEnvironment({ PATH, HOME, ...env });
-  try {
+  return inThisProcess(cwd, env, async () => {
+    tolerateAsTheProductDoes();
+    const output = { stdout: "", stderr: "" };
+    const into = (name: keyof Output): Writable =>
+      new Writable({
+        decodeStrings: false,
+        write(text: string, _encoding, done) {
+          output[name] += text;
+          done();
+        },
+      });
     const io = ioOf({
       stdin: Readable.from([stdin]),
       stdout: into("stdout"),
@@ -126,14 +111,5 @@ async function runHere(
     const code = await runProgram(args, io);
     const lost = await io.output.end(60_000);
     return { code: lost === undefined ? code : exitCode.failed, ...output };
-  } finally {
-    setEnvironment(envBefore);
-    process.chdir(cwdBefore);
-  }
-}
-
-/** In place: Node itself reads some variables, such as TMPDIR, from the process and not from `process.env`. */
-function setEnvironment(environment: NodeJS.ProcessEnv): void {
-  for (const name of Object.keys(process.env)) delete process.env[name];
-  Object.assign(process.env, environment);
+  });
 }

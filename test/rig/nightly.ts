@@ -15,3 +15,8 @@ export function share<T>(cases: readonly T[], count = 2): readonly T[] {
 export const onlyNightly: { readonly skip: string | false } = {
   skip: nightly ? false : "only in the nightly workflow",
 };
+
+/** How often a property is tried, for fast-check: `cases` times with new ones, or a share that is always the same. */
+export function rounds(cases: number): { readonly numRuns: number; readonly seed?: number } {
+  return nightly ? { numRuns: cases } : { numRuns: Math.ceil(cases / 5), seed: 1 };
+}

@@ -1,7 +1,7 @@
 /**
- * Plays the runner of GitHub Actions: starts the action as a child the way the runner does, and reads what it
- * says the way the runner does (commands of both syntaxes on both streams, and the files of a step).
- * `AGENT_JOBS_TEST_NODE` names another Node to start it with.
+ * Plays the runner of GitHub Actions, and reads what the action says the way the runner does (commands of both
+ * syntaxes on both streams, and the files of a step). `runStep` runs the step in this process. `startStep` and
+ * `runBundledStep` start the bundle as the runner does; `AGENT_JOBS_TEST_NODE` names another Node for it.
  */
 import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
@@ -10,9 +10,14 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import * as core from "@actions/core";
+import { runAction } from "../../src/action/action.ts";
+import { cancelOnSignals } from "../../src/run/cancellation.ts";
 import { action } from "./dist.ts";
-import { outputOf } from "./output.ts";
+import { tolerateAsTheProductDoes } from "./broken-pipes.ts";
+import { outputOf, type Output } from "./output.ts";
 import { knownCommands } from "./runner-commands.ts";
+import { inThisProcess } from "./this-process.ts";
 
 const fixtures = fileURLToPath(new URL("../../../test/fixtures/events/", import.meta.url));
 
@@ -96,18 +101,13 @@ async function checkOut(workspace: string): Promise<string> {
   }
 }
 
-export async function startStep(
-  test: Pick<TestContext, "after">,
-  options: StepOptions,
-): Promise<Step> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-runner-")));
-  let step: Step | undefined;
-  test.after(async () => {
-    // A test that failed may have left it; its files are read when it ends.
-    step?.signal("SIGKILL");
-    await step?.ended.catch(() => undefined);
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
+interface Prepared {
+  /** The runner's files, by the names of their variables. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function prepareStep(folder: string, options: StepOptions): Promise<Prepared> {
   const fixture = await readFixture(options.event ?? "workflow-dispatch");
   const files = Object.fromEntries(
     ["OUTPUT", "STEP_SUMMARY", "STATE", "ENV", "PATH"].map((name) => [
@@ -119,7 +119,7 @@ export async function startStep(
   const eventPath = join(folder, "event.json");
   await writeFile(eventPath, JSON.stringify(fixture.payload));
   const sha = options.checkedOut === false ? eventSha : await checkOut(options.workspace);
-  step = spawnStep(options.main ?? action.main, options.workspace, files, {
+  const env = {
     ...files,
     CI: "true",
     GITHUB_ACTIONS: "true",
@@ -138,15 +138,82 @@ export async function startStep(
       Object.entries(options.inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value]),
     ),
     ...options.env,
+  };
+  return { files, env };
+}
+
+/** The folder of a step's own. */
+async function makeFolder(): Promise<string> {
+  return realpath(await mkdtemp(join(tmpdir(), "agent-jobs-runner-")));
+}
+
+const remove = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true, maxRetries: 5 });
+
+export async function startStep(
+  test: Pick<TestContext, "after">,
+  options: StepOptions,
+): Promise<Step> {
+  const folder = await makeFolder();
+  let step: Step | undefined;
+  test.after(async () => {
+    // A test that failed may have left it; its files are read when it ends.
+    step?.signal("SIGKILL");
+    await step?.ended.catch(() => undefined);
+    await remove(folder);
   });
+  const { files, env } = await prepareStep(folder, options);
+  step = spawnStep(options.main ?? action.main, options.workspace, files, env);
   return step;
 }
 
-export async function runStep(
+export async function runBundledStep(
   test: Pick<TestContext, "after">,
   options: StepOptions,
 ): Promise<StepResult> {
   return (await startStep(test, options)).ended;
+}
+
+export async function runStep(
+  test: Pick<TestContext, "after">,
+  options: Omit<StepOptions, "main">,
+): Promise<StepResult> {
+  const folder = await makeFolder();
+  test.after(() => remove(folder));
+  const { files, env } = await prepareStep(folder, options);
+  return inThisProcess(options.workspace, env, async () => {
+    tolerateAsTheProductDoes();
+    // The toolkit keeps the path of the first summary that it has written.
+    Reflect.set(core.summary, "_filePath", undefined);
+    const since = Date.now();
+    const { output, stop } = captureOutput();
+    const cancellation = cancelOnSignals({
+      signals: [],
+      exitCode: 1,
+      patienceMs: 4_000,
+      secondExits: false,
+    });
+    const ending = await runAction(cancellation).finally(stop);
+    return resultOf(ending === "failed" ? 1 : 0, output, files, Date.now() - since);
+  });
+}
+
+/** What is written as text. What is written as bytes are the reports of `node --test`. */
+function captureOutput(): { readonly output: Output; readonly stop: () => void } {
+  const output = { stdout: "", stderr: "" };
+  const stops = (["stdout", "stderr"] as const).map((name) => {
+    const stream = process[name];
+    const write = stream.write.bind(stream);
+    stream.write = (chunk: string | Uint8Array, ...more: unknown[]): boolean => {
+      if (typeof chunk !== "string") return Boolean(Reflect.apply(write, stream, [chunk, ...more]));
+      output[name] += chunk;
+      const done = more.find((one) => typeof one === "function");
+      if (done !== undefined) process.nextTick(done);
+      return true;
+    };
+    return (): void => void (stream.write = write);
+  });
+  return { output, stop: () => stops.forEach((stop) => stop()) };
 }
 
 /** The post step, with the state that the main step left. */
@@ -175,28 +242,11 @@ function spawnStep(
   });
   let since = Date.now();
   const { output, closed, printed } = outputOf(child);
-  const read = async (name: string): Promise<string> => {
-    const file = files[`GITHUB_${name}`];
-    return file === undefined ? "" : readFile(file, "utf8");
-  };
-  const ended = closed.then(async (code): Promise<StepResult> => {
-    const milliseconds = Date.now() - since;
-    const said = [output.stdout, output.stderr].map(readStream);
-    return {
-      code,
-      log: said.map(({ log }) => log).join(""),
-      raw: output.stdout + output.stderr,
-      commands: said.flatMap(({ commands }) => commands),
-      outputs: parseFileCommand(await read("OUTPUT")),
-      state: parseFileCommand(await read("STATE")),
-      summary: await read("STEP_SUMMARY"),
-      milliseconds,
-    };
-  });
+  const ended = closed.then((code) => resultOf(code, output, files, Date.now() - since));
   return {
     pid: child.pid ?? 0,
     ended,
-    state: async () => parseFileCommand(await read("STATE")),
+    state: async () => parseFileCommand(await readOf(files, "STATE")),
     printed,
     signal(signal) {
       since = Date.now();
@@ -207,6 +257,30 @@ function spawnStep(
       child.stdout.destroy();
       child.stderr.destroy();
     },
+  };
+}
+
+async function readOf(files: Prepared["files"], name: string): Promise<string> {
+  const file = files[`GITHUB_${name}`];
+  return file === undefined ? "" : readFile(file, "utf8");
+}
+
+async function resultOf(
+  code: number | null,
+  output: Output,
+  files: Prepared["files"],
+  milliseconds: number,
+): Promise<StepResult> {
+  const said = [output.stdout, output.stderr].map(readStream);
+  return {
+    code,
+    log: said.map(({ log }) => log).join(""),
+    raw: output.stdout + output.stderr,
+    commands: said.flatMap(({ commands }) => commands),
+    outputs: parseFileCommand(await readOf(files, "OUTPUT")),
+    state: parseFileCommand(await readOf(files, "STATE")),
+    summary: await readOf(files, "STEP_SUMMARY"),
+    milliseconds,
   };
 }
 

@@ -13,6 +13,7 @@ import { ref } from "../rig/engine.ts";
 import { works } from "../rig/random-works.ts";
 import { done, run, type Run } from "../rig/runs.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { rounds } from "../rig/nightly.ts";
 
 const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Set() };
 
@@ -112,7 +113,7 @@ describe("a job that is shared by several machines", () => {
               assert.equal(one.restored, true, "nothing of the fan-out runs again");
         },
       ),
-      { numRuns: 300 },
+      rounds(300),
     );
   });
 

@@ -7,6 +7,7 @@ import { CallLedger } from "../../src/sessions/call-ledger.ts";
 import { Translator } from "../../src/sessions/translate.ts";
 import { TurnState } from "../../src/sessions/turn-state.ts";
 import { event, idle, message, toolEnd, toolStart } from "./events.ts";
+import { rounds } from "../rig/nightly.ts";
 
 function translate(...events: readonly SessionEvent[]): string[] {
   const translator = new Translator();
@@ -269,7 +270,7 @@ it("in whatever order events come, everything that starts ends, once, and deltas
         JSON.stringify([...open]),
       );
     }),
-    { numRuns: 3_000 },
+    rounds(3_000),
   );
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { refusedName } from "../../../src/rehearsal/format/workspace.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 test("no spelling of .git is a file of a workspace, wherever it stands", () => {
   const invisible = fc.constantFrom("\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad");
@@ -26,7 +27,7 @@ test("no spelling of .git is a file of a workspace, wherever it stands", () => {
     fc.property(folder, spelled, below, (before, name, after) => {
       assert.match(refusedName(before + name + after)?.reason ?? "", /git would read this as/);
     }),
-    { numRuns: 500 },
+    rounds(500),
   );
 });
 

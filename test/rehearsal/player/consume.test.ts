@@ -11,6 +11,7 @@ import type { RehearsalFile, ReplyFields } from "../../../src/rehearsal/format/r
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import type { Reply, Rule } from "../../../src/rehearsal/format/script.ts";
 import { ask, assistant, prompt, system, tool, type Message, type Received } from "../rig.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 const passing: fc.Arbitrary<ReplyFields> = fc.record({
   times: fc.integer({ min: 1, max: 3 }),
@@ -94,7 +95,7 @@ test("a client that asks for all of a script gets all of it, in order", async ()
       await consume(played, Number.POSITIVE_INFINITY);
       assert.deepEqual([played.model.failures(), played.model.unused()], [[], []]);
     }),
-    { includeErrorInReport: true, numRuns: 200 },
+    { includeErrorInReport: true, ...rounds(200) },
   );
 });
 
@@ -112,6 +113,6 @@ test("a client that stops early leaves something unused, and one that goes on is
       await ask(played.model, [system, prompt("One more")], { sessionId: "more" });
       assert.equal(played.model.failures().length, 1);
     }),
-    { includeErrorInReport: true, numRuns: 200 },
+    { includeErrorInReport: true, ...rounds(200) },
   );
 });

@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import type { ToolEnding } from "../../../src/rehearsal/format/script.ts";
 import { ToolCalls } from "../../../src/rehearsal/player/tool-calls.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 const scripted = {
   succeeds: { kind: "succeeds" },
@@ -65,7 +66,7 @@ test("every call is judged by itself, by its id", () => {
         red.map(({ place }) => place),
       );
     }),
-    { numRuns: 500 },
+    rounds(500),
   );
 });
 

@@ -16,6 +16,7 @@ import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
 import { answered, sessionCrash } from "../../rig/crashes.ts";
 import { plannedTasks } from "../../rig/plan.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 const work = { workId: 0, taskId: "review", iteration: 1 };
 const options = { entry: "a.yml", job: "job" };
@@ -462,7 +463,7 @@ test("whatever text a recording holds, it is read back as it was", () => {
       const given = JSON.stringify({ command: argument, list: [argument] });
       assert.equal(JSON.stringify(filled(tools.play.tools[0]?.input ?? "")), given);
     }),
-    { numRuns: 500 },
+    rounds(500),
   );
 });
 
@@ -484,6 +485,6 @@ test("taking a path out of a text and filling it in again changes nothing", () =
       const places = { workingDirectory: directory, changeDiff: "/t/c.diff" };
       assert.equal(fillIn(takeOut(text, places), places), text);
     }),
-    { numRuns: 2000 },
+    rounds(2000),
   );
 });

@@ -9,6 +9,7 @@ import {
 import * as arbitrary from "../../events/samples.ts";
 import { options } from "./rig.ts";
 import * as samples from "./samples.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 const levels = ["error", "warning", "notice"] as const;
 
@@ -131,7 +132,7 @@ test("at most ten of each level, each within 4096 characters, with a file, whate
         assert.ok(!/\p{Surrogate}/u.test(message));
       }
     }),
-    { numRuns: 40 },
+    rounds(40),
   );
 });
 

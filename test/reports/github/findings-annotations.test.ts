@@ -10,6 +10,7 @@ import { runWith, type Results } from "./results.ts";
 import { options, report } from "./rig.ts";
 import { commandsOf } from "./runner.ts";
 import { Telling, viewOf } from "./samples.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 function annotations(results: Results, annotated: "all" | "errors" | "off" = "all") {
   const view = viewOf({ events: runWith(results) });
@@ -133,5 +134,5 @@ test("no text of a finding or a verdict is a command for the runner", async () =
     assert.equal(names.filter((name) => name === "warning").length, 3);
   };
   await check(hostileText);
-  await fc.assert(fc.asyncProperty(hostile, check), { numRuns: 50 });
+  await fc.assert(fc.asyncProperty(hostile, check), rounds(50));
 });

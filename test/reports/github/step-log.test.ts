@@ -7,6 +7,7 @@ import { FlowTelling, work } from "../../rig/flow-events.ts";
 import { report } from "./rig.ts";
 import { allCommandsOf, commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 /** The names of the groups, each with its lines. */
 function groupsOf(lines: readonly string[]): Map<string, string[]> {
@@ -179,7 +180,7 @@ test("no text can be a command for the runner, in either syntax, inside and outs
         ["group", "stop-commands", "endgroup", "group", "stop-commands", "endgroup"],
       );
     }),
-    { numRuns: 300 },
+    rounds(300),
   );
 });
 
@@ -189,7 +190,7 @@ test("the broken markers alone would be enough, should commands ever not be stop
       const { output } = await report(hostileRun(text), { annotations: "off" });
       assert.equal(allCommandsOf(output).length, 6);
     }),
-    { numRuns: 300 },
+    rounds(300),
   );
 });
 
@@ -205,7 +206,7 @@ test("an annotation is one command, whatever it says", async () => {
         ["error", "warning", "warning", "notice"],
       );
     }),
-    { numRuns: 300 },
+    rounds(300),
   );
 });
 
@@ -215,6 +216,6 @@ test("whatever the events and their order, groups are whole and nothing throws",
       const { lines } = await report(events);
       groupsOf(lines);
     }),
-    { numRuns: 200 },
+    rounds(200),
   );
 });

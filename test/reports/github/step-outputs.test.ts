@@ -6,6 +6,7 @@ import { omittedFromOutputs, outputsOf } from "../../../src/reports/github/githu
 import * as arbitrary from "../../events/samples.ts";
 import { buildStory } from "../../rig/flow-events.ts";
 import * as samples from "./samples.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 /** Of the environment of a later step that takes all of them through `env`. */
 const BYTES = 128_000;
@@ -144,6 +145,6 @@ test("all outputs together stay below the limit and are well-formed, whatever ha
         JSON.parse(outputs["failed-tasks"]);
       },
     ),
-    { numRuns: 60 },
+    rounds(60),
   );
 });

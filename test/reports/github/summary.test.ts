@@ -6,6 +6,7 @@ import * as arbitrary from "../../events/samples.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
 import * as samples from "./samples.ts";
 import { hidden, outsideOfFences } from "./page.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -360,7 +361,7 @@ test("no foreign text leaves its place: it makes no tag, link, image, mention, r
       // The same tables, folds and fences as around a text that tries nothing, but for those left empty.
       if (text.trim() !== "" && /[a-z]/.test(text)) assert.equal(hidden(page, true), calm);
     }),
-    { numRuns: 1000 },
+    rounds(1000),
   );
 });
 
@@ -396,6 +397,6 @@ test("it never exceeds 1 MiB and never throws, whatever the events, their order 
         if (!page.includes("\n### Report")) assert.equal(hidden(page), "");
       },
     ),
-    { numRuns: 25 },
+    rounds(25),
   );
 });

@@ -11,6 +11,7 @@ import { createPaint } from "../../../src/reports/paint.ts";
 import { ManualClock, Screen } from "./screen.ts";
 import { actionEvent } from "../../rig/action-events.ts";
 import { plannedTasks } from "../../rig/plan.ts";
+import { rounds } from "../../rig/nightly.ts";
 
 const plain = createPaint(false);
 
@@ -303,6 +304,6 @@ test("a frame fits every terminal", () => {
           assert.ok(stringWidth(line) < Math.max(2, columns), `${line} in ${columns}`);
       },
     ),
-    { numRuns: 300 },
+    rounds(300),
   );
 });
