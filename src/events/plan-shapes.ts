@@ -284,6 +284,8 @@ export const plan = {
       merge: { shards: natural },
     }),
   ),
+  /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
+  traceparent: optional(text),
   /** The run that it resumes, and what was spent until then, also by runs before that one. */
   resumed: optional(
     record({

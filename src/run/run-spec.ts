@@ -24,6 +24,7 @@ import { inputValues, withDefaults } from "./inputs.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
 import { runTools } from "./run-tools.ts";
+import type { RunTrace } from "./telemetry-target.ts";
 import type { Inputs } from "./options.ts";
 import { allowedOf } from "./variables.ts";
 
@@ -63,12 +64,13 @@ export interface SpecOptions extends FlowInputs {
   readonly env?: readonly string[] | undefined;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
   readonly serversApart?: boolean | undefined;
+  readonly trace?: RunTrace | undefined;
 }
 
 export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
   const { permissions, flows = {}, env, serversApart = false, change } = options;
-  const { outputDirectory, origin } = options;
+  const { outputDirectory, origin, trace } = options;
   const inputs = withDefaults(entry, options.inputs ?? {});
   const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
@@ -78,7 +80,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     variables: allowedOf({ environment, env }),
   });
   const readable = change === undefined ? [] : [change.folder];
-  const common = { environment, env, mark, confinement, redact, clock, readable };
+  const common = { environment, env, mark, confinement, redact, clock, readable, trace };
   const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
     runTools({ ...common, servers, entry: callable, flows, workingDirectory });
   const tools = toolsOf(entry);
@@ -133,6 +135,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
       entryFile,
       origin,
       dialogues,
+      traceparent: trace?.traceparent,
       past: options.past,
       fanOut: options.fanOut,
       toolSource: tools?.source,
