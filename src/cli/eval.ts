@@ -4,6 +4,7 @@ import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import { readBaseline, writeBaseline } from "../evals/baseline.ts";
+import { MAX_RUNS } from "../evals/eval-schema.ts";
 import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
 import { evalHtml } from "../evals/report-html.ts";
 import { endLine, heads, notes, rowOf } from "../evals/report-lines.ts";
@@ -29,6 +30,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const { outputDir, baseline: baselineFile, updateBaseline: updates = false, format } = given;
     if (updates && baselineFile === undefined)
       throw new UsageError("--update-baseline requires --baseline.");
+    if ((given.runs ?? 0) > MAX_RUNS) throw new UsageError(`--runs must be at most ${MAX_RUNS}.`);
     const read = await readEval(file);
     const cells = chosenCells(read, given);
     const access = readAccess(given);

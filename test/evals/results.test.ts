@@ -34,7 +34,7 @@ describe("an eval that was killed", () => {
     };
     for (let cut = 0; cut < lines.length; cut += 1) {
       // Half of the next line was written.
-      const half = (lines[cut] ?? "").slice(0, 20);
+      const half = (lines[cut] ?? "").slice(0, 8);
       const before = lines.slice(0, cut);
       await workspace.write(results, [...before, half].join("\n"));
       const { code, stdout, stderr } = await runCli(args, { cwd: workspace.path });
@@ -56,7 +56,12 @@ describe("an eval that was killed", () => {
 
 describe("a second eval with the same results", () => {
   it("is refused while the first one runs, and not after it was killed", async (t) => {
-    const server = await startModelServer(() => ({ hang: "before" }));
+    let asked = (): void => {};
+    const isAsked = new Promise<void>((resolve) => (asked = resolve));
+    const server = await startModelServer(() => {
+      asked();
+      return { hang: "before" };
+    });
     t.after(() => server.close());
     const live = { name: "one", userInput: "one" };
     const workspace = await makeWorkspace(t, {
@@ -65,14 +70,14 @@ describe("a second eval with the same results", () => {
     });
     const args = ["eval", "a.eval.yml", "--provider-base-url", server.baseUrl];
     const first = startCli(args, { cwd: workspace.path });
-    await workspace.holds(`${results}.lock`, "");
+    await isAsked;
     const second = await runCli(args, { cwd: workspace.path });
     assert.equal(second.code, 2);
     assert.equal(
       second.stderr,
       `agent-jobs: Another eval is writing ${results} (${results}.lock). Wait until it has ended, or use another --output-dir.\n`,
     );
-    first.kill("SIGKILL");
+    first.kill();
     await first.ended;
     await workspace.write("a.eval.yml", evalFile({ runs: 1, cases: [saysInTurn("one", "yes")] }));
     const third = await runCli(args, { cwd: workspace.path });

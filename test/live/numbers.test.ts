@@ -175,12 +175,16 @@ const anyRehearsal = {
   },
 };
 
-const anyEval = {
+const evalFile = {
   entry: "e.yml",
   runs: 1,
   parallel: 1,
   budget: { tokens: 9, cost: 9, minutes: 9 },
   limits,
+  cases: [{ name: "a" }],
+};
+const anyEval = {
+  entry: "e.yml",
   cases: [
     {
       name: "a",
@@ -254,7 +258,7 @@ describe("a number in a document", () => {
       [rehearsal, anyRehearsal],
       (text: string) => loadScript(text, "r.yml"),
     ],
-    ["eval", evalSchema, [anyEval], loadEval],
+    ["eval", evalSchema, [evalFile, anyEval], loadEval],
   ] as const;
   for (const [kind, schema, samples, load] of documents) {
     it(`is in every field of the ${kind} that may be one`, () => {
