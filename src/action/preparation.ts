@@ -19,7 +19,7 @@ import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { telemetryTarget } from "../run/telemetry.ts";
+import { telemetryTarget } from "../run/telemetry-target.ts";
 
 /** The value of `resume` that looks for the journal of an earlier attempt. */
 export const AUTO = "auto";

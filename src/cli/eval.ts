@@ -4,6 +4,7 @@ import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import { readBaseline, writeBaseline } from "../evals/baseline.ts";
+import { MAX_RUNS } from "../evals/eval-schema.ts";
 import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
 import { evalHtml } from "../evals/report-html.ts";
 import { endLine, heads, notes, rowOf } from "../evals/report-lines.ts";
@@ -11,6 +12,7 @@ import { evalJson, evalJunit, evalMarkdown, totalName } from "../evals/reports.t
 import { Results } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { summarize, type EvalSummary } from "../evals/summary.ts";
+import { lockFile } from "../platform/lock-file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, UsageError } from "../run/options.ts";
@@ -23,10 +25,12 @@ type Given = OptionsOf<"eval">;
 
 export async function evaluate(file: string, given: Given, { output }: Io): Promise<ExitCode> {
   const signals = cancelFromTerminal();
+  let unlock = (): void => {};
   try {
     const { outputDir, baseline: baselineFile, updateBaseline: updates = false, format } = given;
     if (updates && baselineFile === undefined)
       throw new UsageError("--update-baseline requires --baseline.");
+    if ((given.runs ?? 0) > MAX_RUNS) throw new UsageError(`--runs must be at most ${MAX_RUNS}.`);
     const read = await readEval(file);
     const cells = chosenCells(read, given);
     const access = readAccess(given);
@@ -36,7 +40,9 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const before = baselineFile === undefined ? {} : await readBaseline(baselineFile, updates);
     if (outputDir !== undefined)
       await writing(outputDir, () => mkdir(outputDir, { recursive: true }));
-    const results = new Results(resultsFile(file, outputDir));
+    const resultsPath = resultsFile(file, outputDir);
+    unlock = lockResults(resultsPath);
+    const results = new Results(resultsPath);
     const { runs = read.runs, parallel = read.parallel } = given;
     const { provider, gitHubToken, runtimePath, environment, sandbox, env } = access;
     const isText = format === "text";
@@ -83,8 +89,19 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const fell = baselineFile !== undefined && summary.comparisons.some((one) => one.fell);
     return fell ? exitCode.failed : exitCode.success;
   } finally {
+    unlock();
     signals.dispose();
   }
+}
+
+/** Two evals would run the same runs, and each would spend the whole budget. */
+function lockResults(file: string): () => void {
+  const lock = `${file}.lock`;
+  const release = lockFile(lock);
+  if (release !== undefined) return release;
+  throw new UsageError(
+    `Another eval is writing ${file} (${lock}). Wait until it has ended, or use another --output-dir.`,
+  );
 }
 
 /** The same cases each time: a sample is chosen by the names of the cases. */

@@ -10,7 +10,7 @@ import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { executeRun } from "../run/execute.ts";
 import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import { telemetryTarget } from "../run/telemetry.ts";
+import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";

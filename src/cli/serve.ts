@@ -23,7 +23,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../server/security.ts";
 import { startServer, type HttpServer } from "../server/server.ts";
-import { telemetryReporter, telemetryTarget } from "../run/telemetry.ts";
+import { telemetryReporter, telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";

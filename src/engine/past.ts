@@ -52,6 +52,8 @@ export interface Spent {
 
 export interface PastRun extends Spent {
   readonly runId: string;
+  /** The context of its span, if it had telemetry. */
+  readonly traceparent?: string | undefined;
   /** In the order of their ends. */
   readonly works: readonly PastWork[];
   readonly lists: readonly PastItems[];

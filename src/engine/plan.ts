@@ -42,6 +42,8 @@ export interface RunSpec {
   readonly entryFingerprint: string;
   /** The entry file as the user named it. */
   readonly entryFile?: string;
+  /** The context of its span, with telemetry. */
+  readonly traceparent?: string;
   readonly userInput: string;
   /** Of the runtime variables that stay the same during the job, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
@@ -179,7 +181,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     ...plan,
     ...(actionTasks.length === 0 ? {} : { actionTasks }),
     ...defined({ outputs: spec.outputs, origin: spec.origin, inputs: spec.inputs }),
-    ...defined({ change: spec.change?.planned }),
+    ...defined({ change: spec.change?.planned, traceparent: spec.traceparent }),
     work,
   };
 }

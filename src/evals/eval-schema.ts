@@ -9,6 +9,9 @@ const name = (description: string) => ({ type: "string", minLength: 1, descripti
 const budgetOf = (description: string) =>
   ({ type: "number", exclusiveMinimum: 0, description }) as const;
 
+/** Of each case. What is to run is a list. */
+export const MAX_RUNS = 10_000;
+
 const judge = {
   type: "object",
   description:
@@ -79,10 +82,10 @@ export const evalSchema = {
     description: text("What this eval measures. Printed with its result."),
     entry: ofRehearsal.entry,
     job: ofRehearsal.job,
-    runs: whole(
-      1,
-      "How often each case runs, for each variant and each set of models. Default: 5.",
-    ),
+    runs: {
+      ...whole(1, "How often each case runs, for each variant and each set of models. Default: 5."),
+      maximum: MAX_RUNS,
+    },
     parallel: whole(1, "How many runs at once. Default: the number of cores."),
     models: {
       type: "object",

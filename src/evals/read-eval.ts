@@ -247,8 +247,13 @@ class Reader {
   }
 
   #refused(path: Path, error: unknown): void {
-    if (error instanceof DiagnosticsError) this.#add(error.diagnostics);
-    else if (error instanceof UsageError) this.#problem(path, error.message);
+    if (error instanceof DiagnosticsError) {
+      for (const one of error.diagnostics) {
+        if (one.line !== undefined) this.#add([one]);
+        // Of a whole file, such as one that isn't there: this eval names it.
+        else this.#problem(path, `${one.file ?? ""}: ${one.reason}`, one.hint);
+      }
+    } else if (error instanceof UsageError) this.#problem(path, error.message);
     else throw error;
   }
 

@@ -286,6 +286,8 @@ export const plan = {
   ),
   /** What it keeps between its runs, as it was found. */
   memory: optional(record({ file: text, max: natural, text, isKept: flag })),
+  /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
+  traceparent: optional(text),
   /** The run that it resumes, and what was spent until then, also by runs before that one. */
   resumed: optional(
     record({

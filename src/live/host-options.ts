@@ -26,8 +26,10 @@ import {
   type ModelAccess,
   type ProviderOptions,
 } from "../run/options-provider.ts";
-import { isRecord, isText } from "../document/guards.ts";
+import { isCollector, telemetryReporter, telemetryTarget } from "../run/telemetry-target.ts";
+import { defined, isRecord, isText } from "../document/guards.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";
+import { processEnvironment } from "../platform/environment.ts";
 
 /** The options of an application for its own host. */
 export interface JobHostOptions extends Partial<ModelAccess> {
@@ -52,6 +54,11 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   readonly tools?: readonly Tool[];
   /** See every event of every run. */
   readonly reporters?: readonly Reporter[];
+  /**
+   * Sends a trace of each run, and metrics, to this OpenTelemetry collector by OTLP over HTTP: an http or https address,
+   * such as `http://127.0.0.1:4318`. Default: none; `OTEL_EXPORTER_OTLP_ENDPOINT` is not read.
+   */
+  readonly otlp?: string;
   /** Category to model id. Overrides `models` of the entry. */
   readonly models?: Models;
   /**
@@ -113,6 +120,10 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
     (value) => listOf(value, (reporter) => hasFunction(reporter, "report")),
     "be a list of reporters, each with a function report",
   ),
+  otlp: must(
+    (value) => isText(value) && isCollector(value),
+    "be an http or https address, such as http://127.0.0.1:4318",
+  ),
   models: must(
     (value) => isRecord(value) && Object.values(value).every((id) => isText(id) && id !== ""),
     "be an object of model ids",
@@ -158,6 +169,15 @@ export function checkHostOptions(options: unknown): void {
   const problems = problemsOf(options, "", hostFields, []);
   if (problems.length === 0) return;
   throw new TypeError(`Invalid options of JobHost: ${problems.join("; ")}.`);
+}
+
+/** The options, with a reporter for `otlp`. */
+export function withTelemetry<O extends JobHostOptions>(options: O): O {
+  const { otlp, provider, reporters = [], environment = processEnvironment() } = options;
+  const target = otlp === undefined ? undefined : telemetryTarget(environment, otlp);
+  if (target === undefined) return options;
+  const telemetry = telemetryReporter(target, { environment, ...defined({ provider }) });
+  return { ...options, reporters: [...reporters, telemetry] };
 }
 
 const texts = must(

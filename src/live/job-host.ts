@@ -10,7 +10,12 @@ import type { Reporter } from "../events/sink.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
-import { checkHostOptions, checkRunJobOptions, type JobHostOptions } from "./host-options.ts";
+import {
+  checkHostOptions,
+  checkRunJobOptions,
+  withTelemetry,
+  type JobHostOptions,
+} from "./host-options.ts";
 import type { HostRun } from "../run/host-run.ts";
 import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
@@ -40,7 +45,7 @@ export class JobHost {
 
   constructor(options: JobHostOptions = {}) {
     checkHostOptions(options);
-    this.#runs = new HostedRuns(options);
+    this.#runs = new HostedRuns(withTelemetry(options));
   }
 
   /** What a server needs of this host: what it starts is found by its id, and its responses by any number of readers. */

@@ -11,6 +11,7 @@ import { Feed } from "./feed.ts";
 import {
   checkHostOptions,
   checkWorkflowOptions,
+  withTelemetry,
   type JobHostOptions,
   type WorkflowOwnOptions,
 } from "./host-options.ts";
@@ -64,7 +65,7 @@ export async function runWorkflow(
   });
   const jobName = basename(workflow.file);
   checkRecords([workflow.file, resume], records);
-  const runs = new HostedRuns(hostOptions, records);
+  const runs = new HostedRuns(withTelemetry(hostOptions), records);
   try {
     const flow = { workflow, files: filesAround(workflow.file).files, warnings: [] };
     runs.use(entryOfWorkflow(flow, workflow.file));

@@ -26,7 +26,7 @@ import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { writeMemory } from "./memory.ts";
 import { openRecords, orAbandon, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
-import { runContext, telemetryReporter } from "./telemetry.ts";
+import { startTrace, telemetryReporter, type RunTrace } from "./telemetry-target.ts";
 import { claimedSecrets } from "./variables.ts";
 import { createVerdict } from "./verdict.ts";
 
@@ -78,8 +78,11 @@ export async function executeRun(
         workingDirectory,
         changeDiff: change?.diffFile,
       });
-    const traced = options.telemetry && runContext(options.environment);
-    const host = openHost({ ...options, ...traced }, model);
+    const trace =
+      options.telemetry &&
+      startTrace(options.environment, prepared.fanOut && prepared.past?.traceparent);
+    const environment = trace && { ...options.environment, TRACEPARENT: trace.traceparent };
+    const host = openHost({ ...options, ...defined({ environment }) }, model);
     host.addSecrets(claimedSecrets({ ...prepared, environment: options.environment }));
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
@@ -87,7 +90,7 @@ export async function executeRun(
       if (options.checkModels === true && model === undefined) {
         await requireModels(host, prepared, options);
       }
-      return await runOn(host, { prepared, model, options, signals, runId: traced?.runId });
+      return await runOn(host, { prepared, model, options, signals, trace });
     } finally {
       await host.close();
       release();
@@ -144,12 +147,12 @@ interface RunOfFile {
   readonly model: ScriptedModel | undefined;
   readonly options: RunOptions;
   readonly signals: RunSignals;
-  readonly runId: string | undefined;
+  readonly trace: RunTrace | undefined;
 }
 
 async function runOn(
   host: Host,
-  { prepared, model, options, signals: { signal, onStarted }, runId }: RunOfFile,
+  { prepared, model, options, signals: { signal, onStarted }, trace }: RunOfFile,
 ): Promise<RunReport> {
   const { loaded, jobName } = prepared;
   const script = model && prepared.script;
@@ -163,7 +166,7 @@ async function runOn(
     ...files,
     options.terminal && openTerminal(options.terminal),
     verdict?.reporter,
-    options.telemetry && telemetryReporter(options.telemetry, options),
+    options.telemetry && telemetryReporter(options.telemetry, options, trace?.parent),
     ...(options.reporters ?? []),
   ];
   const run = orAbandon(files, () =>
@@ -175,6 +178,7 @@ async function runOn(
           ask,
           serversApart,
           origin: options.origin,
+          trace,
           records: recordFiles(options, options.environment).map((path) => resolve(path)),
           outputDirectory: options.outputDir && resolve(options.outputDir),
         }),
@@ -182,7 +186,7 @@ async function runOn(
       },
       {
         signal,
-        runId,
+        runId: trace?.runId,
         onWay: options.onWay,
         gateTurns: options.gateTurns,
         reporters: reporters.filter((reporter) => reporter !== undefined),

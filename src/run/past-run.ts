@@ -90,6 +90,7 @@ export class EarlierRun {
       wasStopped: this.#wasStopped || this.#open.size > 0,
       past: {
         runId: this.#started?.runId ?? "",
+        traceparent: this.#started?.traceparent,
         works: this.#works,
         lists: this.#lists,
         tokens: tokens + this.#tokens,

@@ -38,7 +38,7 @@ import { readMemory } from "./memory.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
-import type { TelemetryTarget } from "./telemetry.ts";
+import type { TelemetryTarget } from "./telemetry-target.ts";
 import { checkVariablesOfJob, claimedNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
 import { readingOf, startOfWorkflow, type WorkflowStart } from "./workflow-run.ts";

@@ -26,6 +26,7 @@ import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
+import type { RunTrace } from "./telemetry-target.ts";
 import type { Inputs } from "./options.ts";
 import { allowedOf } from "./variables.ts";
 
@@ -66,12 +67,13 @@ export interface SpecOptions extends FlowInputs {
   readonly env?: readonly string[] | undefined;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
   readonly serversApart?: boolean | undefined;
+  readonly trace?: RunTrace | undefined;
 }
 
 export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
   const { permissions, flows = {}, env, serversApart = false, change } = options;
-  const { outputDirectory, origin, memory } = options;
+  const { outputDirectory, origin, memory, trace } = options;
   const inputs = withDefaults(entry, options.inputs ?? {});
   const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
@@ -81,7 +83,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     variables: allowedOf({ environment, env }),
   });
   const readable = change === undefined ? [] : [change.folder];
-  const common = { environment, env, mark, confinement, redact, clock, readable };
+  const common = { environment, env, mark, confinement, redact, clock, readable, trace };
   const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
     runTools({ ...common, servers, entry: callable, flows, workingDirectory });
   const tools = toolsOf(entry);
@@ -141,6 +143,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
       origin,
       dialogues,
       memory,
+      traceparent: trace?.traceparent,
       past: options.past,
       fanOut: options.fanOut,
       toolSource: tools?.source,

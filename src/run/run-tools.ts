@@ -21,6 +21,7 @@ import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./variables.ts";
 import type { Flows, ProgramSettings } from "./flows.ts";
+import type { RunTrace } from "./telemetry-target.ts";
 import { within } from "../platform/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
@@ -31,6 +32,7 @@ export interface RunToolsOptions extends ProgramSettings {
   readonly flows?: Flows | undefined;
   /** Absolute. */
   readonly workingDirectory: string;
+  readonly trace?: RunTrace | undefined;
 }
 
 const closeMs = 5_000;
@@ -127,8 +129,10 @@ class RunTools {
       parameters: { ...parameters },
       // Of its own, which begins when the call does.
       timeoutSeconds: Infinity,
-      run: (given, { toolCallId: id, signal, onProgress }) =>
-        this.#calls.call(tool, { id, given, signal, onProgress }),
+      run: (given, { toolCallId: id, sessionId, signal, onProgress }) => {
+        const traceparent = this.#options.trace?.traceparentOf(sessionId, id);
+        return this.#calls.call(tool, { id, given, signal, onProgress, traceparent });
+      },
     };
   }
 

@@ -209,6 +209,7 @@ function together(plan: Leg, legs: readonly Leg[]): PastRun {
     past[of] + own.reduce((total, leg) => total + Math.max(0, leg[of]), 0);
   return {
     runId: started?.runId ?? "",
+    traceparent: started?.traceparent,
     works: [...past.works, ...own.flatMap(({ works }) => works)],
     lists: [...past.lists, ...own.flatMap(({ lists }) => lists)],
     tokens: sum("tokens"),

@@ -24,6 +24,8 @@ export interface ModelCall {
   readonly given: unknown;
   readonly signal: AbortSignal;
   readonly onProgress: (text: string) => void;
+  /** `TRACEPARENT` of the programs that it starts. Default: that of all programs. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface ModelAnswer {
@@ -86,17 +88,15 @@ export class ModelCalls {
   }
 
   async #run(tool: Tool, params: Record<string, unknown>, call: ModelCall): Promise<CallEnd> {
-    const { id, signal } = call;
+    const { id, signal, traceparent } = call;
     if (signal.aborted) return stopped;
     const { clock } = this.#options;
     const seconds = tool.timeoutSeconds ?? toolSeconds;
     const onProgress = boundedProgress(call.onProgress);
-    const running = startCall((context) => tool.run({ id, tool: tool.name, params }, context), {
-      clock,
-      seconds,
-      graceSeconds,
-      onProgress,
-    });
+    const running = startCall(
+      (context) => tool.run({ id, tool: tool.name, params }, { ...context, traceparent }),
+      { clock, seconds, graceSeconds, onProgress },
+    );
     return running.ended.finally(onAbort(signal, () => running.cancel(stopped.reason)));
   }
 

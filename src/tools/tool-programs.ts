@@ -129,6 +129,7 @@ export class Programs {
       env: {
         ...this.#options.variables,
         ...program.variables,
+        ...defined({ TRACEPARENT: context.traceparent }),
         [RUN_MARK]: mark,
         [TOOLBOX_MARK]: this.#mark,
         [CALL_MARK]: call,

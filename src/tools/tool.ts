@@ -33,6 +33,8 @@ export interface CallContext {
   readonly pauseTimeLimit?: () => () => void;
   /** For the programs that the call starts. Default: none. */
   readonly sandbox?: Sandbox | undefined;
+  /** `TRACEPARENT` of the programs that the call starts. Default: that of the toolbox. */
+  readonly traceparent?: string | undefined;
 }
 
 /** How a call ended. What a call throws, and an outcome that is none of these, counts as failed. */

@@ -34,11 +34,12 @@ function used(tokens: number, cost = 0): RunEvent {
 async function play(
   limit: number,
   runs: readonly (readonly (readonly number[])[])[],
+  of: "tokens" | "cost" = "tokens",
 ): Promise<{ spent: number; stopped: string[]; most: number }> {
   const stopped: string[] = [];
   const stop = new AbortController();
   let [open_, most] = [0, 0];
-  const budget = new EvalBudget({ tokens: limit }, nothingSpent, (reason, isExceeded) => {
+  const budget = new EvalBudget({ [of]: limit }, nothingSpent, (reason, isExceeded) => {
     if (stopped.length === 0) stopped.push(reason);
     if (isExceeded) stop.abort();
   });
@@ -54,14 +55,14 @@ async function play(
             await Promise.resolve();
             // As the engine does: a turn that was stopped makes no further call.
             if (stop.signal.aborted) break;
-            meter.report(used(tokens));
+            meter.report(of === "cost" ? used(0, tokens / 10) : used(tokens));
           }
           open_ -= 1;
         }, stop.signal);
       }
     }),
   );
-  return { spent: budget.spent.tokens, stopped, most };
+  return { spent: budget.spent[of], stopped, most };
 }
 
 describe("the budget of an eval", () => {
@@ -82,6 +83,21 @@ describe("the budget of an eval", () => {
         if (whole > limit) assert.equal(stopped.length, 1);
       }),
       rounds(300),
+    );
+  });
+
+  it("of cost is never exceeded by more than one turn, either, though it has fractions", async () => {
+    const turn = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 3 });
+    const runs = fc.array(fc.array(turn, { minLength: 1, maxLength: 4 }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 60 }), runs, async (limit, all) => {
+        const sizes = all.flat().map((calls) => calls.reduce((a, b) => a + b, 0) / 10);
+        const { spent } = await play(limit, all, "cost");
+        assert.ok(spent <= limit + Math.max(...sizes) + 1e-6, `${spent} of ${limit}`);
+      }),
     );
   });
 

@@ -53,6 +53,23 @@ describe("an eval of models", () => {
     assert.equal(result.spent.tokens, 200);
   });
 
+  it("are stopped in the middle of a turn when the minutes of the budget are over", async (t) => {
+    // No turn ever ends by itself.
+    const server = await startModelServer(() => ({ hang: "before" }));
+    t.after(() => server.close());
+    const { path } = await makeWorkspace(t, {
+      "entry.yml": entry,
+      "a.eval.yml": evalFile({ runs: 5, parallel: 2, budget: { minutes: 0.05 }, cases }),
+    });
+    const args = ["eval", "a.eval.yml", "--provider-base-url", server.baseUrl];
+    const { code, stdout } = await runCli(args, { cwd: path });
+    assert.equal(code, 1);
+    assert.match(stdout, /Missing: 10 runs, because the budget is used up \(minutes: 0\.05\)/);
+    assert.ok(server.requests.length <= 2, "only the turns that were under way");
+    const again = await runCli(args, { cwd: path });
+    assert.match(again.stdout, /Missing: 10 runs, because the budget is used up/);
+  });
+
   it("needs a model before it starts", async (t) => {
     const { path } = await makeWorkspace(t, {
       "entry.yml": entry,

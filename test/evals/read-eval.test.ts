@@ -78,7 +78,11 @@ cases:
 
   for (const [name, fields, problem] of [
     ["an unknown job", { job: "tall" }, 'There is no job "tall"'],
-    ["an entry that isn't there", { entry: "no.yml" }, "The file doesn't exist."],
+    [
+      "an entry that isn't there",
+      { entry: "no.yml" },
+      "a.eval.yml:1:8: eval.entry: no.yml: The file doesn't exist.",
+    ],
     ["an unknown category", { models: { a: { wok: "x" } } }, 'no model category "wok"'],
     ["an unknown field", { case: [] }, 'Unknown field "case"'],
   ] as const) {

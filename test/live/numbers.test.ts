@@ -6,6 +6,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { isRecord } from "../../src/document/guards.ts";
+import { readDocument } from "../../src/document/read-document.ts";
+import { compileSchema } from "../../src/document/schema-check.ts";
+import { evalSchema } from "../../src/evals/eval-schema.ts";
 import { parseNumber, parsePort, UsageError } from "../../src/run/options.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
 import { executeRun } from "../../src/run/execute.ts";
@@ -172,6 +175,26 @@ const anyRehearsal = {
   },
 };
 
+const evalFile = {
+  entry: "e.yml",
+  runs: 1,
+  parallel: 1,
+  budget: { tokens: 9, cost: 9, minutes: 9 },
+  limits,
+  cases: [{ name: "a" }],
+};
+const anyEval = {
+  entry: "e.yml",
+  cases: [
+    {
+      name: "a",
+      change: anyRehearsal.change,
+      expect: anyRehearsal.expect,
+      rehearsals: [{ sessions: anyRehearsal.sessions }],
+    },
+  ],
+};
+
 type Path = readonly (string | number)[];
 
 /** The places of numbers in a document. */
@@ -215,6 +238,17 @@ function numericFields(root: unknown): ReadonlySet<string> {
   return found;
 }
 
+/** As `readEval` checks it first. */
+const evalCheck = compileSchema(evalSchema, "eval");
+function loadEval(text: string) {
+  const read = readDocument(text, { file: "a.eval.yml", format: "yaml" });
+  if (read.kind === "rejected") return read;
+  const { value, locate } = read;
+  if (evalCheck.accepts(value)) return { kind: "loaded" } as const;
+  const diagnostics = evalCheck.diagnose(value, { file: "a.eval.yml", locate });
+  return { kind: "rejected", diagnostics } as const;
+}
+
 describe("a number in a document", () => {
   const documents = [
     ["entry", entrySchema, [entry], (text: string) => loadEntry(text, "e.yml")],
@@ -224,6 +258,7 @@ describe("a number in a document", () => {
       [rehearsal, anyRehearsal],
       (text: string) => loadScript(text, "r.yml"),
     ],
+    ["eval", evalSchema, [evalFile, anyEval], loadEval],
   ] as const;
   for (const [kind, schema, samples, load] of documents) {
     it(`is in every field of the ${kind} that may be one`, () => {

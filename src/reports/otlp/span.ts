@@ -64,7 +64,7 @@ export const metrics = {
     kind: "histogram",
     unit: "s",
     description: "Duration of model calls",
-    buckets: seconds,
+    buckets: Array.from({ length: 14 }, (_, power) => 2 ** power / 100),
   },
 } as const satisfies Readonly<Record<string, Metric>>;
 type Metric = { readonly unit: string; readonly description: string } & (
@@ -124,6 +124,7 @@ export class SpanWriter {
   readonly #runId: string;
   readonly #traceId: string;
   readonly #output: TraceOutput;
+  readonly #taken = new Set<string>();
   readonly options: TraceOptions;
 
   constructor(runId: string, options: TraceOptions, output: TraceOutput) {
@@ -131,6 +132,13 @@ export class SpanWriter {
     this.#traceId = traceIdOf(runId, options.parent);
     this.#output = output;
     this.options = options;
+  }
+
+  /** False if a span has the place: model servers may give two calls of a session the same id. */
+  take(place: string): boolean {
+    if (this.#taken.has(place)) return false;
+    this.#taken.add(place);
+    return true;
   }
 
   open({ attributes = {}, kind = "internal", ...head }: SpanHead): OpenSpan {

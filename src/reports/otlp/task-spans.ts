@@ -28,7 +28,7 @@ export class TaskSpans {
 
   /** `parent`: the activity of a workflow. */
   startTurn(event: TurnStarted, at: number, parent = this.span): void {
-    const { turnId, sessionId, modelId, purpose, retry, attempt, prompt } = event;
+    const { turnId, sessionId, modelId, purpose, retry, attempt } = event;
     const about = {
       "agent_jobs.purpose": purpose,
       "agent_jobs.retry": retry,
@@ -52,7 +52,7 @@ export class TaskSpans {
         "gen_ai.request.model": modelId,
       },
     });
-    this.#turns.set(turnId, new TurnSpans(this.#writer, span, modelId, prompt));
+    this.#turns.set(turnId, new TurnSpans(this.#writer, span, event));
   }
 
   act({ turnId, activity }: SessionActed, at: number): void {

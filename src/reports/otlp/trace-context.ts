@@ -34,10 +34,15 @@ export function spanIdOf(runId: string, place: string): string {
 
 export const ROOT = "run";
 
-/** For the processes that the run starts: their spans are children of the run. */
-export function traceparentOf(runId: string, parent?: ParentContext): string {
+/** Of a tool call: both who runs the tool and who reports its span know it. */
+export function callPlace(sessionId: string, toolCallId: string): string {
+  return `call/${sessionId}/${toolCallId}`;
+}
+
+/** For processes that the run starts: their spans are children of the one at the place. */
+export function traceparentOf(runId: string, parent?: ParentContext, place = ROOT): string {
   const flags = parent?.sampled === false ? "00" : "01";
-  return `00-${traceIdOf(runId, parent)}-${spanIdOf(runId, ROOT)}-${flags}`;
+  return `00-${traceIdOf(runId, parent)}-${spanIdOf(runId, place)}-${flags}`;
 }
 
 function digest(text: string, length: number): string {

@@ -1,6 +1,7 @@
 /** The model calls and tool calls of one turn. */
 import { defined } from "../../document/guards.ts";
 import { clip } from "../../events/cut.ts";
+import type { TurnStarted } from "../../events/event.ts";
 import {
   UNKNOWN_TOOL,
   type ModelReplied,
@@ -16,6 +17,7 @@ import {
   type OpenSpan,
   type SpanWriter,
 } from "./span.ts";
+import { callPlace } from "./trace-context.ts";
 
 const MAX_NAME = 100;
 
@@ -28,6 +30,7 @@ export class TurnSpans {
   readonly span: OpenSpan;
   readonly #writer: SpanWriter;
   readonly #modelId: string;
+  readonly #sessionId: string;
   readonly #tools = new Map<string, OpenSpan>();
   /** A model call whose answer may follow. */
   #call: Call | undefined;
@@ -35,10 +38,15 @@ export class TurnSpans {
   #input: Message[];
   #children = 0;
 
-  constructor(writer: SpanWriter, span: OpenSpan, modelId: string, prompt: string) {
+  constructor(
+    writer: SpanWriter,
+    span: OpenSpan,
+    { modelId, sessionId, prompt }: Pick<TurnStarted, "modelId" | "sessionId" | "prompt">,
+  ) {
     this.#writer = writer;
     this.span = span;
     this.#modelId = modelId;
+    this.#sessionId = sessionId;
     const parts = [{ type: "text", content: shortened(prompt) } as const];
     this.#input = [{ role: "user", parts }];
   }
@@ -99,7 +107,7 @@ export class TurnSpans {
       name: `chat ${String(attributes["gen_ai.request.model"])}`,
       startedAt: Math.max(this.span.startedAt, startedAt),
       kind: "client",
-      attributes,
+      attributes: { ...attributes, "gen_ai.conversation.id": this.#sessionId },
     });
   }
 
@@ -139,7 +147,10 @@ export class TurnSpans {
         ...call,
         "gen_ai.token.type": type,
       });
-    this.#writer.measure("gen_ai.client.operation.duration", used.durationMs / 1000, call);
+    this.#writer.measure("gen_ai.client.operation.duration", used.durationMs / 1000, {
+      ...call,
+      ...(finish === "error" && { "error.type": finish }),
+    });
     if (cost > 0) this.#writer.measure("agent_jobs.usage.cost", cost, call);
   }
 
@@ -168,8 +179,9 @@ export class TurnSpans {
   #openTool(id: string, called: string, at: number, parent = this.span, given?: unknown): OpenSpan {
     // The model may call what doesn't exist.
     const name = clip(called, MAX_NAME);
+    const place = callPlace(this.#sessionId, id);
     const span = this.#writer.open({
-      place: this.#nextPlace(),
+      place: this.#writer.take(place) ? place : this.#nextPlace(),
       parent,
       name: `execute_tool ${name}`,
       startedAt: at,

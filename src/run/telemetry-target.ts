@@ -5,7 +5,12 @@ import { version } from "../generated/version.ts";
 import type { Environment } from "../platform/environment.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { createTelemetry } from "../reports/otlp/telemetry.ts";
-import { parseTraceparent, traceparentOf } from "../reports/otlp/trace-context.ts";
+import {
+  callPlace,
+  parseTraceparent,
+  traceparentOf,
+  type ParentContext,
+} from "../reports/otlp/trace-context.ts";
 import { UsageError } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
@@ -25,7 +30,7 @@ export function telemetryTarget(
 ): TelemetryTarget | undefined {
   const base = otlp ?? environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "";
   if (base === "" || environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true") return undefined;
-  if (otlp !== undefined && (!URL.canParse(otlp) || !/^https?:\/\//i.test(otlp)))
+  if (otlp !== undefined && !isCollector(otlp))
     throw new UsageError("--otlp must be an http or https address, such as http://127.0.0.1:4318.");
   const urlOf = (signal: "TRACES" | "METRICS"): string => {
     const own = environment[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] ?? "";
@@ -33,6 +38,10 @@ export function telemetryTarget(
     return `${base.replace(/\/+$/, "")}/v1/${signal.toLowerCase()}`;
   };
   return { tracesUrl: urlOf("TRACES"), metricsUrl: urlOf("METRICS") };
+}
+
+export function isCollector(address: string): boolean {
+  return URL.canParse(address) && /^https?:\/\//i.test(address);
 }
 
 const providers = {
@@ -43,7 +52,8 @@ const providers = {
 
 export function telemetryReporter(
   target: TelemetryTarget,
-  { environment, provider }: ModelAccess,
+  { environment, provider }: Pick<ModelAccess, "environment" | "provider">,
+  parent = parseTraceparent(environment["TRACEPARENT"]),
 ): Reporter {
   return createTelemetry({
     ...target,
@@ -53,16 +63,29 @@ export function telemetryReporter(
     content:
       environment["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"]?.toLowerCase() === "true",
     provider: provider === undefined ? "github.copilot" : providers[provider.type ?? "openai"],
-    parent: parseTraceparent(environment["TRACEPARENT"]),
+    parent,
   });
 }
 
-/** The id of a run, and the environment that makes the spans of its programs children of its own. */
-export function runContext(environment: Environment): {
+/** A run that has telemetry: its programs belong to its trace. */
+export interface RunTrace {
   readonly runId: string;
-  readonly environment: Environment;
-} {
+  readonly parent: ParentContext | undefined;
+  /** Of the span of the run. */
+  readonly traceparent: string;
+  /** Of the span of a tool call in one of its sessions. */
+  readonly traceparentOf: (sessionId: string, toolCallId: string) => string;
+}
+
+/** `continued`: the context of the run on another machine that this one continues. */
+export function startTrace(environment: Environment, continued?: string): RunTrace {
   const runId = newRunId();
-  const TRACEPARENT = traceparentOf(runId, parseTraceparent(environment["TRACEPARENT"]));
-  return { runId, environment: { ...environment, TRACEPARENT } };
+  const parent = parseTraceparent(environment["TRACEPARENT"]) ?? parseTraceparent(continued);
+  return {
+    runId,
+    parent,
+    traceparent: traceparentOf(runId, parent),
+    traceparentOf: (sessionId, toolCallId) =>
+      traceparentOf(runId, parent, callPlace(sessionId, toolCallId)),
+  };
 }
