@@ -320,25 +320,10 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
   setReport(work, ref, response);
 }
 
-function planIn(started: RunStarted): RunPlan {
-  const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
-  const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
-  const { actionTasks, change, outputs, origin, inputs, fingerprints, part, resumed, memory } =
-    started;
-  return {
-    ...plan,
-    ...defined({
-      actionTasks,
-      change,
-      outputs,
-      origin,
-      inputs,
-      fingerprints,
-      part,
-      resumed,
-      memory,
-    }),
-  };
+function planIn(started: RunStarted & RunStamp): RunPlan {
+  const { type: _type, at: _at, runId: _run, jobName: _job, entryFile: _file, ...more } = started;
+  const { workingDirectory: _folder, ...plan } = more;
+  return plan;
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */

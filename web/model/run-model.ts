@@ -113,8 +113,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "decision":
       return undefined;
     case "session.started":
-      sessionOf(model, event, at);
-      return undefined;
+      return void sessionOf(model, event, at);
     case "session.ended":
       endSession(sessionOf(model, event, at), at);
       return undefined;

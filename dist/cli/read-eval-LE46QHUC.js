@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as a}from"./chunk-F3XFO4KX.js";import"./chunk-OLO2WXID.js";import"./chunk-6HAGXCAF.js";import"./chunk-OWVTO5DD.js";import"./chunk-JXCPEZVI.js";import"./chunk-FFPRKF7S.js";import"./chunk-ZLWVMMM7.js";import"./chunk-MVS5RKSJ.js";import"./chunk-TKTVCX6N.js";import"./chunk-MSMBMX6X.js";import"./chunk-EB4XLGSF.js";import"./chunk-BDXQFDML.js";import"./chunk-42CAHFTF.js";import"./chunk-5RTV2JDB.js";import"./chunk-SJIWHLJD.js";import"./chunk-FWAHCVJ2.js";export{a as readEval};
