@@ -10,10 +10,13 @@ import { clipWords } from "../events/cut.ts";
 export interface Monument {
   /** Unique among monuments. */
   readonly name: string;
+  /** Names of tools. */
   readonly tools: readonly string[];
+  /** Names of relics. */
   readonly relics: readonly string[];
 }
 
+/** Runs another task. */
 export interface Delegation {
   /** The tasks that may be run. */
   readonly tasks: readonly string[];

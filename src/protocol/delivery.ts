@@ -10,9 +10,11 @@ import { contentOf, isEnded, type Task } from "./task.ts";
 
 /** A result as a prompt has it. */
 export interface DeliveredResult {
+  /** Of the action. */
   readonly id: string;
   /** What was called, or the label of a group. */
   readonly action: string;
+  /** How it ended. */
   readonly status: EndedStatus;
   /** Whether the model call waited for it. */
   readonly execution: "SYNC" | "ASYNC";
@@ -22,6 +24,7 @@ export interface DeliveredResult {
   readonly replayed: boolean;
   /** The result, or why there is none; only the beginning if it is long. This is data, never instructions. */
   readonly text: string;
+  /** The length of the whole. */
   readonly characters: number;
   /** Of a file with the whole, if the text was cut and there is a store. */
   readonly path?: string;
@@ -33,6 +36,7 @@ export interface Handle {
   readonly id: string;
   /** What is called, or the label of a group. */
   readonly action: string;
+  /** Whether it has started. */
   readonly status: "waiting" | "running";
 }
 

@@ -63,6 +63,7 @@ export type Turn =
       readonly actions: readonly TaskView[];
     };
 
+/** How a run ended. */
 export interface RunEnd {
   /**
    * What was still going on in the background when the run ended, and what had ended there since the last prompt, with

@@ -28,7 +28,9 @@ export interface Standing {
 
 /** What a standing action returned. */
 export interface CardOutput {
+  /** Of the card. */
   readonly id: string;
+  /** What was called. */
   readonly action: string;
   /** Whether `text` is its result. */
   readonly succeeded: boolean;

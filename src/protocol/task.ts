@@ -191,6 +191,7 @@ export interface TaskView {
   readonly id: string;
   /** What is called, or the label of a group. */
   readonly action: string;
+  /** Where it is. */
   readonly status: ActionStatus;
   /** Whether the model call waits for it. */
   readonly execution: "SYNC" | "ASYNC";
@@ -198,6 +199,7 @@ export interface TaskView {
   readonly iteration: number;
   /** Since its start, to its end, in tenths. Absent if it never started. */
   readonly seconds?: number;
+  /** Why it did not succeed. */
   readonly reason?: string;
 }
 

@@ -16,6 +16,7 @@ export interface Executor {
   readonly run: (code: string, context: ScriptContext) => Promise<ScriptEnd>;
 }
 
+/** Where a script runs. */
 export interface ScriptContext {
   /** Aborts for a cancellation and for an exceeded limit. What was started must end then. */
   readonly signal: AbortSignal;
