@@ -82,7 +82,7 @@ describe("a name that is not there", () => {
     assert.match(line("doc/search"), /There is no MCP server "doc"\. \(did you mean "docs"\?\)$/);
     assert.match(
       line("bash", ""),
-      /possible names: job_prepare_document, [^)]*job_prerequisite_failed, job_report, [^)]*job_propose\)$/,
+      /possible names: job_prepare_document, [^)]*job_prerequisite_failed, job_report, [^)]*job_remember\)$/,
     );
     assert.equal(line("docs/search"), "");
     assert.equal(line("build"), "");
