@@ -255,8 +255,8 @@ describe("ids", () => {
     await execute(documentOf([manage({ operation: "cancel", ids: ["b"] })]));
     await results(documentOf([safe("c", { fails: "no" }), safe("d", {}, { depends_on: "c" })]));
     assert.deepEqual(await results(documentOf([waits, safe("d", {}, { depends_on: "c" })])), [
-      `d skipped It needs "c", which failed.`,
       "b cancelled The model canceled it.",
+      `d skipped It needs "c", which failed.`,
     ]);
     assert.deepEqual(started, ["a", "c"]);
     assert.deepEqual(await results(documentOf([slow("b", { x: 1 }, { execution: "SYNC" })])), [
