@@ -17,7 +17,7 @@ import type { ActionEvent } from "../events/action.ts";
 import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
 import { createActionExecutor, type TaskExecutor, type Turn } from "./executor.ts";
-import { limitsOf, type ExecutorLimits } from "./limits.ts";
+import { defaultLimits, type ExecutorLimits } from "./limits.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
@@ -89,7 +89,7 @@ class ActionDialogue implements Dialogue {
     this.#options = options;
     this.#context = context;
     this.#calls = new RoundCalls(() => this.#tools);
-    const limits = limitsOf(options.limits);
+    const limits = { ...defaultLimits, ...options.limits };
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
     const offered = {

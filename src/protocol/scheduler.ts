@@ -44,7 +44,7 @@ export interface SchedulerPorts {
   readonly emit: (event: ActionEvent) => void;
   readonly call: (task: Task, params: Params, context: CallContext) => Promise<ToolOutcome>;
   /** Of an action that is in no group. */
-  onEnded(task: Task): void;
+  readonly onEnded: (task: Task) => void;
 }
 
 export class Scheduler {
