@@ -75,7 +75,6 @@ export class CallProgress {
     });
   }
 
-  /** Starts the steps, if anything was estimated. */
   estimate(): void {
     if (this.#stepMs <= 0) return;
     this.#stop = startTimer(this.#clock, this.#stepMs, () => {

@@ -46,7 +46,6 @@ export class Documents {
     this.#ports = ports;
   }
 
-  /** The number of the last accepted document; 0 before the first. */
   get iteration(): number {
     return this.#iteration;
   }

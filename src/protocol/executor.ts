@@ -16,7 +16,7 @@ import { type CatalogueParts, createCatalogue } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
 import { type Accepted, Documents, type ExecuteOptions } from "./documents.ts";
 import { defaultLimits, type ExecutorLimits } from "./limits.ts";
-import type { ActionDocument, ProtocolProblem } from "./model.ts";
+import type { ActionDocument, ClaimedStatus, ProtocolProblem } from "./model.ts";
 import type { Names } from "./references.ts";
 import { Scheduler, secondsOf } from "./scheduler.ts";
 import { callTarget, type Standing, StandingActions } from "./standing.ts";
@@ -48,6 +48,8 @@ export type Turn =
        */
       readonly next: "stop" | "continue" | "idle";
       readonly response: string | null;
+      /** What the model says about itself. */
+      readonly claimedStatus: ClaimedStatus;
       /** The actions of the document that are in no group, those of thoughts first. */
       readonly actions: readonly TaskView[];
     };
@@ -85,6 +87,8 @@ export interface ActionExecutor {
 
 /** Of a task, whose servers may change what they have. */
 export interface TaskExecutor extends ActionExecutor {
+  /** The tools that have been called with success by documents after this one. */
+  calledSince(iteration: number): readonly string[];
   /** What further documents can call, in place of the tools so far. Throws as `createActionExecutor` does. */
   readonly offer: (tools: readonly Tool[]) => void;
 }
@@ -177,7 +181,9 @@ class Executor implements TaskExecutor {
     if (claim !== undefined) this.#warn(claim);
     const isIdle = tasks.length === 0 && !stop && !choseRelics;
     const next = isIdle ? "idle" : stop && waited.length === 0 ? "stop" : "continue";
-    return { kind: "executed", iteration, next, response, actions: this.#views(tasks) };
+    const { status: claimedStatus } = document;
+    const actions = this.#views(tasks);
+    return { kind: "executed", iteration, next, response, claimedStatus, actions };
   }
 
   collect(): Promise<Delivery> {
@@ -204,6 +210,14 @@ class Executor implements TaskExecutor {
     return { background: this.#views(background), undelivered: await this.#outbox.collect() };
   }
 
+  calledSince(iteration: number): readonly string[] {
+    return [...this.#scheduler.table.values()].flatMap(({ iteration: own, planned, state }) =>
+      own > iteration && planned.target.kind === "tool" && state.status === "succeeded"
+        ? [planned.target.tool.name]
+        : [],
+    );
+  }
+
   tasks(): readonly TaskView[] {
     return this.#views([...this.#scheduler.table.values()]);
   }
@@ -213,7 +227,8 @@ class Executor implements TaskExecutor {
     if ([...thoughts.flatMap((one) => one.actions ?? []), ...(actions ?? [])].length > 0) {
       this.#warn("The actions of the last answer were not run.");
     }
-    return { kind: "executed", iteration, next: "stop", response, actions: [] };
+    const { status: claimedStatus } = document;
+    return { kind: "executed", iteration, next: "stop", response, claimedStatus, actions: [] };
   }
 
   #chooseRelics({ context }: ActionDocument): boolean {
@@ -263,7 +278,6 @@ class Executor implements TaskExecutor {
     );
   }
 
-  /** Why nothing of the document may begin. */
   #canceled(signal: AbortSignal | undefined): string | undefined {
     if (this.#signal?.aborted === true) return runCanceled;
     return signal?.aborted === true ? turnCanceled : undefined;

@@ -172,15 +172,6 @@ export class Scheduler {
 
   #dispatch(task: Task): void {
     if (task.cancelReason !== undefined) return;
-    try {
-      this.#prepare(task);
-    } catch (error) {
-      // Whatever a host's tool or a schema did: the action has to end.
-      this.#fail(task, `It can't be called: ${String(error)}`);
-    }
-  }
-
-  #prepare(task: Task): void {
     const { catalogue, limits, names } = this.#ports;
     const { target, isTemplate } = task.planned;
     let params = ordinary(task.planned.params);
@@ -294,7 +285,6 @@ function isSame(task: Task, earlier: Task): boolean {
   return signatureOf(earlier.planned.spec) === signatureOf(task.planned.spec);
 }
 
-/** The time limit of a call. */
 export function secondsOf({ planned: { target } }: Task, limits: ExecutorLimits): number {
   switch (target.kind) {
     case "tool":

@@ -10,7 +10,6 @@ export class Slots {
   readonly #start: (task: Task) => void;
   readonly #queue = new Set<Task>();
   readonly #running = new Set<Task>();
-  /** Names of tools. */
   readonly #inUse = new Set<string>();
   #isStarting = false;
 

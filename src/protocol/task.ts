@@ -18,7 +18,6 @@ export type Ended =
   | {
       readonly status: "failed";
       readonly reason: string;
-      /** The end of what it wrote to stderr. */
       readonly tail?: string;
       /** Of a group: what its other members returned. */
       readonly output?: Output;
@@ -59,11 +58,9 @@ export class Task {
   state: TaskState = { status: "waiting" };
   startedAt: number | undefined;
   endedAt: number | undefined;
-  /** It ended with the result of an earlier action. */
   replayed = false;
   /** The call as it was made, for comparison with a later action of the same id. */
   signature: string | undefined;
-  /** Set when it was asked to stop. */
   cancelReason: string | undefined;
   readonly ended: Promise<Ended>;
   readonly resolveEnded: (ended: Ended) => void;
