@@ -51,10 +51,10 @@ export {
 } from "./run/action-executor.ts";
 export type {
   ActionExecutor,
-  ExecuteOptions as ActionExecuteOptions,
   RunEnd as ActionRunEnd,
   Turn as ActionTurn,
 } from "./protocol/executor.ts";
+export type { ExecuteOptions as ActionExecuteOptions } from "./protocol/documents.ts";
 export type { CardOutput, Standing as ActionStanding } from "./protocol/standing.ts";
 export type { Delegation, Monument, Standard as StandardFunction } from "./protocol/catalogue.ts";
 export type {

@@ -1,6 +1,6 @@
 /** Judgments over the tool calls of a turn: pure, so that each rule reads like its statement. */
 import { fenced } from "../document/fence.ts";
-import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
+import type { AvailabilityField } from "../events/decision.ts";
 import { isAmong } from "../entry/glob.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
 import type { ChangedFile } from "../events/plan.ts";
@@ -17,7 +17,6 @@ export interface Verdict<Field> {
   readonly reason: string;
 }
 
-/** What a turn leaves behind for those who judge it. */
 export interface Judged {
   readonly toolCalls: readonly ToolCall[];
   /** Why the round has failed, regardless of its tool calls. */
@@ -71,28 +70,17 @@ export function judgePreviousTask(
   previousTasks: readonly string[],
   previousTask: string | undefined,
 ): Verdict<AvailabilityField> {
-  const content = JSON.stringify(previousTasks);
-  if (previousTask === undefined) {
-    return {
-      kind: "fails",
-      field: "previousTasks",
-      content,
-      reason: "no task has finished before this one",
-    };
-  }
+  const verdict = (kind: "holds" | "fails", reason: string): Verdict<AvailabilityField> => ({
+    kind,
+    field: "previousTasks",
+    content: JSON.stringify(previousTasks),
+    reason,
+  });
+  if (previousTask === undefined) return verdict("fails", "no task has finished before this one");
+  const reason = `the previous task was "${previousTask}"`;
   return previousTasks.includes(previousTask)
-    ? {
-        kind: "holds",
-        field: "previousTasks",
-        content,
-        reason: `the previous task was "${previousTask}"`,
-      }
-    : {
-        kind: "fails",
-        field: "previousTasks",
-        content,
-        reason: `the previous task was "${previousTask}", which is not in the list`,
-      };
+    ? verdict("holds", reason)
+    : verdict("fails", `${reason}, which is not in the list`);
 }
 
 /**
@@ -101,15 +89,14 @@ export function judgePreviousTask(
  * model meant by a call that failed can't be known, nor how an answer that was cut would have ended: then
  * there is no verdict at all.
  */
-export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
-  field: Field,
+export function judgeCondition(
   purpose: "availability" | "criteria",
   condition: string,
   { toolCalls, fault }: Judged,
-): Verdict<Field> {
-  const verdict = (kind: Verdict<Field>["kind"], reason: string): Verdict<Field> => ({
+): Verdict<"condition"> {
+  const verdict = (kind: Verdict<never>["kind"], reason: string): Verdict<"condition"> => ({
     kind,
-    field,
+    field: "condition",
     content: JSON.stringify(condition),
     reason,
   });
@@ -143,7 +130,6 @@ export function missingTools(
 
 /** What did not hold, for the prompt of a retry. */
 export interface FailedChecks {
-  /** Tools that were not called. */
   readonly missing?: readonly string[];
   readonly commands?: readonly FailedCommand[];
 }

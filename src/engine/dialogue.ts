@@ -26,10 +26,8 @@ export interface DialogueContext {
   readonly work: WorkRef;
   /** 0 for a work of the job; 1 for a task that one has delegated, and so on. */
   readonly depth: number;
-  /** Of the run of the task. */
   readonly scope: Scope;
   readonly permissions: Permissions;
-  /** Absolute. */
   readonly workingDirectory: string;
   readonly clock: Clock;
   readonly emit: (event: ActionEvent) => void;
@@ -40,7 +38,6 @@ export interface DialogueContext {
 
 export interface DelegateRequest {
   readonly taskId: string;
-  /** Its `$user-input`. */
   readonly input: string;
 }
 
@@ -56,7 +53,6 @@ export interface Dialogue {
    * one stands in front of the first text that is sent.
    */
   readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools" | "readable">;
-  /** What its answers should be. */
   readonly answerFormat?: AnswerFormat;
   /**
    * From a prompt of the task until the model is done with it. Never throws. When it resolves, all that it started
@@ -80,7 +76,6 @@ export type TurnSent =
     }
   /** The model did not stop: its answer was cut off, and is lost. */
   | { readonly kind: "too long" }
-  /** No attempt is left. */
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 

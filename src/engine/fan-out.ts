@@ -50,7 +50,6 @@ export function fanOf(work: Work<number>): FoundFan | undefined {
   return { fan, until: { kind: "Seq", works: works.slice(0, at + 1) }, workIds };
 }
 
-/** The member that a work of the fan-out belongs to. */
 export function memberOf(fan: Fan, workId: number, { items }: Pick<Place, "items">): number {
   if (fan.kind === "Each") return items[0]?.index ?? 0;
   return fan.works.findIndex((child) =>

@@ -15,11 +15,9 @@ export interface FlowSpec {
   readonly modelId: string;
   readonly permissions: Permissions;
   readonly chart: FlowChart;
-  /** Given from outside of the entry, as they are. */
   readonly params?: Readonly<Record<string, string>>;
   /** What its agents may call beside the runtime's own tools: that of the tasks, or one of its own. */
   readonly toolSource?: ToolSource | undefined;
-  /** How many steps it takes over from an earlier run. */
   readonly restoredSteps?: number;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
@@ -34,12 +32,9 @@ export interface FlowContext {
   readonly scope: Scope;
   /** Of the whole job. For limits of its own, a workflow counts against a `child` of it. */
   readonly usage: UsageBudget;
-  /** With the variables of the job. */
   readonly params: Readonly<Record<string, string>>;
   readonly userInput: string;
-  /** Absolute. */
   readonly workingDirectory: string;
-  /** Unique in the run. */
   readonly nextTurnId: () => string;
   /** The attempt that began last in the run, whichever work's it is. */
   readonly latestOfRun: LatestAttempt;

@@ -18,7 +18,6 @@ import type { EnginePorts, Workspace } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
 
-/** Where in the job a work runs. */
 export interface Place {
   /** What a crash stops: the job, or the part of it that may crash alone. */
   readonly scope: Scope;
@@ -50,15 +49,12 @@ export type Items =
 
 export interface EachItemsOptions {
   readonly workspace: Workspace | undefined;
-  /** The files of the change. */
   readonly changed: readonly ChangedFile[] | undefined;
   readonly note: (text: string) => void;
-  /** What the run that is resumed had found. */
   readonly past: Pick<Past, "takeItems">;
   readonly emit: EnginePorts["emit"];
   /** With the values of its variables. */
   readonly textOf: (prompt: Prompt, place: Place) => string;
-  /** The structured result of a task, if there is one. */
   readonly resultOf: (task: string, place: Place) => { readonly value: unknown } | undefined;
   readonly run: (command: Command, place: Place) => Promise<CommandResult>;
 }

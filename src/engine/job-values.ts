@@ -14,7 +14,6 @@ import { Variables, type ValueOf } from "./variables.ts";
 export class JobValues {
   readonly #spec: RunSpec;
   readonly #ports: EnginePorts;
-  /** What tasks have left so far. */
   readonly data = new JobData();
 
   constructor(spec: RunSpec, ports: EnginePorts) {

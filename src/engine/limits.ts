@@ -49,7 +49,6 @@ export function partLimits(
   return { ...run, ...noneOfThePart, ...brought, setBy: named };
 }
 
-/** The sources of the limits of a layer, such as the entry. */
 export function setBy(limits: Limits | undefined, place: string): LimitSources {
   return Object.fromEntries(
     Object.keys(limits ?? {}).map((name) => [name, `limits.${name} of ${place}`]),
@@ -124,7 +123,7 @@ export class UsageBudget {
 
 /** What a model server reports need not be a count: it never lowers the sum. */
 function counted(reported: number): number {
-  return reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
+  return reported > 0 ? reported : 0;
 }
 
 /** Of binary fractions: three times 0.1 must not exceed 0.3. */
@@ -183,7 +182,6 @@ export const DENIALS_IN_A_ROW = 10;
 export class DenialStreak {
   readonly #turn: Scope;
   #answers = 0;
-  /** Whether the latest answer has met a denial. */
   #denied = false;
   #crash: Crash | undefined;
 
@@ -208,7 +206,6 @@ export class DenialStreak {
     }
   }
 
-  /** Why the turn was ended; undefined if it was not. */
   get crash(): Crash | undefined {
     return this.#crash;
   }

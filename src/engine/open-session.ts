@@ -25,17 +25,14 @@ export interface OpeningContext {
 
 export interface Opening extends Omit<SessionRequest, "label"> {
   readonly role: SessionRole;
-  /** 0, else the criteria retry that it is for. */
   readonly retry: number;
   readonly attempt: number;
   readonly signal: AbortSignal;
 }
 
-/** Where the tools of a session come from, and which of them it is offered. */
 interface Tooling {
   readonly toolSource?: ToolSource | undefined;
   readonly permissions: Permissions;
-  /** As in `ToolSource.offer`. */
   readonly only?: readonly string[];
   /** Failures of servers that were reported; added to. */
   readonly reported: Set<string>;

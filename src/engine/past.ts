@@ -8,7 +8,6 @@
  */
 import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
 
-/** What a task has handed in. */
 export type GivenEvent = EventOf<
   | "report.given"
   | "result.given"
@@ -35,9 +34,7 @@ export interface PastWork {
   readonly given: readonly GivenEvent[];
 }
 
-/** The items of one run of an `Each`. */
 export interface PastItems {
-  /** Of its first work. */
   readonly workId: number;
   readonly outerItems: readonly string[];
   readonly items: readonly string[];
@@ -52,14 +49,12 @@ export interface Spent {
 
 export interface PastRun extends Spent {
   readonly runId: string;
-  /** The context of its span, if it had telemetry. */
   readonly traceparent?: string | undefined;
   /** In the order of their ends. */
   readonly works: readonly PastWork[];
   readonly lists: readonly PastItems[];
 }
 
-/** Where a work runs: the items around it. */
 interface Place {
   readonly items: readonly { readonly text: string }[];
 }

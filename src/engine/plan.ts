@@ -36,20 +36,14 @@ import { Variables, type ValueOf } from "./variables.ts";
 /** What to run, and within which bounds: the same for a job and for a single task. */
 export interface RunSpec {
   readonly entry: PreparedEntry;
-  /** Of agent-jobs. */
   readonly version: string;
-  /** SHA-256 of the entry. */
   readonly entryFingerprint: string;
-  /** The entry file as the user named it. */
   readonly entryFile?: string;
-  /** The context of its span, with telemetry. */
   readonly traceparent?: string;
   readonly userInput: string;
   /** Of the runtime variables that stay the same during the job, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
-  /** What the job is about, if it uses that. */
   readonly change?: RunChange;
-  /** Absolute. */
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   readonly permissionsOf: (taskId: string) => Permissions;
@@ -57,23 +51,17 @@ export interface RunSpec {
   readonly flows?: Readonly<Record<string, FlowSpec>>;
   /** Where commands run and files are listed. Only a job without `Run`, `Each` and commands needs none. */
   readonly workspace?: Workspace;
-  /** What the run was given by name, if the entry has inputs. */
   readonly inputs?: Readonly<Record<string, string>>;
-  /** What is wrong with a structured result, by task. */
   readonly resultChecks?: Readonly<Record<string, (value: unknown) => readonly string[]>>;
   /** What the job publishes. Default: as the entry says. */
   readonly outputs?: Outputs;
-  /** Where on GitHub the run belongs. */
   readonly origin?: Origin;
   /** Without them, neither findings nor proposals can be handed in. */
   readonly outputChecks?: OutputChecks;
-  /** What tasks may call beside the runtime's own tools. */
   readonly toolSource?: ToolSource;
   /** What must be the same for the run to be resumed. */
   readonly fingerprintsOf?: (jobName: string) => JobFingerprints;
-  /** The run that this one resumes. */
   readonly past?: PastRun;
-  /** What the job keeps between its runs. */
   readonly memory?: PlannedMemory;
   /** The part of the job that runs here. Default: all of it. */
   readonly fanOut?: FanOut;
@@ -83,25 +71,21 @@ export interface RunSpec {
 
 export interface RunChange {
   readonly planned: PlannedChange;
-  /** All of them. */
   readonly files: readonly ChangedFile[];
   /** Absolute. It holds the diff, and all sessions and programs of the run may read it. */
   readonly folder: string;
 }
 
-/** The sources of tools that the run has to prepare. */
 export function toolSourcesOf({ toolSource, flows = {} }: RunSpec): readonly ToolSource[] {
   const all = [toolSource, ...Object.values(flows).map((flow) => flow.toolSource)];
   return [...new Set(all)].filter((source) => source !== undefined);
 }
 
-/** What the run has to close. */
 export function openedBy(spec: RunSpec): readonly Pick<ToolSource, "close">[] {
   const { workspace } = spec;
   return [...toolSourcesOf(spec), ...(workspace === undefined ? [] : [workspace])];
 }
 
-/** Of a job. */
 export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work<number>): RunPlan {
   const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
   const agents = leafWorks(work).filter(({ kind }) => kind !== "Run");

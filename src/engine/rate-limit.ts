@@ -37,7 +37,6 @@ export class RateLimit {
     const now = this.#clock.now();
     this.#since ??= now;
     this.#until = now + milliseconds;
-    // Waiting turns check again.
     this.#changed();
   }
 

@@ -1,12 +1,35 @@
-/** A job, or a task on its own, from its first event to its last. */
+/**
+ * A job, or a task on its own, from its first event to its last, and each of its works from its start to its end.
+ * Statements 15–19 of docs/internals/engine.md.
+ *
+ * Owns the scope of the job, its counters and the numbering of iterations. Invariants: `run.started` is the
+ * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
+ * with the number of works done.
+ */
 import { defined } from "../document/guards.ts";
+import type { LeafWork, Work } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
-import type { RunOutcome } from "../events/event.ts";
-import { treeOf } from "./fan-out.ts";
-import { JobRun } from "./job-run.ts";
-import { modelOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
+import { leafName } from "../entry/work.ts";
+import { crashAdvice } from "../events/crash.ts";
+import { withOutput } from "../events/decision-words.ts";
+import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
+import type { RunOutcome, WorkRef } from "../events/event.ts";
+import type { RunPlan } from "../events/plan.ts";
+import type { FlowEnd } from "./flow.ts";
+import { EachItems, type Place } from "./items.ts";
+import { itemFields, JobValues, noWork } from "./job-values.ts";
+import { deadlines, exceeded, UsageBudget } from "./limits.ts";
+import { shared, treeOf } from "./fan-out.ts";
+import { flowOf, modelOf, openedBy, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
+import { withReadable } from "./open-session.ts";
+import { givenIn, Past, type PastRun, type PastWork } from "./past.ts";
 import type { EnginePorts, Session } from "./ports.ts";
-import type { WorkResult } from "./run-work.ts";
+import { runCommand } from "./run-command.ts";
+import { asReported, type TaskOutcome } from "./run-task.ts";
+import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
+import { Scope, STOP_GRACE_MS, stopText, unlessStopped, type Deadlines } from "./scope.ts";
+import { obstacle, stopOf, type LatestAttempt } from "./task-context.ts";
+import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
 export interface JobSpec extends RunSpec {
   readonly jobName: string;
@@ -16,7 +39,6 @@ export interface JobSpec extends RunSpec {
 export interface TaskSpec extends RunSpec {
   readonly taskName: string;
   readonly modelOverride?: string;
-  /** Borrowing mode. */
   readonly borrowed?: Session;
   readonly ignorePrerequisiteCheck: boolean;
 }
@@ -49,7 +71,7 @@ export async function runSingleTask(
   const modelId = borrowed?.modelId ?? modelOf(spec.entry, taskId, override);
   const plan = planOfTask(spec, taskId, modelId, borrowed !== undefined);
   const task = (): Promise<WorkResult> =>
-    run.task({
+    run.single({
       workId: 0,
       taskId,
       modelId,
@@ -57,4 +79,311 @@ export async function runSingleTask(
       ...defined({ borrowed }),
     });
   return run.whole(taskId, plan, task, { lent: borrowed !== undefined });
+}
+
+interface TaskStart extends TaskInput {
+  readonly workId: number;
+  readonly taskId: string;
+}
+
+type Ended = FlowEnd & { readonly output?: string };
+
+class JobRun {
+  readonly #spec: RunSpec;
+  readonly #ports: EnginePorts;
+  readonly #scope: Scope;
+  readonly #usage: UsageBudget;
+  readonly #taskDeadlines: Deadlines;
+  readonly #values: JobValues;
+  readonly #past: Past;
+  /** Whether a prompt may have `$previous-result`, which a run that resumes this one needs. */
+  readonly #keepsOutput: boolean;
+  readonly #tasks: TaskRuns;
+  readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
+  /** By work id, so bounded by the size of the job's tree. */
+  readonly #iterations = new Map<number, number>();
+  #finishes: number;
+  #turns = 0;
+
+  constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
+    this.#spec = spec;
+    this.#ports = withReadable(ports, spec.change?.folder);
+    this.#scope = Scope.root(signal);
+    this.#usage = new UsageBudget(spec.limits, this.#scope);
+    this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
+    this.#values = new JobValues(spec, this.#ports);
+    this.#past = new Past(spec.past);
+    this.#finishes = this.#past.size;
+    this.#keepsOutput = JSON.stringify(spec.entry).includes("$previous-result");
+    this.#tasks = new TaskRuns({
+      spec,
+      ports: this.#ports,
+      scope: this.#scope,
+      values: this.#values,
+      usage: this.#usage,
+      deadlines: this.#taskDeadlines,
+      latest: this.#latest,
+      nextTurnId: this.#nextTurnId,
+    });
+  }
+
+  async whole(
+    jobName: string,
+    plan: RunPlan,
+    body: () => Promise<WorkResult>,
+    { lent = false }: { readonly lent?: boolean } = {},
+  ): Promise<RunOutcome> {
+    const { entryFile, workingDirectory, limits, past } = this.#spec;
+    const { emit, clock } = this.#ports;
+    const file = defined({ entryFile });
+    emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
+    const deadline = deadlines(clock, limits, "jobMinutes", past?.milliseconds);
+    deadline.add(this.#scope);
+    if (past !== undefined) this.#resume(past);
+    const outcome = this.#conclude(await body(), lent);
+    const opened = openedBy(this.#spec);
+    if (opened.length > 0) {
+      const closing = Promise.all(opened.map((one) => one.close()));
+      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, closing);
+    }
+    deadline.dispose();
+    this.#taskDeadlines.dispose();
+    this.#scope.dispose();
+    emit({ type: "run.ended", outcome });
+    return outcome;
+  }
+
+  /** All works of a job. What can be counted before anything is paid for is counted first. */
+  async tree(work: Work<number>): Promise<WorkResult> {
+    const place = { scope: this.#scope, items: [] };
+    const items = new EachItems({
+      workspace: this.#spec.workspace,
+      changed: this.#spec.change?.files,
+      note: this.#note,
+      past: this.#past,
+      emit: this.#ports.emit,
+      textOf: (prompt, at) => this.#values.textOf(prompt, at),
+      resultOf: (task, at) => this.#values.data.result(task, noWork(at)),
+      run: (command, at) =>
+        runCommand(this.#values.commandContext(noWork(at), at.scope), command, {
+          keepsOutput: true,
+        }),
+    });
+    const refused = await items.prepare(work, place);
+    if (refused !== undefined)
+      return refused.kind === "stopped" ? refused : { ...refused, last: undefined };
+    const { limits, fanOut } = this.#spec;
+    const runner: WorkRunner = {
+      loopIterations: limits.loopIterations,
+      runLeaf: (leaf, last, at) => this.#leaf(leaf, last, at),
+      itemsOf: (each, at) => items.of(each, at),
+      loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
+      note: this.#note,
+      onWay: this.#ports.onWay,
+    };
+    return runWork(shared(runner, work, fanOut, this.#past), work, undefined, place);
+  }
+
+  /** Limits of the whole run hold for what was spent before, too. */
+  #resume({ runId, tokens, cost, works }: PastRun): void {
+    const taken = works.length === 1 ? "1 work is" : `${works.length} works are`;
+    this.#note(`resumes the run ${runId}: ${taken} taken over`);
+    this.#usage.spend({ inputTokens: tokens, outputTokens: 0, cost });
+  }
+
+  readonly #note = (text: string): void =>
+    this.#ports.emit({ type: "decision", work: null, decision: { kind: "note", text } });
+
+  readonly #nextTurnId = (): string => `turn-${(this.#turns += 1)}`;
+
+  #limitExceeded(limit: ExceededLimit, scope: LimitScope): void {
+    const decision = { ...limit, kind: "limit-exceeded", scope } as const;
+    this.#ports.emit({ type: "decision", work: null, decision });
+  }
+
+  #conclude(result: WorkResult, lent: boolean): RunOutcome {
+    const stopped = stopOf(this.#scope, this.#ports, this.#latest);
+    if (result.kind === "succeeded") return { kind: "succeeded" };
+    if (result.kind === "skipped" && stopped === undefined)
+      return { kind: "skipped", reason: `nothing ran: ${result.reason}` };
+    if (result.kind !== "stopped" && stopped === undefined)
+      return { kind: "failed", reason: result.reason };
+    if (stopped === undefined || stopped.kind === "canceled") {
+      const { lastError } = obstacle(this.#ports, this.#latest);
+      const reason = stopped === undefined ? "canceled" : stopText(stopped);
+      return { kind: "canceled", reason: `${reason}${lastErrorText(lastError)}` };
+    }
+    if (stopped.kind === "limit") this.#limitExceeded(stopped, { kind: "job" });
+    const advice =
+      stopped.kind === "task-crashed" ? crashAdvice(stopped.crash, { lent }) : undefined;
+    return { kind: "failed", reason: stopText(stopped), ...defined({ advice }) };
+  }
+
+  async #leaf(
+    leaf: LeafWork<number>,
+    last: Finished | undefined,
+    place: Place,
+  ): Promise<WorkResult> {
+    const done = this.#past.take(leaf.workIdInJob, place);
+    if (done === undefined) return this.#resultOf(leaf, last, await this.#run(leaf, last, place));
+    return this.#resultOf(leaf, last, this.#takeOver(leaf, place, done.past), done.order);
+  }
+
+  #run(
+    leaf: LeafWork<number>,
+    last: Finished | undefined,
+    place: Place,
+  ): Promise<Ended | undefined> {
+    const { entry, userInput, workingDirectory } = this.#spec;
+    const previousResult = last?.output;
+    const { workIdInJob: workId } = leaf;
+    switch (leaf.kind) {
+      case "Ref": {
+        const { taskId, modelOverride } = leaf;
+        const modelId = modelOf(entry, taskId, modelOverride);
+        const availability = { previousTask: last?.taskId, skip: false };
+        return this.#task({ workId, taskId, modelId, availability, previousResult }, place);
+      }
+      case "Flow": {
+        const { modelId, run } = flowOf(this.#spec, leaf);
+        return this.#work({ workId, taskId: leaf.file, modelId }, place, (work, scope) => {
+          const valueOf = this.#values.valueOf(work);
+          const onMissing = this.#values.onMissing(work);
+          return run({
+            work,
+            scope,
+            usage: this.#usage,
+            params: paramsOf(this.#spec, leaf, previousResult, valueOf, onMissing),
+            userInput,
+            workingDirectory,
+            latestOfRun: this.#latest,
+            nextTurnId: this.#nextTurnId,
+            ports: this.#ports,
+          });
+        });
+      }
+      case "Run": {
+        const taskId = leafName(leaf);
+        return this.#work({ workId, taskId }, place, async (work, scope) => {
+          const end = await runCommand(this.#values.commandContext(work, scope), leaf);
+          if (end.kind === "stopped") return stoppedIn(scope);
+          const { tail: output } = end;
+          if (end.kind === "passed") return { kind: "succeeded", output };
+          const failed = `command ${JSON.stringify(taskId)} failed (${end.how})`;
+          const reason = withOutput(failed, output);
+          return { kind: "failed", reason, answer: end.answer, output };
+        });
+      }
+    }
+  }
+
+  /** A task that is the whole run. */
+  async single(start: TaskStart): Promise<WorkResult> {
+    const { workId: workIdInJob, taskId } = start;
+    const ended = await this.#task(start, { scope: this.#scope, items: [] });
+    return this.#resultOf({ kind: "Ref", workIdInJob, taskId }, undefined, ended);
+  }
+
+  #task(start: TaskStart, place: Place): Promise<Ended | undefined> {
+    return this.#work(start, place, async (work, scope) => {
+      const { userInput } = this.#spec;
+      const run = { ...start, work, scope, userInput, depth: 0 };
+      const { outcome, answer } = await this.#tasks.run(run);
+      const { text = "" } = answer;
+      const isReport = text !== "" && this.#tasks.dialogueOf(run) !== undefined;
+      return { ...outcome, output: text, ...(isReport ? { report: text } : {}) };
+    });
+  }
+
+  /** A work that an earlier run has done: what it left is said again, so that the journal of this run is whole. */
+  #takeOver(leaf: LeafWork<number>, place: Place, past: PastWork): Ended | undefined {
+    if (place.scope.stopped !== undefined) return undefined;
+    const { emit } = this.#ports;
+    const { outcome, output, report, given, modelId } = past;
+    const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
+    emit({ type: "work.started", work, ...defined({ modelId }), restored: true });
+    for (const event of given) emit(givenIn(work, event));
+    this.#values.data.restore(work, given);
+    const left = { output, ...defined({ report }) };
+    const ended: Ended =
+      outcome.kind === "failed"
+        ? { ...outcome, answer: outcome.unanswered !== true, ...left }
+        : { ...outcome, ...left };
+    this.#end(work, ended, place.scope);
+    return ended;
+  }
+
+  #nextRun(workId: number, taskId: string, { items }: Place): WorkRef {
+    const iteration = (this.#iterations.get(workId) ?? 0) + 1;
+    this.#iterations.set(workId, iteration);
+    return { workId, taskId, iteration, ...itemFields(items) };
+  }
+
+  /** An iteration of a work, from its start to its end. Undefined: it was too late to begin. */
+  async #work(
+    { workId, taskId, modelId }: Pick<TaskStart, "workId" | "taskId"> & Partial<TaskStart>,
+    place: Place,
+    run: (work: WorkRef, scope: Scope) => Promise<Ended>,
+  ): Promise<Ended | undefined> {
+    if (place.scope.stopped !== undefined) return undefined;
+    const work = this.#nextRun(workId, taskId, place);
+    this.#ports.emit({ type: "work.started", work, ...defined({ modelId }) });
+    const scope = place.scope.child();
+    this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
+    const ended = await run(work, scope);
+    scope.dispose();
+    this.#end(work, ended, place.scope);
+    return ended;
+  }
+
+  #end(work: WorkRef, ended: Ended, around: Scope): void {
+    // Statement 16: what else runs is stopped at once.
+    if (ended.kind === "crashed")
+      around.stop({ kind: "task-crashed", taskId: work.taskId, crash: ended.crash });
+    const { report, output = "" } = ended;
+    const isNew = this.#keepsOutput && output !== "" && output !== report;
+    const left = { ...defined({ report }), ...(isNew ? { output } : {}) };
+    this.#ports.emit({ type: "work.ended", work, outcome: asReported(ended), ...left });
+  }
+
+  /** What the end of a work means for the works around it. `order`: of one that ended in an earlier run. */
+  #resultOf(
+    leaf: LeafWork<number>,
+    before: Finished | undefined,
+    ended: Ended | undefined,
+    order?: number,
+  ): WorkResult {
+    if (ended === undefined || ended.kind === "crashed" || ended.kind === "stopped")
+      return { kind: "stopped" };
+    if (ended.kind === "skipped") return { ...ended, last: before };
+    const { report, output = report ?? "" } = ended;
+    // A command is no task: what finished last stays what it was, but for the output.
+    const last =
+      leaf.kind === "Run"
+        ? { taskId: before?.taskId, order: before?.order ?? 0, output }
+        : { taskId: leafName(leaf), order: order ?? (this.#finishes += 1), output };
+    if (ended.kind === "succeeded") return { kind: "succeeded", last };
+    const reason = failureOf(leaf, ended.reason, output);
+    return ended.answer
+      ? { kind: "failed", last, reason }
+      : { kind: "unanswered", last, reason, inCondition: false };
+  }
+}
+
+function failureOf(leaf: LeafWork<number>, reason: string, output: string): string {
+  switch (leaf.kind) {
+    case "Ref":
+      return `task "${leaf.taskId}" failed: ${reason}`;
+    case "Flow":
+      return withOutput(`workflow "${leaf.file}" failed: ${reason}`, output);
+    case "Run":
+      return reason;
+  }
+}
+
+/** A command was stopped: by whoever stops this work alone, or with more. */
+function stoppedIn({ stopped }: Scope): TaskOutcome {
+  if (stopped?.kind === "work-stopped")
+    return { kind: "failed", reason: stopText(stopped), answer: false };
+  return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
 }

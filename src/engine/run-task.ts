@@ -6,7 +6,7 @@ import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import type { WorkOutcome } from "../events/event.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
-import type { Command, PreparedTask } from "../entry/model.ts";
+import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import {
   judgeChange,
@@ -22,7 +22,7 @@ import {
 import { runCommand } from "./run-command.ts";
 import { stopText, type StopReason } from "./scope.ts";
 import { decide, obstacle, type TaskContext } from "./task-context.ts";
-import { TaskPrompts, type Answer } from "./task-prompts.ts";
+import { TaskPrompts, type Answer, type Sent } from "./task-prompts.ts";
 
 export type TaskOutcome =
   | { readonly kind: "succeeded" }
@@ -45,10 +45,12 @@ export function asReported(outcome: TaskOutcome): WorkOutcome {
       const { reason, answer } = outcome;
       return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
     }
-    case "succeeded":
     case "crashed":
+      return { kind: "crashed", crash: outcome.crash };
     case "skipped":
-      return outcome;
+      return { kind: "skipped", reason: outcome.reason };
+    case "succeeded":
+      return { kind: "succeeded" };
   }
 }
 
@@ -130,48 +132,47 @@ async function checkAvailability(
 ): Promise<Result | undefined> {
   const { availability } = context.task;
   if (availability === undefined || skip) return undefined;
-  if (availability.change !== undefined) {
-    const verdict = judgeChange(availability.change, context.changed);
+  const { change, previousTasks, condition } = availability;
+  if (change !== undefined) {
+    const verdict = judgeChange(change, context.spec.change?.files);
     if (verdict.kind !== "holds") return { kind: "skipped", reason: verdict.reason };
-    decideAvailability(context, verdict);
+    available(context, verdict);
   }
-  if (availability.previousTasks !== undefined) {
-    const verdict = judgePreviousTask(availability.previousTasks, previousTask);
-    decideAvailability(context, verdict);
-    if (verdict.kind !== "holds") return unavailable(context, verdict);
+  if (previousTasks !== undefined) {
+    const end = available(context, judgePreviousTask(previousTasks, previousTask));
+    if (end !== undefined) return end;
   }
-  if (availability.condition !== undefined) {
-    const { condition } = availability;
-    const judge = (judged: Judged): Verdict<AvailabilityField> =>
-      judgeCondition("condition", "availability", condition[0], judged);
-    const outcome = await prompts.condition({
-      purpose: "availability",
-      prompt: condition,
-      retry: 0,
-      wentWell: (judged) => judge(judged).kind === "holds",
-    });
-    if (outcome.kind === "stopped") return { kind: "interrupted" };
-    if (outcome.kind === "exhausted") return { kind: "crashed", crash: outcome.crash };
-    const verdict = judge(outcome);
-    decideAvailability(context, verdict);
-    if (verdict.kind !== "holds") return unavailable(context, verdict);
-  }
-  return undefined;
+  if (condition === undefined) return undefined;
+  const asked = await askCondition(prompts, "availability", condition, 0);
+  if (asked.kind === "stopped") return { kind: "interrupted" };
+  if (asked.kind === "exhausted") return { kind: "crashed", crash: asked.crash };
+  return available(context, asked);
 }
 
-function decideAvailability(context: TaskContext, verdict: Verdict<AvailabilityField>): void {
-  const { kind, field, content, reason } = verdict;
-  decide(context, {
-    kind: kind === "holds" ? "availability-passed" : "availability-failed",
-    field,
-    content,
-    reason,
-  });
-}
-
-function unavailable(context: TaskContext, { kind, reason }: Verdict<AvailabilityField>): Result {
+/** The end of the task, if the check doesn't hold. */
+function available(
+  context: TaskContext,
+  { kind, ...check }: Verdict<AvailabilityField>,
+): Result | undefined {
+  const { reason } = check;
+  const holds = kind === "holds";
+  decide(context, { kind: holds ? "availability-passed" : "availability-failed", ...check });
+  if (holds) return undefined;
   decide(context, { kind: "task-unavailable", reason });
   return { kind: "failed", reason: `not available: ${reason}`, answer: kind === "fails" };
+}
+
+async function askCondition(
+  prompts: TaskPrompts,
+  purpose: "availability" | "criteria",
+  prompt: ExpandedPrompt,
+  retry: number,
+): Promise<Verdict<"condition"> | Exclude<Sent, { kind: "completed" }>> {
+  const judge = (judged: Judged): Verdict<"condition"> =>
+    judgeCondition(purpose, prompt[0], judged);
+  const wentWell = (judged: Judged): boolean => judge(judged).kind === "holds";
+  const sent = await prompts.condition({ purpose, prompt, retry, wentWell });
+  return sent.kind === "completed" ? judge(sent) : sent;
 }
 
 /** Statements 11–13: the prompt, its criteria, and the retries that the failure action allows. */
@@ -222,7 +223,6 @@ type Check =
       readonly kind: "fails";
       readonly failed: FailedChecks;
       readonly reason: string;
-      /** As in `TaskOutcome`. */
       readonly answer: boolean;
     }
   /** No further retry would help. */
@@ -259,87 +259,66 @@ async function checkCriteria(
   { toolCalls, fault }: Judged,
   retry: number,
 ): Promise<Check> {
-  if (fault !== undefined) {
-    const missing = missingTools(toolExecuted ?? [], toolCalls);
+  const missing = missingTools(toolExecuted ?? [], toolCalls);
+  if (fault !== undefined)
     return { kind: "fails", failed: { missing }, reason: fault, answer: false };
-  }
+  let check: Check = { kind: "holds" };
   if (toolExecuted !== undefined) {
+    const where = prompts.hasDialogue ? "since the last retry" : "in the last turn";
+    const [kind, reason] =
+      missing.length === 0
+        ? (["holds", "all tools were called"] as const)
+        : (["fails", `not called successfully ${where}: ${missing.join(", ")}`] as const);
     const content = JSON.stringify(toolExecuted);
-    const missing = missingTools(toolExecuted, toolCalls);
-    if (missing.length > 0) {
-      const where = prompts.hasDialogue ? "since the last retry" : "in the last turn";
-      const reason = `not called successfully ${where}: ${missing.join(", ")}`;
-      decide(context, { kind: "criteria-failed", field: "toolExecuted", content, reason });
-      return { kind: "fails", failed: { missing }, reason, answer: true };
-    }
-    decide(context, {
-      kind: "criteria-passed",
-      field: "toolExecuted",
-      content,
-      reason: "all tools were called",
-    });
+    check = checked(context, { kind, field: "toolExecuted", content, reason }, { missing });
   }
-  if (commands !== undefined) {
-    const check = await checkCommands(context, commands);
-    if (check.kind !== "holds") return check;
+  if (check.kind === "holds" && commands !== undefined)
+    check = await checkCommands(context, commands);
+  if (check.kind === "holds" && result !== undefined) {
+    // It may have been handed in in any round.
+    const [kind, reason] =
+      context.given.last("result.given") === undefined
+        ? (["fails", "job_result was not called with a result that fits"] as const)
+        : (["holds", "job_result was called"] as const);
+    const content = JSON.stringify(result);
+    const verdict = { kind, field: "result", content, reason } as const;
+    check = checked(context, verdict, { missing: ["job_result"] });
   }
-  if (result !== undefined) {
-    const check = checkResult(context, result);
-    if (check.kind !== "holds") return check;
+  if (check.kind === "holds" && condition !== undefined) {
+    const asked = await askCondition(prompts, "criteria", condition, retry);
+    check = "field" in asked ? checked(context, asked, {}) : asked;
   }
-  if (condition !== undefined) {
-    const judge = (judged: Judged): Verdict<CriteriaField> =>
-      judgeCondition("condition", "criteria", condition[0], judged);
-    const outcome = await prompts.condition({
-      purpose: "criteria",
-      prompt: condition,
-      retry,
-      wentWell: (judged) => judge(judged).kind === "holds",
-    });
-    if (outcome.kind !== "completed") return outcome;
-    const { kind, field, content, reason } = judge(outcome);
-    decide(context, {
-      kind: kind === "holds" ? "criteria-passed" : "criteria-failed",
-      field,
-      content,
-      reason,
-    });
-    if (kind !== "holds") {
-      return { kind: "fails", failed: {}, reason, answer: kind === "fails" };
-    }
-  }
-  return { kind: "holds" };
+  return check;
 }
 
-/** It may have been handed in in any round. */
-function checkResult(context: TaskContext, schema: object): Check {
-  const content = JSON.stringify(schema);
-  if (context.given.result !== undefined) {
-    const reason = "job_result was called";
-    decide(context, { kind: "criteria-passed", field: "result", content, reason });
-    return { kind: "holds" };
-  }
-  const reason = "job_result was not called with a result that fits";
-  decide(context, { kind: "criteria-failed", field: "result", content, reason });
-  return { kind: "fails", failed: { missing: ["job_result"] }, reason, answer: true };
+function checked(
+  context: TaskContext,
+  { kind, ...check }: Verdict<CriteriaField>,
+  failed: FailedChecks,
+): Check {
+  const holds = kind === "holds";
+  decide(context, { kind: holds ? "criteria-passed" : "criteria-failed", ...check });
+  if (holds) return { kind };
+  return { kind: "fails", failed, reason: check.reason, answer: kind === "fails" };
 }
 
 /** All of them run, so that a retry knows everything that is wrong. */
 async function checkCommands(context: TaskContext, all: readonly Command[]): Promise<Check> {
-  const content = JSON.stringify(all.map(commandName));
   const commands: FailedCommand[] = [];
   for (const command of all) {
     const end = await runCommand(context.commands, command);
     if (end.kind === "stopped") return end;
     if (end.kind === "failed") commands.push(end);
   }
-  if (commands.length === 0) {
-    const reason = all.length === 1 ? "the command passed" : "all commands passed";
-    decide(context, { kind: "criteria-passed", field: "commands", content, reason });
-    return { kind: "holds" };
-  }
-  const reason = commands.map(({ name, how }) => `${name} failed (${how})`).join("; ");
-  decide(context, { kind: "criteria-failed", field: "commands", content, reason });
-  const answer = commands.every((one) => one.answer);
-  return { kind: "fails", failed: { commands }, reason, answer };
+  const content = JSON.stringify(all.map(commandName));
+  const passed = all.length === 1 ? "the command passed" : "all commands passed";
+  const failed = commands.map(({ name, how }) => `${name} failed (${how})`).join("; ");
+  const verdict = {
+    kind:
+      commands.length === 0 ? "holds" : commands.every(({ answer }) => answer) ? "fails" : "void",
+    field: "commands",
+    content,
+    reason: failed === "" ? passed : failed,
+  } as const;
+  return checked(context, verdict, { commands });
 }

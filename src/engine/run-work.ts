@@ -57,7 +57,6 @@ export interface WorkRunner {
     last: Finished | undefined,
     place: Place,
   ) => Promise<WorkResult>;
-  /** The items of an `Each`, or why it can't begin. */
   readonly itemsOf: (work: EachWork<number>, place: Place) => Promise<Items>;
   /** Called when a loop was about to begin more than `loopIterations` iterations. */
   readonly loopLimitExceeded: (loop: LoopScope) => void;

@@ -96,7 +96,6 @@ export class Deadlines {
   readonly #clock: Clock;
   readonly #milliseconds: number;
   readonly #reason: StopReason;
-  /** In the order of their deadlines. */
   readonly #due = new Map<Scope, number>();
   #timer: Release | undefined;
 
@@ -150,7 +149,6 @@ export async function unlessStopped<T>(
   return ended?.value;
 }
 
-/** The sentence for people about why something was stopped. */
 export function stopText(reason: StopReason): string {
   switch (reason.kind) {
     case "canceled":

@@ -6,7 +6,6 @@
 import { defined } from "../document/guards.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
-import type { Attempts } from "./attempts.ts";
 import { type Budgets, DenialStreak, type ResolvedLimits, exceeded, minutes } from "./limits.ts";
 import type { AnswerFormat, EnginePorts, Session, StepActivity, TurnOutcome } from "./ports.ts";
 import { STOP_GRACE_MS, type Scope, unlessStopped } from "./scope.ts";
@@ -23,6 +22,42 @@ const FIRST_WAIT_MS = 2_000;
 const SPREAD_MS = 10_000;
 const LONGEST_WAIT_MS = 120_000;
 
+export const MANAGED_ATTEMPTS = 5;
+
+/** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/internals/engine.md`. */
+export interface Attempts {
+  readonly count: number;
+  /** The model of the next attempt. Asked at most `count` times. */
+  readonly nextModel: () => string;
+}
+
+export function sameModel(modelId: string, count: number): Attempts {
+  return { count, nextModel: () => modelId };
+}
+
+interface ModelBudget {
+  readonly modelId: string;
+  readonly retries: number;
+}
+
+/** After the first attempt the models of the list take turns, one attempt each, while their retries last. */
+export function roundRobin(first: string, budgets: readonly ModelBudget[]): Attempts {
+  const models = inTurn(first, budgets);
+  return {
+    count: budgets.reduce((sum, { retries }) => sum + retries, 1),
+    nextModel: () => models.next().value ?? first,
+  };
+}
+
+/** One by one: a budget may be any number. */
+function* inTurn(first: string, budgets: readonly ModelBudget[]): Generator<string> {
+  yield first;
+  for (let round = 0, left = budgets; left.length > 0; round += 1) {
+    left = left.filter(({ retries }) => retries > round);
+    for (const { modelId } of left) yield modelId;
+  }
+}
+
 export interface Prompt {
   readonly purpose: Purpose;
   /** 0, else the number of the retry that it is a part of. */
@@ -30,15 +65,12 @@ export interface Prompt {
   /** A function is asked before each attempt, which counts from 1. */
   readonly text: string | ((attempt: number) => string);
   readonly attempts: Attempts;
-  /** The session is the caller's. */
   readonly lent?: boolean;
   readonly sessions: SessionSource;
-  /** Of a workflow. */
   readonly activity?: StepActivity;
   readonly answerFormat?: AnswerFormat | undefined;
   /** A crash that says something about the answer: the prompt is not sent again. */
   readonly isAnswer?: (crash: Crash) => boolean;
-  /** Called after every turn, also one that crashed. */
   readonly onTurn?: (outcome: TurnOutcome) => void;
 }
 
@@ -52,7 +84,6 @@ export interface SessionSource {
 export type Acquired =
   | { readonly kind: "ready"; readonly session: Session }
   | { readonly kind: "crashed"; readonly crash: Crash }
-  /** The scope has stopped. */
   | typeof stopped;
 
 const stopped = { kind: "canceled", toolCalls: [] } as const satisfies TurnOutcome;
@@ -169,7 +200,6 @@ async function waitBeforeRetry(
 }
 
 type Attempted = TurnOutcome & {
-  /** The session could not be opened. */
   readonly opening?: true;
 };
 
@@ -336,16 +366,13 @@ function failureText({ statusCode, message }: ModelFailed): string {
 /** Who sends prompts: the same for all of a task, of a workflow, of a conversation. */
 export interface Sender {
   readonly ports: Pick<EnginePorts, "clock" | "gate" | "rateLimit" | "random" | "awaited">;
-  /** Stops everything that is under way. */
   readonly scope: Scope;
   readonly limits: ResolvedLimits;
   readonly budgets: Budgets;
   /** What the turns belong to, in a sentence: `task "review"`. */
   readonly subject: string;
   readonly emit: (event: PromptEvent) => void;
-  /** Unique in the run. */
   readonly nextTurnId: () => string;
-  /** Called when an attempt begins. */
   readonly onAttempt?: (attempt: number, attempts: number) => void;
   /** Called with an error of a turn, with advice, and with undefined when a model has answered. */
   readonly onError?: (error: string | undefined) => void;

@@ -6,11 +6,12 @@
  * that was started is ended exactly once (a borrowed one is neither started nor ended here).
  */
 import type { SessionRole } from "../events/decision.ts";
-import { type JobTool, availableTools, reportedBy } from "../entry/model.ts";
+import { type JobTool, type PreparedTask, availableTools, reportedBy } from "../entry/model.ts";
 import { closeSession, offeredTools, openSession } from "./open-session.ts";
 import type { AnswerFormat, PastMessage, Session, SessionRequest } from "./ports.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
+import type { Variables } from "./variables.ts";
 import type { Crashed, Dialogue, RoundEnd, SendTurn, TurnSent } from "./dialogue.ts";
 import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import { bothEnds } from "../events/cut.ts";
@@ -27,10 +28,8 @@ export class SessionKeeper {
   readonly #context: TaskContext;
   readonly #dialogue: TaskDialogue | undefined;
   #open: { readonly session: Session; readonly role: SessionRole } | undefined;
-  /** Servers that were reported as failed. */
   readonly #failed = new Set<string>();
 
-  /** `dialogue`: of the sessions for the prompt of the task. */
   constructor(context: TaskContext, dialogue: TaskDialogue | undefined) {
     this.#context = context;
     this.#dialogue = dialogue;
@@ -46,11 +45,13 @@ export class SessionKeeper {
   }
 
   async #acquire(request: Request): Promise<Acquired> {
-    const { mode, workingDirectory, permissions, toolSource } = this.#context;
+    const { mode, spec, task, work, variables } = this.#context;
     if (mode.kind === "borrowed") return { kind: "ready", session: mode.session };
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
 
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
+    const { workingDirectory, toolSource } = spec;
+    const permissions = spec.permissionsOf(work.taskId);
     const tooling = { toolSource, permissions, reported: this.#failed };
     // Sessions of a dialogue are not given the tools of the entry: the dialogue calls them.
     const own =
@@ -64,23 +65,23 @@ export class SessionKeeper {
       role,
       workingDirectory,
       permissions,
-      jobTools: jobToolsFor(role, this.#context),
+      jobTools: jobToolsFor(role, task, variables),
       ...own,
-      ...(role === "driving" ? {} : this.#withReports(own)),
+      ...(role === "driving" ? {} : this.#withJobTools(own)),
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
     return acquired;
   }
 
-  #withReports({ tools = [], changedTools }: Partial<SessionRequest>): Partial<SessionRequest> {
-    const { reportTools } = this.#context;
-    if (reportTools.length === 0) return {};
+  #withJobTools({ tools = [], changedTools }: Partial<SessionRequest>): Partial<SessionRequest> {
+    const { jobTools } = this.#context;
+    if (jobTools.length === 0) return {};
     return {
-      tools: [...tools, ...reportTools],
+      tools: [...tools, ...jobTools],
       ...(changedTools && {
         changedTools: async () => {
           const changed = await changedTools();
-          return changed && [...changed, ...reportTools];
+          return changed && [...changed, ...jobTools];
         },
       }),
     };
@@ -104,8 +105,11 @@ export class SessionKeeper {
  * Each tool makes a session more expensive for the runtime, so a session is offered those that its texts name, or whose
  * variables they use. Those that give a verdict belong together, and to every condition.
  */
-function jobToolsFor(role: SessionRole, { task, variables }: TaskContext): readonly JobTool[] {
-  const { prompt, availability, criteria } = task;
+function jobToolsFor(
+  role: SessionRole,
+  { prompt, availability, criteria }: PreparedTask,
+  variables: Variables,
+): readonly JobTool[] {
   const conditions = [availability?.condition, criteria?.condition];
   const texts = JSON.stringify([
     role === "driving" ? [] : [prompt, criteria?.toolExecuted, criteria?.failureAction],
@@ -126,7 +130,6 @@ function jobToolsFor(role: SessionRole, { task, variables }: TaskContext): reado
 /** Of the conversation that a session is given; about 100,000 tokens. */
 const HISTORY_CHARACTERS = 400_000;
 
-/** As `SendTurn`. */
 type SendFormatted = (text: string, format: AnswerFormat | undefined) => Promise<TurnSent>;
 
 /**
@@ -155,7 +158,6 @@ export class TaskDialogue {
     return { ...dialogue.session, answersFormatted, ...(history.length === 0 ? {} : { history }) };
   }
 
-  /** Undefined if the scope has stopped. */
   async round(prompt: string, send: SendFormatted): Promise<RoundEnd | undefined> {
     const { mode, scope, ports } = this.#context;
     const dialogue = await this.#started();

@@ -1,13 +1,13 @@
 import { defined } from "../document/guards.ts";
-import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
+import type { PreparedTask } from "../entry/model.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { ChangedFile } from "../events/plan.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
-import type { Budgets, ResolvedLimits } from "./limits.ts";
+import type { Budgets } from "./limits.ts";
 import type { Given } from "./job-data.ts";
-import type { EnginePorts, Session, SessionTool, ToolSource } from "./ports.ts";
+import type { RunSpec } from "./plan.ts";
+import type { EnginePorts, Session, SessionTool } from "./ports.ts";
 import type { CommandContext } from "./run-command.ts";
 import type { Deadlines, Scope, StopReason } from "./scope.ts";
 import type { Variables } from "./variables.ts";
@@ -23,37 +23,24 @@ type SessionMode =
 
 /** Everything that one iteration of one task needs to know. */
 export interface TaskContext {
-  readonly entry: PreparedEntry;
+  readonly spec: RunSpec;
   readonly task: PreparedTask;
   readonly work: WorkRef;
   readonly mode: SessionMode;
-  /** The model of the task session. */
   readonly modelId: string;
-  readonly workingDirectory: string;
-  readonly permissions: Permissions;
-  /** What its sessions may call beside the runtime's own tools. */
-  readonly toolSource?: ToolSource | undefined;
-  readonly limits: ResolvedLimits;
-  /** The files of the change, if the job uses it. */
-  readonly changed: readonly ChangedFile[] | undefined;
   readonly variables: Variables;
   readonly scope: Scope;
-  /** Of `limits.taskMinutes`. */
   readonly deadlines: Deadlines;
   readonly budgets: Budgets;
   readonly given: Given;
-  /** `job_report` and `job_result`, where it is offered them. */
-  readonly reportTools: readonly SessionTool[];
-  /** For the commands of its criteria. */
+  readonly jobTools: readonly SessionTool[];
   readonly commands: CommandContext;
-  /** The attempt of this task that began last. */
   readonly latest: LatestAttempt;
-  /** Unique in the run. */
   readonly nextTurnId: () => string;
   /** The attempt that began last in the run, whichever task's it is. */
   readonly latestOfRun: LatestAttempt;
   /** Of a task whose prompt takes several turns. Called at most once. */
-  readonly startDialogue?: () => Promise<Dialogue | Crashed>;
+  readonly startDialogue: (() => Promise<Dialogue | Crashed>) | undefined;
   readonly ports: EnginePorts;
 }
 

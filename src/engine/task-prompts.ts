@@ -2,14 +2,22 @@
  * What a task adds to the sending of a prompt: its variables, the session of each purpose, its models, its dialogue,
  * and the work that the events belong to.
  */
+import { defined } from "../document/guards.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { Purpose } from "../events/decision.ts";
-import { MANAGED_ATTEMPTS, roundRobin, sameModel, type Attempts } from "./attempts.ts";
 import { ANSWER_CUT, type Judged } from "./criteria.ts";
 import type { TurnSent } from "./dialogue.ts";
 import type { ToolCall, TurnOutcome } from "./ports.ts";
-import { type Prompt, type Sender, sendPrompt } from "./send-prompt.ts";
+import {
+  MANAGED_ATTEMPTS,
+  roundRobin,
+  sameModel,
+  sendPrompt,
+  type Attempts,
+  type Prompt,
+  type Sender,
+} from "./send-prompt.ts";
 import { SessionKeeper, TaskDialogue } from "./session-keeper.ts";
 import type { TaskContext } from "./task-context.ts";
 import { argumentOf } from "./variables.ts";
@@ -21,7 +29,6 @@ interface Condition extends Round {
 /** From a prompt of the task until the model is done with it. */
 export interface Round {
   readonly prompt: ExpandedPrompt;
-  /** 0, else the criteria retry that this is a part of. */
   readonly retry: number;
   /** Whether a turn that completed has served its purpose; a session of its own ends with that. */
   readonly wentWell: (judged: Judged) => boolean;
@@ -29,13 +36,11 @@ export interface Round {
 
 export type Sent =
   | ({ readonly kind: "completed" } & Judged)
-  /** No attempt is left. */
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
 /** What a round of a task leaves behind for others. */
 export interface Answer {
-  /** The last answer to its prompt. */
   readonly text?: string;
   /** What was named last with `job_prepare_document`. */
   readonly document?: string;
@@ -50,15 +55,15 @@ export class TaskPrompts {
   #document: string | undefined;
 
   constructor(context: TaskContext) {
-    const { ports, scope, limits, budgets, latest, latestOfRun, work, nextTurnId } = context;
-    this.#context = context;
+    const { spec, ports, scope, budgets, latest, latestOfRun, work, nextTurnId } = context;
     const { startDialogue } = context;
+    this.#context = context;
     this.#dialogue = startDialogue && new TaskDialogue(context, startDialogue);
     this.#keeper = new SessionKeeper(context, this.#dialogue);
     this.#sender = {
       ports,
       scope,
-      limits,
+      limits: spec.limits,
       budgets,
       nextTurnId,
       subject: `task "${work.taskId}"`,
@@ -120,18 +125,13 @@ export class TaskPrompts {
   }
 
   #nextRound(): void {
-    const { given } = this.#context;
-    given.round = (given.round ?? 0) + 1;
+    this.#context.given.round += 1;
   }
 
   get answer(): Answer {
-    return {
-      ...(this.#text === undefined ? {} : { text: this.#text }),
-      ...(this.#document === undefined ? {} : { document: this.#document }),
-    };
+    return defined({ text: this.#text, document: this.#document });
   }
 
-  /** Whether its prompt takes several turns. */
   get hasDialogue(): boolean {
     return this.#dialogue !== undefined;
   }
@@ -179,9 +179,8 @@ export class TaskPrompts {
   }
 
   #attempts(role: "driving" | "task"): Attempts {
-    const { entry, mode, modelId } = this.#context;
-    const { driving } = entry.models;
-    const budgets = entry.drivingSessionRetries;
+    const { spec, mode, modelId } = this.#context;
+    const { drivingSessionRetries: budgets, models } = spec.entry;
     switch (mode.kind) {
       case "borrowed":
         return sameModel(mode.session.modelId, 1);
@@ -190,8 +189,8 @@ export class TaskPrompts {
       case "multiple":
         if (role === "task") return sameModel(modelId, MANAGED_ATTEMPTS);
         return budgets === undefined
-          ? sameModel(driving, MANAGED_ATTEMPTS)
-          : roundRobin(driving, budgets);
+          ? sameModel(models.driving, MANAGED_ATTEMPTS)
+          : roundRobin(models.driving, budgets);
     }
   }
 }

@@ -1,16 +1,14 @@
 /** Runs of tasks: as works of a job, and on behalf of others. */
-import { defined } from "../document/guards.ts";
 import { crashText } from "../events/crash.ts";
 import type { WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
-import type { Given } from "./job-data.ts";
+import { Given } from "./job-data.ts";
+import { jobTools } from "./job-tools.ts";
 import type { JobValues } from "./job-values.ts";
 import { CallBudget, type UsageBudget } from "./limits.ts";
 import { modelOf, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
-import { outputTools } from "./output-tools.ts";
-import { reportTools } from "./report-tools.ts";
 import { runTask, type AvailabilityInput } from "./run-task.ts";
 import { stopText, type Deadlines, type Scope } from "./scope.ts";
 import type { LatestAttempt } from "./task-context.ts";
@@ -19,7 +17,6 @@ import { Variables } from "./variables.ts";
 export interface TaskInput {
   readonly modelId: string;
   readonly availability: AvailabilityInput;
-  /** What the work that finished before it reported. */
   readonly previousResult?: string | undefined;
   readonly borrowed?: Session;
 }
@@ -32,7 +29,6 @@ export interface TaskRun extends TaskInput {
   readonly depth: number;
 }
 
-/** What all tasks of a job share. */
 interface Shared {
   readonly spec: RunSpec;
   readonly ports: EnginePorts;
@@ -53,44 +49,23 @@ export class TaskRuns {
 
   async run(run: TaskRun): ReturnType<typeof runTask> {
     const { spec, ports, values, usage, deadlines, latest, nextTurnId } = this.#shared;
-    const { entry, workingDirectory, limits, permissionsOf, toolSource } = spec;
+    const { entry, limits } = spec;
     const { work, modelId, borrowed, scope, userInput, previousResult } = run;
     const { taskId } = work;
     const task = entry.tasks[taskId];
-    if (task === undefined) {
-      const message = `There is no task "${taskId}" in the entry.`;
-      return { outcome: { kind: "crashed", crash: { cause: "internal", message } }, answer: {} };
-    }
-    const given: Given = {};
-    const checkResult = spec.resultChecks?.[taskId];
-    const { outputChecks: checks, outputs } = spec;
-    const handing = {
-      task,
-      work,
-      given,
-      checkResult,
-      ports,
-      checks,
-      proposals: outputs?.proposals,
-      memory: spec.memory,
-    };
-    const multiple = task.criteria?.runConditionInSameSession === false;
-    const startDialogue = this.dialogueOf(run);
+    if (task === undefined) throw new Error(`There is no task "${taskId}" in the entry.`);
+    const given = new Given();
+    const isMultiple = task.criteria?.runConditionInSameSession === false;
     const ended = await runTask(
       {
-        entry,
+        spec,
         task,
         work,
         mode:
           borrowed !== undefined
             ? { kind: "borrowed", session: borrowed }
-            : { kind: multiple ? "multiple" : "single" },
+            : { kind: isMultiple ? "multiple" : "single" },
         modelId,
-        workingDirectory,
-        permissions: permissionsOf(taskId),
-        toolSource,
-        limits,
-        changed: spec.change?.files,
         variables: new Variables(
           entry,
           { userInput, taskModel: modelId, previousResult, ofJob: values.valueOf(work) },
@@ -101,11 +76,20 @@ export class TaskRuns {
         deadlines,
         commands: values.commandContext(work, scope),
         given,
-        reportTools: [...reportTools(handing), ...outputTools(handing)],
+        jobTools: jobTools({
+          task,
+          work,
+          given,
+          emit: ports.emit,
+          checkResult: spec.resultChecks?.[taskId],
+          checks: spec.outputChecks,
+          proposals: spec.outputs?.proposals,
+          memory: spec.memory,
+        }),
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: latest,
         nextTurnId,
-        ...defined({ startDialogue }),
+        startDialogue: this.dialogueOf(run),
         ports,
       },
       run.availability,

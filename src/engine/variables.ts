@@ -4,7 +4,6 @@ import { variablesIn } from "../entry/prompt-expander.ts";
 import type { Entry, ExpandedPrompt } from "../entry/model.ts";
 import type { ToolCall } from "./ports.ts";
 
-/** What is known when the run of the task begins. */
 interface KnownValues {
   readonly userInput: string;
   readonly taskModel: string;
@@ -14,7 +13,6 @@ interface KnownValues {
   readonly ofJob?: ValueOf | undefined;
 }
 
-/** The value of a runtime variable at this moment, if it has one. */
 export type ValueOf = (name: string) => string | undefined;
 
 export class Variables {
@@ -64,7 +62,6 @@ export class Variables {
     }
   }
 
-  /** The text to send, from the values of this moment. */
   expand(prompt: ExpandedPrompt): string {
     const values = new Map<string, string>();
     for (const name of variablesIn(prompt)) {

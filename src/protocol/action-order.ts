@@ -6,17 +6,16 @@
 
 export class ActionOrder {
   /** Node 2i is the start of action i, 2i + 1 its end. */
-  readonly #next: number[][] = [];
+  readonly #next: readonly number[][];
 
-  add(): void {
-    const start = this.#next.length;
-    this.#next.push([], []);
-    this.#edge(start, start + 1);
-  }
-
-  member(group: number, member: number): void {
-    this.#edge(2 * group, 2 * member);
-    this.#edge(2 * member + 1, 2 * group + 1);
+  /** `groups`: of each action, the index of the group that it is in. */
+  constructor(groups: readonly (number | undefined)[]) {
+    this.#next = groups.flatMap((_, action) => [[2 * action + 1], []]);
+    for (const [member, group] of groups.entries()) {
+      if (group === undefined) continue;
+      this.#edge(2 * group, 2 * member);
+      this.#edge(2 * member + 1, 2 * group + 1);
+    }
   }
 
   after(later: number, earlier: number): void {

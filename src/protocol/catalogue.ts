@@ -41,7 +41,7 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly target: Target }
   | { readonly kind: "unknown"; readonly code: ProblemCode; readonly message: string };
 
-const internals: readonly string[] = ["task_manager", "trap_card", "delegate"];
+const reserved = ["task_manager", "trap_card", "delegate"];
 
 export interface Catalogue {
   readonly relics: ReadonlyMap<string, Relic>;
@@ -71,27 +71,15 @@ export function createCatalogue(parts: CatalogueParts): Catalogue {
   const relics = byName("relic", parts.relics ?? []);
   const monuments = byName("monument", parts.monuments ?? []);
   const checks = new Map(parts.tools.map((tool) => [tool.name, compiled(tool)]));
-  for (const name of internals) {
+  for (const name of reserved) {
     if (tools.has(name)) throw new Error(`The name "${name}" is reserved. Rename the tool.`);
   }
 
-  const internal = (name: string): Resolved | undefined => {
-    switch (name) {
-      case "task_manager":
-      case "trap_card":
-        return parts.without?.includes(name) === true ? undefined : resolved({ kind: name });
-      case "delegate":
-        return parts.delegation === undefined
-          ? undefined
-          : resolved({ kind: "delegate", delegation: parts.delegation });
-      default:
-        return undefined;
-    }
-  };
-  const known = (): string[] => [
-    ...tools.keys(),
-    ...internals.filter((name) => internal(name) !== undefined),
-  ];
+  const without = new Set<string>(parts.without);
+  const standard = (["task_manager", "trap_card"] as const).filter((name) => !without.has(name));
+  const internals = new Map<string, Target>(standard.map((kind) => [kind, { kind }]));
+  const { delegation } = parts;
+  if (delegation !== undefined) internals.set("delegate", { kind: "delegate", delegation });
   const resolve = (action: ActionSpec): Resolved => {
     const { action: name, type } = action;
     if (action.sub_actions !== undefined) return resolved({ kind: "group" });
@@ -99,18 +87,15 @@ export function createCatalogue(parts: CatalogueParts): Catalogue {
       case "tool": {
         const tool = tools.get(name);
         if (tool !== undefined) return resolved({ kind: "tool", tool });
-        return internal(name) ?? unknown("unknown_tool", "tool", name, known());
+        const internal = internals.get(name);
+        if (internal !== undefined) return resolved(internal);
+        return unknown("unknown_tool", "tool", name, [...tools.keys(), ...internals.keys()]);
       }
-      case "internal":
-        return (
-          internal(name) ??
-          unknown(
-            "unknown_internal",
-            "internal function",
-            name,
-            known().filter((one) => !tools.has(one)),
-          )
-        );
+      case "internal": {
+        const internal = internals.get(name);
+        if (internal !== undefined) return resolved(internal);
+        return unknown("unknown_internal", "internal function", name, [...internals.keys()]);
+      }
       case "relic": {
         const relic = relics.get(name);
         if (relic !== undefined) return resolved({ kind: "relic", relic });

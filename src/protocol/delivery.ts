@@ -69,7 +69,6 @@ export class Outbox {
     this.#store = store;
   }
 
-  /** Not delivered yet. */
   get results(): ReadonlySet<Task> {
     return this.#results;
   }

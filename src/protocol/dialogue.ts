@@ -13,13 +13,12 @@ import type {
 } from "../engine/dialogue.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, type LinkedSignal } from "../platform/waiting.ts";
-import type { ActionEvent } from "../events/action.ts";
 import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
 import { createActionExecutor, type TaskExecutor, type Turn } from "./executor.ts";
-import { limitsOf, type ExecutorLimits } from "./limits.ts";
+import { defaultLimits, type ExecutorLimits } from "./limits.ts";
 import { messageSchema } from "./message-schema.ts";
-import type { ProtocolProblem } from "./model.ts";
+import type { ClaimedStatus, ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
 import { verbOf } from "./task.ts";
@@ -34,14 +33,12 @@ export interface ActionDialogueOptions {
   readonly relics?: readonly Relic[];
   readonly monuments?: readonly Monument[];
   readonly without?: readonly Standard[];
-  /** The tasks that may be delegated to. */
   readonly delegates?: readonly string[];
   readonly limits?: Partial<ExecutorLimits>;
   /** Accepted documents in one round. */
   readonly iterations: number;
   /** Documents before the first. 0: none. */
   readonly preThinking?: number;
-  /** For results that are too long for a prompt. */
   readonly store?: Store;
   /** Folders that its sessions may read, such as the one of the store. Absolute. */
   readonly readable?: readonly string[];
@@ -79,7 +76,8 @@ class ActionDialogue implements Dialogue {
   readonly #closed = new AbortController();
   readonly #stop: LinkedSignal;
   #round = 0;
-  #calls: RoundCalls;
+  /** Of the last accepted document. */
+  #iteration = 0;
   /** What the last round left undelivered. */
   #late: Delivery = nothing;
 
@@ -88,8 +86,7 @@ class ActionDialogue implements Dialogue {
     const { preThinking = 0, readable = [], without = [] } = options;
     this.#options = options;
     this.#context = context;
-    this.#calls = new RoundCalls(() => this.#tools);
-    const limits = limitsOf(options.limits);
+    const limits = { ...defaultLimits, ...options.limits };
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
     const offered = {
@@ -103,10 +100,7 @@ class ActionDialogue implements Dialogue {
     this.#executor = createActionExecutor({
       ...offered,
       clock: context.clock,
-      emit: (event) => {
-        this.#calls.observe(event);
-        context.emit(event);
-      },
+      emit: context.emit,
       signal: this.#stop.signal,
       ...defined({ store }),
     });
@@ -121,7 +115,7 @@ class ActionDialogue implements Dialogue {
   async round(prompt: string, send: SendTurn): Promise<RoundEnd> {
     const { iterations, preThinking = 0 } = this.#options;
     const isFirst = (this.#round += 1) === 1;
-    this.#calls = new RoundCalls(() => this.#tools);
+    const before = this.#iteration;
     const limits = { iterations, preThinking: isFirst ? preThinking : 0 };
     const rounds = new Rounds(limits);
     const { signal } = this.#context.scope;
@@ -131,6 +125,7 @@ class ActionDialogue implements Dialogue {
       : `${prompt}${earlierText(this.#executor.tasks(), this.#options.without ?? [])}`;
     let next = rounds.first();
     let problem: ProtocolProblem | undefined;
+    let claimedStatus: ClaimedStatus | undefined;
     while (next.kind === "prompt") {
       const news = await this.#news();
       const sent = await send(roundText(next, { prompt: opening, news, ...limits }));
@@ -139,11 +134,24 @@ class ActionDialogue implements Dialogue {
       if (sent.kind === "completed") for (const call of sent.toolCalls) toolCalls.push(call);
       const turn = await this.#execute(sent, rounds.mode);
       problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
+      if (turn.kind === "executed") ({ iteration: this.#iteration, claimedStatus } = turn);
       next = rounds.next(turn);
     }
     const failures = await this.#finish(signal);
     if (this.#context.scope.stopped !== undefined) return { kind: "stopped" };
-    return this.#end(next, [...toolCalls, ...this.#calls.succeeded], problem, failures);
+    const called = this.#executor.calledSince(before);
+    toolCalls.push(...called.map((name) => ({ name, succeeded: true })));
+    const { outcome, response } = next;
+    const text = response ?? "";
+    if (outcome !== "stopped") {
+      this.#note(failures);
+      const reason = this.#reason(outcome, problem);
+      return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
+    }
+    const error = clipWords(`The model stopped with the status ERROR. ${text}`.trim(), 500);
+    const faults = [...(claimedStatus === "ERROR" ? [error] : []), ...failures];
+    const fault = faults.length === 0 ? {} : { fault: faults.join("\n") };
+    return { kind: "completed", text, toolCalls, ...fault };
   }
 
   async close(): Promise<void> {
@@ -216,24 +224,6 @@ class ActionDialogue implements Dialogue {
     for (const text of texts) this.#context.decide({ kind: "note", text });
   }
 
-  #end(
-    { outcome, response }: Ended,
-    toolCalls: readonly ToolCall[],
-    problem: ProtocolProblem | undefined,
-    failures: readonly string[],
-  ): RoundEnd {
-    const text = response ?? "";
-    if (outcome === "stopped") {
-      const error = clipWords(`The model stopped with the status ERROR. ${text}`.trim(), 500);
-      const faults = [...(this.#calls.claimedStatus === "ERROR" ? [error] : []), ...failures];
-      const fault = faults.length === 0 ? {} : { fault: faults.join("\n") };
-      return { kind: "completed", text, toolCalls, ...fault };
-    }
-    this.#note(failures);
-    const reason = this.#reason(outcome, problem);
-    return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
-  }
-
   #reason(
     outcome: Exclude<Ended["outcome"], "stopped">,
     problem: ProtocolProblem | undefined,
@@ -266,42 +256,6 @@ class ActionDialogue implements Dialogue {
       },
     };
   }
-}
-
-/** What the executor tells about the calls of one round. */
-class RoundCalls {
-  readonly #tools: () => readonly Tool[];
-  /** The tools that actions call, by their key. */
-  readonly #called = new Map<string, string>();
-  readonly succeeded: ToolCall[] = [];
-  claimedStatus = "";
-
-  constructor(tools: () => readonly Tool[]) {
-    this.#tools = tools;
-  }
-
-  observe(event: ActionEvent): void {
-    if (event.type === "actions.accepted") this.claimedStatus = event.claimedStatus;
-    if (event.type === "action.waiting" && event.kind === "tool") {
-      this.#called.set(keyOf(event), this.#toolOf(event.action));
-    }
-    if (event.type !== "action.ended" || event.status !== "succeeded") return;
-    const name = this.#called.get(keyOf(event));
-    if (name !== undefined && event.replayed !== true) {
-      this.succeeded.push({ name, succeeded: true });
-    }
-  }
-
-  /** A member of a monument is called by its own name as well. */
-  #toolOf(action: string): string {
-    const isTool = this.#tools().some(({ name }) => name === action);
-    return isTool ? action : action.slice(action.indexOf(".") + 1);
-  }
-}
-
-/** A later document may use the id of an action that still runs. It fails, and that one may succeed. */
-function keyOf({ id, iteration }: { readonly id: string; readonly iteration: number }): string {
-  return `${iteration} ${id}`;
 }
 
 function unreadable(

@@ -40,32 +40,47 @@ export interface Progress {
   readonly message?: string;
 }
 
-/** The progress of one call, for people: what it reports and, between, steps by the estimate of the model. */
+/**
+ * The progress of one call, for people: what it reports and, between, steps by the estimate of the model. It never goes
+ * backward, doesn't reach the end too early, and doesn't come too often.
+ */
 export class CallProgress {
-  readonly #filter = new ProgressFilter();
   readonly #clock: Clock;
-  readonly #step: number | undefined;
+  readonly #stepMs: number;
   readonly #tell: (news: Progress) => void;
   #stop: Release = () => {};
+  #percent = -1;
+  #message: string | undefined;
+  #last = Number.NEGATIVE_INFINITY;
 
-  constructor(spec: ActionSpec, clock: Clock, tell: (news: Progress) => void) {
+  constructor({ display }: ActionSpec, clock: Clock, tell: (news: Progress) => void) {
     this.#clock = clock;
-    this.#step = estimatedStep(spec);
+    this.#stepMs = (display?.estimated_duration_seconds ?? 0) * 10 * stepPercent;
     this.#tell = tell;
   }
 
-  report(progress: ToolProgress): void {
-    const news = this.#filter.report(progress, this.#clock.now());
-    if (news !== undefined) this.#tell(news);
+  report({ percent, message }: ToolProgress): void {
+    const now = this.#clock.now();
+    const rounded = Math.min(mostPercent, Math.floor(percent ?? Number.NaN));
+    const label = typeof message === "string" ? labelOf(message) : undefined;
+    const grown = rounded > this.#percent;
+    const changed = label !== undefined && label !== this.#message && now - this.#last >= pauseMs;
+    if (!grown && !changed) return;
+    this.#last = now;
+    if (grown) this.#percent = rounded;
+    if (label !== undefined) this.#message = label;
+    this.#tell({
+      ...(this.#percent >= 0 ? { percent: this.#percent } : {}),
+      ...defined({ message: label }),
+    });
   }
 
-  /** Starts the steps, if anything was estimated. */
   estimate(): void {
-    if (this.#step === undefined) return;
-    this.#stop = startTimer(this.#clock, this.#step, () => {
-      const news = this.#filter.step();
-      if (news === undefined) return;
-      this.#tell(news);
+    if (this.#stepMs <= 0) return;
+    this.#stop = startTimer(this.#clock, this.#stepMs, () => {
+      if (this.#percent >= mostPercent) return;
+      this.#percent = Math.min(mostPercent, Math.max(0, this.#percent) + stepPercent);
+      this.#tell({ percent: this.#percent });
       this.estimate();
     });
   }
@@ -73,40 +88,4 @@ export class CallProgress {
   end(): void {
     this.#stop();
   }
-}
-
-/** Keeps progress from going backward, from reaching the end too early, and from coming too often. */
-class ProgressFilter {
-  #percent = -1;
-  #message: string | undefined;
-  #last = Number.NEGATIVE_INFINITY;
-
-  /** What is new in it, if anything. */
-  report({ percent, message }: ToolProgress, now: number): Progress | undefined {
-    const rounded = Math.min(mostPercent, Math.floor(percent ?? Number.NaN));
-    const label = typeof message === "string" ? labelOf(message) : undefined;
-    const grown = rounded > this.#percent;
-    const changed = label !== undefined && label !== this.#message && now - this.#last >= pauseMs;
-    if (!grown && !changed) return undefined;
-    this.#last = now;
-    if (grown) this.#percent = rounded;
-    if (label !== undefined) this.#message = label;
-    return {
-      ...(this.#percent >= 0 ? { percent: this.#percent } : {}),
-      ...defined({ message: label }),
-    };
-  }
-
-  /** One step further, by the estimate. Undefined at the end. */
-  step(): Progress | undefined {
-    if (this.#percent >= mostPercent) return undefined;
-    this.#percent = Math.min(mostPercent, Math.max(0, this.#percent) + stepPercent);
-    return { percent: this.#percent };
-  }
-}
-
-/** Milliseconds between steps of the estimated progress; undefined if nothing was estimated. */
-function estimatedStep({ display }: ActionSpec): number | undefined {
-  const seconds = display?.estimated_duration_seconds ?? 0;
-  return seconds > 0 ? seconds * 10 * stepPercent : undefined;
 }

@@ -1,5 +1,6 @@
 /**
- * Accepts documents, one after the other: reads and checks them, and applies everything in them but the actions. Owns the variables and the number of accepted documents.
+ * Accepts documents, one after the other: reads and checks them, and applies everything in them but the actions. Owns
+ * the variables and the number of accepted documents.
  *
  * Invariant: a document with any problem changes nothing.
  */
@@ -7,7 +8,7 @@ import { ordinaryValue } from "./params.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { ExecutorLimits } from "./limits.ts";
-import type { ActionDocument } from "./model.ts";
+import type { ActionDocument, ProtocolProblem } from "./model.ts";
 import { type PlannedAction, preflight } from "./preflight.ts";
 import { readMessage, reject, type Rejected } from "./read-message.ts";
 import type { Found } from "./references.ts";
@@ -17,6 +18,16 @@ export interface DocumentPorts {
   readonly limits: ExecutorLimits;
   readonly emit: (event: ActionEvent) => void;
   readonly hasTask: (id: string) => boolean;
+}
+
+/** How one document is executed. */
+export interface ExecuteOptions {
+  /** Cancels the SYNC actions of the document; what runs in the background goes on. */
+  readonly signal?: AbortSignal;
+  /** `thinking`: only read-only SYNC actions. `refused`: the document is read, and nothing runs. */
+  readonly mode?: "normal" | "thinking" | "refused";
+  /** Why the answer is no document, whatever its text is. */
+  readonly problem?: ProtocolProblem;
 }
 
 export interface Accepted {
@@ -35,7 +46,6 @@ export class Documents {
     this.#ports = ports;
   }
 
-  /** The number of the last accepted document; 0 before the first. */
   get iteration(): number {
     return this.#iteration;
   }
@@ -44,38 +54,32 @@ export class Documents {
     return this.#variables.find(name);
   }
 
-  /** `onlyReading`: all actions must be read-only and SYNC. */
-  take(answer: unknown, onlyReading: boolean): Accepted | Rejected {
-    const { catalogue, hasTask, limits } = this.#ports;
+  /** `refused`: the texts of a document are accepted, and none of its actions. */
+  take(answer: unknown, { mode, problem }: ExecuteOptions): Accepted | Rejected {
+    const { catalogue, emit, hasTask, limits } = this.#ports;
+    const rejected = (rejection: Rejected): Rejected => {
+      const { problems } = rejection;
+      emit({ type: "actions.rejected", iteration: this.#iteration + 1, problems });
+      return rejection;
+    };
+    if (problem !== undefined) return rejected(reject([problem]));
     const read = readMessage(answer);
-    if (read.kind === "rejected") return this.rejected(read);
+    if (read.kind === "rejected") return rejected(read);
     const { document } = read;
+    if (mode === "refused") return this.#accept({ ...document, context: {} }, []);
     const plan = preflight(document, catalogue, {
       iteration: this.#iteration + 1,
-      onlyReading,
+      onlyReading: mode === "thinking",
       hasTask,
       hasVariable: (name) => this.variable(name).kind === "found",
     });
-    if (plan.kind === "rejected") return this.rejected(plan);
+    if (plan.kind === "rejected") return rejected(plan);
     if (!this.#variables.fits(document.context?.variables ?? {}, limits.variablesCharacters)) {
       const message = `All variables together can have at most ${limits.variablesCharacters} characters.`;
       const path = "/context/variables";
-      return this.rejected(reject([{ path, code: "variables_too_large", message }]));
+      return rejected(reject([{ path, code: "variables_too_large", message }]));
     }
     return this.#accept(document, plan.actions);
-  }
-
-  /** Accepts the texts of a document, and none of its actions. */
-  takeWords(answer: unknown): Accepted | Rejected {
-    const read = readMessage(answer);
-    if (read.kind === "rejected") return this.rejected(read);
-    return this.#accept({ ...read.document, context: {} }, []);
-  }
-
-  rejected(rejection: Rejected): Rejected {
-    const { problems } = rejection;
-    this.#ports.emit({ type: "actions.rejected", iteration: this.#iteration + 1, problems });
-    return rejection;
   }
 
   #accept(document: ActionDocument, actions: readonly PlannedAction[]): Accepted {

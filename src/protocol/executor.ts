@@ -14,10 +14,9 @@ import { linkSignals, onAbort, startTimer, type Release } from "../platform/wait
 import type { CallContext, Tool, ToolOutcome } from "../tools/tool.ts";
 import { type CatalogueParts, createCatalogue } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
-import { Documents } from "./documents.ts";
-import { type ExecutorLimits, limitsOf } from "./limits.ts";
-import type { ActionDocument, ProtocolProblem } from "./model.ts";
-import { reject } from "./read-message.ts";
+import { type Accepted, Documents, type ExecuteOptions } from "./documents.ts";
+import { defaultLimits, type ExecutorLimits } from "./limits.ts";
+import type { ActionDocument, ClaimedStatus, ProtocolProblem } from "./model.ts";
 import type { Names } from "./references.ts";
 import { Scheduler, secondsOf } from "./scheduler.ts";
 import { callTarget, type Standing, StandingActions } from "./standing.ts";
@@ -37,16 +36,6 @@ export interface ExecutorOptions extends CatalogueParts {
   readonly signal?: AbortSignal;
 }
 
-/** How one document is executed. */
-export interface ExecuteOptions {
-  /** Cancels the SYNC actions of the document; what runs in the background goes on. */
-  readonly signal?: AbortSignal;
-  /** `thinking`: only read-only SYNC actions. `refused`: the document is read, and nothing runs. */
-  readonly mode?: "normal" | "thinking" | "refused";
-  /** Why the answer is no document, whatever its text is. */
-  readonly problem?: ProtocolProblem;
-}
-
 /** What an answer led to. A document with any problem is rejected, and nothing of it runs. */
 export type Turn =
   | { readonly kind: "rejected"; readonly problems: readonly ProtocolProblem[] }
@@ -59,6 +48,8 @@ export type Turn =
        */
       readonly next: "stop" | "continue" | "idle";
       readonly response: string | null;
+      /** What the model says about itself. */
+      readonly claimedStatus: ClaimedStatus;
       /** The actions of the document that are in no group, those of thoughts first. */
       readonly actions: readonly TaskView[];
     };
@@ -77,8 +68,8 @@ export interface RunEnd {
 /** Executes documents one after the other. It keeps variables, results and what runs in the background. */
 export interface ActionExecutor {
   /**
-   * `answer`: the text of a model, or a document as a value. Resolves when the SYNC actions have ended. Rejects only if
-   * another document is still being executed, or for an unknown `mode`.
+   * `answer`: the text of a model, or a document as a value. Resolves when the SYNC actions have ended. Never rejects.
+   * One document at a time.
    */
   execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
   /** What happened since the last call of it. Goes into the next prompt. */
@@ -96,20 +87,17 @@ export interface ActionExecutor {
 
 /** Of a task, whose servers may change what they have. */
 export interface TaskExecutor extends ActionExecutor {
+  /** The tools that have been called with success by documents after this one. */
+  calledSince(iteration: number): readonly string[];
   /** What further documents can call, in place of the tools so far. Throws as `createActionExecutor` does. */
   readonly offer: (tools: readonly Tool[]) => void;
 }
 
-/** Throws if names are ambiguous or reserved, if parameters are not a valid JSON Schema, or if a limit is not a number. */
+/** Throws if names are ambiguous or reserved, or if parameters are not a valid JSON Schema. */
 export function createActionExecutor(options: ExecutorOptions): TaskExecutor {
   return new Executor(options);
 }
 
-const modes: ReadonlySet<string> = new Set<NonNullable<ExecuteOptions["mode"]>>([
-  "normal",
-  "thinking",
-  "refused",
-]);
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
@@ -123,11 +111,10 @@ class Executor implements TaskExecutor {
   readonly #standing: StandingActions;
   readonly #outbox: Outbox;
   readonly offer: TaskExecutor["offer"];
-  #isBusy = false;
 
   constructor(options: ExecutorOptions) {
     const { clock, signal, store } = options;
-    const limits = limitsOf(options.limits);
+    const limits = { ...defaultLimits, ...options.limits };
     const catalogue = createCatalogue(options);
     this.offer = (tools) => void Object.assign(catalogue, createCatalogue({ ...options, tools }));
     const emit = (event: ActionEvent): void => {
@@ -176,16 +163,27 @@ class Executor implements TaskExecutor {
   }
 
   async execute(answer: unknown, options: ExecuteOptions = {}): Promise<Turn> {
-    if (this.#isBusy) throw new Error("The executor executes one document at a time.");
-    const { mode = "normal" } = options;
-    // Types don't reach a program in JavaScript: an unknown one must not run what a known one refuses.
-    if (!modes.has(mode)) throw new TypeError(`There is no mode "${mode}".`);
-    this.#isBusy = true;
-    try {
-      return await this.#execute(answer, options);
-    } finally {
-      this.#isBusy = false;
-    }
+    const { signal, mode } = options;
+    const accepted = this.#documents.take(answer, options);
+    if (accepted.kind === "rejected") return accepted;
+    if (mode === "refused") return this.#refuse(accepted);
+    const { document, iteration } = accepted;
+    const { response, stop } = document;
+    const choseRelics = this.#chooseRelics(document);
+    const all = this.#scheduler.add(accepted.actions, iteration, this.#canceled(signal));
+    const tasks = all.filter((task) => task.group === undefined);
+    for (const task of tasks) if (task.inBackground) this.#outbox.addDispatched(task);
+    const waited = tasks.filter((task) => !task.inBackground);
+    const release = onAbort(signal, () => this.#scheduler.cancel(waited, turnCanceled));
+    await Promise.all(waited.map((task) => task.ended));
+    release();
+    const claim = claimOf(document, tasks, this.#scheduler.active.size);
+    if (claim !== undefined) this.#warn(claim);
+    const isIdle = tasks.length === 0 && !stop && !choseRelics;
+    const next = isIdle ? "idle" : stop && waited.length === 0 ? "stop" : "continue";
+    const { status: claimedStatus } = document;
+    const actions = this.#views(tasks);
+    return { kind: "executed", iteration, next, response, claimedStatus, actions };
   }
 
   collect(): Promise<Delivery> {
@@ -212,41 +210,25 @@ class Executor implements TaskExecutor {
     return { background: this.#views(background), undelivered: await this.#outbox.collect() };
   }
 
+  calledSince(iteration: number): readonly string[] {
+    return [...this.#scheduler.table.values()].flatMap(({ iteration: own, planned, state }) =>
+      own > iteration && planned.target.kind === "tool" && state.status === "succeeded"
+        ? [planned.target.tool.name]
+        : [],
+    );
+  }
+
   tasks(): readonly TaskView[] {
     return this.#views([...this.#scheduler.table.values()]);
   }
 
-  async #execute(answer: unknown, { signal, mode, problem }: ExecuteOptions): Promise<Turn> {
-    if (problem !== undefined) return this.#documents.rejected(reject([problem]));
-    if (mode === "refused") return this.#refuse(answer);
-    const accepted = this.#documents.take(answer, mode === "thinking");
-    if (accepted.kind === "rejected") return accepted;
-    const { document, iteration } = accepted;
-    const { response, stop } = document;
-    const choseRelics = this.#chooseRelics(document);
-    const all = this.#scheduler.add(accepted.actions, iteration, this.#canceled(signal));
-    const tasks = all.filter((task) => task.group === undefined);
-    for (const task of tasks) if (task.inBackground) this.#outbox.addDispatched(task);
-    const waited = tasks.filter((task) => !task.inBackground);
-    const release = onAbort(signal, () => this.#scheduler.cancel(waited, turnCanceled));
-    await Promise.all(waited.map((task) => task.ended));
-    release();
-    const claim = claimOf(document, tasks, this.#scheduler.active.size);
-    if (claim !== undefined) this.#warn(claim);
-    const isIdle = tasks.length === 0 && !stop && !choseRelics;
-    const next = isIdle ? "idle" : stop && waited.length === 0 ? "stop" : "continue";
-    return { kind: "executed", iteration, next, response, actions: this.#views(tasks) };
-  }
-
-  #refuse(answer: unknown): Turn {
-    const accepted = this.#documents.takeWords(answer);
-    if (accepted.kind === "rejected") return accepted;
-    const { document, iteration } = accepted;
+  #refuse({ document, iteration }: Accepted): Turn {
     const { actions, response, thoughts } = document;
     if ([...thoughts.flatMap((one) => one.actions ?? []), ...(actions ?? [])].length > 0) {
       this.#warn("The actions of the last answer were not run.");
     }
-    return { kind: "executed", iteration, next: "stop", response, actions: [] };
+    const { status: claimedStatus } = document;
+    return { kind: "executed", iteration, next: "stop", response, claimedStatus, actions: [] };
   }
 
   #chooseRelics({ context }: ActionDocument): boolean {
@@ -296,7 +278,6 @@ class Executor implements TaskExecutor {
     );
   }
 
-  /** Why nothing of the document may begin. */
   #canceled(signal: AbortSignal | undefined): string | undefined {
     if (this.#signal?.aborted === true) return runCanceled;
     return signal?.aborted === true ? turnCanceled : undefined;

@@ -34,7 +34,7 @@ export interface ExecutorLimits {
   readonly relicTokens: number;
 }
 
-const defaultLimits: ExecutorLimits = {
+export const defaultLimits: ExecutorLimits = {
   parallel: 8,
   toolSeconds,
   delegateSeconds: 1800,
@@ -51,16 +51,3 @@ const defaultLimits: ExecutorLimits = {
   cardTokens: 500,
   relicTokens: 2_000,
 };
-
-/** Throws if there is no such limit, or if one is no number, or negative: with it, something would never start, or never end. */
-export function limitsOf(given: Partial<ExecutorLimits> = {}): ExecutorLimits {
-  const limits = { ...defaultLimits, ...given };
-  for (const [name, limit] of Object.entries(limits)) {
-    if (!Object.hasOwn(defaultLimits, name)) throw new Error(`There is no limit "${name}".`);
-    const least = name === "parallel" ? 1 : 0;
-    if (typeof limit !== "number" || !(limit >= least)) {
-      throw new Error(`The limit "${name}" must be a number of at least ${least}.`);
-    }
-  }
-  return limits;
-}

@@ -30,7 +30,6 @@ export function checkTemplate(check: ValueCheck, target: Target, params: Params)
   return [...certain, ...checkOperation(target, params)];
 }
 
-/** What is wrong with params without references. */
 export function checkFinal(check: ValueCheck, target: Target, params: Params): ParamProblem[] {
   return [...check(params), ...checkOperation(target, params)];
 }
@@ -55,7 +54,6 @@ export function ordinaryValue(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** The ids that a call of the task manager names. */
 export function idsOfOperation(params: Params): string[] {
   const { ids, task_id: single } = params;
   const list = [isList(ids) ? ids : [], single ?? []].flat();

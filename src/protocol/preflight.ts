@@ -21,7 +21,6 @@ import { clipWords } from "../events/cut.ts";
 
 const preflightLimits = { actions: 32, depth: 3 } as const;
 
-/** What earlier documents left. */
 export interface Known {
   readonly iteration: number;
   /** All actions must be read-only and SYNC, as those of thoughts. */
@@ -39,7 +38,6 @@ export interface PlannedAction {
   readonly inThought: boolean;
   /** Its params have references, or escapes of them. */
   readonly isTemplate: boolean;
-  /** The index of its group in the plan. */
   readonly group: number | undefined;
   /** Ids that must have succeeded, of this document or of an earlier one. */
   readonly requires: readonly string[];
@@ -72,11 +70,7 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
   if (problems.length > 0) return reject(problems);
 
   const drafts = draftsOf(places, idsOf(places, known, report), catalogue, report);
-  const order = new ActionOrder();
-  for (const _ of drafts) order.add();
-  for (const [index, { group }] of drafts.entries()) {
-    if (group !== undefined) order.member(group, index);
-  }
+  const order = new ActionOrder(drafts.map(({ group }) => group));
   const variables = document.context?.variables ?? {};
   const indexes = new Map(drafts.map(({ id }, index) => [id, index]));
   const scope: Scope = { known, variables, indexes, order, report };
@@ -150,12 +144,10 @@ function draftsOf(
   return drafts;
 }
 
-/** What the actions of a document can refer to. */
 interface Scope {
   readonly known: Known;
   /** Those that the document sets; null deletes one. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** By id. */
   readonly indexes: ReadonlyMap<string, number>;
   readonly order: ActionOrder;
   readonly report: Report;

@@ -15,13 +15,11 @@ import { verbOf, type TaskView } from "./task.ts";
 export interface RoundTexts {
   /** Of the task; empty once the model knows it. */
   readonly prompt: string;
-  /** What happened since the last answer. */
   readonly news: string;
   readonly iterations: number;
   readonly preThinking: number;
 }
 
-/** The next prompt of a round. */
 export function roundText(
   next: Extract<NextRound, { kind: "prompt" }>,
   { prompt, news, iterations, preThinking }: RoundTexts,

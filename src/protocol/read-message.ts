@@ -4,11 +4,10 @@
  * Never throws. Size and nesting are checked before anything that recurses or compares sees the text. Objects of the
  * document have no prototype, and `__proto__` is nowhere in it.
  */
-import { isList, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../document/guards.ts";
 import { readJson } from "../document/json.ts";
 import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/problem.ts";
-import { emptyObject } from "../document/read-text.ts";
 import { compileSchema } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
 import { messageSchema } from "./message-schema.ts";
@@ -24,9 +23,8 @@ const messageLimits = {
   problems: 20,
   pathCharacters: 300,
   reasonCharacters: 500,
-  /** Elements of lists whose faults are explained: of each list, and of all together. */
-  listElements: 40,
-  elements: 1_000,
+  /** Values of a document all of whose faults are explained: to explain one of thousands of elements takes seconds. */
+  explained: 1_000,
 } as const;
 
 export type Rejected = {
@@ -35,21 +33,20 @@ export type Rejected = {
 };
 export type ReadMessage = { readonly kind: "read"; readonly document: ActionDocument } | Rejected;
 
-/** More than are reported, because several can be one fault. Explaining thousands would take seconds. */
-const explained = 10 * messageLimits.problems;
-const schema = compileSchema<ActionDocument>(messageSchema, "document", () => false, explained);
+const schema = compileSchema<ActionDocument>(messageSchema, "document");
 
 /** `answer` is the text of a model, or a document as a value. */
 export function readMessage(answer: unknown): ReadMessage {
   const parsed = typeof answer === "string" ? parse(answer) : copy(answer);
   if (parsed.kind === "rejected") return parsed;
   const { value } = parsed;
-  const unsafe = scan(value);
-  if (unsafe !== undefined) return reject([unsafe]);
+  const scanned = scan(value);
+  if (scanned.problem !== undefined) return reject([scanned.problem]);
   if (schema.fits(value)) return { kind: "read", document: value };
-  const listed = schema.problems(withoutRests(value));
-  // Or what is wrong lies in the rests.
-  const problems = listed.length > 0 ? listed : [schema.firstProblem(value)];
+  const problems =
+    scanned.values > messageLimits.explained
+      ? [schema.firstProblem(value)]
+      : schema.problems(value);
   return reject(
     problems.flatMap((problem): ProtocolProblem[] => {
       if (problem === undefined) return [];
@@ -58,26 +55,6 @@ export function readMessage(answer: unknown): ReadMessage {
       return [{ path: pointerOf(path), code: "schema", message }];
     }),
   );
-}
-
-/** The document with the beginnings of its lists. To explain the same fault of thousands of elements takes seconds. */
-function withoutRests(root: unknown): unknown {
-  let rest: number = messageLimits.elements;
-  const copied = (value: unknown): unknown => {
-    if (isList(value)) {
-      const elements: unknown[] = [];
-      for (const element of value.slice(0, messageLimits.listElements)) {
-        if (rest-- <= 0) break;
-        elements.push(copied(element));
-      }
-      return elements;
-    }
-    if (!isRecord(value)) return value;
-    const fields = emptyObject();
-    for (const key of Object.keys(value)) fields[key] = copied(value[key]);
-    return fields;
-  };
-  return copied(root);
 }
 
 /** The first problems, in a bounded size, and how many there are beyond them. */
@@ -115,7 +92,7 @@ function parse(answer: string): Parsed {
     );
   }
   const text = withoutFence(answer);
-  if (/^\s*$/.test(text)) return whole("not_json", "The answer is empty.");
+  if (text.trim() === "") return whole("not_json", "The answer is empty.");
   const read = readJson(text, { bytes: messageLimits.characters, nesting: messageLimits.nesting });
   if (read.kind === "read") return { kind: "parsed", value: read.value };
   const positionOf = textPositions(text);
@@ -139,63 +116,40 @@ function copy(value: unknown): Parsed {
   return reject([{ path: pointerOf(copied.path), code: "not_json", message: copied.reason }]);
 }
 
-const fence = /^(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*$/;
-/** The pattern takes the square of the length of a line that is no fence. */
-const longestFence = 100;
-
 /** The text within one code fence around the whole answer. Anything else stays as it is. */
 function withoutFence(answer: string): string {
-  const text = trimmed(answer);
+  const text = answer.trim();
   const firstEnd = text.indexOf("\n");
   const lastStart = text.lastIndexOf("\n");
-  if (lastStart <= firstEnd || firstEnd > longestFence) return answer;
-  const mark = fence.exec(text.slice(0, firstEnd).replace(/\r$/, ""))?.[1];
-  if (mark === undefined || text.slice(lastStart + 1) !== mark) return answer;
-  return text.slice(firstEnd + 1, lastStart);
+  const mark = /^(`{3,}|~{3,})[ \t]*[\w+-]*$/.exec(text.slice(0, firstEnd).trimEnd())?.[1];
+  const isFenced = firstEnd < lastStart && text.slice(lastStart + 1) === mark;
+  return isFenced ? text.slice(firstEnd + 1, lastStart) : answer;
 }
 
-/** Without white space of JSON around it. A pattern for the end would take the square of the length. */
-function trimmed(text: string): string {
-  const isSpace = (index: number): boolean => " \t\r\n".includes(text.charAt(index));
-  let from = 0;
-  let to = text.length;
-  while (from < to && isSpace(from)) from += 1;
-  while (to > from && isSpace(to - 1)) to -= 1;
-  return text.slice(from, to);
+interface Scanned {
+  readonly values: number;
+  /** Too many values, or a name that must never be a key. */
+  readonly problem?: ProtocolProblem;
 }
 
-/** Too many values, too much text, or a name that must never be a key. */
-function scan(root: unknown): ProtocolProblem | undefined {
+function scan(root: unknown): Scanned {
   let values = 0;
-  let characters = 0;
-  const tooMany = (limit: number, what: string): ProtocolProblem => ({
-    path: "",
-    code: "too_large",
-    message: `The document has more than ${limit} ${what}.`,
-  });
   const visit = (value: unknown, path: Path): ProtocolProblem | undefined => {
-    if (++values > messageLimits.values) return tooMany(messageLimits.values, "values");
-    if (typeof value === "string") characters += value.length;
-    if (characters > messageLimits.characters) {
-      return tooMany(messageLimits.characters, "characters");
+    if (++values > messageLimits.values) {
+      const message = `The document has more than ${messageLimits.values} values.`;
+      return { path: "", code: "too_large", message };
     }
-    if (isList(value)) {
-      for (const [index, item] of value.entries()) {
-        const problem = visit(item, [...path, index]);
-        if (problem !== undefined) return problem;
+    if (!isList(value) && !isRecord(value)) return undefined;
+    for (const [key, item] of isList(value) ? value.entries() : Object.entries(value)) {
+      if (key === "__proto__") {
+        const message = `The key "__proto__" is not allowed.`;
+        return { path: pointerOf([...path, key]), code: "forbidden_name", message };
       }
-    } else if (isRecord(value)) {
-      for (const key of Object.keys(value)) {
-        characters += key.length;
-        if (key === "__proto__") {
-          const message = `The key "__proto__" is not allowed.`;
-          return { path: pointerOf([...path, key]), code: "forbidden_name", message };
-        }
-        const problem = visit(value[key], [...path, key]);
-        if (problem !== undefined) return problem;
-      }
+      const problem = visit(item, [...path, key]);
+      if (problem !== undefined) return problem;
     }
     return undefined;
   };
-  return visit(root, []);
+  const problem = visit(root, []);
+  return { values, ...defined({ problem }) };
 }

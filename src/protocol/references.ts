@@ -93,7 +93,6 @@ export function referencesIn(value: unknown): FoundPart[] {
   return found;
 }
 
-/** Whether a text of it has a reference, or an escape of one. */
 export function isTemplate(value: unknown): boolean {
   if (typeof value === "string") return value.includes("${{");
   if (isList(value)) return value.some(isTemplate);
@@ -102,7 +101,6 @@ export function isTemplate(value: unknown): boolean {
 
 export type Found = { readonly kind: "found"; readonly value: unknown } | { readonly kind: "none" };
 
-/** What references name, at the time of asking. */
 export interface Names {
   variable(name: string): Found;
   /** The value of an action that succeeded. */

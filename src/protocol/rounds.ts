@@ -5,7 +5,6 @@
 import type { Turn } from "./executor.ts";
 
 export interface RoundLimits {
-  /** Accepted documents in the main loop. */
   readonly iterations: number;
   /** Of the round of thinking before it. 0: there is none. */
   readonly preThinking?: number;

@@ -1,25 +1,38 @@
 /**
- * Calls what the graph says is ready, as soon as there is a slot: completes its params, compares it with an earlier
- * action of the same id, and bounds the call. Owns the slots; the states are those of the graph.
+ * The actions of all accepted documents: what each waits for, when it is called, and how it ends. Owns their states:
+ * every transition happens here.
  *
- * Invariants: an action is called at most once, and every call that has begun leads to the end of its action.
+ * Invariants: an action is called at most once, and only after everything it requires has succeeded. Every action ends
+ * exactly once, and every call that has begun leads to the end of its action. What needs an action that did not succeed
+ * is skipped at once, transitively. A group ends after all of its members. An action that waits costs nothing: each end
+ * looks only at its dependents.
  */
-import { defined, isList, isRecord } from "../document/guards.ts";
-import { beginningOf } from "../events/cut.ts";
+import { isList, isRecord } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
+import { cut } from "../events/cut.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startCall } from "../tools/call.ts";
 import type { CallContext, ToolOutcome } from "../tools/tool.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
-import { CallProgress, displayOf } from "./display.ts";
-import { ActionGraph } from "./graph.ts";
+import { CallProgress } from "./display.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { checkFinal, ordinary, templateOf } from "./params.ts";
 import type { ActionSpec } from "./model.ts";
 import type { PlannedAction } from "./preflight.ts";
 import { interpolate, type Names } from "./references.ts";
 import { Slots } from "./slots.ts";
-import { type Ended, endOf, isEnded, reasonOf, type Task } from "./task.ts";
+import {
+  type Ended,
+  endedEvent,
+  endOf,
+  isEnded,
+  outputOf,
+  reasonOf,
+  startedEvent,
+  Task,
+  verbOf,
+  waitingEvent,
+} from "./task.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -31,39 +44,28 @@ export interface SchedulerPorts {
   readonly emit: (event: ActionEvent) => void;
   readonly call: (task: Task, params: Params, context: CallContext) => Promise<ToolOutcome>;
   /** Of an action that is in no group. */
-  onEnded(task: Task): void;
+  readonly onEnded: (task: Task) => void;
 }
 
 export class Scheduler {
   readonly #ports: SchedulerPorts;
   readonly #slots: Slots;
-  readonly #graph: ActionGraph;
+  readonly #table = new Map<string, Task>();
+  readonly #active = new Set<Task>();
 
   constructor(ports: SchedulerPorts) {
-    const { clock, emit, limits } = ports;
     this.#ports = ports;
-    this.#slots = new Slots(limits.parallel, (task) => this.#dispatch(task));
-    this.#graph = new ActionGraph({
-      now: () => clock.now(),
-      added: (task) => emit(waitingEvent(task)),
-      ready: (task) => this.#ready(task),
-      started: (task) => emit(startedEvent(task, limits)),
-      ended: (task, ended) => {
-        emit(endedEvent(task, ended, limits));
-        if (task.group === undefined) ports.onEnded(task);
-      },
-      settled: (task) => this.#slots.release(task),
-    });
+    this.#slots = new Slots(ports.limits.parallel, (task) => this.#dispatch(task));
   }
 
   /** By id. Of two actions with the same id it is the first. */
   get table(): ReadonlyMap<string, Task> {
-    return this.#graph.table;
+    return this.#table;
   }
 
   /** Those that have not ended, in order; members of groups as well. */
   get active(): ReadonlySet<Task> {
-    return this.#graph.active;
+    return this.#active;
   }
 
   /** If they are canceled already, all of them end at once. */
@@ -72,12 +74,51 @@ export class Scheduler {
     iteration: number,
     canceled: string | undefined,
   ): readonly Task[] {
-    return this.#graph.add(planned, iteration, canceled);
+    const tasks: Task[] = [];
+    for (const one of planned) {
+      const group = one.group === undefined ? undefined : tasks[one.group];
+      const task = new Task(one, iteration, group, this.#table.get(one.id));
+      tasks.push(task);
+      group?.members.push(task);
+    }
+    const byId = new Map(tasks.map((task) => [task.id, task]));
+    for (const task of tasks) {
+      const { requires, after } = task.planned;
+      for (const id of requires) {
+        const producer = byId.get(id) ?? this.#table.get(id);
+        if (producer !== undefined) task.waitFor(producer, "success");
+      }
+      for (const index of after) {
+        const earlier = tasks[index];
+        if (earlier !== undefined) task.waitFor(earlier, "end");
+      }
+    }
+    for (const task of tasks) {
+      if (task.duplicateOf === undefined) this.#table.set(task.id, task);
+      this.#active.add(task);
+      this.#ports.emit(waitingEvent(task));
+    }
+    if (canceled !== undefined) this.cancel(tasks, canceled);
+    for (const task of tasks) this.#review(task);
+    return tasks;
   }
 
-  /** Idempotent. Cascades to the members of groups. */
+  /**
+   * Idempotent. Cascades to the members of groups. All are marked before any of them ends, so that the end of one
+   * starts none of the others.
+   */
   cancel(tasks: Iterable<Task>, reason: string): void {
-    this.#graph.cancel(tasks, reason);
+    const all = [...tasks].filter(
+      ({ state, cancelReason }) => !isEnded(state) && cancelReason === undefined,
+    );
+    for (const one of all) {
+      one.cancelReason ??= reason;
+      for (const member of one.members) all.push(member);
+    }
+    for (const one of all) {
+      if (one.state.status === "waiting") this.#end(one, { status: "cancelled", reason });
+      else if (one.state.status === "running") one.state.cancel(reason);
+    }
   }
 
   /** Takes the tool for a call that is no action; false if it is in use. */
@@ -89,11 +130,24 @@ export class Scheduler {
     this.#slots.unlock(target);
   }
 
+  /** Something that it waits for has ended, or its group has begun. */
+  #review(task: Task): void {
+    const { state, cancelReason, group, prerequisites } = task;
+    if (state.status !== "waiting" || cancelReason !== undefined) return;
+    for (const { task: other, needs } of prerequisites) {
+      const { status } = other.state;
+      if (needs === "success" && isEnded(other.state) && status !== "succeeded")
+        return this.#skip(task, other);
+    }
+    if (group !== undefined && group.state.status !== "running") return;
+    if (prerequisites.every(({ task: other }) => isEnded(other.state))) this.#ready(task);
+  }
+
   #ready(task: Task): void {
     switch (task.planned.target.kind) {
       case "group":
         task.signature = signatureOf(task.planned.spec);
-        if (task.duplicateOf === undefined) this.#graph.startGroup(task);
+        if (task.duplicateOf === undefined) this.#startGroup(task);
         else this.#replay(task, task.duplicateOf);
         return;
       case "task_manager":
@@ -108,16 +162,16 @@ export class Scheduler {
     }
   }
 
-  #dispatch(task: Task): void {
-    try {
-      this.#prepare(task);
-    } catch (error) {
-      // Whatever a host's tool or a schema did: the action has to end.
-      this.#fail(task, `It can't be called: ${String(error)}`);
-    }
+  /** Its members no longer wait for it. It ends by itself. */
+  #startGroup(group: Task): void {
+    this.#start(group, undefined, () => {});
+    for (const member of group.members) this.#review(member);
+    // All members may have been skipped before.
+    this.#endGroup(group);
   }
 
-  #prepare(task: Task): void {
+  #dispatch(task: Task): void {
+    if (task.cancelReason !== undefined) return;
     const { catalogue, limits, names } = this.#ports;
     const { target, isTemplate } = task.planned;
     let params = ordinary(task.planned.params);
@@ -143,7 +197,7 @@ export class Scheduler {
       this.#fail(task, `The id "${task.id}" belongs to an action that is still ${state.status}.`);
     } else if (!isSame(task, earlier)) {
       this.#fail(task, `The id "${task.id}" belongs to another action. Choose a new id.`);
-    } else this.#graph.replay(task, state);
+    } else this.#endAs(task, state);
   }
 
   #call(task: Task, params: Params): void {
@@ -159,11 +213,11 @@ export class Scheduler {
       graceSeconds: limits.graceSeconds,
       onProgress: (news) => progress.report(news),
     });
-    this.#graph.start(task, params, running.cancel);
+    this.#start(task, params, running.cancel);
     progress.estimate();
     void running.ended.then((end) => {
       progress.end();
-      this.#graph.settle(
+      this.#end(
         task,
         end.kind === "cancelled"
           ? { status: "cancelled", reason: end.reason }
@@ -173,7 +227,55 @@ export class Scheduler {
   }
 
   #fail(task: Task, reason: string): void {
-    this.#graph.settle(task, { status: "failed", reason });
+    this.#end(task, { status: "failed", reason });
+  }
+  #start(task: Task, params: unknown, cancel: (reason: string) => void): void {
+    task.state = { status: "running", params, cancel };
+    task.startedAt = this.#ports.clock.now();
+    this.#ports.emit(startedEvent(task, this.#ports.limits.eventCharacters));
+  }
+
+  /** Harmless for one that has ended. */
+  #end(task: Task, ended: Ended): void {
+    if (isEnded(task.state)) return;
+    const { clock, emit, limits, onEnded } = this.#ports;
+    task.state = ended;
+    task.endedAt = clock.now();
+    this.#active.delete(task);
+    emit(endedEvent(task, ended, limits.eventCharacters));
+    if (task.group === undefined) onEnded(task);
+    task.resolveEnded(ended);
+    for (const member of task.members) this.#leave(member, task);
+    for (const dependent of task.dependents) this.#review(dependent);
+    this.#slots.release(task);
+    if (task.group !== undefined) this.#endGroup(task.group);
+  }
+
+  /** With the result of an earlier action, which was the same one. */
+  #endAs(task: Task, result: Ended): void {
+    task.replayed = true;
+    this.#end(task, result);
+  }
+
+  #skip(task: Task, { id, state: { status } }: Task): void {
+    this.#end(task, { status: "skipped", cause: { id, status } });
+  }
+
+  /** A member of a group that has ended: before it, if the group ran. */
+  #leave(member: Task, group: Task): void {
+    if (member.cancelReason !== undefined) return;
+    const earlier = group.replayed ? member.duplicateOf : undefined;
+    if (earlier !== undefined && isEnded(earlier.state)) this.#endAs(member, earlier.state);
+    else this.#skip(member, group);
+  }
+
+  #endGroup(group: Task): void {
+    const { members, state, cancelReason: reason } = group;
+    if (state.status !== "running" || !members.every((one) => isEnded(one.state))) return;
+    const end = endOfGroup(members);
+    if (reason === undefined) return this.#end(group, end);
+    const output = end.output?.text === "{}" ? {} : { output: end.output };
+    this.#end(group, { status: "cancelled", reason, ...output });
   }
 }
 
@@ -183,7 +285,6 @@ function isSame(task: Task, earlier: Task): boolean {
   return signatureOf(earlier.planned.spec) === signatureOf(task.planned.spec);
 }
 
-/** The time limit of a call. */
 export function secondsOf({ planned: { target } }: Task, limits: ExecutorLimits): number {
   switch (target.kind) {
     case "tool":
@@ -217,55 +318,24 @@ function sorted(value: unknown): unknown {
     .map((key) => [key, sorted(value[key])]);
 }
 
-type Lengths = Pick<ExecutorLimits, "eventCharacters">;
+/** Characters of the reasons of all members together. */
+const shownReasons = 3_000;
 
-function waitingEvent({ id, iteration, planned, group }: Task): ActionEvent {
-  const { spec, target, execution, inThought, requires } = planned;
-  const display = displayOf(spec);
-  return {
-    type: "action.waiting",
-    id,
-    iteration,
-    action: spec.action,
-    kind: target.kind,
-    execution,
-    ...(group === undefined ? {} : { group: group.id }),
-    ...(inThought ? { inThought } : {}),
-    ...(requires.length === 0 ? {} : { requires }),
-    ...defined({ display }),
-  };
-}
-
-function startedEvent(
-  { id, iteration, isGroup, state }: Task,
-  { eventCharacters }: Lengths,
-): ActionEvent {
-  const started = { type: "action.started", id, iteration } as const;
-  if (isGroup || state.status !== "running") return started;
-  return { ...started, params: beginningOf(JSON.stringify(state.params), eventCharacters) };
-}
-
-function endedEvent(
-  { id, iteration, startedAt, endedAt = 0, replayed }: Task,
-  ended: Ended,
-  { eventCharacters }: Lengths,
-): ActionEvent {
-  const reason = reasonOf(ended);
-  const content = "output" in ended ? ended.output?.text : undefined;
-  return {
-    type: "action.ended",
-    id,
-    iteration,
-    status: ended.status,
-    milliseconds: startedAt === undefined ? 0 : endedAt - startedAt,
-    ...(reason === undefined ? {} : { reason: beginningOf(reason, eventCharacters) }),
-    ...(ended.status === "skipped" ? { cause: ended.cause } : {}),
-    ...(content === undefined
-      ? {}
-      : {
-          output: beginningOf(content, eventCharacters),
-          outputCharacters: content.length,
-        }),
-    ...(replayed ? { replayed } : {}),
-  };
+/** What its members, which have all ended, make of a group. */
+function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeeded" | "failed" }> {
+  const values: [string, unknown][] = [];
+  const failures: string[] = [];
+  const failed = members.filter(({ state }) => state.status !== "succeeded");
+  const share = Math.max(200, Math.floor(shownReasons / Math.max(1, failed.length)));
+  for (const { id, state } of members) {
+    if (!isEnded(state)) continue;
+    // A group that failed has what its other members returned.
+    if ("output" in state) values.push([id, state.output?.value]);
+    if (state.status === "succeeded") continue;
+    failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", share)}`);
+  }
+  const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
+  if (failures.length === 0) return { status: "succeeded", output };
+  const reason = `${failures.length} of ${members.length} actions did not succeed: ${failures.join("; ")}`;
+  return { status: "failed", reason, output };
 }

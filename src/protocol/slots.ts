@@ -1,7 +1,6 @@
 /**
  * Bounded parallelism: at most so many calls at once, in the order in which they became ready, and at most one call
- * of a tool that isn't `parallelSafe`. A call first waits for its tool, then for a slot, so that calls that wait for
- * a tool hold no slot.
+ * of a tool that isn't `parallelSafe`. A call that waits for its tool holds no slot.
  */
 import { isParallelSafe, type Target } from "./catalogue.ts";
 import type { Task } from "./task.ts";
@@ -9,14 +8,10 @@ import type { Task } from "./task.ts";
 export class Slots {
   readonly #parallel: number;
   readonly #start: (task: Task) => void;
-  /** Waiting for a slot, in order; undefined for those that were dropped. */
-  #queue: (Task | undefined)[] = [];
-  #head = 0;
-  readonly #queued = new Map<Task, number>();
+  readonly #queue = new Set<Task>();
   readonly #running = new Set<Task>();
-  /** Tools that are in use → who waits for them. */
-  readonly #inUse = new Map<string, Set<Task>>();
-  #pumping = false;
+  readonly #inUse = new Set<string>();
+  #isStarting = false;
 
   constructor(parallel: number, start: (task: Task) => void) {
     this.#parallel = parallel;
@@ -24,30 +19,14 @@ export class Slots {
   }
 
   enqueue(task: Task): void {
-    const tool = exclusiveTool(task.planned.target);
-    const others = tool === undefined ? undefined : this.#inUse.get(tool);
-    if (others !== undefined) {
-      others.add(task);
-      return;
-    }
-    if (tool !== undefined) this.#inUse.set(tool, new Set());
-    this.#push(task);
-    this.#pump();
+    this.#queue.add(task);
+    this.#startNext();
   }
 
   /** For a call that ended, or that is no longer wanted. Harmless for any other task. */
   release(task: Task): void {
-    const tool = exclusiveTool(task.planned.target);
-    const place = this.#queued.get(task);
-    if (place !== undefined) {
-      this.#queue[place] = undefined;
-      this.#queued.delete(task);
-    } else if (!this.#running.delete(task)) {
-      if (tool !== undefined) this.#inUse.get(tool)?.delete(task);
-      return;
-    }
-    if (tool !== undefined) this.#unlock(tool);
-    this.#pump();
+    this.#queue.delete(task);
+    if (this.#running.delete(task)) this.unlock(task.planned.target);
   }
 
   /** Takes the tool for a call that needs no slot; false if it is in use. */
@@ -55,49 +34,33 @@ export class Slots {
     const tool = exclusiveTool(target);
     if (tool === undefined) return true;
     if (this.#inUse.has(tool)) return false;
-    this.#inUse.set(tool, new Set());
+    this.#inUse.add(tool);
     return true;
   }
 
   unlock(target: Target): void {
     const tool = exclusiveTool(target);
-    if (tool === undefined) return;
-    this.#unlock(tool);
-    this.#pump();
+    if (tool !== undefined) this.#inUse.delete(tool);
+    this.#startNext();
   }
 
-  #unlock(tool: string): void {
-    const waiting = this.#inUse.get(tool);
-    const [next] = waiting ?? [];
-    if (next === undefined) this.#inUse.delete(tool);
-    else {
-      waiting?.delete(next);
-      this.#push(next);
-    }
-  }
-
-  #push(task: Task): void {
-    this.#queued.set(task, this.#queue.length);
-    this.#queue.push(task);
-  }
-
-  #pump(): void {
+  #startNext(): void {
     // A start can fail at once, which frees its slot: this loop then goes on, without recursion.
-    if (this.#pumping) return;
-    this.#pumping = true;
-    while (this.#running.size < this.#parallel && this.#head < this.#queue.length) {
-      const task = this.#queue[this.#head];
-      this.#head += 1;
-      if (task === undefined) continue;
-      this.#queued.delete(task);
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    for (let task = this.#next(); task !== undefined; task = this.#next()) this.#start(task);
+    this.#isStarting = false;
+  }
+
+  #next(): Task | undefined {
+    if (this.#running.size >= this.#parallel) return undefined;
+    for (const task of this.#queue) {
+      if (!this.lock(task.planned.target)) continue;
+      this.#queue.delete(task);
       this.#running.add(task);
-      this.#start(task);
+      return task;
     }
-    if (this.#head === this.#queue.length) {
-      this.#queue = [];
-      this.#head = 0;
-    }
-    this.#pumping = false;
+    return undefined;
   }
 }
 

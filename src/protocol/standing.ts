@@ -57,7 +57,6 @@ export class StandingActions {
     this.#ports = ports;
   }
 
-  /** The operations of `trap_card`. */
   operate(params: Readonly<Record<string, unknown>>): ToolOutcome {
     const { operation, id, action } = params;
     const { cards: most } = this.#ports.limits;

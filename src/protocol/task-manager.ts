@@ -77,7 +77,6 @@ export async function manageTasks(
   }
 }
 
-/** Whether they ended in time: all of them, or one. */
 async function ended(
   tasks: readonly Task[],
   some: boolean,

@@ -1,9 +1,10 @@
-/** An action that was accepted, with its state. Only the graph changes it. */
+/** An action that was accepted, with its state. Only the scheduler changes it. */
 import { defined } from "../document/guards.ts";
-import type { ActionStatus } from "../events/action.ts";
+import type { ActionEvent, ActionStatus } from "../events/action.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import { plainCopy } from "../document/plain.ts";
-import { cutStart } from "../events/cut.ts";
+import { beginningOf, cutStart } from "../events/cut.ts";
+import { displayOf } from "./display.ts";
 import type { PlannedAction } from "./preflight.ts";
 
 /** A result: its value, and the same as text (a text as it is, everything else as JSON). */
@@ -17,7 +18,6 @@ export type Ended =
   | {
       readonly status: "failed";
       readonly reason: string;
-      /** The end of what it wrote to stderr. */
       readonly tail?: string;
       /** Of a group: what its other members returned. */
       readonly output?: Output;
@@ -31,8 +31,7 @@ export type Ended =
     };
 
 export type TaskState =
-  /** `isReady`: it waits for nothing but a slot. */
-  | { readonly status: "waiting"; readonly isReady: boolean }
+  | { readonly status: "waiting" }
   | {
       readonly status: "running";
       readonly params: unknown;
@@ -40,8 +39,9 @@ export type TaskState =
     }
   | Ended;
 
-interface Dependent {
+interface Prerequisite {
   readonly task: Task;
+  /** How it must have ended. */
   readonly needs: "success" | "end";
 }
 
@@ -50,21 +50,17 @@ export class Task {
   readonly iteration: number;
   readonly group: Task | undefined;
   readonly members: Task[] = [];
-  readonly dependents: Dependent[] = [];
+  /** What must have ended before it starts, beside the start of its group. */
+  readonly prerequisites: Prerequisite[] = [];
+  readonly dependents = new Set<Task>();
   /** The earlier action with the same id. */
   readonly duplicateOf: Task | undefined;
-  state: TaskState = { status: "waiting", isReady: false };
-  /** Prerequisites that are not met yet. */
-  unmet = 0;
-  /** Members that have not ended. */
-  openMembers = 0;
+  state: TaskState = { status: "waiting" };
   startedAt: number | undefined;
   endedAt: number | undefined;
-  /** It ended with the result of an earlier action. */
   replayed = false;
   /** The call as it was made, for comparison with a later action of the same id. */
   signature: string | undefined;
-  /** Set when it was asked to stop. */
   cancelReason: string | undefined;
   readonly ended: Promise<Ended>;
   readonly resolveEnded: (ended: Ended) => void;
@@ -82,6 +78,11 @@ export class Task {
     let resolve: (ended: Ended) => void = () => {};
     this.ended = new Promise((done) => (resolve = done));
     this.resolveEnded = resolve;
+  }
+
+  waitFor(task: Task, needs: Prerequisite["needs"]): void {
+    this.prerequisites.push({ task, needs });
+    task.dependents.add(this);
   }
 
   get id(): string {
@@ -216,5 +217,55 @@ export function viewOf(task: Task, now: number): TaskView {
       ? {}
       : { seconds: Math.round(((endedAt ?? now) - startedAt) / 100) / 10 }),
     ...defined({ reason }),
+  };
+}
+
+export function waitingEvent({ id, iteration, planned, group }: Task): ActionEvent {
+  const { spec, target, execution, inThought, requires } = planned;
+  const display = displayOf(spec);
+  return {
+    type: "action.waiting",
+    id,
+    iteration,
+    action: spec.action,
+    kind: target.kind,
+    execution,
+    ...(group === undefined ? {} : { group: group.id }),
+    ...(inThought ? { inThought } : {}),
+    ...(requires.length === 0 ? {} : { requires }),
+    ...defined({ display }),
+  };
+}
+
+/** `most`: characters of the params. */
+export function startedEvent({ id, iteration, isGroup, state }: Task, most: number): ActionEvent {
+  const started = { type: "action.started", id, iteration } as const;
+  if (isGroup || state.status !== "running") return started;
+  return { ...started, params: beginningOf(JSON.stringify(state.params), most) };
+}
+
+/** `most`: characters of the reason, and of the output. */
+export function endedEvent(
+  { id, iteration, startedAt, endedAt = 0, replayed }: Task,
+  ended: Ended,
+  most: number,
+): ActionEvent {
+  const reason = reasonOf(ended);
+  const content = "output" in ended ? ended.output?.text : undefined;
+  return {
+    type: "action.ended",
+    id,
+    iteration,
+    status: ended.status,
+    milliseconds: startedAt === undefined ? 0 : endedAt - startedAt,
+    ...(reason === undefined ? {} : { reason: beginningOf(reason, most) }),
+    ...(ended.status === "skipped" ? { cause: ended.cause } : {}),
+    ...(content === undefined
+      ? {}
+      : {
+          output: beginningOf(content, most),
+          outputCharacters: content.length,
+        }),
+    ...(replayed ? { replayed } : {}),
   };
 }

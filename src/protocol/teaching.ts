@@ -7,7 +7,7 @@ import type { Tool } from "../tools/tool.ts";
 import { isRecord } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
-import { type ExecutorLimits, limitsOf } from "./limits.ts";
+import { defaultLimits, type ExecutorLimits } from "./limits.ts";
 
 /** What a model is taught: how to write documents, and what its actions can call. */
 export interface TeachingOptions extends CatalogueParts {
@@ -29,7 +29,7 @@ const most = { description: 300, schema: 1_500, list: 24_000, names: 8_000 } as 
  */
 export function teachingText(options: TeachingOptions): string {
   const { tools, relics = [], monuments = [], iterations, preThinking = 0 } = options;
-  const limits = limitsOf(options.limits);
+  const limits = { ...defaultLimits, ...options.limits };
   return [
     protocol(iterations, limits.parallel, options.verdicts === true),
     ...(preThinking === 0 ? [] : [thinking(preThinking)]),

@@ -24,8 +24,8 @@ export const actionDocumentSchema: Readonly<Record<string, unknown>> = messageSc
  * Executes documents of the action protocol without a job: document in, results out. Everything in `tools`, `relics`
  * and `delegation` may be called: rights are up to the caller. See `docs/library.md`.
  *
- * Throws if names are used twice or reserved (`task_manager`, `trap_card`, `delegate`), if the `parameters` of a tool
- * are not a valid JSON Schema, or if a limit is not a number.
+ * Throws if names are used twice or reserved (`task_manager`, `trap_card`, `delegate`), or if the `parameters` of a
+ * tool are not a valid JSON Schema.
  */
 export function createActionExecutor(options: ActionExecutorOptions): ActionExecutor {
   const { clock = systemClock, ...rest } = options;

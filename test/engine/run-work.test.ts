@@ -3,73 +3,118 @@ import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
-import type { Task, Work } from "../../src/entry/model.ts";
-import { assignWorkId } from "../../src/entry/work.ts";
+import type { Work } from "../../src/entry/model.ts";
+import { allWorks, assignWorkId, commandName, simplifyWork } from "../../src/entry/work.ts";
 import { runWork, type Finished, type WorkResult } from "../../src/engine/run-work.ts";
 import { Scope } from "../../src/engine/scope.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
+import { commands, tasks } from "../rig/commands.ts";
 import { play } from "../rig/engine.ts";
-import { answered } from "../rig/crashes.ts";
+import { acts, dice, itemsIn, keyOf, ofCommand, works, type Outcome } from "../rig/random-works.ts";
 import { nightly, rounds } from "../rig/nightly.ts";
 
-const names = ["a", "b", "c", "d"] as const;
-const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
-  names.map((name) => [
-    name,
-    {
-      model: { category: "work" },
-      prompt: name,
-      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
-    },
-  ]),
-);
+const loopIterations = 3;
 
-type Outcome = "succeeds" | "fails" | "is cut" | "crashes";
-
-const works = fc.letrec<{ work: Work }>((tie) => {
-  const work = tie("work");
-  return {
-    work: fc.oneof(
-      { maxDepth: 4, withCrossShrink: true },
-      fc.constantFrom(...names).map((taskId): Work => ({ kind: "Ref", taskId })),
-      fc
-        .array(work, { minLength: 1, maxLength: 4 })
-        .map((children): Work => ({ kind: "Seq", works: children })),
-      fc
-        .array(work, { minLength: 1, maxLength: 4 })
-        .map((children): Work => ({ kind: "Par", works: children })),
-      fc
-        .record({
-          condition: work,
-          trueWork: fc.option(work, { nil: undefined }),
-          falseWork: fc.option(work, { nil: undefined }),
-        })
-        .map(({ condition, trueWork, falseWork }): Work => ({
-          kind: "Alt",
-          condition,
-          ...(trueWork === undefined ? {} : { trueWork }),
-          ...(falseWork === undefined ? {} : { falseWork }),
-        })),
-      fc
-        .record({
-          pre: fc.option(fc.tuple(fc.boolean(), work), { nil: undefined }),
-          body: work,
-          post: fc.option(fc.tuple(fc.boolean(), work), { nil: undefined }),
-          atMost: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
-          reached: fc.constantFrom("fail" as const, "succeed" as const, undefined),
-        })
-        .map(({ pre, body, post, atMost, reached }): Work => ({
-          kind: "Loop",
-          body,
-          ...(atMost === undefined ? {} : { atMost }),
-          ...(atMost === undefined || reached === undefined ? {} : { atMostReached: reached }),
-          ...(pre === undefined ? {} : { preCondition: pre }),
-          ...(post === undefined ? {} : { postCondition: post }),
-        })),
-    ),
-  };
-}).work;
-
+type Ended = "succeeded" | "failed" | "unanswered";
 class Crashed extends Error {}
+
+/** The whole meaning of the kinds of work, one after the other. */
+function reference(
+  work: Work<number>,
+  outcomeOf: (work: Work<number>, items: readonly string[]) => Outcome,
+  items: readonly string[] = [],
+): Ended {
+  const inner = (part: Work<number>, at = items): Ended => reference(part, outcomeOf, at);
+  const together = (
+    parts: readonly (() => Ended)[],
+    crash: string | undefined,
+    inOrder = false,
+  ): Ended => {
+    let crashed = false;
+    const ends = parts.map((part): Ended => {
+      try {
+        return part();
+      } catch (error) {
+        if (!(error instanceof Crashed) || (inOrder && crash !== "continue")) throw error;
+        crashed = true;
+        return "unanswered";
+      }
+    });
+    if (crashed && crash !== "continue") throw new Crashed();
+    return ends.includes("unanswered")
+      ? "unanswered"
+      : ends.includes("failed")
+        ? "failed"
+        : "succeeded";
+  };
+  switch (work.kind) {
+    case "Flow":
+      throw new Error("These trees have no workflows.");
+    case "Ref":
+    case "Run":
+      switch (outcomeOf(work, items)) {
+        case "succeeds":
+          return "succeeded";
+        case "fails":
+          return "failed";
+        case "is cut":
+          return "unanswered";
+        case "crashes":
+          if (work.kind === "Run") return "unanswered";
+          throw new Crashed();
+      }
+    case "Seq":
+      for (const part of work.works) {
+        const end = inner(part);
+        if (end !== "succeeded") return end;
+      }
+      return "succeeded";
+    case "Par":
+      return together(
+        work.works.map((part) => () => inner(part)),
+        work.onCrash,
+      );
+    case "Each": {
+      assert.ok("values" in work.items);
+      const values = [...new Set(work.items.values.map(String))].slice(0, work.atMost);
+      return together(
+        values.map((value) => () => inner(work.work, [...items, value])),
+        work.onCrash,
+        work.parallel !== true,
+      );
+    }
+    case "Alt": {
+      const answer = inner(work.condition);
+      if (answer === "unanswered") return answer;
+      const chosen = answer === "succeeded" ? work.trueWork : work.falseWork;
+      return chosen === undefined ? "succeeded" : inner(chosen);
+    }
+    case "Loop": {
+      const { preCondition, postCondition, atMost = Infinity } = work;
+      /** The end of the loop, if the condition ends it. */
+      const ask = (condition: typeof preCondition): Ended | undefined => {
+        if (condition === undefined) return undefined;
+        const answer = inner(condition[1]);
+        if (answer === "unanswered") return answer;
+        return (answer === "succeeded") === condition[0] ? undefined : "succeeded";
+      };
+      for (let passes = 0; ; passes += 1) {
+        if (passes === atMost && preCondition === undefined && postCondition === undefined)
+          return "succeeded";
+        const before = ask(preCondition);
+        if (before !== undefined) return before;
+        if (passes === atMost) return work.atMostReached === "succeed" ? "succeeded" : "failed";
+        if (passes === loopIterations) return "unanswered";
+        const body = inner(work.body);
+        if (body !== "succeeded") return body;
+        // Without a postcondition nothing is redone, unless a number of passes is planned.
+        if (postCondition === undefined && work.atMost === undefined) return "succeeded";
+        const after = ask(postCondition);
+        if (after !== undefined) return after;
+      }
+    }
+  }
+}
 
 const kindOf = {
   succeeds: "succeeded",
@@ -78,142 +123,109 @@ const kindOf = {
   crashes: "crashed",
 } as const;
 
-/** `unanswered`: a failure that no condition takes for its answer. */
-type Ended = "succeeded" | "failed" | "unanswered";
+const isParallel = (work: Work): boolean =>
+  allWorks(work).some((part) => part.kind === "Par" || (part.kind === "Each" && part.parallel));
 
-/** The reference: statement 15 as a recursive function over sequential trees, nothing else. */
-function reference(
-  work: Work<number>,
-  next: (workId: number, taskId: string) => Outcome,
-  limit: number,
-): Ended {
-  switch (work.kind) {
-    case "Flow":
-    case "Run":
-    case "Each":
-      throw new Error("These trees have none of them.");
-    case "Ref":
-      switch (next(work.workIdInJob, work.taskId)) {
-        case "succeeds":
-          return "succeeded";
-        case "fails":
-          return "failed";
-        case "is cut":
-          return "unanswered";
-        case "crashes":
-          throw new Crashed();
-      }
-    case "Seq":
-      for (const child of work.works) {
-        const ended = reference(child, next, limit);
-        if (ended !== "succeeded") return ended;
-      }
-      return "succeeded";
-    case "Par": {
-      const ends = work.works.map((child) => reference(child, next, limit));
-      return ends.includes("unanswered")
-        ? "unanswered"
-        : ends.includes("failed")
-          ? "failed"
-          : "succeeded";
-    }
-    case "Alt": {
-      const answer = reference(work.condition, next, limit);
-      if (answer === "unanswered") return answer;
-      const chosen = answer === "succeeded" ? work.trueWork : work.falseWork;
-      return chosen === undefined ? "succeeded" : reference(chosen, next, limit);
-    }
-    case "Loop": {
-      const goesOn = (condition: readonly [boolean, Work<number>] | undefined) => {
-        if (condition === undefined) return true;
-        const answer = reference(condition[1], next, limit);
-        return answer === "unanswered" ? answer : (answer === "succeeded") === condition[0];
-      };
-      const { atMost = Number.POSITIVE_INFINITY, preCondition, postCondition } = work;
-      for (let passes = 0; ; passes += 1) {
-        if (passes === atMost && preCondition === undefined && postCondition === undefined)
-          return "succeeded";
-        const before = goesOn(preCondition);
-        if (before === "unanswered") return before;
-        if (!before) return "succeeded";
-        if (passes === atMost) return work.atMostReached === "succeed" ? "succeeded" : "failed";
-        if (passes === limit) return "unanswered";
-        const body = reference(work.body, next, limit);
-        if (body !== "succeeded") return body;
-        // Without a postcondition nothing is redone, unless a number of passes is planned.
-        if (postCondition === undefined && work.atMost === undefined) return "succeeded";
-        const after = goesOn(postCondition);
-        if (after === "unanswered") return after;
-        if (!after) return "succeeded";
-      }
-    }
-  }
+/** Counts the runs of each work for each item, by their iterations. */
+function playOf(
+  seed: number,
+): (label: Parameters<Parameters<typeof play>[0]["play"]>[0]["label"]) => Outcome {
+  const runs = new Map<string, number[]>();
+  return (label) => {
+    const key = keyOf(label.workId, itemsIn(label));
+    const known = runs.get(key) ?? [];
+    runs.set(key, known);
+    if (!known.includes(label.iteration)) known.push(label.iteration);
+    return dice(seed, key, known.indexOf(label.iteration) + 1);
+  };
 }
 
-/** The n-th run of a work always ends the same way, whatever runs beside it. */
-const outcomeOf = (seed: number, crashes: boolean) => {
-  const runs = new Map<number, number>();
-  return (workId: number, given?: number): Outcome => {
-    const run = given ?? (runs.get(workId) ?? 0) + 1;
-    runs.set(workId, run);
-    let hash = (seed ^ (workId * 2_654_435_761) ^ (run * 40_503)) >>> 0;
-    hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_519) >>> 0;
-    const dice = (hash ^ (hash >>> 13)) % 20;
-    if (dice === 0 && crashes) return "crashes";
-    return dice < 2 ? "is cut" : dice < 8 ? "fails" : "succeeds";
-  };
-};
+const refuses = (work: Work): boolean =>
+  allWorks(work).some(
+    (part) =>
+      part.kind === "Each" &&
+      "values" in part.items &&
+      part.sample !== true &&
+      new Set(part.items.values).size > (part.atMost ?? 50),
+  );
 
-const hasPar = (work: Work): boolean => JSON.stringify(work).includes('"Par"');
-
-describe("runWork against a reference model", () => {
-  it("ends like the model, runs the same tasks, and in the same order where nothing is parallel", async () => {
+describe("a tree of works", () => {
+  it("ends like the reference interpreter, with crashes anywhere", async () => {
     await fc.assert(
       fc.asyncProperty(works, fc.integer(), async (work, seed) => {
-        const limit = 3;
-        const played = await play({
+        const outcomeOf = playOf(seed);
+        const { outcome, events, ended } = await play({
           tasks,
           work,
-          limits: { loopIterations: limit },
-          play: ({ label }) => {
-            switch (outcomeOf(seed, !hasPar(work))(label.workId, label.iteration)) {
-              case "succeeds":
-                return { tools: ["job_boolean_true"] };
-              case "fails":
-                return {};
-              case "is cut":
-                return { tools: ["job_boolean_true"], cut: true };
-              case "crashes":
-                return { crash: answered(400) };
-            }
-          },
+          limits: { loopIterations },
+          play: ({ label }) => acts[outcomeOf(label)],
+          workspace: commands(({ command, variables }) =>
+            ofCommand(seed, commandName(command), variables["AGENT_JOBS_ITEM"]),
+          ),
         });
-        const started = played.events.find((event) => event.type === "run.started");
-        assert.ok(started?.type === "run.started");
-        const expected: string[] = [];
-        const outcomes = outcomeOf(seed, !hasPar(work));
-        let end: Ended;
+        if (refuses(work)) {
+          assert.ok(outcome.kind === "failed" && /atMost/.test(outcome.reason));
+          assert.ok(!events.some(({ type }) => type === "work.started"));
+          return;
+        }
+        const counts = new Map<string, number>();
+        const ends: string[] = [];
+        let expected: Ended;
         try {
-          end = reference(
-            simplified(work),
-            (workId, taskId) => {
-              const outcome = outcomes(workId);
-              expected.push(`${taskId}:${kindOf[outcome]}`);
-              return outcome;
-            },
-            limit,
-          );
+          expected = reference(assignWorkId(simplifyWork(work)), (leaf, items) => {
+            if (leaf.kind === "Run") {
+              const end = ofCommand(seed, commandName(leaf), items.at(-1));
+              ends.push(`${commandName(leaf)}:${end === 0 ? "succeeded" : "failed"}`);
+              return end === 0 ? "succeeds" : end === 1 ? "fails" : "is cut";
+            }
+            assert.ok(leaf.kind === "Ref");
+            const key = keyOf(leaf.workIdInJob, items);
+            const run = (counts.get(key) ?? 0) + 1;
+            counts.set(key, run);
+            const outcome = dice(seed, key, run);
+            ends.push(`${leaf.taskId}:${kindOf[outcome]}`);
+            return outcome;
+          });
         } catch (error) {
           if (!(error instanceof Crashed)) throw error;
-          end = "failed";
+          expected = "unanswered";
         }
-        assert.equal(played.outcome.kind, end === "succeeded" ? "succeeded" : "failed");
-        if (hasPar(work)) assert.deepEqual([...played.ended].sort(), expected.sort());
-        else assert.deepEqual(played.ended, expected);
-        const starts = played.events.filter((event) => event.type === "work.started").length;
-        assert.equal(starts, played.ended.length, "every work that starts ends");
+        assert.equal(outcome.kind, expected === "succeeded" ? "succeeded" : "failed");
+        wellFormed(events);
+        if (!isParallel(work)) assert.deepEqual(ended, ends, "the same works, in the same order");
       }),
       rounds(300),
+    );
+  });
+
+  it("ends canceled wherever it is canceled, and starts nothing after that", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        works,
+        fc.integer(),
+        fc.integer({ min: 1, max: 40 }),
+        async (work, seed, at) => {
+          const outcomeOf = playOf(seed);
+          const abort = new AbortController();
+          let seen = 0;
+          const { outcome, events } = await play({
+            tasks,
+            work,
+            limits: { loopIterations },
+            play: ({ label }) => acts[outcomeOf(label)],
+            workspace: commands(({ command }) => ofCommand(seed, commandName(command))),
+            signal: abort.signal,
+            onEvent: () => {
+              if ((seen += 1) === at) abort.abort("enough");
+            },
+          });
+          wellFormed(events);
+          const late = events.slice(at).filter(({ type }) => type === "work.started");
+          assert.deepEqual(late, [], JSON.stringify(late));
+          if (seen > at && outcome.kind === "canceled") assert.match(outcome.reason, /^enough/);
+        },
+      ),
+      rounds(200),
     );
   });
 
@@ -253,6 +265,16 @@ describe("runWork against a reference model", () => {
   });
 });
 
-function simplified(work: Work): Work<number> {
-  return assignWorkId(work);
+function wellFormed(events: readonly RunEventBody[]): void {
+  assert.equal(events[0]?.type, "run.started");
+  assert.equal(events.at(-1)?.type, "run.ended");
+  const open = new Set<string>();
+  for (const event of events) {
+    if (event.type !== "work.started" && event.type !== "work.ended") continue;
+    const key = `${event.work.workId}/${event.work.iteration}`;
+    assert.equal(open.has(key), event.type === "work.ended", key);
+    if (event.type === "work.started") open.add(key);
+    else open.delete(key);
+  }
+  assert.deepEqual([...open], []);
 }

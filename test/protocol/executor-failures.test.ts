@@ -28,56 +28,6 @@ const statuses = ({ executor }: ReturnType<typeof bench>): string[] =>
 const never = (): Promise<never> => new Promise(() => {});
 
 describe("a tool", () => {
-  const alone = (run: Tool["run"], parts: Partial<Tool> = {}): ReturnType<typeof bench> =>
-    bench({ tools: [{ name: "odd", parameters: anyParams, run, ...parts }, tool("good")] });
-  const both = documentOf([
-    action("odd", { action_id: "a" }),
-    action("good", { action_id: "b", depends_on: "a" }),
-    action("good", { action_id: "c" }),
-  ]);
-
-  it("that throws instead of returning a promise fails its action, and no other", async () => {
-    const { results } = alone(() => {
-      throw new Error("boom");
-    });
-    assert.deepEqual(await results(both), [
-      "a failed boom",
-      `b skipped It needs "a", which failed.`,
-      "c succeeded good done",
-    ]);
-  });
-
-  it("that never settles ends at its time limit", async () => {
-    const { results, clock } = alone(never, { timeoutSeconds: 30 });
-    assert.match((await results(both)).join(), /^a timed_out It did not end within 30 seconds\./);
-    assert.equal(clock.now(), 40_000);
-  });
-
-  it("that can't even be started ends as well, and frees its slot", async () => {
-    const odd = tool("odd");
-    const broken = Object.defineProperty({ ...odd }, "timeoutSeconds", {
-      get: () => {
-        throw new Error("no access");
-      },
-    });
-    const { results } = bench({ tools: [broken, tool("good")], limits: { parallel: 1 } });
-    assert.deepEqual(await results(both), [
-      "a failed It can't be called: Error: no access",
-      `b skipped It needs "a", which failed.`,
-      "c succeeded good done",
-    ]);
-  });
-
-  it("may report progress that is no progress", async () => {
-    const reports: unknown[] = [{ percent: Number.NaN }, { message: 5 }, {}, { percent: "x" }];
-    const { results, events } = alone((_, { onProgress }) => {
-      for (const one of reports) Reflect.apply(onProgress, undefined, [one]);
-      return Promise.resolve({ kind: "succeeded", value: null });
-    });
-    assert.equal((await results(both))[0], "a succeeded null");
-    assert.ok(!events.some(({ type }) => type === "action.progress"));
-  });
-
   it("may return 10 MB, of which the model gets the beginning and later actions all", async () => {
     const large = "x".repeat(10_000_000);
     const { execute, executor, events, results } = bench({
@@ -94,13 +44,6 @@ describe("a tool", () => {
     ]);
   });
 
-  it("may fail at any length: events have the beginning of the reason", async () => {
-    const reason = "no ".repeat(100_000);
-    const { execute, events } = alone(() => Promise.resolve({ kind: "failed", reason }));
-    await execute(both);
-    assert.ok(JSON.stringify(events).length < 10_000);
-  });
-
   it("has a result that is what its JSON says", async () => {
     const odd = { f: () => 1, list: [undefined, Number.NaN], u: undefined };
     const { results } = bench({ tools: [tool("odd", { returns: odd }), tool("good")] });
@@ -115,30 +58,6 @@ describe("a tool", () => {
         "f failed Nothing is at ${{results.a.f}}.",
         "list succeeded good done",
         "u failed Nothing is at ${{results.a.u}}.",
-      ],
-    );
-  });
-
-  it("has a result of any names, which give no access to prototypes", async () => {
-    const returns: unknown = JSON.parse(`{"__proto__":{"own":1},"constructor":2}`);
-    const rig = bench({ tools: [tool("odd", { returns }), tool("good")] });
-    await rig.results(documentOf([action("odd", { action_id: "a" })]));
-    const use = (id: string, path: string): Json =>
-      action("good", { action_id: id, params: { x: `\${{results.a.${path}}}` } });
-    assert.deepEqual(
-      await rig.results(
-        documentOf([
-          use("b", "__proto__.own"),
-          use("c", "constructor"),
-          use("d", "toString"),
-          use("e", "constructor.name"),
-        ]),
-      ),
-      [
-        "b succeeded good done",
-        "c succeeded good done",
-        "d failed Nothing is at ${{results.a.toString}}.",
-        "e failed Nothing is at ${{results.a.constructor.name}}.",
       ],
     );
   });
@@ -310,17 +229,6 @@ describe("cancellation", () => {
     assert.deepEqual(statuses(rig), ["a cancelled", "b cancelled", "c cancelled"]);
   });
 
-  it("counts once: what is canceled is not skipped as well when its producer fails", async () => {
-    const rig = bench();
-    const needs = slow("b", {}, { execution: "ASYNC", depends_on: "a" });
-    await rig.execute(documentOf([background("a", { fails: "no" }), needs]));
-    await rig.execute(documentOf([manage({ operation: "cancel", ids: ["b"] })]));
-    await rig.until(rig.executor.finish());
-    const ends = rig.events.filter((event) => event.type === "action.ended" && event.id === "b");
-    assert.equal(ends.length, 1);
-    assert.equal(rig.executor.tasks()[1]?.status, "cancelled");
-  });
-
   it("ends a wait at once", async () => {
     const turn = new AbortController();
     const rig = bench();
@@ -331,30 +239,6 @@ describe("cancellation", () => {
     assert.equal(rig.clock.now(), 1000);
     assert.deepEqual(statuses(rig), ["a running", "w cancelled"]);
     await rig.until(rig.executor.finish());
-  });
-
-  it("of the run while a document runs ends what is SYNC and what is not", async () => {
-    const run = new AbortController();
-    const rig = bench({ signal: run.signal });
-    void rig.clock.sleep(1000).then(() => run.abort());
-    await rig.execute(documentOf([background("a"), slow("b"), slow("c", {}, { depends_on: "b" })]));
-    assert.deepEqual(statuses(rig), ["a cancelled", "b cancelled", "c cancelled"]);
-    assert.equal(rig.clock.now(), 1000);
-  });
-
-  it("of the run leaves the tables readable", async () => {
-    const run = new AbortController();
-    const rig = bench({ signal: run.signal });
-    await rig.execute(documentOf([background("a")]));
-    run.abort();
-    await rig.execute(documentOf([manage({ operation: "list" }, { action_id: "m" })]));
-    assert.deepEqual(statuses(rig), ["a cancelled", "m cancelled"]);
-    const { results } = await rig.executor.collect();
-    assert.deepEqual(results.map(({ id, text }) => `${id} ${text}`).sort(), [
-      "a The run was canceled.",
-      "m The run was canceled.",
-    ]);
-    assert.deepEqual((await rig.executor.finish()).background, []);
   });
 });
 
@@ -425,14 +309,5 @@ describe("listeners and stores", () => {
       "a succeeded 0123456789",
       "b succeeded b done",
     ]);
-  });
-});
-
-describe("limits", () => {
-  it("that would let something wait forever are refused", () => {
-    assert.throws(() => bench({ limits: { parallel: 0 } }), /"parallel" must be .* at least 1/);
-    assert.throws(() => bench({ limits: { graceSeconds: Number.NaN } }), /"graceSeconds"/);
-    assert.throws(() => bench({ limits: { toolSeconds: -1 } }), /"toolSeconds"/);
-    assert.doesNotThrow(() => bench({ limits: { graceSeconds: 0, cards: 0 } }));
   });
 });

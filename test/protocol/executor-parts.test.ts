@@ -314,20 +314,4 @@ describe("createActionExecutor", () => {
       ]),
     );
   });
-
-  it("rejects unknown limits and modes", async () => {
-    const { executor } = bench();
-    // A program without types.
-    const misspelt: object = { mode: "refuse", paralel: 1 };
-    await assert.rejects(executor.execute(documentOf([]), misspelt), /no mode "refuse"/);
-    const options = { clock: new FakeClock(), tools: [], limits: misspelt };
-    assert.throws(() => createActionExecutor(options), /no limit "mode"/);
-  });
-
-  it("executes one document at a time", async () => {
-    const { executor, execute } = bench();
-    const first = execute(documentOf([slow("a", {}, { execution: "SYNC" })]));
-    await assert.rejects(executor.execute(documentOf([])), /one document at a time/);
-    await first;
-  });
 });

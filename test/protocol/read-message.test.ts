@@ -107,31 +107,17 @@ describe("readMessage", () => {
     assert.deepEqual(problemsOf(documentOf(actions)), ["too_large "]);
   });
 
-  it("rejects values that are too large, as if they were a text", () => {
-    const value: object = JSON.parse(documentOf(null, { response: "x".repeat(600_000) }));
-    assert.deepEqual(problemsOf(value), []);
-    assert.deepEqual(problemsOf({ ...value, thoughts: [value] }), ["too_large "]);
-    assert.deepEqual(problemsOf({ ...value, ["x".repeat(500_000)]: 1 }), ["too_large "]);
-    let deep: unknown = 1;
-    for (let level = 0; level < 10_000; level += 1) deep = [deep];
-    assert.match(problemsOf({ ...value, actions: deep }).join(), /^not_json \/actions\/0/);
-  });
-
   it("lists a bounded number of problems", () => {
-    const actions = Array.from({ length: 1000 }, () => 1);
-    assert.equal(problemsOf(documentOf([], { thoughts: actions })).length, 21);
+    const thoughts = (length: number): string =>
+      documentOf([], { thoughts: Array.from({ length }, () => 1) });
+    assert.equal(problemsOf(thoughts(900)).length, 21);
+    assert.deepEqual(problemsOf(thoughts(5000)), ["schema /thoughts/0"]);
   });
 
   it("finds a fault far behind in a long list", () => {
     const thoughts = Array.from({ length: 1000 }, () => ({ type: "PLAN", content: "" }));
     assert.deepEqual(problemsOf(documentOf([], { thoughts: [...thoughts, { type: "PLAN" }] })), [
       "schema /thoughts/1000/content",
-    ]);
-    const groups = Array.from({ length: 30 }, () =>
-      a({ sub_actions: Array.from({ length: 39 }, () => a()) }),
-    );
-    assert.deepEqual(problemsOf(documentOf([...groups, { ...a(), extra: 1 }])), [
-      "schema /actions/30/extra",
     ]);
   });
 

@@ -4,10 +4,10 @@ import type { ActionEvent } from "../../src/events/action.ts";
 import {
   type ActionExecutor,
   createActionExecutor,
-  type ExecuteOptions,
   type ExecutorOptions,
   type Turn,
 } from "../../src/protocol/executor.ts";
+import type { ExecuteOptions } from "../../src/protocol/documents.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
 import type { ProtocolProblem } from "../../src/protocol/model.ts";

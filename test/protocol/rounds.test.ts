@@ -8,7 +8,14 @@ const answers: Readonly<Record<string, Turn>> = {
   ...Object.fromEntries(
     (["stop", "continue", "idle"] as const).map((next): [string, Turn] => [
       next,
-      { kind: "executed", iteration: 1, next, response: `said ${next}`, actions: [] },
+      {
+        kind: "executed",
+        iteration: 1,
+        next,
+        response: `said ${next}`,
+        claimedStatus: "EXECUTING",
+        actions: [],
+      },
     ]),
   ),
 };

@@ -23,20 +23,26 @@ export const works = fc.letrec<{ work: Work }>((tie) => {
         ...(crash && { onCrash: crash }),
       })),
       fc
-        .tuple(work, work)
-        .map(([condition, falseWork]): Work => ({ kind: "Alt", condition, falseWork })),
+        .record(
+          { condition: work, trueWork: work, falseWork: work },
+          { requiredKeys: ["condition"] },
+        )
+        .map((alt): Work => ({ kind: "Alt", ...alt })),
       fc
-        .record({
-          body: work,
-          condition: work,
-          until: fc.boolean(),
-          atMost: fc.integer({ min: 1, max: 2 }),
-        })
-        .map(({ body, condition, until, atMost }): Work => ({
+        .record(
+          {
+            body: work,
+            preCondition: fc.tuple(fc.boolean(), work),
+            postCondition: fc.tuple(fc.boolean(), work),
+            atMost: fc.integer({ min: 1, max: 4 }),
+            atMostReached: fc.constantFrom("fail" as const, "succeed" as const),
+          },
+          { requiredKeys: ["body"] },
+        )
+        .map(({ atMostReached, ...loop }): Work => ({
           kind: "Loop",
-          body,
-          preCondition: [until, condition],
-          atMost,
+          ...loop,
+          ...(loop.atMost && atMostReached && { atMostReached }),
         })),
       fc
         .record({

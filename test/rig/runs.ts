@@ -49,6 +49,7 @@ export async function run(
     work,
     past,
     fanOut,
+    limits: { loopIterations: 3 },
     play: ({ label, prompt }) => {
       const key = keyOf(label.workId, itemsIn(label));
       const count = (runs.get(key)?.indexOf(label.iteration) ?? -1) + 1;

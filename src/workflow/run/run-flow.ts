@@ -5,7 +5,6 @@
  * Owns the effects and the events of the steps. Invariants: a step ends before the next one begins (a CALL contains
  * the steps of the called file); nothing is asked of the outside before the start of its step was emitted.
  */
-import { MANAGED_ATTEMPTS, sameModel } from "../../engine/attempts.ts";
 import { ANSWER_CUT } from "../../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../../engine/flow.ts";
 import {
@@ -24,7 +23,7 @@ import {
 } from "../../engine/scope.ts";
 import { stopOf } from "../../engine/task-context.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
-import { sendPrompt } from "../../engine/send-prompt.ts";
+import { MANAGED_ATTEMPTS, sameModel, sendPrompt } from "../../engine/send-prompt.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { crashAdvice, crashText } from "../../events/crash.ts";
 import type { MadeDecision } from "../../events/decision.ts";

@@ -8,6 +8,8 @@ import { collectOutputs } from "../../src/outputs/collect.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { play, ref, type Played, type Setup } from "../rig/engine.ts";
 
+const messageIn = (value: unknown): string => String(Object(value).message);
+
 /** Takes whatever comes; the message says which it was. */
 const checks: OutputChecks = {
   finding: (value, task) =>
@@ -18,9 +20,9 @@ const checks: OutputChecks = {
         line: 1,
         severity: "warning",
         rule: task,
-        message: String(value),
+        message: messageIn(value),
         task,
-        fingerprint: String(value),
+        fingerprint: messageIn(value),
       },
     }),
   proposal: (value) =>
@@ -34,7 +36,7 @@ const review: Task = {
   criteria: { toolExecuted: ["job_verdict"], failureAction: { retryTimes: 2 } },
 };
 type Call = readonly [name: string, given: unknown];
-const found = (message: string): Call => ["job_annotate", message];
+const found = (message: string): Call => ["job_annotate", { message }];
 const verdict = (word = "pass"): Call => ["job_verdict", { verdict: word, reason: "It is so." }];
 
 interface Reviewed extends Played {

@@ -1,0 +1,278 @@
+/** The tools with which a task hands in something: for other tasks, for people, for GitHub, and for later runs. */
+import { isRecord } from "../document/guards.ts";
+import type { PreparedTask } from "../entry/model.ts";
+import {
+  proposalKinds,
+  severities,
+  verdicts,
+  type ProposalKind,
+  type ProposalsOutput,
+} from "../entry/outputs.ts";
+import type { EventOf, WorkRef } from "../events/event.ts";
+import { noteEntry, type PlannedMemory } from "../events/memory.ts";
+import type { Given } from "./job-data.ts";
+import type { GivenEvent } from "./past.ts";
+import type { EnginePorts, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts";
+
+/** Of one run of a task. Delivery has far lower limits; these keep the journal small. */
+const mostFindings = 1_000;
+const mostProposals = 100;
+const longestReason = 2_000;
+const mostNotes = 50;
+/** Bytes of UTF-8. */
+const longestNote = 2_000;
+const longestReport = 256_000;
+
+export interface HandingIn {
+  readonly task: PreparedTask;
+  readonly work: WorkRef;
+  readonly given: Given;
+  readonly checkResult?: ((value: unknown) => readonly string[]) | undefined;
+  readonly emit: EnginePorts["emit"];
+  readonly checks?: OutputChecks | undefined;
+  readonly proposals?: ProposalsOutput | undefined;
+  readonly memory?: PlannedMemory | undefined;
+}
+
+/** Those that the task is offered: `job_result` with `criteria.result`, the others if its prompts or criteria name them. */
+export function jobTools(handing: HandingIn): readonly SessionTool[] {
+  const { task, checks, proposals, memory } = handing;
+  const { prompt, criteria } = task;
+  const texts = JSON.stringify([prompt, criteria]);
+  const kinds = proposalKinds.filter((kind) => proposals?.[kind] !== undefined);
+  const all = [
+    jobReport(handing),
+    ...(criteria?.result === undefined ? [] : [jobResult(handing, criteria.result)]),
+    ...(checks === undefined ? [] : [jobAnnotate(handing, checks)]),
+    jobVerdict(handing),
+    ...(memory === undefined ? [] : [jobRemember(handing, memory)]),
+    ...(checks === undefined || kinds.length === 0 ? [] : [jobPropose(handing, kinds, checks)]),
+  ];
+  return all.filter(({ name }) => name === "job_result" || texts.includes(name));
+}
+
+type Run = (
+  given: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) => ToolAnswer | Promise<ToolAnswer>;
+
+function jobTool(
+  name: string,
+  description: string,
+  properties: Readonly<Record<string, object>>,
+  required: readonly string[],
+  run: Run,
+): SessionTool {
+  return {
+    name,
+    description,
+    parameters: { type: "object", properties, required, additionalProperties: false },
+    allowed: "always",
+    run: (value, { signal }) => run(isRecord(value) ? value : {}, signal),
+  };
+}
+
+const lastCounts =
+  "Call it once, when you are done; if you call it several times, the last call counts.";
+
+function jobReport(handing: HandingIn): SessionTool {
+  return jobTool(
+    "job_report",
+    `Hands in the report of your task, in Markdown: for people, and for later tasks. ${lastCounts}`,
+    { title: text("In one line."), markdown: text("The whole report.") },
+    ["markdown"],
+    ({ title, markdown }) => {
+      if (typeof markdown !== "string" || markdown.trim() === "")
+        return refused('job_report needs the report as a text in "markdown".');
+      if (title !== undefined && typeof title !== "string")
+        return refused('The "title" of job_report must be a text.');
+      const bytes = new TextEncoder().encode(markdown).length;
+      if (bytes > longestReport)
+        return tooLong("job_report", `The report has ${bytes} bytes`, longestReport);
+      const line = title?.replaceAll(/\s+/gu, " ").trim() ?? "";
+      const report = { ...(line === "" ? {} : { title: line }), markdown };
+      return handIn(handing, { type: "report.given", work: handing.work, ...report }, "Reported.");
+    },
+  );
+}
+
+function jobResult(handing: HandingIn, schema: object): SessionTool {
+  return {
+    name: "job_result",
+    description: `Hands in the result of your task as data. The arguments are the result. ${lastCounts}`,
+    parameters: { ...schema, type: "object" },
+    allowed: "always",
+    run(value): ToolAnswer {
+      const problems = handing.checkResult?.(value) ?? [];
+      if (problems.length > 0)
+        return refused(
+          `The result is not what was asked for. Call job_result again.\n${problems.join("\n")}`,
+        );
+      const { work } = handing;
+      return handIn(handing, { type: "result.given", work, result: value }, "Reported.");
+    },
+  };
+}
+
+function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
+  const { work } = handing;
+  return jobTool(
+    "job_annotate",
+    "Reports a finding at a line of a file, for people. Call it once for each finding. Paths are relative to the root of the repository.",
+    {
+      path: text("The file, relative to the root of the repository."),
+      line: { type: "integer", minimum: 1, description: "The first line." },
+      endLine: { type: "integer", minimum: 1, description: "The last line. Default: line." },
+      severity: { type: "string", enum: severities },
+      title: text("In a few words, on one line."),
+      message: text("What is wrong and why, in Markdown."),
+      suggestion: text("Replaces the lines from line to endLine, whole and with their indents."),
+      rule: text("A short name for this kind of finding."),
+    },
+    ["path", "line", "severity", "message"],
+    async (value, signal) => {
+      const checked = await checks.finding(value, work.taskId, signal);
+      if (checked.kind === "refused") return refused(checked.reason);
+      const event = { type: "finding.reported", work, finding: checked.value } as const;
+      return handInOne(handing, event, mostFindings);
+    },
+  );
+}
+
+function jobVerdict(handing: HandingIn): SessionTool {
+  return jobTool(
+    "job_verdict",
+    `Says what you think of the change as a whole. ${lastCounts}`,
+    {
+      verdict: { type: "string", enum: verdicts },
+      reason: text("Why, in one or two sentences."),
+    },
+    ["verdict", "reason"],
+    ({ verdict: word, reason }) => {
+      const verdict = verdicts.find((one) => one === word);
+      if (verdict === undefined)
+        return refused(`The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`);
+      if (typeof reason !== "string" || reason.trim() === "")
+        return refused('job_verdict needs a "reason".');
+      if (reason.length > longestReason)
+        return tooLong("job_verdict", `The reason has ${reason.length} characters`, longestReason);
+      const { work } = handing;
+      return handIn(handing, { type: "verdict.given", work, verdict: { verdict, reason } });
+    },
+  );
+}
+
+function jobRemember(handing: HandingIn, { max }: PlannedMemory): SessionTool {
+  let count = 0;
+  // Two always fit, so the newest one stays.
+  const longest = Math.min(longestNote, Math.floor(max / 2));
+  return jobTool(
+    "job_remember",
+    "Keeps a note for later runs of this job. Call it once for each thing that will still be true then.",
+    { text: text("The note, in a sentence or two.") },
+    ["text"],
+    ({ text: note }) => {
+      if (typeof note !== "string" || note.trim() === "")
+        return refused('job_remember needs the note as a "text".');
+      const bytes = new TextEncoder().encode(noteEntry(note)).length;
+      if (bytes > longest) return tooLong("job_remember", `The note has ${bytes} bytes`, longest);
+      if (count >= mostNotes) return enough(mostNotes);
+      count += 1;
+      return handIn(handing, { type: "note.added", work: handing.work, note: note.trim() });
+    },
+  );
+}
+
+function jobPropose(
+  handing: HandingIn,
+  kinds: readonly ProposalKind[],
+  checks: OutputChecks,
+): SessionTool {
+  const { work, proposals = {} } = handing;
+  const list = (description: string): object => ({
+    type: "array",
+    items: { type: "string" },
+    description,
+  });
+  const fields = kinds.map((kind) => `${kind} (${fieldsOf(kind, proposals)})`).join("; ");
+  return jobTool(
+    "job_propose",
+    `Proposes something that is then done on GitHub, as far as this job allows it. Fields by kind: ${fields}.`,
+    {
+      kind: { type: "string", enum: kinds },
+      number: {
+        type: "integer",
+        minimum: 1,
+        description: "Of the issue or pull request. Default, and the only one: that of the event.",
+      },
+      labels: list("The labels to add."),
+      title: text("On one line."),
+      body: text("In Markdown."),
+      branch: text("The name of the branch, without a prefix."),
+      reviewers: list("Logins, or org/team."),
+      reason: text("Why, in a sentence."),
+    },
+    ["kind"],
+    async (value, signal) => {
+      const checked = await checks.proposal(value, proposals, signal);
+      if (checked.kind === "refused") return refused(checked.reason);
+      const event = { type: "proposal.made", work, proposal: checked.value } as const;
+      return handInOne(handing, event, mostProposals);
+    },
+  );
+}
+
+function fieldsOf(kind: ProposalKind, { label, reviewers }: ProposalsOutput): string {
+  switch (kind) {
+    case "comment":
+      return "body";
+    case "label":
+      return `labels, of: ${label?.allowed.join(", ") ?? ""}`;
+    case "reviewers":
+      return reviewers?.allowed === undefined
+        ? "reviewers"
+        : `reviewers, of: ${reviewers.allowed.join(", ")}`;
+    case "issue":
+      return "title, body";
+    case "pull_request":
+      return "title, body, branch: with what has changed in the working directory";
+    case "close":
+      return "reason";
+  }
+}
+
+function handIn({ given, emit }: HandingIn, event: GivenEvent, text = "Noted."): ToolAnswer {
+  given.add(event);
+  emit(event);
+  return { succeeded: true, text };
+}
+
+/** One of several of a round. The first of a later round says that it replaces those before. */
+function handInOne(
+  handing: HandingIn,
+  event: EventOf<"finding.reported" | "proposal.made">,
+  most: number,
+): ToolAnswer {
+  const { round, events } = handing.given.lastRound(event.type);
+  const isNew = round !== handing.given.round;
+  if (!isNew && events.length >= most) return enough(most);
+  return handIn(handing, isNew && events.length > 0 ? { ...event, first: true } : event);
+}
+
+function refused(reason: string): ToolAnswer {
+  return { succeeded: false, text: reason };
+}
+
+function enough(most: number): ToolAnswer {
+  return refused(`${most} are enough: no more are taken.`);
+}
+
+function tooLong(name: string, length: string, most: number): ToolAnswer {
+  return refused(
+    `${length}, and at most ${most} are allowed. Call ${name} again with a shorter one.`,
+  );
+}
+
+function text(description: string): object {
+  return { type: "string", description };
+}
