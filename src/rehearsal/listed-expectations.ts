@@ -1,58 +1,149 @@
 /**
- * What a run must contain in any order, must contain in this order, or must not contain: a fold over what occurs.
- * It keeps no more than the expectations themselves.
+ * Items of which a run must contain each in any order, must contain these in order, must not contain any, or must
+ * contain exactly these. An item is compared field by field with what occurs. Of a run, only a few examples are kept.
  */
-import type { ExpectedLists, Place } from "./format/script.ts";
+import { isDeepStrictEqual } from "node:util";
+import {
+  PRINTED,
+  type ExpectedField,
+  type ExpectedItem,
+  type ExpectedLists,
+  type Placed,
+} from "./format/script.ts";
+import { describeCondition, mismatch, quote } from "./format/text-condition.ts";
 
-interface Words<Item, Found> {
-  /** What occurs: "decision". */
-  readonly noun: string;
-  readonly fits: (item: Item, found: Found) => boolean;
-  /** As the predicate of a sentence: "contains …". */
-  readonly describe: (item: Item) => string;
-  readonly show: (found: Found) => string;
-  /** Sentences about what there was instead, with a space before them; or nothing. */
-  readonly instead: (item: Item) => string;
+export type Fill = (template: string) => string;
+
+/** What occurs in a run, in the words of a rehearsal. */
+export interface Found {
+  readonly title: string;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export class ListedExpectations<Item extends { readonly place: Place }, Found> {
-  readonly #lists: ExpectedLists<Item>;
-  readonly #words: Words<Item, Found>;
-  readonly #missing: Set<Item>;
+/** How many different ones are kept, and how many of them are shown instead of a missing one. */
+const KEPT = 200;
+const SHOWN = 3;
+
+export class ListedExpectations {
+  readonly #lists: ExpectedLists;
+  readonly #noun: string;
+  readonly #fill: Fill;
+  readonly #missing: Set<ExpectedItem>;
   /** How far the expected sequence has come. */
   #step = 0;
-  readonly #unwanted = new Map<Item, string>();
+  readonly #unwanted = new Map<ExpectedItem, string>();
+  readonly #seen = new Map<string, Found>();
 
-  constructor(lists: ExpectedLists<Item>, words: Words<Item, Found>) {
+  /** `noun`: what occurs, such as "decision". */
+  constructor(lists: ExpectedLists, noun: string, fill: Fill) {
     this.#lists = lists;
-    this.#words = words;
+    this.#noun = noun;
+    this.#fill = fill;
     this.#missing = new Set(lists.include);
   }
 
   see(found: Found): void {
-    const { fits, show } = this.#words;
-    for (const item of this.#missing) if (fits(item, found)) this.#missing.delete(item);
+    const fits = (item: ExpectedItem): boolean => distance(item, found, this.#fill) === 0;
+    for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);
     const next = this.#lists.sequence[this.#step];
-    if (next !== undefined && fits(next, found)) this.#step += 1;
+    if (next !== undefined && fits(next)) this.#step += 1;
     for (const item of this.#lists.exclude) {
-      if (!this.#unwanted.has(item) && fits(item, found)) this.#unwanted.set(item, show(found));
+      if (!this.#unwanted.has(item) && fits(item)) this.#unwanted.set(item, found.title);
     }
+    if (this.#seen.size < KEPT) this.#seen.set(shown(found), found);
   }
 
-  failures(): string[] {
-    const { noun, describe, instead } = this.#words;
+  /** `others` have occurred as well, but can't be what is expected. */
+  failures(others: readonly Found[] = []): string[] {
+    const noun = this.#noun;
+    const missing = (item: ExpectedItem, after = ""): string =>
+      `${item.place}: there is no ${noun} with ${describe(item)}${after}.${this.#nearest(item, others)}`;
     const next = this.#lists.sequence[this.#step];
     const after = this.#step === 0 ? "" : " after the previous one of the sequence";
     return [
-      ...[...this.#missing].map(
-        (item) => `${item.place}: no ${noun} ${describe(item)}.${instead(item)}`,
-      ),
-      ...(next === undefined
-        ? []
-        : [`${next.place}: no ${noun} ${describe(next)}${after}.${instead(next)}`]),
+      ...[...this.#missing].map((item) => missing(item)),
+      ...(next === undefined ? [] : [missing(next, after)]),
       ...[...this.#unwanted].map(
-        ([item, text]) => `${item.place}: unexpected ${noun} ${text}: it ${describe(item)}.`,
+        ([item, title]) => `${item.place}: unexpected ${noun} ${title}: it has ${describe(item)}.`,
       ),
     ];
   }
+
+  /** What the author may have meant. */
+  #nearest(item: ExpectedItem, others: readonly Found[]): string {
+    const all = [...this.#seen.values(), ...others];
+    if (all.length === 0) return ` There is no ${this.#noun} at all.`;
+    const near = all
+      .map((found) => ({
+        found,
+        far: distance(item, found, this.#fill) + (isOfCategory(item, found) ? 0 : 2),
+      }))
+      .toSorted((a, b) => a.far - b.far);
+    const alike = near.filter(({ far }) => far < (near[0]?.far ?? 0) + 2);
+    const texts = alike.slice(0, SHOWN).map(({ found }) => shown(found));
+    return ` The nearest: ${texts.join("; ")}${alike.length > SHOWN ? " …" : ""}.`;
+  }
+}
+
+/** Where a list must be complete: each expected item once, and nothing else. */
+export function listFailures(
+  noun: string,
+  expected: Placed<readonly ExpectedItem[]> | undefined,
+  seen: readonly Found[],
+  fill: Fill,
+): string[] {
+  if (expected === undefined) return [];
+  const free = new Set(seen);
+  const failures: string[] = [];
+  // The most specific first, so that another one doesn't take what only it fits.
+  const ordered = expected.value.toSorted((a, b) => b.fields.length - a.fields.length);
+  for (const item of ordered) {
+    const found = [...free].find((one) => distance(item, one, fill) === 0);
+    if (found !== undefined) free.delete(found);
+    else failures.push(`${item.place}: there is no ${noun} with ${describe(item)}.`);
+  }
+  for (const one of free) failures.push(`${expected.place}: unexpected ${noun} ${one.title}.`);
+  return failures;
+}
+
+/** What makes two things different, more than other fields do. */
+const weights: Readonly<Record<string, number>> = { kind: 8, id: 4, action: 2 };
+
+function distance({ fields }: ExpectedItem, found: Found, fill: Fill): number {
+  return fields
+    .filter((field) => !holds(field, found.fields[field.name], fill))
+    .reduce((sum, { name }) => sum + (weights[name] ?? 1), 0);
+}
+
+function holds(field: ExpectedField, found: unknown, fill: Fill): boolean {
+  if ("value" in field) return isDeepStrictEqual(found, field.value);
+  return typeof found === "string" && mismatch(field.condition, found, fill) === undefined;
+}
+
+/** For a text such as `[CRITERIA] …`. */
+function isOfCategory({ fields }: ExpectedItem, { title }: Found): boolean {
+  return fields.some((field) => {
+    if (!("condition" in field)) return false;
+    const { contains, equals } = field.condition;
+    const category = /^\[[A-Z ]+\]/.exec(contains[0] ?? equals ?? "")?.[0];
+    return category !== undefined && title.includes(category);
+  });
+}
+
+function describe({ fields }: ExpectedItem): string {
+  return fields
+    .map((field) =>
+      "value" in field
+        ? `${field.name} ${JSON.stringify(field.value)}`
+        : `${field.name} that ${describeCondition(field.condition)}`,
+    )
+    .join(", ");
+}
+
+function shown({ title, fields }: Found): string {
+  const parts = Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined || name === PRINTED) return [];
+    return [`${name} ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`];
+  });
+  return `${title} (${parts.join(", ")})`;
 }

@@ -1,40 +1,24 @@
 /** Which works ran and how they ended, against what was expected. */
 import type { RunResult, WorkResult } from "./format/schema-parts.ts";
-import type { ExpectedWork, Place } from "./format/script.ts";
-
-export interface WorkTally {
-  readonly workId: number;
-  readonly taskId: string;
-  modelId: string;
-  runs: number;
-  last: WorkResult | undefined;
-  /** Why it did not succeed the last time. */
-  reason: string;
-  /** How its first runs ended, as far as an expectation lists them. */
-  readonly each: WorkResult[];
-  attempts: number;
-  retries: number;
-  crashes: number;
-  rejected: number;
-}
+import type { ExpectedWork, Placed } from "./format/script.ts";
+import type { WorkTally } from "./work-tallies.ts";
 
 export function workFailures(
-  expected: { readonly place: Place; readonly items: readonly ExpectedWork[] },
+  expected: Placed<readonly ExpectedWork[]> | undefined,
   works: readonly WorkTally[],
 ): string[] {
+  if (expected === undefined) return [];
   const failures: string[] = [];
   const free = new Set(works);
   // The most specific first: an item without a workId matches any work of its task.
-  const ordered = [...expected.items].sort((a, b) => particularity(b) - particularity(a));
+  const ordered = expected.value.toSorted((a, b) => particularity(b) - particularity(a));
   for (const item of ordered) {
     const fitting = [...free].filter((work) => isMeant(item, work));
-    const ran = (work: WorkTally): boolean => work.runs > 0;
     const work =
-      fitting.find((one) => ran(one) === (item.outcome.kind !== "skipped")) ?? fitting[0];
+      fitting.find(({ runs }) => runs > 0 === (item.outcome !== "skipped")) ?? fitting[0];
     if (work === undefined) {
-      failures.push(
-        `${item.place}: the job has no ${works.some((one) => isMeant(item, one)) ? "further " : ""}work ${describeItem(item)}.`,
-      );
+      const further = works.some((one) => isMeant(item, one)) ? "further " : "";
+      failures.push(`${item.place}: the job has no ${further}work ${describe(item)}.`);
       continue;
     }
     free.delete(work);
@@ -42,19 +26,21 @@ export function workFailures(
       failures.push(`${item.place}: ${nameOf(work)} ${text}.`);
   }
   for (const work of free) {
-    if (work.runs === 0) continue;
+    const { runs, outcomes } = work;
+    if (runs === 0) continue;
+    const end = happened(outcomes.at(-1));
     failures.push(
-      `${expected.place}: ${nameOf(work)} ran and ${endOf(work)}, but "works" doesn't list it.`,
+      `${expected.place}: ${nameOf(work)} ran and ${end}, but "works" doesn't list it.`,
     );
   }
   return failures;
 }
 
-function isMeant(item: ExpectedWork, work: WorkTally): boolean {
+function isMeant({ task, workId, model }: ExpectedWork, work: WorkTally): boolean {
   return (
-    (item.task === undefined || item.task === work.taskId) &&
-    (item.workId === undefined || item.workId === work.workId) &&
-    (item.model === undefined || item.model === work.modelId)
+    (task ?? work.taskId) === work.taskId &&
+    (workId ?? work.workId) === work.workId &&
+    (model ?? work.model) === work.model
   );
 }
 
@@ -64,45 +50,51 @@ function particularity({ task, workId, model }: ExpectedWork): number {
   );
 }
 
-function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] {
-  const because = work.reason === "" ? "" : ` (${work.reason})`;
-  if (outcome.kind === "skipped") {
-    return work.runs === 0 ? [] : [`should have been skipped, but it ran and ${endOf(work)}`];
+function compare(item: ExpectedWork, work: WorkTally): string[] {
+  const { outcome } = item;
+  const { outcomes, runs } = work;
+  const last = outcomes.at(-1);
+  if (outcome === "skipped")
+    return runs === 0 ? [] : [`should have been skipped, but it ran and ${happened(last)}`];
+  if (runs === 0) return ["should have run, but it was skipped"];
+  return [...outcomeFailures(outcome, work), ...countFailures(item, work)];
+}
+
+function outcomeFailures(
+  wanted: WorkResult | readonly WorkResult[],
+  { outcomes, runs, reason }: WorkTally,
+): string[] {
+  if (typeof wanted === "string") {
+    const last = outcomes.at(-1);
+    const because = reason === "" ? "" : ` (${reason})`;
+    return last === wanted
+      ? []
+      : [`should have ${wished(wanted)}, but it ${happened(last)}${because}`];
   }
-  if (work.runs === 0 || work.last === undefined) return ["should have run, but it was skipped"];
-  const problems: string[] = [];
-  if (outcome.kind === "last" && outcome.outcome !== work.last) {
-    problems.push(
-      `should have ${wished(outcome.outcome)}, but it ${happened(work.last)}${because}`,
-    );
-  }
-  if (outcome.kind === "each") {
-    const { outcomes } = outcome;
-    const differs = outcomes.findIndex((one, run) => one !== work.each[run]);
-    if (work.runs !== outcomes.length) {
-      problems.push(`should have run ${outcomes.length}×, but it ran ${work.runs}×`);
-    } else if (differs !== -1) {
-      problems.push(
-        `should have ${wished(outcomes[differs] ?? work.last)} in run ${differs + 1}, but it ${happened(work.each[differs] ?? work.last)}`,
-      );
-    }
-  }
-  const count = (
-    [one, many]: readonly [string, string],
-    wanted: number | undefined,
-    actual: number,
-  ): void => {
-    if (wanted !== undefined && wanted !== actual) {
-      const wish = `${wanted === 0 ? "no" : wanted} ${wanted === 1 ? one : many}`;
-      problems.push(`should have had ${wish}, but it had ${actual || "none"}`);
-    }
-  };
-  count(["run", "runs"], item.runs, work.runs);
-  count(["attempt", "attempts"], item.attempts, work.attempts);
-  count(["retry", "retries"], item.retries, work.retries);
-  count(["crash", "crashes"], item.crashes, work.crashes);
-  count(["rejected document", "rejected documents"], item.rejected, work.rejected);
-  return problems;
+  if (runs !== wanted.length) return [`should have run ${wanted.length}×, but it ran ${runs}×`];
+  const differs = wanted.findIndex((one, run) => one !== outcomes[run]);
+  const one = wanted[differs];
+  if (one === undefined) return [];
+  return [
+    `should have ${wished(one)} in run ${differs + 1}, but it ${happened(outcomes[differs])}`,
+  ];
+}
+
+const counts = [
+  ["runs", "run", "runs"],
+  ["attempts", "attempt", "attempts"],
+  ["retries", "retry", "retries"],
+  ["crashes", "crash", "crashes"],
+  ["rejected", "rejected document", "rejected documents"],
+] as const;
+
+function countFailures(item: ExpectedWork, work: WorkTally): string[] {
+  return counts.flatMap(([name, one, many]) => {
+    const wanted = item[name];
+    if (wanted === undefined || wanted === work[name]) return [];
+    const wish = `${wanted === 0 ? "no" : wanted} ${wanted === 1 ? one : many}`;
+    return [`should have had ${wish}, but it had ${work[name] || "none"}`];
+  });
 }
 
 /** After "should have". */
@@ -111,15 +103,12 @@ export function wished(result: RunResult | WorkResult): string {
 }
 
 /** After "it". */
-export function happened(result: RunResult | WorkResult): string {
+export function happened(result: RunResult | WorkResult | undefined): string {
+  if (result === undefined) return "did not end";
   return result === "canceled" || result === "skipped" ? `was ${result}` : result;
 }
 
-function endOf({ last }: WorkTally): string {
-  return last === undefined ? "did not end" : happened(last);
-}
-
-function describeItem({ task, workId, model }: ExpectedWork): string {
+function describe({ task, workId, model }: ExpectedWork): string {
   return [
     ...(task === undefined ? [] : [`of task "${task}"`]),
     ...(workId === undefined ? [] : [`with the id ${workId}`]),

@@ -7,6 +7,7 @@ import { plannedWorks, type FlowChart } from "../events/plan.ts";
 import { activityName, namesActivity, writtenName } from "./format/activity-name.ts";
 import type { Expectation } from "./format/script.ts";
 import { mismatch, quote } from "./format/text-condition.ts";
+import type { Fill } from "./listed-expectations.ts";
 
 interface Way {
   /** How many activities have begun. */
@@ -48,7 +49,7 @@ export class WorkflowExpectations {
     }
   }
 
-  failures(fill: (template: string) => string): readonly string[] {
+  failures(fill: Fill): readonly string[] {
     const { path, report } = this.#expect;
     const place = path?.place ?? report?.place;
     if (place === undefined) return [];
@@ -61,7 +62,7 @@ export class WorkflowExpectations {
     }
     const way = this.#way;
     if (way === undefined) return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
-    const why = report && mismatch(report.condition, way.report, fill);
+    const why = report && mismatch(report.value, way.report, fill);
     return [
       ...(path === undefined ? [] : pathFailures(path, way)),
       ...(why === undefined
@@ -76,7 +77,7 @@ export class WorkflowExpectations {
     if (way === undefined || path === undefined || way.differs !== undefined) return;
     const found = { id: event.activity, file: event.file };
     const name = activityName(found, chart.main, Object.keys(chart.files));
-    const expected = path.items[way.begun]?.activity;
+    const expected = path.value[way.begun]?.value;
     if (expected === undefined || !namesActivity(expected, found)) {
       way.differs = name;
       return;
@@ -87,11 +88,11 @@ export class WorkflowExpectations {
 }
 
 function pathFailures(
-  { place, items }: NonNullable<Expectation["path"]>,
+  { place, value: expected }: NonNullable<Expectation["path"]>,
   { begun, last, differs }: Way,
 ): string[] {
   const after = last === "" ? "" : ` after ${last}`;
-  const next = items[begun];
+  const next = expected[begun];
   if (next === undefined) {
     return differs === undefined
       ? []
@@ -100,6 +101,6 @@ function pathFailures(
   const was = differs === undefined ? `the workflow ended${after}` : `it was ${differs}`;
   const where = differs === undefined ? "" : after;
   return [
-    `${next.place}: activity ${begun + 1}${where} should have been ${writtenName(next.activity)}, but ${was}.`,
+    `${next.place}: activity ${begun + 1}${where} should have been ${writtenName(next.value)}, but ${was}.`,
   ];
 }

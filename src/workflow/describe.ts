@@ -1,6 +1,6 @@
 import { defined } from "../document/guards.ts";
 import type { FlowChart, FlowFile, FlowNode } from "../events/plan.ts";
-import { factsOf, promptRole } from "./activity-types.ts";
+import { factsOf, promptRole } from "./kinds/kinds.ts";
 import type { Activity, Workflow, WorkflowFile } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
 

@@ -68,7 +68,9 @@ export interface WorkflowPrompt {
 /** What an activity does, by the beginning of its id. */
 export type Activity = ActivityPlace &
   (
-    | { readonly kind: "start" | "success" | "failed" }
+    | { readonly kind: "start" }
+    | { readonly kind: "success" }
+    | { readonly kind: "failed" }
     /** Reached by an end of the workflow, not by an edge. */
     | { readonly kind: "on"; readonly event: "success" | "failed" }
     | { readonly kind: "set"; readonly name: string; readonly value: string }
@@ -88,6 +90,8 @@ export type Activity = ActivityPlace &
         readonly target: string;
       }
   );
+
+export type ActivityOf<Kind extends Activity["kind"]> = Extract<Activity, { kind: Kind }>;
 
 export interface ActivityPlace {
   readonly id: string;

@@ -27,6 +27,11 @@ export function roleOf(id: string): PromptRole | undefined {
   return Object.hasOwn(roles, word) ? roles[word] : undefined;
 }
 
+/** The name of a prompt is a heading, in which a line break of a label is a space. */
+export function oneLineName(text: string): string {
+  return roleOf(text) === undefined ? text : text.replace(/\s+/g, " ");
+}
+
 const placeholder = /\{\{([A-Za-z_]\w{0,99})\}\}/g;
 
 /** No text grows beyond it: `A={{A}}{{A}}` would double it each time. */

@@ -3,8 +3,6 @@ import { suggestion } from "../../document/suggest.ts";
 import { decisionFields } from "../../events/decision-shapes.ts";
 import type { ShapeKind } from "../../events/shape.ts";
 import type { ConditionField } from "./schema-parts.ts";
-import type { ExpectedField } from "./script.ts";
-import type { TextCondition } from "./text-condition.ts";
 
 /** By its kind and the fields of that kind; without a kind, a condition for its text. */
 export interface DecisionFields {
@@ -98,17 +96,10 @@ export function fieldProblems(fields: DecisionFields): FieldProblem[] {
   });
 }
 
-/** `condition` reads a text that is expected. */
-export function expectedFields(
-  { kind = "", task: _task, workId: _workId, iteration: _iteration, ...fields }: DecisionFields,
-  condition: (name: string, field: ConditionField) => TextCondition,
-): ExpectedField[] {
-  return Object.entries(fields).flatMap(([name, value]): ExpectedField[] => {
-    if (value === undefined || isWords(value)) return [];
-    if (typeof value === "number") return [{ name, value }];
-    const isWord = typeof value === "string" && isWords(decisionFields.get(kind)?.get(name));
-    return [{ name, value: isWord ? value : condition(name, value) }];
-  });
+/** Whether a field of a decision of this kind is a text, of which an expectation has a condition. */
+export function isTextOfDecision(kind: string, name: string): boolean {
+  const is = decisionFields.get(kind)?.get(name);
+  return is !== undefined && is !== "number" && !isWords(is);
 }
 
 function isWords(is: unknown): is is readonly string[] {

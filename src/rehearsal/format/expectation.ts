@@ -2,18 +2,16 @@
 import { defined } from "../../document/guards.ts";
 import type { Path } from "../../document/problem.ts";
 import type { ActivityName } from "./activity-name.ts";
-import { toOutputs } from "./output-fields.ts";
-import { expectedFields, fieldProblems } from "./decision-fields.ts";
+import { fieldProblems, isTextOfDecision, type DecisionFields } from "./decision-fields.ts";
 import type { ActionFields, ExpectFields, Lists, WorkFields } from "./rehearsal-schema.ts";
 import type { ConditionField } from "./schema-parts.ts";
-import type { DecisionFields } from "./decision-fields.ts";
-import type {
-  Expectation,
-  ExpectedAction,
-  ExpectedDecision,
-  ExpectedLists,
-  ExpectedWork,
-  Place,
+import {
+  PRINTED,
+  type Expectation,
+  type ExpectedItem,
+  type ExpectedLists,
+  type ExpectedWork,
+  type Place,
 } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
 
@@ -28,155 +26,147 @@ export interface Reading {
 
 export function toExpectation(fields: ExpectFields, reading: Reading): Expectation {
   const { result = "succeeded", reason, works, path, report, decisions, actions } = fields;
-  const { placeOf, problem, condition, activity } = reading;
+  const { verdict, findings, proposals, reports = {}, results = {} } = fields;
+  const { placeOf, problem, condition, activity, names } = reading;
   if (reason !== undefined && result === "succeeded") {
     const why = "A job that succeeds has no reason.";
     problem(["expect", "reason"], why, 'say "result: failed"');
   }
-  const listAt = <Field, Item>(
+  const one = <From, To>(
     name: string,
-    list: readonly Field[],
-    item: (field: Field, at: Path) => Item,
-  ): { place: Place; items: Item[] } => ({
-    place: placeOf(["expect", name]),
-    items: list.map((field, index) => item(field, ["expect", name, index])),
+    from: From | undefined,
+    read: (from: From, at: Path) => To,
+  ): { readonly place: Place; readonly value: To } | undefined => {
+    const at = ["expect", name];
+    return from === undefined ? undefined : { place: placeOf(at), value: read(from, at) };
+  };
+  const each =
+    <From, To>(read: (from: From, at: Path) => To) =>
+    (all: readonly From[], at: Path): readonly To[] =>
+      all.map((from, index) => read(from, [...at, index]));
+  const ofTasks = <From, To>(
+    name: string,
+    all: Readonly<Record<string, From>>,
+    read: (from: From, at: Path) => To,
+  ) =>
+    Object.entries(all).map(([task, from]) => {
+      const at = ["expect", name, task];
+      names(task, at);
+      return { place: placeOf(at), task, value: read(from, at) };
+    });
+  const output = (field: object, at: Path): ExpectedItem => toItem(field, at, isText, reading);
+  const toActivity = (text: string, at: Path) => ({
+    place: placeOf(at),
+    value: activity(text, at),
   });
   return {
     place: placeOf(["expect"]),
     result,
-    ...(reason === undefined ? {} : { reason: condition(reason, ["expect", "reason"]) }),
-    ...(works === undefined
-      ? {}
-      : { works: listAt("works", works, (work, at) => toWork(work, at, reading)) }),
-    ...(path === undefined
-      ? {}
-      : {
-          path: listAt("path", path, (text, at) => ({
-            place: placeOf(at),
-            activity: activity(text, at),
-          })),
-        }),
-    ...(report === undefined
-      ? {}
-      : {
-          report: {
-            place: placeOf(["expect", "report"]),
-            condition: condition(report, ["expect", "report"]),
-          },
-        }),
-    decisions: toLists(decisions, ["expect", "decisions"], (field, at) =>
-      toDecision(field, at, reading),
-    ),
-    actions: toLists(actions, ["expect", "actions"], (field, at) => toAction(field, at, reading)),
-    outputs: toOutputs(fields, reading),
+    ...defined({
+      reason: reason === undefined ? reason : condition(reason, ["expect", "reason"]),
+      works: one(
+        "works",
+        works,
+        each((work: WorkFields, at) => toWork(work, at, reading)),
+      ),
+      path: one("path", path, each(toActivity)),
+      report: one("report", report, condition),
+      verdict: one("verdict", verdict, (value) => value),
+      findings: one("findings", findings, each(output)),
+      proposals: one("proposals", proposals, each(output)),
+    }),
+    decisions: toLists("decisions", decisions, (field, at) => toDecision(field, at, reading)),
+    actions: toLists("actions", actions, (field, at) => toAction(field, at, reading)),
+    reports: ofTasks("reports", reports, condition),
+    results: ofTasks("results", results, (value) => value),
   };
 }
 
 /** A list is short for `include`. */
-function toLists<Field, Item>(
-  lists: readonly Field[] | Lists<Field> | undefined,
-  path: Path,
-  toItem: (field: Field, path: Path) => Item,
-): ExpectedLists<Item> {
-  const of = (fields: readonly Field[] | undefined, at: Path): Item[] =>
-    (fields ?? []).map((field, index) => toItem(field, [...at, index]));
-  if (lists === undefined || "length" in lists) {
-    return { include: of(lists, path), sequence: [], exclude: [] };
-  }
+function toLists<Field>(
+  name: string,
+  lists: readonly Field[] | Lists<Field> = {},
+  read: (field: Field, path: Path) => ExpectedItem,
+): ExpectedLists {
+  const of = (fields: readonly Field[] = [], ...path: Path): ExpectedItem[] =>
+    fields.map((field, index) => read(field, ["expect", name, ...path, index]));
+  if ("length" in lists) return { include: of(lists), sequence: [], exclude: [] };
   return {
-    include: of(lists.include, [...path, "include"]),
-    sequence: of(lists.sequence, [...path, "sequence"]),
-    exclude: of(lists.exclude, [...path, "exclude"]),
+    include: of(lists.include, "include"),
+    sequence: of(lists.sequence, "sequence"),
+    exclude: of(lists.exclude, "exclude"),
   };
 }
 
-function toAction(
-  { params, output, reason, ...fields }: ActionFields,
+/** `isText`: whether a field is a condition on a text. */
+function toItem(
+  fields: object,
   path: Path,
-  reading: Reading,
-): ExpectedAction {
-  const { placeOf, problem, condition, names } = reading;
-  if (fields.task !== undefined) names(fields.task, [...path, "task"]);
-  if (output !== undefined && fields.status !== undefined && fields.status !== "succeeded") {
-    problem([...path, "output"], "Only an action that succeeded has an output.", 'use "reason"');
-  }
-  if (reason !== undefined && (fields.status === "succeeded" || output !== undefined)) {
-    problem([...path, "reason"], "An action that succeeded has no reason.", 'use "output"');
-  }
-  const given = { params, output, reason };
+  isText: (name: string) => boolean,
+  { placeOf, condition, names }: Reading,
+): ExpectedItem {
   return {
-    ...fields,
     place: placeOf(path),
-    texts: (["params", "output", "reason"] as const).flatMap((name) => {
-      const field = given[name];
-      return field === undefined ? [] : [{ name, condition: condition(field, [...path, name]) }];
+    fields: Object.entries(fields).map(([name, value]) => {
+      const at = [...path, name];
+      if (name === "task" && typeof value === "string") names(value, at);
+      return isText(name) ? { name, condition: condition(value, at) } : { name, value };
     }),
   };
 }
 
-function toDecision(
-  field: string | DecisionFields,
-  path: Path,
-  reading: Reading,
-): ExpectedDecision {
-  return { place: reading.placeOf(path), expects: expectedDecision(field, path, reading) };
+/** Of actions, findings and proposals. */
+const texts = ["title", "message", "suggestion", "body", "reason", "params", "output"];
+
+function isText(name: string): boolean {
+  return texts.includes(name);
 }
 
-function expectedDecision(
-  field: string | DecisionFields,
-  path: Path,
-  { problem, condition, names }: Reading,
-): ExpectedDecision["expects"] {
-  if (typeof field === "string") return { by: "text", condition: condition(field, path) };
+function toAction(fields: ActionFields, path: Path, reading: Reading): ExpectedItem {
+  const { output, reason, status } = fields;
+  if (output !== undefined && status !== undefined && status !== "succeeded") {
+    const why = "Only an action that succeeded has an output.";
+    reading.problem([...path, "output"], why, 'use "reason"');
+  }
+  if (reason !== undefined && (status === "succeeded" || output !== undefined)) {
+    const why = "An action that succeeded has no reason.";
+    reading.problem([...path, "reason"], why, 'use "output"');
+  }
+  return toItem(fields, path, isText, reading);
+}
+
+function toDecision(field: string | DecisionFields, path: Path, reading: Reading): ExpectedItem {
+  const { placeOf, problem, condition } = reading;
+  const place = placeOf(path);
+  const byText = (text: ConditionField): ExpectedItem => ({
+    place,
+    fields: [{ name: PRINTED, condition: condition(text, path) }],
+  });
+  if (typeof field === "string") return byText(field);
   const problems = fieldProblems(field);
   for (const { name, reason, hint } of problems) problem([...path, name], reason, hint);
-  const { kind, task, workId, iteration, contains, excludes, equals, matches } = field;
-  if (kind === undefined) {
-    const text = {
-      ...defined({ contains, excludes, equals, matches }),
-    };
-    return { by: "text", condition: condition(text, path) };
-  }
-  if (task !== undefined) names(task, [...path, "task"]);
-  const fields =
-    problems.length > 0
-      ? []
-      : expectedFields(field, (name, text) => condition(text, [...path, name]));
-  return {
-    by: "fields",
-    kind,
-    ...defined({ task, workId, iteration }),
-    fields,
-  };
+  const { kind, contains, excludes, equals, matches } = field;
+  if (kind === undefined) return byText(defined({ contains, excludes, equals, matches }));
+  if (problems.length > 0) return { place, fields: [] };
+  return toItem(field, path, (name) => isTextOfDecision(kind, name), reading);
 }
 
 function toWork(
-  { outcome, name, task = name, ...others }: WorkFields,
+  { name, task = name, ...others }: WorkFields,
   path: Path,
   { placeOf, problem, names }: Reading,
 ): ExpectedWork {
-  const rest = { ...others, ...defined({ task }) };
+  const { outcome, runs, attempts, retries, crashes, rejected } = others;
   if (name !== undefined) names(name, [...path, "name"]);
-  if (task === undefined && rest.workId === undefined)
+  if (task === undefined && others.workId === undefined)
     problem(path, 'A work needs a "task", the "name" of a command, or a "workId".');
-  const { runs, attempts, retries, crashes, rejected } = rest;
   if (outcome === "skipped") {
-    const stray = Object.entries({ runs, attempts, retries, crashes, rejected }).find(
-      ([, count]) => count !== undefined,
-    );
-    if (stray !== undefined) {
-      problem([...path, stray[0]], `A skipped work has no "${stray[0]}".`);
-    }
+    const [stray] = Object.keys(defined({ runs, attempts, retries, crashes, rejected }));
+    if (stray !== undefined) problem([...path, stray], `A skipped work has no "${stray}".`);
   }
   if (typeof outcome !== "string" && runs !== undefined && runs !== outcome.length) {
-    problem(
-      [...path, "runs"],
-      `"outcome" lists ${outcome.length} runs, but "runs" is ${runs}.`,
-      'leave "runs" out',
-    );
+    const reason = `"outcome" lists ${outcome.length} runs, but "runs" is ${runs}.`;
+    problem([...path, "runs"], reason, 'leave "runs" out');
   }
-  const place = placeOf(path);
-  if (outcome === "skipped") return { ...rest, place, outcome: { kind: "skipped" } };
-  if (typeof outcome === "string") return { ...rest, place, outcome: { kind: "last", outcome } };
-  return { ...rest, place, outcome: { kind: "each", outcomes: outcome } };
+  return { ...others, ...defined({ task }), place: placeOf(path) };
 }

@@ -1,10 +1,7 @@
-/** What agents hand in, as a rehearsal expects it: the schema, and the same with its texts as conditions. */
+/** The schema of what agents hand in, as a rehearsal expects it. */
 import { proposalKinds, severities, verdicts } from "../../entry/outputs.ts";
 import type { SchemaType } from "../../document/schema-type.ts";
-import type { Path } from "../../document/problem.ts";
-import { condition, text, whole, type ConditionField } from "./schema-parts.ts";
-import type { ExpectedNamed, ExpectedOutput, ExpectedOutputs, Place } from "./script.ts";
-import type { TextCondition } from "./text-condition.ts";
+import { condition, text, whole } from "./schema-parts.ts";
 
 const finding = {
   type: "object",
@@ -80,56 +77,3 @@ export type OutputFields = SchemaType<typeof schema>;
 
 export type ExpectedFinding = SchemaType<typeof finding>;
 export type ExpectedProposal = SchemaType<typeof proposal>;
-
-const texts = ["title", "message", "suggestion", "body", "reason"] as const;
-
-interface Reading {
-  readonly placeOf: (path: Path) => Place;
-  readonly condition: (field: ConditionField, path: Path) => TextCondition;
-  /** A task that an expectation names. */
-  readonly names: (task: string, path: Path) => void;
-}
-
-export function toOutputs(fields: OutputFields, reading: Reading): ExpectedOutputs {
-  const { placeOf, condition: conditionOf, names } = reading;
-  const { verdict, findings, proposals, reports = {}, results = {} } = fields;
-  const item = (field: object, path: Path): ExpectedOutput => {
-    const given = Object.entries(field);
-    const task: unknown = Reflect.get(field, "task");
-    if (typeof task === "string") names(task, [...path, "task"]);
-    return {
-      place: placeOf(path),
-      equal: Object.fromEntries(given.filter(([name]) => !isText(name))),
-      texts: given
-        .filter(([name]) => isText(name))
-        .map(([name, value]) => ({ name, condition: conditionOf(value, [...path, name]) })),
-    };
-  };
-  const list = (name: "findings" | "proposals", all: readonly object[]) => ({
-    place: placeOf(["expect", name]),
-    items: all.map((one, index) => item(one, ["expect", name, index])),
-  });
-  const named = <From, Value>(
-    name: "reports" | "results",
-    all: Readonly<Record<string, From>>,
-    valueOf: (from: From, path: Path) => Value,
-  ): ExpectedNamed<Value>[] =>
-    Object.entries(all).map(([task, from]) => {
-      const path = ["expect", name, task];
-      names(task, path);
-      return { place: placeOf(path), task, value: valueOf(from, path) };
-    });
-  return {
-    ...(verdict !== undefined && {
-      verdict: { place: placeOf(["expect", "verdict"]), value: verdict },
-    }),
-    ...(findings !== undefined && { findings: list("findings", findings) }),
-    ...(proposals !== undefined && { proposals: list("proposals", proposals) }),
-    reports: named("reports", reports, conditionOf),
-    results: named("results", results, (value) => value),
-  };
-}
-
-function isText(name: string): boolean {
-  return texts.some((one) => one === name);
-}

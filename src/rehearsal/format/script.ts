@@ -5,10 +5,10 @@
 import type { Change } from "../../change/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
-import type { EndedStatus } from "../../events/action.ts";
 import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields } from "./workspace.ts";
-import type { RunResult, WorkResult } from "./schema-parts.ts";
+import type { WorkFields } from "./rehearsal-schema.ts";
+import type { RunResult } from "./schema-parts.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 export interface Script {
@@ -159,101 +159,54 @@ export type ToolEnding =
   | { readonly kind: "fails"; readonly text: string }
   | { readonly kind: "denied" };
 
+/** What a rehearsal expects somewhere, and the place of that. */
+export interface Placed<T> {
+  readonly place: Place;
+  readonly value: T;
+}
+
 export interface Expectation {
   readonly place: Place;
   readonly result: RunResult;
   readonly reason?: TextCondition;
-  readonly works?: { readonly place: Place; readonly items: readonly ExpectedWork[] };
+  readonly works?: Placed<readonly ExpectedWork[]>;
   /** The activities of the only workflow of the job, in the order in which they begin. */
-  readonly path?: { readonly place: Place; readonly items: readonly ExpectedActivity[] };
+  readonly path?: Placed<readonly Placed<ActivityName>[]>;
   /** What RESULT is at the end of that workflow. */
-  readonly report?: { readonly place: Place; readonly condition: TextCondition };
-  readonly decisions: ExpectedLists<ExpectedDecision>;
-  readonly actions: ExpectedLists<ExpectedAction>;
-  readonly outputs: ExpectedOutputs;
+  readonly report?: Placed<TextCondition>;
+  readonly decisions: ExpectedLists;
+  readonly actions: ExpectedLists;
+  readonly verdict?: Placed<string>;
+  readonly findings?: Placed<readonly ExpectedItem[]>;
+  readonly proposals?: Placed<readonly ExpectedItem[]>;
+  readonly reports: readonly OfTask<TextCondition>[];
+  readonly results: readonly OfTask<unknown>[];
 }
 
-/** Fields that must be equal, and texts that must fulfill a condition. */
-export interface ExpectedOutput {
-  readonly place: Place;
-  readonly equal: Readonly<Record<string, unknown>>;
-  readonly texts: readonly { readonly name: string; readonly condition: TextCondition }[];
-}
-
-export interface ExpectedNamed<Value> {
-  readonly place: Place;
+interface OfTask<T> extends Placed<T> {
   readonly task: string;
-  readonly value: Value;
 }
 
-export interface ExpectedOutputs {
-  readonly verdict?: { readonly place: Place; readonly value: string };
-  readonly findings?: { readonly place: Place; readonly items: readonly ExpectedOutput[] };
-  readonly proposals?: { readonly place: Place; readonly items: readonly ExpectedOutput[] };
-  readonly reports: readonly ExpectedNamed<TextCondition>[];
-  readonly results: readonly ExpectedNamed<unknown>[];
-}
-
-export interface ExpectedLists<Item> {
-  readonly include: readonly Item[];
-  readonly sequence: readonly Item[];
-  readonly exclude: readonly Item[];
-}
-
-export interface ExpectedActivity {
+/** A decision, an action, a finding or a proposal, of which all of these fields must be so. */
+export interface ExpectedItem {
   readonly place: Place;
-  readonly activity: ActivityName;
+  readonly fields: readonly ExpectedField[];
 }
 
-export interface ExpectedWork {
+export type ExpectedField = { readonly name: string } & (
+  { readonly value: unknown } | { readonly condition: TextCondition }
+);
+
+/** The field of a decision as it is printed: `[CATEGORY] text`. */
+export const PRINTED = "printed text";
+
+export interface ExpectedLists {
+  readonly include: readonly ExpectedItem[];
+  readonly sequence: readonly ExpectedItem[];
+  readonly exclude: readonly ExpectedItem[];
+}
+
+/** `task`: of its task, its workflow or its command. */
+export interface ExpectedWork extends Omit<WorkFields, "name"> {
   readonly place: Place;
-  /** Of its task, its workflow or its command. */
-  readonly task?: string;
-  readonly workId?: number;
-  readonly model?: string;
-  /** `last`: of its last run. */
-  readonly outcome:
-    | { readonly kind: "skipped" }
-    | { readonly kind: "last"; readonly outcome: WorkResult }
-    | { readonly kind: "each"; readonly outcomes: readonly WorkResult[] };
-  readonly runs?: number;
-  readonly attempts?: number;
-  readonly retries?: number;
-  readonly crashes?: number;
-  readonly rejected?: number;
 }
-
-export interface ExpectedDecision {
-  readonly place: Place;
-  readonly expects:
-    | { readonly by: "text"; readonly condition: TextCondition }
-    | {
-        readonly by: "fields";
-        readonly kind: string;
-        readonly task?: string;
-        readonly workId?: number;
-        readonly iteration?: number;
-        readonly fields: readonly ExpectedField[];
-      };
-}
-
-export interface ExpectedField {
-  readonly name: string;
-  /** A text meets a condition, a word or a number is this one. */
-  readonly value: TextCondition | string | number;
-}
-
-/** An action that has ended. */
-export interface ExpectedAction {
-  readonly place: Place;
-  readonly id?: string;
-  readonly action?: string;
-  readonly status?: EndedStatus;
-  readonly document?: number;
-  readonly task?: string;
-  readonly workId?: number;
-  readonly iteration?: number;
-  readonly texts: readonly { readonly name: ActionText; readonly condition: TextCondition }[];
-}
-
-export type ActionText = "params" | "output" | "reason";

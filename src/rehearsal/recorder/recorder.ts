@@ -16,10 +16,11 @@ import type { StepEnded } from "../../events/step.ts";
 import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
 import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
-import { SeenOutputs } from "../output-expectations.ts";
+import { SeenOutputs } from "../seen-outputs.ts";
+import { WorkTallies } from "../work-tallies.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
-import { RecordedWorks } from "./recorded-works.ts";
+import { isTorn, worksExpectation } from "./recorded-works.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { RehearsalFile, RuleFields } from "../format/rehearsal-schema.ts";
 import { placesOf, type Places } from "../format/text-condition.ts";
@@ -59,7 +60,7 @@ const anythingElse: RuleFields = { repeat: "any", optional: true, turns: [{ hang
 class Recording implements Recorder {
   readonly name = "recording";
   readonly #options: RecorderOptions;
-  readonly #works = new RecordedWorks();
+  readonly #works = new WorkTallies();
   readonly #workflows = new RecordedWorkflows();
   readonly #actions = new RecordedActions();
   readonly #outputs = new SeenOutputs();
@@ -156,9 +157,10 @@ class Recording implements Recorder {
       this.#options;
     const outcome = this.#outcome ?? { kind: "canceled" };
     const limits = this.#limits();
-    const works = this.#works.expectation();
-    const overlapped = this.#works.overlapped();
-    const torn = this.#works.torn();
+    const tallies = this.#works.works;
+    const torn = isTorn(tallies);
+    const works = torn ? undefined : worksExpectation(tallies);
+    const overlapped = new Set(tallies.flatMap((one) => (one.overlapped ? [one.workId] : [])));
     const path = torn ? undefined : this.#workflows.path();
     const answers = this.#workflows.answers();
     const actions = torn ? undefined : this.#actions.expectation();

@@ -1,14 +1,13 @@
 /** Nodes and edges of the flowcharts as activities: the beginning of an id says what it does. */
 import { defined } from "../../document/guards.ts";
 import type { MarkdownFence } from "../../document/markdown.ts";
-import { activityKinds, isActivityKind, typeOf, type ActivityKind } from "../activity-types.ts";
-import { parseCheck, patternFault } from "../check.ts";
+import { activityKinds, isActivityKind, kindOf, type ActivityKind } from "../kinds/kinds.ts";
+import type { ReadNode } from "../kinds/kind.ts";
 import type { Problems, Place } from "./problems.ts";
 import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
-import type { FlowLabel } from "./flowchart-text.ts";
-import type { Activity, ActivityPlace, Parameter } from "../model.ts";
+import type { Activity, Parameter } from "../model.ts";
 import { parseParameters } from "./parameter-list.ts";
-import { namePattern, roleOf, unquote } from "../value.ts";
+import { unquote } from "../value.ts";
 import { cut } from "../../events/cut.ts";
 
 export interface ReadActivities {
@@ -17,10 +16,6 @@ export interface ReadActivities {
   /** False if a part could not be read, which may hide anything. */
   readonly isWhole: boolean;
 }
-
-/** What is known of an activity before its edges. `T` has no target before the files are read. */
-type Kind = DistributiveOmit<Activity, keyof ActivityPlace>;
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 type Locate = (offset: number) => Place;
 interface PlacedNode extends FlowNode {
@@ -42,7 +37,7 @@ type Prefix = ActivityKind | "params";
 const words = [...activityKinds.slice(0, -1), "params", ...activityKinds.slice(-1)].map((kind) =>
   kind.toUpperCase(),
 );
-const withText = activityKinds.filter((kind) => isActivityKind(kind) && !typeOf(kind).isMark);
+const withText = activityKinds.filter((kind) => isActivityKind(kind) && !kindOf(kind).isMark);
 const captions = new RegExp(`^(${withText.join("|")})\\s*:\\s*`, "i");
 const yes: ReadonlySet<string> = new Set(["", "YES", "TRUE", "OK", "SUCCESS"]);
 const no: ReadonlySet<string> = new Set([
@@ -84,10 +79,10 @@ export function readActivities(
       continue;
     }
     if (!arrows.has(node.id) && isRemark(node, prefix, merged)) continue;
-    const kind = prefix === undefined ? undefined : kindOf(prefix, node, problems);
     if (prefix === undefined) reportUnknown(node, merged, problems);
-    if (kind === undefined) ignored.add(node.id);
-    else activities.set(node.id, { id: node.id, at: place.at, ...kind });
+    const own = prefix && kindOf(prefix).read(readNode(node, prefix, problems));
+    if (own === undefined) ignored.add(node.id);
+    else activities.set(node.id, { id: node.id, at: place.at, ...own });
   }
   connect(activities, ignored, merged.edges, problems);
   return { activities, parameters: [...parameters.values()], isWhole: merged.isWhole };
@@ -174,100 +169,24 @@ function reportUnknown(node: PlacedNode, merged: Merged, problems: Problems): vo
   problems.error(place, `Unknown activity type: ${node.id}.`, hint);
 }
 
-/** What a node does; undefined after an error. */
-function kindOf(prefix: ActivityKind, node: PlacedNode, problems: Problems): Kind | undefined {
-  const { label, text, at } = contentOf(node, prefix, problems);
-  const need = (what: string): undefined => {
-    problems.error(at(0), `${node.id} needs ${what}.`);
-  };
-  switch (prefix) {
-    case "start":
-      return { kind: "start" };
-    case "success":
-      return { kind: "success" };
-    case "failed":
-      return { kind: "failed" };
-    case "on":
-      return handler(node, problems);
-    case "set": {
-      const equals = text.indexOf("=");
-      const name = text.slice(0, equals).trim();
-      if (label === undefined || equals === -1) return need("an assignment, such as NAME=value");
-      if (!namePattern.test(name)) {
-        problems.error(at(0), `Invalid variable name ${JSON.stringify(cut(name, 80))}.`);
-        return undefined;
-      }
-      if (name === "STATUS") problems.warn(at(0), "STATUS is set by the run. This has no effect.");
-      return { kind: "set", name, value: text.slice(equals + 1).trim() };
-    }
-    case "assign":
-      return text === "" ? need("a value") : { kind: "assign", value: nameOf(text) };
-    case "check": {
-      const read = parseCheck(text);
-      if (read.kind === "fault") {
-        problems.error(at(read.fault.offset), read.fault.reason, read.fault.hint);
-        return undefined;
-      }
-      const fault = patternFault(read.check);
-      if (fault !== undefined) problems.error(at(read.rightOffset), fault.reason, fault.hint);
-      return { kind: "check", check: read.check };
-    }
-    case "prompt":
-      return text === ""
-        ? need("the name of a prompt, such as User Ask")
-        : { kind: "prompt", prompt: nameOf(text) };
-    case "ask":
-      return text === "" ? { kind: "ask" } : { kind: "ask", question: text };
-    case "execute":
-      return text === "" ? { kind: "execute" } : { kind: "execute", command: text };
-    case "call": {
-      const path = unquote(text).trim();
-      return path === "" ? need("the file of a workflow") : { kind: "call", path, target: "" };
-    }
-  }
-}
-
-/** A prompt is named by a heading, in which a line break of a label is a space. */
-function nameOf(text: string): string {
-  return roleOf(text) === undefined ? text : text.replace(/\s+/g, " ");
-}
-
 /** The label without its caption, which is for readers. */
-function contentOf(
-  node: PlacedNode,
-  prefix: ActivityKind,
-  problems: Problems,
-): { readonly label: FlowLabel | undefined; readonly text: string; readonly at: Locate } {
-  const { label } = node;
-  if (label === undefined) return { label, text: "", at: () => node.locate(node.offset) };
-  const caption = captions.exec(label.text);
+function readNode(node: PlacedNode, prefix: ActivityKind, problems: Problems): ReadNode {
+  const { id, label } = node;
+  const caption = captions.exec(label?.text ?? "");
   const start = caption?.[0].length ?? 0;
-  const text = label.text.slice(start);
-  const at: Locate = (offset) =>
-    node.locate(label.offset + (label.isVerbatim ? start + offset : 0));
-  const word = caption?.[1]?.toLowerCase();
-  if (word !== undefined && word !== prefix && !typeOf(prefix).isMark) {
-    const reason = `The caption ${caption?.[1]}: doesn't match ${node.id}. The id counts.`;
-    problems.warn(node.locate(label.offset), reason);
+  const at: Locate = (offset) => {
+    if (label === undefined) return node.locate(node.offset);
+    return node.locate(label.offset + (label.isVerbatim ? start + offset : 0));
+  };
+  const [, word] = caption ?? [];
+  if (word !== undefined && word.toLowerCase() !== prefix && !kindOf(prefix).isMark) {
+    const reason = `The caption ${word}: doesn't match ${id}. The id counts.`;
+    problems.warn(node.locate(label?.offset ?? 0), reason);
   }
-  return { label, text, at };
-}
-
-function handler(node: PlacedNode, problems: Problems): Kind | undefined {
-  const place = node.locate(node.offset);
-  switch (node.id) {
-    case "ON_SUCCESS":
-      return { kind: "on", event: "success" };
-    case "ON_FAILED":
-      return { kind: "on", event: "failed" };
-    case "ON_SUCCES":
-      // The documentation of the format spells it like this.
-      problems.warn(place, "ON_SUCCES is read as ON_SUCCESS.");
-      return { kind: "on", event: "success" };
-    default:
-      problems.error(place, `Unknown handler: ${node.id}.`, "there are ON_SUCCESS and ON_FAILED");
-      return undefined;
-  }
+  const need = (what: string): undefined => {
+    problems.error(at(0), `${id} needs ${what}.`);
+  };
+  return { id, label, text: label?.text.slice(start) ?? "", at, problems, need };
 }
 
 function readParameters(node: PlacedNode, into: Map<string, Parameter>, problems: Problems): void {

@@ -1,7 +1,8 @@
 /** The checks that follow the edges of a workflow. Each takes time that grows with the number of edges. */
 import type { Problems, Place } from "./problems.ts";
-import { factsOf, isResult, promptRole, typeOf } from "../activity-types.ts";
-import type { Activity } from "../model.ts";
+import { isResult } from "../kinds/kind.ts";
+import { factsOf, kindOf, promptRole } from "../kinds/kinds.ts";
+import type { Activity, ActivityOf } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 
 /** Of one file. `all`: the files of the workflow, the first one first. */
@@ -54,7 +55,7 @@ function reportUnasked(
     const next = one.next ?? (one.kind === "failed" ? onFailed : onSuccess);
     for (const id of [
       next,
-      one.other ?? (typeOf(one.kind).decides === undefined ? undefined : onFailed),
+      one.other ?? (kindOf(one.kind).decides === undefined ? undefined : onFailed),
     ]) {
       const those = before.get(id ?? "");
       if (those === undefined) before.set(id ?? "", [one]);
@@ -139,7 +140,7 @@ function placeOf({ file }: ReadFile, { at }: Activity): Place {
 /** A walk in depth, with a stack of its own, because calls may be nested deeply. */
 export function reportCycles(all: readonly ReadFile[], problems: Problems): void {
   const byId = new Map(all.map((file) => [file.id, file]));
-  const calls = (file: ReadFile): Extract<Activity, { kind: "call" }>[] =>
+  const calls = (file: ReadFile): ActivityOf<"call">[] =>
     [...file.activities.values()].filter((one) => one.kind === "call").toReversed();
   const done = new Set<string>();
   for (const root of all) {

@@ -6,7 +6,7 @@ import { checkPaths, reportCycles } from "./check-paths.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
-import { factsOf } from "../activity-types.ts";
+import { factsOf } from "../kinds/kinds.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";

@@ -1,396 +1,332 @@
 /**
- * The interpreter of workflows, without effects: `step(state, result)` gives the next state and what it needs from
- * the outside. One activity begins and one ends in a step, so whoever drives it can look at the clock or stop between.
+ * The interpreter of workflows, without effects: each step says what it needs from the outside, and the next one is
+ * given what came of it. One activity begins and one ends in a step, so whoever drives it can look at the clock or stop
+ * between. The same results always make the same run.
  *
- * Owns what a workflow means: which activity follows, variables, agents, calls, handlers, hits. Doesn't own time,
- * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.
+ * Owns the control flow: which activity follows, handlers, calls, hits, agents. Doesn't own time, tokens, sessions and
+ * processes: those come as results, and `stopped` ends a run for them.
  */
-import { typeOf } from "../activity-types.ts";
-import { evaluateCheck } from "../check.ts";
-import { firstWords, outputOf, scriptsIn } from "./commands.ts";
-import { type Activity, type Workflow } from "../model.ts";
-import { Bounds, Flow, frameOf, type MachineLimits } from "./flow.ts";
-import { hitsOf, withHit } from "./state.ts";
-import { Lookup, type Resolved } from "./lookup.ts";
+import { defined } from "../../document/guards.ts";
+import { defaultLimits, type Limits } from "../../entry/model.ts";
+import { limitText, type ExceededLimit } from "../../events/exceeded-limit.ts";
+import { decides, kindOf } from "../kinds/kinds.ts";
+import { isResult, type Ended, type Flow, type Running } from "../kinds/kind.ts";
+import type { Activity, Workflow, WorkflowFile } from "../model.ts";
+import { defaultsOf } from "../parameters.ts";
+import { Lookup } from "./lookup.ts";
 import type {
+  Conversation,
   Effect,
   EffectResult,
   Failure,
-  Script,
-  ScriptRun,
+  Frame,
+  MachineLimit,
+  Message,
   Step,
+  Trace,
+  Variables,
   WorkflowState,
 } from "./state.ts";
-import { isQuoted, roleOf } from "../value.ts";
 
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Variables;
   readonly limits?: MachineLimits;
   /** The tags of code fences that are run. Default: sh, shell and bash. */
   readonly tags?: readonly string[];
 }
 
-export interface Machine {
-  /**
-   * Before the first activity. The variables are those of `bindParameters`. `result`: RESULT, which is the input of the
-   * run; a parameter that begins with it is no file.
-   */
-  start(variables: Readonly<Record<string, string>>, result?: string): WorkflowState;
-  /** The first step, and each one after a `pass`, is given `passed`. */
-  step(state: WorkflowState, result: EffectResult): Step;
-}
+export type MachineLimits = Pick<Limits, MachineLimit> & {
+  /** What has set them, for texts. */
+  readonly setBy?: { readonly [Name in keyof Limits]?: string };
+};
 
-export function workflowMachine(workflow: Workflow, options: MachineOptions = {}): Machine {
-  return {
-    start: (variables, result = "") => {
-      const main = workflow.files[workflow.main];
-      // Whoever writes the input of a run must not choose a file by it.
-      const isInput = (value: string): boolean =>
-        result.startsWith("file:") && value.startsWith(result);
-      const own = Object.fromEntries(
-        Object.entries(variables).filter(([, value]) => !isInput(value)),
-      );
-      return {
-        status: "CREATED",
-        result,
-        frames: [frameOf(workflow.main, variables, own)],
-        agents: {},
-        nextAgent: 0,
-        phase: { kind: "ready", activity: main?.start ?? "" },
-        activities: 0,
-        asked: {},
-        reported: [],
-      };
-    },
-    step: (state, result) => new Stepper(workflow, options, state).step(result),
-  };
-}
-
-/** The EXIT_CODE of an EXECUTE that ran nothing, as a shell has it for a command that it can't run. */
-const NOT_RUN = "126";
-/** The texts of files that an activity has read, by path. */
-type Files = Readonly<Record<string, string>>;
-
-/** Names without a value, of a run. */
+/** Names without a value that a run reports. */
 const MOST_REPORTED = 1_000;
-class Stepper extends Flow {
-  readonly #options: MachineOptions;
-  readonly #bounds: Bounds;
 
-  constructor(workflow: Workflow, options: MachineOptions, state: WorkflowState) {
-    super(workflow, state);
-    this.#options = options;
-    this.#bounds = new Bounds(options.limits);
+/** Where a file goes on, or how it has ended. */
+type Way =
+  | { readonly kind: "on"; readonly to: string }
+  | { readonly kind: "ended"; readonly failure?: Failure };
+
+export class Machine implements Running {
+  readonly workflow: Workflow;
+  readonly state: WorkflowState;
+  readonly tags: readonly string[] | undefined;
+  readonly #limits: MachineLimits;
+  readonly #values: Lookup;
+  readonly #run: Flow<Effect>;
+  #trace: Trace[] = [];
+  /** Files that the activity has read, by path. */
+  #files = new Map<string, string>();
+
+  /**
+   * `variables`: those of `bindParameters`. `result`: RESULT, which is the input of the run; a parameter that begins
+   * with it is no file, because whoever writes the input must not choose one.
+   */
+  constructor(workflow: Workflow, options: MachineOptions, variables: Variables, result = "") {
+    const { environment = {}, limits = {}, tags } = options;
+    this.workflow = workflow;
+    this.tags = tags;
+    this.#limits = limits;
+    const own = Object.keys(variables).filter(
+      (name) => !(result.startsWith("file:") && variables[name]?.startsWith(result) === true),
+    );
+    this.state = {
+      status: "CREATED",
+      result,
+      frames: [frameOf(workflow.main, variables, own)],
+      agents: {},
+      nextAgent: 0,
+      activities: 0,
+      asked: {},
+    };
+    this.#values = new Lookup(this, environment);
+    this.#run = this.#main();
+    this.#run.next({ kind: "passed" });
   }
 
+  /** The first one, and each one after a `pass`, is given `passed`. */
   step(result: EffectResult): Step {
-    const { phase } = this.state;
-    if (phase.kind !== "ended" && result.kind === "stopped") this.end(unanswered(result.reason));
-    else if (phase.kind === "ready") {
-      if (result.kind !== "passed") throw unexpected(phase.kind, result);
-      this.#begin(phase.activity);
-    } else if (phase.kind === "waiting") {
-      const activity = this.activity(phase.activity);
-      if (result.kind === "failed") {
-        if (result.runs !== undefined) this.#keepOutput(result.runs);
-        else if (activity.kind === "execute") this.set("EXIT_CODE", NOT_RUN);
-        this.finish(activity, unanswered(result.reason));
-      } else if (phase.effect.kind === "read" && result.kind === "read") {
-        this.#perform(activity, { ...phase.files, [phase.effect.path]: result.text });
-      } else this.#receive(activity, phase.effect, result);
-    }
-    return { state: this.state, effect: this.#effect(), trace: this.trace };
+    this.#trace = [];
+    const effect =
+      result.kind === "stopped"
+        ? this.#end({ reason: result.reason, unanswered: true })
+        : this.#run.next(result).value;
+    return { effect, trace: this.#trace };
   }
 
-  #effect(): Effect {
-    const { phase, status, result } = this.state;
-    switch (phase.kind) {
-      case "ready":
-        return { kind: "pass" };
-      case "waiting":
-        return phase.effect;
-      case "ended": {
-        const { variables } = this.frame;
-        const ended = status === "SUCCESS" ? status : "FAILED";
-        const done = { kind: "done", status: ended, result, variables } as const;
-        return phase.failure === undefined ? done : { ...done, failure: phase.failure };
-      }
+  *#main(): Flow<Effect> {
+    return this.#end(yield* this.#runFile());
+  }
+
+  #end(failure?: Failure): Effect {
+    const { state, frame } = this;
+    const status = failure === undefined ? "SUCCESS" : "FAILED";
+    state.status = status;
+    const { result } = state;
+    return { kind: "done", status, result, variables: frame.variables, ...defined({ failure }) };
+  }
+
+  /** From its START to its end. */
+  *#runFile(): Flow<Failure | undefined> {
+    let at = this.file.start;
+    for (;;) {
+      yield { kind: "pass" };
+      const way = yield* this.#runActivity(at);
+      if (way.kind === "ended") return way.failure;
+      at = way.to;
     }
   }
 
-  #begin(id: string): void {
-    const activity = this.activity(id);
-    const { activities } = this.state;
-    const most = this.#bounds.of("activities");
-    if (activities >= most.value) return this.end(this.exceed(most, id));
-    const frame = this.frame;
-    const hit = hitsOf(frame.hits, id) + 1;
-    const hits = this.#bounds.hits(frame.variables);
-    if (hit > hits.value && typeOf(activity.kind).isMark !== true)
-      return this.fail(this.exceed(hits, id));
-    this.update({ activities: activities + 1 });
-    this.updateFrame({ hits: withHit(frame.hits, id) });
-    const { file } = frame;
-    const depth = this.state.frames.length - 1;
-    this.trace.push({ kind: "started", file, activity: id, hit, depth });
-    this.#perform(activity, {});
+  *#runActivity(id: string): Flow<Way> {
+    const { state, frame } = this;
+    const activity = this.#activity(id);
+    const kind = kindOf(activity.kind);
+    const most = this.limit("activities");
+    // It ends the run at once, without handlers.
+    if (state.activities >= most.value) yield this.#end(this.exceed(most, id));
+    const hit = (frame.hits.get(id) ?? 0) + 1;
+    const hits = this.#mostHits();
+    if (hit > hits.value && kind.isMark !== true) return this.#fail(this.exceed(hits, id));
+    state.activities += 1;
+    frame.hits.set(id, hit);
+    this.#files.clear();
+    const depth = state.frames.length - 1;
+    this.#trace.push({ kind: "started", file: frame.file, activity: id, hit, depth });
+    return this.#wayFrom(activity, yield* kind.run(activity, this));
   }
 
-  /** Does what needs nothing from the outside, or says what is needed. May be called again with more files. */
-  #perform(activity: Activity, files: Files): void {
-    switch (activity.kind) {
-      case "start":
-        return this.#start(activity, files);
-      case "on":
-        return this.finish(activity);
-      case "success":
-        this.ended(activity, true);
-        return this.succeed(true);
-      case "failed": {
-        this.ended(activity, true);
-        const { failure, before } = this.frame;
-        const own = { reason: `The workflow reached ${activity.id}.` };
-        // A way from a crash to FAILED on which nothing is decided means the same as no edge.
-        return this.fail(failure ?? (before?.unanswered === true ? before : own));
-      }
-      case "set":
-        return this.#value(activity, files, activity.value, activity.value, (text) => {
-          this.set(activity.name, text);
-          this.finish(activity);
-        });
-      case "assign": {
-        // A text with {{NAME}} is a text. Everything else must have a value.
-        const otherwise = activity.value.includes("{{") ? activity.value : undefined;
-        return this.#value(activity, files, activity.value, otherwise, (text) => {
-          this.update({ result: text });
-          this.finish(activity);
-        });
-      }
-      case "check":
-        return this.#check(activity, files);
-      case "prompt":
-        return this.#value(activity, files, activity.prompt, undefined, (text) =>
-          this.#prompt(activity, text, files),
-        );
-      case "ask": {
-        const { question } = activity;
-        if (question === undefined) return this.#ask(activity, this.state.result, files);
-        return this.#value(activity, files, question, question, (text) =>
-          this.#ask(activity, text, files),
-        );
-      }
-      case "execute":
-        return this.#execute(activity, files);
-      case "call":
-        return this.#call(activity);
+  #wayFrom(activity: Activity, ended: Ended): Way {
+    if (ended.kind === "end") {
+      this.#ended(activity, true);
+      return ended.failure === undefined ? this.#succeed(true) : this.#fail(ended.failure);
+    }
+    const failure = ended.kind === "failed" ? ended.failure : undefined;
+    const reason = ended.kind === "failed" ? ended.failure.reason : ended.remark;
+    const to = failure === undefined ? activity.next : activity.other;
+    this.#ended(activity, failure === undefined, reason, to);
+    if (to === undefined) return failure === undefined ? this.#succeed(false) : this.#fail(failure);
+    if (failure !== undefined || decides(activity)) this.frame.before = failure;
+    return { kind: "on", to };
+  }
+
+  #ended(activity: Activity, succeeded: boolean, reason?: string, to?: string): void {
+    const { file } = this.frame;
+    const fields = { file, activity: activity.id, succeeded, ...defined({ reason, to }) };
+    this.#trace.push({ kind: "ended", ...fields });
+  }
+
+  /** The end of a file: at a SUCCESS, or because nothing follows. */
+  #succeed(isExplicit: boolean): Way {
+    const { frame, file } = this;
+    if (frame.failure !== undefined && frame.handling === "failed" && !isExplicit)
+      return { kind: "ended", failure: frame.failure };
+    return this.#handle("success", file.onSuccess) ?? { kind: "ended" };
+  }
+
+  #fail(failure: Failure): Way {
+    const { frame, file } = this;
+    const way = this.#handle("failed", file.onFailed);
+    if (way !== undefined) {
+      frame.failure = failure;
+      return way;
+    }
+    // Whatever the handler decides, the failure itself was no answer.
+    return { kind: "ended", failure: frame.failure?.unanswered === true ? frame.failure : failure };
+  }
+
+  /** Each end of a file is handled once. */
+  #handle(event: "success" | "failed", to: string | undefined): Way | undefined {
+    const { frame, state } = this;
+    if (to === undefined || frame.handled.has(event)) return undefined;
+    frame.handled.add(event);
+    frame.handling = event;
+    state.status = event === "success" ? "SUCCESS" : "FAILED";
+    return { kind: "on", to };
+  }
+
+  /** Its variables come back, without the setting for the hits of its file. */
+  *call(target: string): Flow<Failure | undefined> {
+    const { state, frame: caller } = this;
+    const defaults = defaultsOf(this.workflow.files[target]);
+    // The variables of the caller have been read.
+    const own = Object.keys(defaults).filter((name) => !Object.hasOwn(caller.variables, name));
+    const frame = frameOf(target, { ...defaults, ...caller.variables }, own);
+    frame.agent = caller.agent;
+    state.frames.push(frame);
+    const failure = yield* this.#runFile();
+    state.frames.pop();
+    const { MAX_ACTIVITY_HITS: _, ...returned } = frame.variables;
+    caller.variables = { ...caller.variables, ...returned };
+    state.status = failure === undefined ? "SUCCESS" : "FAILED";
+    return failure;
+  }
+
+  *value(activity: Activity, written: string, otherwise?: string): Flow<string | Failure> {
+    const path = this.#values.pathIn(written);
+    const file = path === undefined ? undefined : yield* this.read(path);
+    if (typeof file === "object") return file;
+    const resolved =
+      file === undefined ? this.#values.resolve(written, otherwise) : this.#values.fill(file);
+    if ("reason" in resolved) return resolved;
+    this.#report(activity, resolved.missing);
+    return resolved.text;
+  }
+
+  *read(path: string): Flow<string | Failure> {
+    const known = this.#files.get(path);
+    if (known !== undefined) return known;
+    const read = yield { kind: "read", path, from: this.frame.file };
+    if (read.kind !== "read")
+      return { reason: "reason" in read ? read.reason : "It can't be read.", unanswered: true };
+    this.#files.set(path, read.text);
+    return read.text;
+  }
+
+  command(activity: Activity, text: string): string | Failure {
+    const filled = this.#values.command(text);
+    if ("reason" in filled) return filled;
+    this.#report(activity, filled.missing);
+    return filled.text;
+  }
+
+  readonly #reported = new Set<string>();
+
+  #report({ id: activity }: Activity, names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#reported.has(name) || this.#reported.size >= MOST_REPORTED) continue;
+      this.#reported.add(name);
+      this.#trace.push({ kind: "missing", name, activity });
     }
   }
 
-  /** Parameters that are files are read before anything else. */
-  #start(activity: Activity, files: Files): void {
-    const frame = this.frame;
-    const variables = { ...frame.variables };
-    for (const name of frame.unread) {
-      const path = (frame.variables[name] ?? "").slice("file:".length);
-      if (!Object.hasOwn(files, path)) return this.#read(activity, path, files);
-      Object.defineProperty(variables, name, {
-        value: files[path] ?? "",
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-    }
-    this.updateFrame({ variables, unread: [] });
-    this.update({ status: "DOING" });
-    this.finish(activity);
+  skip(activity: string, reason: string): void {
+    this.#trace.push({ kind: "skipped", activity, reason });
   }
 
-  #check(activity: Extract<Activity, { kind: "check" }>, files: Files): void {
-    const { left, operator, right } = activity.check;
-    this.#value(activity, files, left, undefined, (leftText) =>
-      this.#value(activity, files, right, right, (text) => {
-        const rightText = isQuoted(right) ? text : text.trim();
-        const value = evaluateCheck(operator, leftText, rightText);
-        if (value.kind === "failed") this.finish(activity, unanswered(value.reason));
-        else if (value.holds) this.finish(activity);
-        else this.finish(activity, { reason: `The check ${activity.id} doesn't hold.` });
-      }),
-    );
+  limit(limit: MachineLimit): ExceededLimit {
+    const { setBy = {}, [limit]: value = defaultLimits[limit] } = this.#limits;
+    return { limit, value, ...defined({ setBy: setBy[limit] }) };
   }
 
-  #prompt(activity: Extract<Activity, { kind: "prompt" }>, text: string, files: Files): void {
-    const most = this.#bounds.of("promptCharacters");
-    if (text.length > most.value) return this.finish(activity, this.exceed(most, activity.id));
-    switch (roleOf(activity.prompt)) {
-      case "system":
-        this.addAgent({ system: text, messages: [] });
-        this.update({ result: "" });
-        return this.finish(activity);
-      case "assistant":
-        this.converse([{ role: "assistant", text }]);
-        this.update({ result: text });
-        return this.finish(activity);
-      case "user":
-      case undefined: {
-        if (text.trim() === "") return this.finish(activity, unanswered("The prompt is empty."));
-        const agent = this.agent();
-        const effect = { kind: "prompt", activity: activity.id, agent, text } as const;
-        return this.#wait(activity, effect, files);
-      }
-    }
-  }
-
-  #ask(activity: Activity, question: string, files: Files): void {
-    const times = this.state.asked[activity.id] ?? 0;
-    this.#wait(activity, { kind: "ask", activity: activity.id, question, times }, files);
-  }
-
-  #execute(activity: Extract<Activity, { kind: "execute" }>, files: Files): void {
-    const { id, command } = activity;
-    let scripts: readonly Script[];
-    if (command === undefined) {
-      const found = scriptsIn(this.state.result, this.#options.tags);
-      if (found.kind === "none") {
-        this.trace.push({ kind: "skipped", activity: id, reason: found.reason });
-        this.update({ result: found.reason });
-        return this.#notRun(activity, found.reason);
-      }
-      ({ scripts } = found);
-    } else {
-      const filled = this.#lookup(files).command(command, this.workflow);
-      if (filled.kind === "failed") return this.#notRun(activity, filled.reason);
-      this.#reportMissing(id, filled.missing);
-      scripts = [{ tag: "sh", code: filled.text }];
-    }
-    this.#wait(activity, { kind: "execute", activity: id, scripts }, files);
-  }
-
-  /** EXIT_CODE must not be that of an earlier command. */
-  #notRun(activity: Activity, reason: string): void {
-    this.set("EXIT_CODE", NOT_RUN);
-    this.finish(activity, unanswered(reason));
-  }
-
-  #call(activity: Extract<Activity, { kind: "call" }>): void {
-    const { frames } = this.state;
-    const most = this.#bounds.of("callDepth");
-    if (frames.length > most.value) return this.finish(activity, this.exceed(most, activity.id));
-    const target = this.workflow.files[activity.target];
-    if (target === undefined) throw new Error(`There is no file ${activity.target}.`);
+  /** A file may ask for more, or fewer, with a parameter or a variable. */
+  #mostHits(): ExceededLimit {
+    const setBy = "MAX_ACTIVITY_HITS";
     const { variables } = this.frame;
-    const absent = target.parameters.find(
-      (one) => one.default === undefined && !Object.hasOwn(variables, one.name),
-    );
-    if (absent !== undefined) {
-      const reason = `${activity.path} needs the parameter ${absent.name}.`;
-      return this.finish(activity, unanswered(reason));
-    }
-    this.enter(activity, target);
+    const written = Object.hasOwn(variables, setBy) ? variables[setBy] : undefined;
+    const value = Number(written?.trim() || "none");
+    return Number.isInteger(value) && value > 0
+      ? { limit: "activityHits", value, setBy }
+      : this.limit("activityHits");
   }
 
-  #receive(activity: Activity, effect: Effect, result: EffectResult): void {
-    if (effect.kind === "prompt" && result.kind === "answered") {
-      this.converse([
-        { role: "user", text: effect.text },
-        { role: "assistant", text: result.text },
-      ]);
-      this.update({ result: result.text });
-      return this.finish(activity);
-    }
-    if (effect.kind === "ask" && result.kind === "answered") {
-      const { asked } = this.state;
-      this.update({
-        asked: { ...asked, [activity.id]: effect.times + 1 },
-        result: result.text,
-      });
-      return this.finish(activity);
-    }
-    if (effect.kind === "execute" && result.kind === "executed") {
-      return this.#executed(activity, result.runs);
-    }
-    throw unexpected(effect.kind, result);
+  exceed(exceeded: ExceededLimit, activity: string): Failure {
+    const { file } = this.frame;
+    this.#trace.push({ kind: "limit", exceeded, file, activity });
+    const scope = { kind: "activity", file, activity } as const;
+    return { reason: `Exceeded ${limitText(exceeded, scope)}.`, unanswered: true };
   }
 
-  #executed(activity: Activity, runs: readonly ScriptRun[]): void {
-    const most = this.#bounds.of("outputCharacters");
-    const exitCode = this.#keepOutput(runs);
-    const late = runs.find(({ timedOut }) => timedOut === true);
-    if (late !== undefined) {
-      const reason = `The command took too long: ${firstWords(late.code)}`;
-      return this.finish(activity, unanswered(reason));
-    }
-    const printed = runs.reduce((sum, run) => sum + (run.outputCharacters ?? run.output.length), 0);
-    if (printed > most.value) return this.finish(activity, this.exceed(most, activity.id));
-    // Without a failure edge, the model judges what the command printed.
-    const failure = exitCode === 0 ? undefined : { reason: `The exit code is ${exitCode}.` };
-    if (activity.other === undefined) this.finish(activity, undefined, failure?.reason);
-    else this.finish(activity, failure);
+  set(name: string, text: string): void {
+    if (name === "STATUS") return;
+    if (isResult(name)) this.state.result = text;
+    else this.frame.variables = { ...this.frame.variables, [name]: text };
   }
 
-  /** RESULT and EXIT_CODE. Returns the exit code. */
-  #keepOutput(runs: readonly ScriptRun[]): number {
-    this.update({ result: outputOf(runs, this.#bounds.of("outputCharacters").value) });
-    const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
-    this.set("EXIT_CODE", String(exitCode));
-    return exitCode;
+  agent(): number {
+    return this.frame.agent ?? this.addAgent({ messages: [] });
   }
 
-  /** Gives the text of a written value, after reading a file for it, or ends the activity. */
-  #value(
-    activity: Activity,
-    files: Files,
-    written: string,
-    otherwise: string | undefined,
-    then: (text: string) => void,
-  ): void {
-    const resolved: Resolved = this.#lookup(files).resolve(written, otherwise);
-    switch (resolved.kind) {
-      case "unread":
-        return this.#read(activity, resolved.path, files);
-      case "failed":
-        // A CHECK of a name without a value doesn't hold.
-        return this.finish(
-          activity,
-          activity.kind === "check" ? { reason: resolved.reason } : unanswered(resolved.reason),
-        );
-      case "text":
-        this.#reportMissing(activity.id, resolved.missing);
-        return then(resolved.text);
-    }
+  /** Agents that no file can prompt any more are forgotten. */
+  addAgent(conversation: Conversation): number {
+    const { state } = this;
+    const agent = state.nextAgent;
+    state.nextAgent += 1;
+    this.frame.agent = agent;
+    const used = new Set(state.frames.map((frame) => String(frame.agent)));
+    const known = Object.entries(state.agents).filter(([id]) => used.has(id));
+    state.agents = { ...Object.fromEntries(known), [agent]: conversation };
+    return agent;
   }
 
-  #reportMissing(activity: string, names: readonly string[]): void {
-    const { reported } = this.state;
-    const known = new Set(reported);
-    const fresh = names.filter((name) => !known.has(name)).slice(0, MOST_REPORTED - known.size);
-    if (fresh.length === 0) return;
-    for (const name of fresh) this.trace.push({ kind: "missing", name, activity });
-    this.update({ reported: [...reported, ...fresh] });
+  converse(...messages: readonly Message[]): void {
+    const agent = this.agent();
+    const { agents } = this.state;
+    const known = agents[agent] ?? { messages: [] };
+    agents[agent] = { ...known, messages: [...known.messages, ...messages] };
   }
 
-  #read(activity: Activity, path: string, files: Files): void {
-    this.#wait(activity, { kind: "read", path, from: this.frame.file }, files);
+  get frame(): Frame {
+    const frame = this.state.frames.at(-1);
+    if (frame === undefined) throw new Error("A run has at least one frame.");
+    return frame;
   }
 
-  #wait(
-    activity: Activity,
-    effect: Exclude<Effect, { kind: "pass" | "done" }>,
-    files: Files,
-  ): void {
-    this.update({ phase: { kind: "waiting", activity: activity.id, effect, files } });
+  get file(): WorkflowFile {
+    const file = this.workflow.files[this.frame.file];
+    if (file === undefined) throw new Error(`There is no file ${this.frame.file}.`);
+    return file;
   }
 
-  #lookup(files: Files): Lookup {
-    const { environment = {} } = this.#options;
-    return new Lookup(this.state, this.frame, this.file, environment, files);
+  #activity(id: string): Activity {
+    const activity = this.file.activities[id];
+    if (activity === undefined) throw new Error(`There is no activity ${id}.`);
+    return activity;
   }
 }
 
-function unanswered(reason: string): Failure {
-  return { reason, unanswered: true };
-}
-
-function unexpected(waiting: string, { kind }: EffectResult): Error {
-  return new Error(`The workflow is ${waiting}, and can't be given a result ${kind}.`);
+/** A run of a file, from the beginning. `own`: the names of variables that may name a file. */
+function frameOf(file: string, variables: Variables, own: readonly string[]): Frame {
+  return {
+    file,
+    variables,
+    unread: own.filter((name) => variables[name]?.startsWith("file:") === true),
+    hits: new Map(),
+    handling: "nothing",
+    handled: new Set(),
+    agent: undefined,
+    failure: undefined,
+    before: undefined,
+  };
 }

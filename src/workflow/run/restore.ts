@@ -13,10 +13,10 @@ import {
   type StepStarted,
 } from "../../events/step.ts";
 import { MASK } from "../../redaction/text-stream.ts";
-import { typeOf } from "../activity-types.ts";
-import { workflowMachine, type MachineOptions } from "./machine.ts";
+import { kindOf } from "../kinds/kinds.ts";
+import { Machine, type MachineOptions } from "./machine.ts";
 import type { Workflow } from "../model.ts";
-import type { Effect, Trace, WorkflowState } from "./state.ts";
+import type { Effect, Trace } from "./state.ts";
 import { StepLog } from "./step-log.ts";
 
 export interface Restored {
@@ -60,7 +60,7 @@ export class Restoring {
     if (kind === "done" || step === undefined) return undefined;
     if (kind === "pass") return { kind: "passed" };
     const result = step.effects?.[this.#taken];
-    const answer = kind === "read" ? kind : typeOf(kind).answer;
+    const answer = kind === "read" ? kind : kindOf(kind).answer;
     if (result === undefined || (result.kind !== answer && result.kind !== "failed"))
       return undefined;
     this.#taken += 1;
@@ -167,7 +167,8 @@ function unhandledFailure(events: readonly StepEvent[]): number {
 }
 
 interface Replay {
-  readonly state: WorkflowState;
+  /** Whether the journal holds all that the rest of the run may use of it. */
+  readonly isComplete: boolean;
   /** What is to be done next. */
   readonly effect: Effect;
   readonly last: EffectResult | undefined;
@@ -183,15 +184,14 @@ function replayed(
   options: MachineOptions,
   { variables, userInput, events }: Pick<EarlierRun, "variables" | "userInput" | "events">,
 ): Replay {
-  const machine = workflowMachine(workflow, options);
+  const machine = new Machine(workflow, options, variables, userInput);
   const restoring = new Restoring({ ended: endedOf(events) });
-  let state = machine.start(variables, userInput);
   let effect: Effect = { kind: "pass" };
   let last: EffectResult | undefined;
   let trace: readonly Trace[] = [];
   let compared = 0;
   let difference: string | undefined;
-  const log = new StepLog(anyWork, state, (now) => {
+  const log = new StepLog(anyWork, machine.state, (now) => {
     const before = events[compared];
     compared += 1;
     if (before !== undefined) difference ??= differenceOf(before, now);
@@ -202,21 +202,22 @@ function replayed(
     if (result === undefined) break;
     last = result;
     log.received(result);
-    ({ state, effect, trace } = machine.step(state, result));
-    log.observe(trace, state, { restoring });
+    ({ effect, trace } = machine.step(result));
+    log.observe(trace, { restoring });
   }
   const exceeded = trace.some(({ kind }) => kind === "limit");
   if (difference === undefined && !restoring.isOver) {
     const { step = 0, activity = "" } = restoring.ended() ?? {};
     difference = otherwise(`Step ${step} (${activity}) would not end as it did.`);
   }
+  const isComplete = isWhole(JSON.stringify([machine.state, effect]));
   if (difference === undefined && effect.kind === "pass" && compared < events.length) {
     // A step had begun; what it asks for is compared, too.
-    const begun = machine.step(state, { kind: "passed" });
-    log.observe(begun.trace, begun.state, {});
+    const begun = machine.step({ kind: "passed" });
+    log.observe(begun.trace, {});
     log.asks(begun.effect);
   }
-  return { state, effect, last, exceeded, difference };
+  return { isComplete, effect, last, exceeded, difference };
 }
 
 function differenceOf(before: StepEvent, now: StepEvent): string | undefined {
@@ -272,11 +273,11 @@ export function isWhole(text: string): boolean {
 }
 
 /** A text that the journal doesn't hold as it was, and that the rest of the run may use. */
-function missingText({ state }: Replay, ended: readonly StepEnded[]): string | undefined {
+function missingText({ isComplete }: Replay, ended: readonly StepEnded[]): string | undefined {
   const incomplete = ended.find((one) => stepCharacters(one) !== (one.characters ?? 0));
   if (incomplete === undefined) return undefined;
   const shell = ended.findLast((one) => one.shell !== undefined)?.shell;
-  if (isWhole(JSON.stringify([state, shell]))) return undefined;
+  if (isComplete && isWhole(JSON.stringify(shell ?? ""))) return undefined;
   const { step, activity } = incomplete;
   return `The journal does not hold all that came of step ${step} (${activity}): it contained a secret, or was too long. The rest of the run may need it.`;
 }

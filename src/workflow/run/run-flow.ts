@@ -34,8 +34,7 @@ import type { Breath } from "../../platform/breath.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import { missingAnswer, type Answers, type Asker } from "./ask.ts";
-import { hitsOf } from "./state.ts";
-import { workflowMachine } from "./machine.ts";
+import { Machine } from "./machine.ts";
 import type { Workflow } from "../model.ts";
 import { Restoring, type Restored } from "./restore.ts";
 import type { Scripts } from "./script-runner.ts";
@@ -128,8 +127,9 @@ class FlowRunner {
   async run(): Promise<FlowEnd> {
     const { workflow, environment, limits, scripts, variables, breath } = this.#run;
     const { work, ports, userInput } = this.#context;
-    const machine = workflowMachine(workflow, { environment, limits, tags: scripts.tags });
-    let state = machine.start(variables, userInput);
+    const options = { environment, limits, tags: scripts.tags };
+    const machine = new Machine(workflow, options, variables, userInput);
+    const { state } = machine;
     let effect: Effect = { kind: "pass" };
     const log = new StepLog(work, state, (event) => ports.emit(event));
     for (;;) {
@@ -139,12 +139,11 @@ class FlowRunner {
       log.asks(effect, restored);
       const result = known ?? (await this.#perform(effect, state, log.step));
       log.received(result);
-      const step = machine.step(state, result);
-      ({ state } = step);
-      if (restored) log.observe(step.trace, state, { restoring: this.#restoring });
+      const step = machine.step(result);
+      if (restored) log.observe(step.trace, { restoring: this.#restoring });
       else {
         this.#decide(step.trace);
-        log.observe(step.trace, state, { shell: this.#shellAfter(effect) });
+        log.observe(step.trace, { shell: this.#shellAfter(effect) });
       }
       ({ effect } = step);
       if (effect.kind === "done") {
@@ -308,7 +307,7 @@ class FlowRunner {
 
   #activity(id: string, state: WorkflowState): StepActivity {
     const frame = state.frames.at(-1);
-    return { id, file: frame?.file ?? "", hit: frame === undefined ? 1 : hitsOf(frame.hits, id) };
+    return { id, file: frame?.file ?? "", hit: frame?.hits.get(id) ?? 1 };
   }
 
   /** What the interpreter reports beside the steps. */

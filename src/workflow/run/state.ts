@@ -1,49 +1,45 @@
-/**
- * The state of a run of a workflow, what it asks of the outside, and what it is told. All of it is plain JSON: a state
- * that was written and read again goes on in the same way, and so does one that is made again from the same results.
- */
+/** The state of a run of a workflow, what it asks of the outside, and what it is told. */
 import type { ExceededLimit } from "../../events/exceeded-limit.ts";
-import type { EffectResult, Script, ScriptRun, StepInput } from "../../events/step.ts";
+import type { EffectResult, StepInput } from "../../events/step.ts";
 
-export type { EffectResult, Script, ScriptRun };
+export type { EffectResult };
 
-export type WorkflowStatus = "CREATED" | "DOING" | "SUCCESS" | "FAILED";
+export type Variables = Readonly<Record<string, string>>;
+
+export type MachineLimit =
+  "activityHits" | "activities" | "callDepth" | "promptCharacters" | "outputCharacters";
 
 export interface WorkflowState {
-  readonly status: WorkflowStatus;
-  readonly result: string;
+  status: "CREATED" | "DOING" | "SUCCESS" | "FAILED";
+  result: string;
   /** The running file last. Never empty. */
-  readonly frames: readonly Frame[];
+  readonly frames: Frame[];
   /** By number; those that a file can still prompt. */
-  readonly agents: Readonly<Record<number, Conversation>>;
-  readonly nextAgent: number;
-  readonly phase: Phase;
+  agents: Record<number, Conversation>;
+  nextAgent: number;
   /** Activities that have begun, in all files. */
-  readonly activities: number;
+  activities: number;
   /** How often each ASK has been answered, by its id. */
-  readonly asked: Readonly<Record<string, number>>;
-  /** Names without a value that have been reported. */
-  readonly reported: readonly string[];
+  readonly asked: Record<string, number>;
 }
 
+/** A file that runs. */
 export interface Frame {
   readonly file: string;
-  readonly variables: Readonly<Record<string, string>>;
+  variables: Variables;
   /** Parameters whose value is a file that has not been read. */
-  readonly unread: readonly string[];
-  /** By activity. */
-  readonly hits: Hits;
-  /** Which of the ends is being handled; each is handled once. */
-  readonly handling: "nothing" | "success" | "failed";
-  readonly handled: readonly ("success" | "failed")[];
+  unread: readonly string[];
+  /** How often each activity has run. */
+  readonly hits: Map<string, number>;
+  /** Which of the ends is being handled. */
+  handling: "nothing" | "success" | "failed";
+  readonly handled: Set<"success" | "failed">;
   /** Its number in `agents`. */
-  readonly agent?: number;
-  /** The CALL that waits for the frame above this one. */
-  readonly calling?: string;
-  /** Why the file has failed, while that is handled. */
-  readonly failure?: Failure;
+  agent: number | undefined;
+  /** Why the file has failed, once that is handled. */
+  failure: Failure | undefined;
   /** The failure that has led here, as long as nothing has been decided since. */
-  readonly before?: Failure;
+  before: Failure | undefined;
 }
 
 export interface Failure {
@@ -62,18 +58,6 @@ export interface Message {
   readonly text: string;
 }
 
-export type Phase =
-  /** The activity begins with the next step. */
-  | { readonly kind: "ready"; readonly activity: string }
-  /** It has begun, and its effect is under way. What it needs of files is read before anything else. */
-  | {
-      readonly kind: "waiting";
-      readonly activity: string;
-      readonly effect: Exclude<Effect, { kind: "pass" | "done" }>;
-      readonly files: Readonly<Record<string, string>>;
-    }
-  | { readonly kind: "ended"; readonly failure?: Failure };
-
 /** What the machine needs from the outside to go on. */
 export type Effect =
   /** Nothing: an activity is over, and the next one begins with the next step. */
@@ -86,7 +70,7 @@ export type Effect =
       readonly kind: "done";
       readonly status: "SUCCESS" | "FAILED";
       readonly result: string;
-      readonly variables: Readonly<Record<string, string>>;
+      readonly variables: Variables;
       readonly failure?: Failure;
     };
 
@@ -120,30 +104,6 @@ export type Trace =
   | { readonly kind: "skipped"; readonly activity: string; readonly reason: string };
 
 export interface Step {
-  readonly state: WorkflowState;
   readonly effect: Effect;
   readonly trace: readonly Trace[];
-}
-
-/** How often each activity of a file has run. In parts, so that a new state does not copy the counts of all activities. */
-export type Hits = Readonly<Record<string, Readonly<Record<string, number>>>>;
-
-/** Of a workflow with 10,000 activities, a part has about as many counts as there are parts. */
-const PARTS = 101;
-
-export function hitsOf(hits: Hits, activity: string): number {
-  const counts = hits[partOf(activity)] ?? {};
-  return Object.hasOwn(counts, activity) ? (counts[activity] ?? 0) : 0;
-}
-
-export function withHit(hits: Hits, activity: string): Hits {
-  const part = partOf(activity);
-  return { ...hits, [part]: { ...hits[part], [activity]: hitsOf(hits, activity) + 1 } };
-}
-
-function partOf(activity: string): string {
-  let hash = 0;
-  for (let index = 0; index < activity.length; index += 1)
-    hash = (hash * 31 + activity.charCodeAt(index)) % 1_000_003;
-  return String(hash % PARTS);
 }

@@ -31,15 +31,17 @@ export class StepLog {
   readonly #emit: (event: StepStarted | StepEnded) => void;
   /** A CALL stays open while the called file runs. */
   readonly #open: OpenStep[] = [];
+  readonly #state: WorkflowState;
   #steps = 0;
   #result: string;
   #variables: Variables;
 
-  constructor(work: WorkRef, start: WorkflowState, emit: (event: StepStarted | StepEnded) => void) {
+  constructor(work: WorkRef, state: WorkflowState, emit: (event: StepStarted | StepEnded) => void) {
     this.#work = work;
     this.#emit = emit;
-    this.#result = start.result;
-    this.#variables = start.frames.at(-1)?.variables ?? {};
+    this.#state = state;
+    this.#result = state.result;
+    this.#variables = state.frames.at(-1)?.variables ?? {};
   }
 
   /** The number of the step that is under way. */
@@ -55,7 +57,6 @@ export class StepLog {
   /** Emits what happened in a step of the interpreter. `shell`: what an EXECUTE has made of it. */
   observe(
     trace: readonly Trace[],
-    state: WorkflowState,
     {
       restoring,
       shell,
@@ -81,7 +82,7 @@ export class StepLog {
         this.#open.push({ event, announced: false, effects: [] });
       } else if (one.kind === "ended") {
         this.#announce(undefined, mark);
-        this.#end(one, state, changed, restoring?.ended());
+        this.#end(one, changed, restoring?.ended());
         // The CALLs that end with it have not changed it.
         changed = undefined;
       }
@@ -103,14 +104,13 @@ export class StepLog {
 
   #end(
     { file, activity, succeeded, reason, to }: Extract<Trace, { kind: "ended" }>,
-    state: WorkflowState,
     changedShell: ShellState | undefined,
     before: StepEnded | undefined,
   ): void {
     const open = this.#open.pop();
     if (open === undefined) throw new Error(`${activity} has ended, but it had not begun.`);
-    const { result } = state;
-    const variables = state.frames.at(-1)?.variables ?? {};
+    const { result } = this.#state;
+    const variables = this.#state.frames.at(-1)?.variables ?? {};
     const changed = changedVariables(this.#variables, variables);
     const shell = before === undefined ? changedShell : before.shell;
     const received = {

@@ -72,7 +72,7 @@ test("every part knows its place", () => {
     loaded.rules[0]?.turns[0].replies[0]?.place,
     "sessions[0].turns[0].replies[0] (tests/a.rehearsal.yml:5:13)",
   );
-  assert.equal(loaded.expect.works?.items[0]?.place, "expect.works[0] (tests/a.rehearsal.yml:8:7)");
+  assert.equal(loaded.expect.works?.value[0]?.place, "expect.works[0] (tests/a.rehearsal.yml:8:7)");
   assert.equal(
     loaded.expect.decisions.include[0]?.place,
     "expect.decisions.include[0] (tests/a.rehearsal.yml:10:15)",
@@ -369,13 +369,13 @@ expect: { path: [START, b.wf.md#PROMPT_B], report: { equals: done } }`,
     ],
   );
   assert.deepEqual(
-    expect.path?.items.map(({ activity, place }) => [activity, place]),
+    expect.path?.value.map(({ value, place }) => [value, place]),
     [
       [{ id: "START" }, "expect.path[0] (tests/a.rehearsal.yml:7:18)"],
       [{ file: "b.wf.md", id: "PROMPT_B" }, "expect.path[1] (tests/a.rehearsal.yml:7:25)"],
     ],
   );
-  assert.equal(expect.report?.condition.equals, "done");
+  assert.equal(expect.report?.value.equals, "done");
   assert.deepEqual(
     namedActivities.map(({ activity, isAsk, at }) => [activity.id, isAsk, at.line, at.codePath]),
     [

@@ -171,7 +171,7 @@ test("the recording of a workflow replays to the same end", async (t) => {
     ],
   );
   assert.deepEqual(
-    expect.path?.items.map(({ activity: { id, file } }) =>
+    expect.path?.value.map(({ value: { id, file } }) =>
       file === undefined ? id : `${file}#${id}`,
     ),
     path,
@@ -218,7 +218,7 @@ jobs:
       ["review.wf.md", 0, 2, "PROMPT_IMPROVE"],
     ],
   );
-  assert.equal(expect.path?.items.length, path.length);
+  assert.equal(expect.path?.value.length, path.length);
   assert.deepEqual(await rehearse(workspace, "recordings/made.yml"), []);
 });
 

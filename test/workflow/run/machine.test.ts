@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { workflowMachine } from "../../../src/workflow/run/machine.ts";
 import { bindParameters } from "../../../src/workflow/parameters.ts";
 import { executed, play } from "./machine-rig.ts";
 import { filesOf, loaded, workflowText } from "../rig.ts";
@@ -394,16 +393,6 @@ describe("EXECUTE", () => {
 });
 
 describe("a step", () => {
-  it("refuses a result that nobody waits for", () => {
-    const workflow = loaded(workflowText("START --> ASK_A"));
-    const machine = workflowMachine(workflow);
-    const start = machine.start({});
-    assert.throws(() => machine.step(start, { kind: "answered", text: "x" }), /can't be given/);
-    const { state } = machine.step(start, { kind: "passed" });
-    const asking = machine.step(state, { kind: "passed" });
-    assert.throws(() => machine.step(asking.state, { kind: "read", text: "x" }), /can't be given/);
-  });
-
   it("ends the run at once when it is stopped, without handlers", () => {
     const { done, path } = play("START --> ASK_A --> SUCCESS\nON_FAILED --> ASK_B", [
       { kind: "stopped", reason: "Canceled." },

@@ -1,0 +1,89 @@
+/** What agents hand in during a run, in the words of a rehearsal. */
+import { cut } from "../events/cut.ts";
+import type { RunEvent } from "../events/event.ts";
+import type { Finding, Proposal } from "../events/output-shapes.ts";
+import { applyEvent, createRunView } from "../events/view.ts";
+import { collectOutputs, resultsOf } from "../outputs/collect.ts";
+import type { ExpectedFinding, ExpectedProposal, OutputFields } from "./format/output-fields.ts";
+import type { Found } from "./listed-expectations.ts";
+
+export class SeenOutputs {
+  readonly #view = createRunView();
+
+  see(event: RunEvent): void {
+    applyEvent(this.#view, event);
+  }
+
+  get verdict(): OutputFields["verdict"] & string {
+    return collectOutputs(this.#view).verdict?.verdict ?? "none";
+  }
+
+  get findings(): readonly ExpectedFinding[] {
+    return collectOutputs(this.#view).findings.map(findingFields);
+  }
+
+  get proposals(): readonly ExpectedProposal[] {
+    const { proposals } = collectOutputs(this.#view);
+    return proposals.map(({ task, proposal }) => proposalFields(task, proposal));
+  }
+
+  get results(): Readonly<Record<string, unknown>> | null {
+    return resultsOf(this.#view);
+  }
+
+  /** Of an Each those of all items. */
+  get reports(): ReadonlyMap<string, string> {
+    const texts = new Map<string, string>();
+    for (const { taskId, report } of this.#view.given.values()) {
+      if (report === undefined) continue;
+      const before = texts.get(taskId);
+      texts.set(taskId, before === undefined ? report.markdown : `${before}\n\n${report.markdown}`);
+    }
+    return texts;
+  }
+
+  /** Those of `expect`, without what nobody has handed in, and without reports, which are prose. */
+  fields(): OutputFields {
+    const { verdict, findings, proposals, results } = this;
+    return {
+      ...(verdict !== "none" && { verdict }),
+      ...(findings.length > 0 && { findings }),
+      ...(proposals.length > 0 && { proposals }),
+      ...(results !== null && { results }),
+    };
+  }
+}
+
+/** A text that it doesn't have contains nothing. */
+const noTexts = { title: "", message: "", suggestion: "", body: "", reason: "" };
+
+export function asFound(output: ExpectedFinding | ExpectedProposal): Found {
+  return { title: shown(output), fields: { ...noTexts, ...output } };
+}
+
+export function shown(value: unknown): string {
+  return cut(JSON.stringify(value), 300);
+}
+
+function findingFields(finding: Finding): ExpectedFinding {
+  const { headLine: _, fingerprint: _of, ...fields } = finding;
+  return fields;
+}
+
+function proposalFields(task: string, proposal: Proposal): ExpectedProposal {
+  switch (proposal.kind) {
+    case "pull_request": {
+      const { base: _, files, ...fields } = proposal;
+      return { task, ...fields, files: files.map(({ path }) => path) };
+    }
+    case "comment":
+    case "label":
+    case "reviewers":
+    case "close": {
+      const { number: _, ...fields } = proposal;
+      return { task, ...fields };
+    }
+    case "issue":
+      return { task, ...proposal };
+  }
+}

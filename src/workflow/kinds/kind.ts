@@ -1,0 +1,123 @@
+/** What each kind of activity has to say of itself: how its node is read, what it uses, and what it does. */
+import type { ExceededLimit } from "../../events/exceeded-limit.ts";
+import type { EffectResult, StepInput } from "../../events/step.ts";
+import type { Activity, ActivityPlace, Workflow, WorkflowFile } from "../model.ts";
+import type {
+  Conversation,
+  Effect,
+  Failure,
+  Frame,
+  MachineLimit,
+  Message,
+  WorkflowState,
+} from "../run/state.ts";
+import type { FlowLabel } from "../read/flowchart-text.ts";
+import type { Place, Problems } from "../read/problems.ts";
+
+export type Kind<A extends Activity> = About<A> &
+  (A["kind"] extends StepInput["kind"] ? { readonly answer: EffectResult["kind"] } : unknown);
+
+interface About<A extends Activity> {
+  /** Has no text, and does nothing that `activityHits` would count. */
+  readonly isMark?: true;
+  /** Whether its outcome is a choice between two ways: always, or only if it has an edge for a failure. */
+  readonly decides?: "always" | "with-edge";
+  /** What its effect results in, unless that fails. */
+  readonly answer?: EffectResult["kind"];
+  /** Undefined after an error, which has been reported. */
+  read(node: ReadNode): Own<A> | undefined;
+  /** What it says and reads, and what becomes of RESULT. Absent: nothing. */
+  facts?(activity: A): Facts;
+  run(activity: A, run: Running): Flow<Ended>;
+}
+
+type Own<A> = A extends unknown ? Omit<A, keyof ActivityPlace> : never;
+
+/** A node of a flowchart. */
+export interface ReadNode {
+  readonly id: string;
+  readonly label: FlowLabel | undefined;
+  /** Of the label, without its caption. */
+  readonly text: string;
+  /** Of an offset of the text. */
+  readonly at: (offset: number) => Place;
+  readonly problems: Problems;
+  /** Reports that something is missing. */
+  need(what: string): undefined;
+}
+
+export interface Facts {
+  /** The text of its node, without a caption. */
+  readonly label: string;
+  readonly uses: readonly Use[];
+  /** What it makes of RESULT if it succeeds. */
+  readonly result: "kept" | "set" | "emptied";
+}
+
+export interface Use {
+  readonly text: string;
+  /**
+   * `text`: names in double braces are replaced. `assigned`: the value of a variable. `value`, `prompt`: must exist.
+   * `compared`: the left side of a check, `operand` its right one. `command`: a template for a shell.
+   */
+  readonly as: "text" | "assigned" | "value" | "prompt" | "compared" | "operand" | "command";
+}
+
+export const resultItself: Use = { as: "value", text: "RESULT" };
+
+/** Yields what it needs from the outside, and is given what came of it. */
+export type Flow<T> = Generator<Effect, T, EffectResult>;
+
+/** How an activity ends. */
+export type Ended =
+  /** `remark`: for readers. */
+  | { readonly kind: "succeeded"; readonly remark?: string }
+  | { readonly kind: "failed"; readonly failure: Failure }
+  /** And the file with it. */
+  | { readonly kind: "end"; readonly failure?: Failure };
+
+/** The run of a workflow, as an activity sees it. */
+export interface Running {
+  readonly workflow: Workflow;
+  readonly state: WorkflowState;
+  readonly frame: Frame;
+  readonly file: WorkflowFile;
+  /** The tags of code fences that can be run. */
+  readonly tags: readonly string[] | undefined;
+  /** The text of a written value: a constant, a file, a name, else `otherwise`. */
+  value(activity: Activity, written: string, otherwise?: string): Flow<string | Failure>;
+  /** The text of a file, relative to the file that runs. */
+  read(path: string): Flow<string | Failure>;
+  /** A command with its values. */
+  command(activity: Activity, text: string): string | Failure;
+  limit(name: MachineLimit): ExceededLimit;
+  exceed(limit: ExceededLimit, activity: string): Failure;
+  set(name: string, text: string): void;
+  agent(): number;
+  addAgent(conversation: Conversation): void;
+  converse(...messages: readonly Message[]): void;
+  /** Reports that an activity had nothing to run. */
+  skip(activity: string, reason: string): void;
+  /** Runs another file to its end. */
+  call(target: string): Flow<Failure | undefined>;
+}
+
+export const succeeded: Ended = { kind: "succeeded" };
+
+export function failedWith(failure: Failure): Ended {
+  return { kind: "failed", failure };
+}
+
+/** For a limit, a crash, a denial or a missing value: nothing was judged. */
+export function unanswered(reason: string): Ended {
+  return failedWith({ reason, unanswered: true });
+}
+
+/** Of an effect that was not answered. */
+export function notAnswered(result: EffectResult): Ended {
+  return unanswered("reason" in result ? result.reason : `Unexpected result: ${result.kind}.`);
+}
+
+export function isResult(name: string): boolean {
+  return name === "RESULT" || name === "CONTENT";
+}

@@ -1,0 +1,59 @@
+/**
+ * All kinds of activities. A new one begins in `model.ts` and has a file in this folder; the compiler leads to the
+ * table, and the linter to what others say of it.
+ */
+import type { Activity, ActivityOf } from "../model.ts";
+import { roleOf, type PromptRole } from "../value.ts";
+import { ask } from "./ask.ts";
+import { assign } from "./assign.ts";
+import { call } from "./call.ts";
+import { check } from "./check.ts";
+import { execute } from "./execute.ts";
+import type { Facts, Kind } from "./kind.ts";
+import { failed, on, start, success } from "./marks.ts";
+import { prompt } from "./prompt.ts";
+import { set } from "./set.ts";
+
+export type ActivityKind = Activity["kind"];
+
+/** In the order in which people are told. */
+const kinds: { readonly [K in ActivityKind]: Kind<ActivityOf<K>> } = {
+  start,
+  set,
+  assign,
+  check,
+  prompt,
+  ask,
+  execute,
+  call,
+  success,
+  failed,
+  on,
+};
+
+const nothing: Facts = { label: "", uses: [], result: "kept" };
+
+export function kindOf(kind: ActivityKind): Kind<Activity> {
+  return kinds[kind];
+}
+
+export function factsOf(activity: Activity): Facts {
+  return kindOf(activity.kind).facts?.(activity) ?? nothing;
+}
+
+export const activityKinds: readonly string[] = Object.keys(kinds);
+
+export function isActivityKind(word: string): word is ActivityKind {
+  return Object.hasOwn(kinds, word);
+}
+
+/** Whether its success is a choice between two ways: with another outcome, the run would have gone on elsewhere. */
+export function decides({ kind, other }: Activity): boolean {
+  const how = kindOf(kind).decides;
+  return how === "always" || (how === "with-edge" && other !== undefined);
+}
+
+/** What a PROMPT does; undefined for other activities. */
+export function promptRole(one: Activity): PromptRole | undefined {
+  return one.kind === "prompt" ? (roleOf(one.prompt) ?? "user") : undefined;
+}
