@@ -14,19 +14,18 @@ import {
   text,
   words,
   yes,
-  type Shape,
-  type Tagged,
   type TypeOf,
 } from "./shape.ts";
 
-const ended = ["succeeded", "failed", "timed_out", "cancelled"] as const;
-export const endedStatus = words(...ended, "skipped");
 /** The words of the protocol, which the model reads as well. */
-const status = words("waiting", "running", ...endedStatus.is);
+const ran = ["succeeded", "failed", "timed_out", "cancelled"] as const;
+export const endedStatus = words(...ran, "skipped");
+const status = words("waiting", "running", ...ran, "skipped");
 
 const ofAction = { id: text, iteration: natural };
 
-const actionEventCases = {
+/** One transition of a document, an action or a card. */
+export const actionEvent = tagged("type", {
   "actions.accepted": {
     /** Accepted documents, from 1 on. */
     iteration: natural,
@@ -88,17 +87,16 @@ const actionEventCases = {
   /** A standing action ("trap card") ran before a model call. */
   "card.ended": {
     id: text,
-    status: words(...ended),
+    status: words(...ran),
     milliseconds: amount,
     reason: optional(text),
   },
-};
-export const actionEvent: Shape<ActionEvent> = tagged("type", actionEventCases);
+});
 
 export type ActionStatus = TypeOf<typeof status>;
 export type EndedStatus = TypeOf<typeof endedStatus>;
 /** One transition of a document, an action or a card. */
-export type ActionEvent = Tagged<"type", typeof actionEventCases>;
+export type ActionEvent = TypeOf<typeof actionEvent>;
 type Case<Type extends ActionEvent["type"]> = Extract<ActionEvent, { readonly type: Type }>;
 export type DocumentAccepted = Case<"actions.accepted">;
 export type DocumentRejected = Case<"actions.rejected">;

@@ -1,12 +1,103 @@
-import type { Crash, Overload, Refusal } from "./decision-shapes.ts";
-import { sentence } from "./decision-words.ts";
-
 /**
  * Why a turn did not end well, as a value with a cause. `sessions` and `runtime` find the cause where the
  * error arises. `crashRemedy` names what the caller should do about it: nothing else in the project
  * decides whether an error is worth a retry.
  */
-export type { Crash, Refusal };
+import { sentence } from "./decision-words.ts";
+import {
+  amount,
+  count,
+  exactly,
+  flag,
+  natural,
+  optional,
+  tagged,
+  text,
+  words,
+  type Tagged,
+  type TypeOf,
+} from "./shape.ts";
+
+/** The model server asks to wait. */
+const overloads = {
+  "rate-limited": {
+    status: exactly(429),
+    /** How long the model server asked to wait. The current SDK does not report it. */
+    retryAfterMs: optional(amount),
+  },
+  overloaded: { status: count, retryAfterMs: optional(amount) },
+};
+
+/** The model server rejected the request with an HTTP status. */
+const refusals = {
+  /** Without a status: the runtime had no credentials to send. */
+  auth: { status: optional(exactly(401)) },
+  forbidden: { status: exactly(403) },
+  "not-found": { status: exactly(404) },
+  "too-large": { status: exactly(413) },
+  rejected: { status: count },
+  ...overloads,
+};
+const refusal = tagged("cause", refusals);
+export type Refusal = TypeOf<typeof refusal>;
+/** One that asks to wait. */
+export type Overload = Tagged<"cause", typeof overloads>;
+
+const said = {
+  /** One sentence for users. */
+  message: text,
+  /** How many attempts were made, once no further one is. */
+  attempts: optional(natural),
+  /** The whole error as a JSON string (`errorToDetailedString`). */
+  detail: optional(text),
+};
+
+export const crash = tagged("cause", {
+  auth: { ...refusals.auth, ...said },
+  forbidden: { ...refusals.forbidden, ...said },
+  "not-found": { ...refusals["not-found"], ...said },
+  "too-large": { ...refusals["too-large"], ...said },
+  rejected: { ...refusals.rejected, ...said },
+  "rate-limited": { ...refusals["rate-limited"], ...said },
+  overloaded: { ...refusals.overloaded, ...said },
+  /** The model does not support tools, and agents need them. */
+  "no-tools": { status: optional(count), ...said },
+  /** The model server redirects every request. */
+  redirect: said,
+  /** There was no connection to the model server. */
+  unreachable: said,
+  /** Any other error that the session reported: a broken stream, an answer that is not JSON… */
+  "session-error": { status: optional(count), ...said },
+  /** Neither text nor a tool call. */
+  "empty-answer": said,
+  /** The content filter of the model blocked the answer. */
+  filtered: said,
+  /** The model did not stop, and was cut off. */
+  "answer-too-long": said,
+  deadline: {
+    ...said,
+    limit: words("turnMinutes", "idleMinutes"),
+    /** The option, input or field that set the limit. Absent: it is the default. */
+    setBy: optional(text),
+    /** The answer of the model server after which the runtime kept silent. */
+    refusal: optional(refusal),
+  },
+  /** Too many consecutive denials. */
+  denied: said,
+  /** The turn or the session was not ended by this run. */
+  aborted: said,
+  /** `ended`: agent-jobs ended it, because it hung or used too much memory. */
+  "runtime-died": { ...said, ended: optional(flag) },
+  /** The runtime or the session did not start. */
+  "start-failed": said,
+  /** There is no Copilot runtime. */
+  "not-installed": said,
+  /** Something that the session needs was not given, or is gone. */
+  configuration: said,
+  /** A bug in agent-jobs. */
+  internal: said,
+});
+export type Crash = TypeOf<typeof crash>;
 
 export type Remedy = (
   | { readonly kind: "retry" }

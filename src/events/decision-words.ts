@@ -1,8 +1,28 @@
-/** Turns of phrase that the texts of decisions share. */
+/** What turns and sessions are for, and other words that the texts of decisions share. */
 import { endOf } from "./cut.ts";
-import type { Purpose, SessionRole } from "./decision-shapes.ts";
+import { nameOf, type TypeOf } from "./shape.ts";
 
-export type { Purpose, SessionRole };
+const purposes = {
+  availability: "availability check",
+  prompt: "prompt",
+  criteria: "criteria check",
+} as const;
+/** What a turn is for. */
+export const purpose = nameOf(purposes);
+export type Purpose = TypeOf<typeof purpose>;
+
+export function purposeName(name: Purpose): string {
+  return purposes[name];
+}
+
+const roles = { driving: "Driving session", task: "Task session", both: "Session" } as const;
+/** `both`: the one session of a task that runs in a single model, or a borrowed one. */
+export const role = nameOf(roles);
+export type SessionRole = TypeOf<typeof role>;
+
+export function roleName(name: SessionRole): string {
+  return roles[name];
+}
 
 /** Empty if there is only one attempt. */
 export function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
@@ -20,28 +40,6 @@ export function sentence(text: string): string {
 
 export function times(count: number): string {
   return count === 1 ? "once" : `${count} times in a row`;
-}
-
-export function purposeName(purpose: Purpose): string {
-  switch (purpose) {
-    case "availability":
-      return "availability check";
-    case "prompt":
-      return "prompt";
-    case "criteria":
-      return "criteria check";
-  }
-}
-
-export function roleName(role: SessionRole): string {
-  switch (role) {
-    case "driving":
-      return "Driving session";
-    case "task":
-      return "Task session";
-    case "both":
-      return "Session";
-  }
 }
 
 const OUTPUT_CHARACTERS = 300;

@@ -1,9 +1,50 @@
 /** A limit that was exceeded, what it applies to, and both in words. */
 import { workflowLimits, type Limits } from "../entry/model.ts";
-import type { ExceededLimit } from "./decision-shapes.ts";
-import type { LimitScope } from "./plan-shapes.ts";
+import { limitName } from "./plan.ts";
+import {
+  amount,
+  list,
+  natural,
+  optional,
+  positive,
+  tagged,
+  text,
+  type ObjectOf,
+  type TypeOf,
+} from "./shape.ts";
 
-export type { ExceededLimit, LimitScope };
+/** What a limit applies to. */
+export const limitScope = tagged("kind", {
+  job: {},
+  task: { taskId: text },
+  /** `of`: what the turn belongs to, in the words of its sender. */
+  turn: { of: text },
+  /** A loop has no name of its own: it is identified by the tasks of its body. */
+  loop: { tasks: list(text) },
+  /** A workflow in the job, by the file as the entry names it. */
+  workflow: { file: text },
+  /** `file`: the id of the workflow file. */
+  activity: { file: text, activity: text },
+});
+export type LimitScope = TypeOf<typeof limitScope>;
+
+export const exceededLimit = {
+  /** Its field in `limits` of an entry. */
+  limit: limitName,
+  value: positive,
+  /** How much was used. Default: `value`. */
+  used: optional(amount),
+  /** The option, input or field that set it. Absent: it is the default. */
+  setBy: optional(text),
+  /** The server that did not respond when the limit was exceeded. */
+  waitingFor: optional(text),
+  /** The attempt that waited for it. */
+  attempt: optional(natural),
+  attempts: optional(natural),
+  /** The last error, with advice, if no model has answered since. */
+  lastError: optional(text),
+};
+export type ExceededLimit = ObjectOf<typeof exceededLimit>;
 
 /** A limit that was exceeded: its value, what was used of it, and where it can be changed. */
 export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {

@@ -11,12 +11,12 @@ import {
   text,
   words,
   yes,
-  type ObjectOf,
   type Shape,
-  type Tagged,
+  type TypeOf,
 } from "./shape.ts";
 
-const findingFields = {
+/** What an agent reports at a line of a file. */
+export const finding = record({
   /** With slashes, relative to the root of the repository. */
   path: text,
   /** From 1, in the tree that the agent saw. */
@@ -34,9 +34,12 @@ const findingFields = {
   task: text,
   /** Of the path, the text of the line and the message: the same when the line moves. */
   fingerprint: text,
-};
+});
+export type Finding = TypeOf<typeof finding>;
 
-const verdictFields = { verdict: words(...verdicts), reason: text };
+/** What a job thinks of the change, apart from whether its agents worked. */
+export const verdict = record({ verdict: words(...verdicts), reason: text });
+export type Verdict = TypeOf<typeof verdict>;
 
 const target = {
   /** Of an issue or a pull request. Absent: that of the event. */
@@ -44,7 +47,7 @@ const target = {
   /** Why, for people. */
   reason: optional(text),
 };
-const proposedFileFields = {
+const proposedFile = record({
   /** With slashes, relative to the root of the repository. */
   path: text,
   mode: words("100644", "100755"),
@@ -52,8 +55,11 @@ const proposedFileFields = {
   content: nullable(text),
   /** Of `content`: `base64` where it isn't text. */
   encoding: words("utf-8", "base64"),
-};
-const proposalCases = {
+});
+export type ProposedFile = TypeOf<typeof proposedFile>;
+
+/** What an agent would like done on GitHub. */
+export const proposal = tagged("kind", {
   comment: { ...target, body: text },
   label: { ...target, labels: list(text) },
   reviewers: { ...target, reviewers: list(text) },
@@ -66,16 +72,14 @@ const proposalCases = {
     reason: optional(text),
     /** The commit that the files are changed in. */
     base: text,
-    files: list(record(proposedFileFields)),
+    files: list(proposedFile),
   },
-  close: { ...target },
-};
+  close: target,
+});
+export type Proposal = TypeOf<typeof proposal>;
 
-export const finding: Shape<Finding> = record(findingFields);
-export const verdict: Shape<Verdict> = record(verdictFields);
-export const proposal: Shape<Proposal> = tagged("kind", proposalCases);
-
-const originFields = {
+/** Where on GitHub a run belongs. */
+export const origin = record({
   /** `owner/name` */
   repository: text,
   /** `https://github.com` */
@@ -90,13 +94,12 @@ const originFields = {
   /** Of the pull request or issue. */
   number: optional(natural),
   isPullRequest: optional(yes),
-};
-/** Where on GitHub a run belongs. */
-export const origin: Shape<Origin> = record(originFields);
+});
+export type Origin = TypeOf<typeof origin>;
 
 const from = optional(list(text));
 const max = optional(natural);
-const outputFields = {
+export const outputs: Shape<Outputs> = record({
   report: optional(
     record({
       from,
@@ -132,14 +135,4 @@ const outputFields = {
       close: optional(record({ max })),
     }),
   ),
-};
-export const outputs: Shape<Outputs> = record(outputFields);
-
-/** What an agent reports at a line of a file. */
-export type Finding = ObjectOf<typeof findingFields>;
-/** What a job thinks of the change, apart from whether its agents worked. */
-export type Verdict = ObjectOf<typeof verdictFields>;
-/** What an agent would like done on GitHub. */
-export type Proposal = Tagged<"kind", typeof proposalCases>;
-export type ProposedFile = ObjectOf<typeof proposedFileFields>;
-export type Origin = ObjectOf<typeof originFields>;
+});

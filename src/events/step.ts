@@ -2,7 +2,7 @@
  * The steps of a Markdown workflow: each run of an activity begins and ends with an event. The `effects` of all ended
  * steps, in order, are what came from outside: given to the interpreter again, they make the same state again.
  */
-import { workRef } from "./plan-shapes.ts";
+import { workRef } from "./plan.ts";
 import {
   count,
   dictionary,
@@ -15,26 +15,25 @@ import {
   text,
   yes,
   type ObjectOf,
-  type Shape,
-  type Tagged,
+  type TypeOf,
 } from "./shape.ts";
 
-const scriptFields = {
+const script = record({
   /** The tag of the code fence, in lower case; `sh` for the command of an activity. */
   tag: text,
   code: text,
-};
-const script: Shape<Script> = record(scriptFields);
+});
+export type Script = TypeOf<typeof script>;
 
 /** What a step asks of the outside. */
-const inputCases = {
+const input = tagged("kind", {
   prompt: { agent: count, text },
   ask: { question: text, times: count },
   execute: { scripts: list(script) },
-};
-const input: Shape<StepInput> = tagged("kind", inputCases);
+});
+export type StepInput = TypeOf<typeof input>;
 
-const scriptRunFields = {
+const scriptRun = record({
   code: text,
   /** stdout and stderr, as they came; both ends if it was too long. */
   output: text,
@@ -49,11 +48,11 @@ const scriptRunFields = {
   exitCode: count,
   /** It was ended for its time. */
   timedOut: optional(flag),
-};
-const scriptRun: Shape<ScriptRun> = record(scriptRunFields);
+});
+export type ScriptRun = TypeOf<typeof scriptRun>;
 
 /** What came of what a workflow asked of the outside. */
-const effectCases = {
+const effect = tagged("kind", {
   passed: {},
   answered: { text },
   executed: { runs: list(scriptRun) },
@@ -62,11 +61,11 @@ const effectCases = {
   failed: { reason: text, runs: optional(list(scriptRun)) },
   /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
   stopped: { reason: text },
-};
-const effect: Shape<EffectResult> = tagged("kind", effectCases);
+});
+export type EffectResult = TypeOf<typeof effect>;
 
 /** What the shell of a run takes over when the run is resumed. */
-const shellFields = {
+const shell = record({
   /** Absolute. */
   workingDirectory: text,
   /** Exported variables that scripts have set. What the run itself provides is not among them, unless changed. */
@@ -75,8 +74,8 @@ const shellFields = {
   removed: list(text),
   /** The functions of the shell, as it prints them. */
   functions: text,
-};
-const shell: Shape<ShellState> = record(shellFields);
+});
+export type ShellState = TypeOf<typeof shell>;
 
 const step = {
   work: workRef,
@@ -125,11 +124,6 @@ export const stepEnded = {
 export type StepStarted = { readonly type: "step.started" } & ObjectOf<typeof stepStarted>;
 export type StepPrinted = { readonly type: "step.output" } & ObjectOf<typeof stepPrinted>;
 export type StepEnded = { readonly type: "step.ended" } & ObjectOf<typeof stepEnded>;
-export type StepInput = Tagged<"kind", typeof inputCases>;
-export type EffectResult = Tagged<"kind", typeof effectCases>;
-export type Script = ObjectOf<typeof scriptFields>;
-export type ScriptRun = ObjectOf<typeof scriptRunFields>;
-export type ShellState = ObjectOf<typeof shellFields>;
 
 /** The length of all texts of `effects` and `shell`. */
 export function stepCharacters({ effects, shell }: Pick<StepEnded, "effects" | "shell">): number {

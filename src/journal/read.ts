@@ -1,10 +1,10 @@
 /**
  * The lines of a journal (docs/journal.md), and reading them back. Every line is checked: its version, its number, and every field of its event. A line that can't be used is a problem, and the others are used.
  */
-import { eventShape, eventTypes } from "../events/event-shapes.ts";
+import { eventShape, eventTypes } from "../events/event.ts";
 import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
-import { count, fits, natural, optional, record, words } from "../events/shape.ts";
+import { count, faultOf, fits, natural, optional, record, words } from "../events/shape.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
 const JOURNAL_VERSION = 3;
@@ -168,7 +168,7 @@ export class JournalReader {
   #use(fields: Readonly<Record<string, unknown>>): void {
     const isFirst = this.#line === 1;
     if (fields["type"] === "journal") {
-      const fault = header.fault(fields, "", 0);
+      const fault = faultOf(header, fields);
       const { removed } = fields;
       if (fault !== undefined) this.#problem(`Invalid header: ${fault}.`);
       else if (removed !== undefined)
@@ -183,7 +183,7 @@ export class JournalReader {
     if (typeof type === "string" && !eventTypes.has(type))
       this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
     else if (fits(eventShape, fields)) this.#found.event(fields);
-    else this.#problem(`Invalid event: ${eventShape.fault(fields, "", 0) ?? ""}.`);
+    else this.#problem(`Invalid event: ${faultOf(eventShape, fields) ?? ""}.`);
   }
 
   #skip(reason: string): void {

@@ -1,6 +1,6 @@
 /** A decision that a rehearsal expects by its kind and fields: its schema, and what it means. */
 import { suggestion } from "../../document/suggest.ts";
-import { decisionFields } from "../../events/decision-shapes.ts";
+import { decisionFields } from "../../events/decision.ts";
 import type { ShapeKind } from "../../events/shape.ts";
 import type { ConditionField } from "./schema-parts.ts";
 

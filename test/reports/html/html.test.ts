@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { eventShape } from "../../../src/events/event-shapes.ts";
+import { eventShape } from "../../../src/events/event.ts";
 import type { RunEvent } from "../../../src/events/event.ts";
 import { fits } from "../../../src/events/shape.ts";
 import type { ReportBoot } from "../../../src/reports/html/boot.ts";
