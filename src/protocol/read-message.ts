@@ -9,7 +9,7 @@ import { readJson } from "../document/json.ts";
 import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/problem.ts";
 import { emptyObject } from "../document/read-text.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
 import { messageSchema } from "./message-schema.ts";
 import { type ActionDocument, pointerOf, type ProblemCode, type ProtocolProblem } from "./model.ts";
@@ -37,7 +37,7 @@ export type ReadMessage = { readonly kind: "read"; readonly document: ActionDocu
 
 /** More than are reported, because several can be one fault. Explaining thousands would take seconds. */
 const explained = 10 * messageLimits.problems;
-const schema = compileSchema<ActionDocument>(messageSchema, "document", () => false, explained);
+const schema = schemaCheck<ActionDocument>(messageSchema, "document", explained);
 
 /** `answer` is the text of a model, or a document as a value. */
 export function readMessage(answer: unknown): ReadMessage {
@@ -46,10 +46,10 @@ export function readMessage(answer: unknown): ReadMessage {
   const { value } = parsed;
   const unsafe = scan(value);
   if (unsafe !== undefined) return reject([unsafe]);
-  if (schema.fits(value)) return { kind: "read", document: value };
+  if (schema.accepts(value)) return { kind: "read", document: value };
   const listed = schema.problems(withoutRests(value));
   // Or what is wrong lies in the rests.
-  const problems = listed.length > 0 ? listed : [schema.firstProblem(value)];
+  const problems = listed.length > 0 ? listed : schema.problems(value);
   return reject(
     problems.flatMap((problem): ProtocolProblem[] => {
       if (problem === undefined) return [];
