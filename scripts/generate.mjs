@@ -1,7 +1,5 @@
 // Writes src/generated/, which git ignores. Build, lint and typecheck run it first; it takes a moment and needs
 // nothing but the packages of package.json:
-//   schema-accepts.ts  the schema of an entry, compiled: every start would have to compile it else
-//   settings-accepts.ts  the same for the front matter of a workflow
 //   action-manifest.ts   the inputs and outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   module-programs.ts the programs in which modules run as tools, as texts
@@ -11,8 +9,6 @@
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { Ajv2020 } from "ajv/dist/2020.js";
-import standalone from "ajv/dist/standalone/index.js";
 import { build } from "esbuild";
 import { parse } from "yaml";
 
@@ -21,8 +17,6 @@ const folder = new URL("src/generated/", root);
 const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 
 const files = {
-  "schema-accepts.ts": await schemaAccepts("entry/entry-schema", "entrySchema"),
-  "settings-accepts.ts": await schemaAccepts("workflow/read/settings-schema", "settingsSchema"),
   "action-manifest.ts": actionInputs(),
   "example-entry.ts": exampleEntry(),
   "module-programs.ts": await modulePrograms(),
@@ -44,41 +38,6 @@ function write(name, text) {
   const draft = new URL(`${name}.${process.pid}`, folder);
   fs.writeFileSync(draft, text);
   fs.renameSync(draft, file);
-}
-
-/** As a module that needs nothing else; it says yes or no only. `unicode` would bring a helper to count with. */
-async function schemaAccepts(file, name) {
-  const { schema, schemaOptions } = await sources(`
-    export { ${name} as schema } from "./src/${file}.ts";
-    export { schemaOptions } from "./src/document/schema-check.ts";
-  `);
-  const ajv = new Ajv2020({
-    ...schemaOptions,
-    allErrors: false,
-    verbose: false,
-    messages: false,
-    unicode: false,
-    inlineRefs: true,
-    code: { source: true, esm: true, optimize: 2 },
-  });
-  const code = standalone.default(ajv, ajv.compile(schema));
-  if (code.includes("require(")) throw new Error("The compiled check needs a module.");
-  return `// @ts-nocheck\n${code}\n`;
-}
-
-/** What a TypeScript module exports, before anything is compiled: Node 20 can't import it itself. */
-async function sources(contents) {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: fileURLToPath(root), loader: "ts" },
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-    packages: "external",
-  });
-  return import(
-    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
-  );
 }
 
 /** As texts, so that they come along into any bundle: they are written to a file where they run. */

@@ -11,8 +11,7 @@ const time = ["platform/clock.ts", "platform/waiting.ts"];
  */
 export const rooms = {
   generated: {
-    holds:
-      "what the build makes: the compiled check of an entry, a copy of action.yml, the runtime's hashes",
+    holds: "what the build makes: a copy of action.yml, templates, the runtime's hashes",
     imports: [],
   },
   document: {
@@ -29,7 +28,7 @@ export const rooms = {
   },
   entry: {
     holds: "the model of an entry, its schema, prompts, validation, work trees, charts",
-    imports: ["document", "generated"],
+    imports: ["document"],
     node: ["module"],
   },
   events: {

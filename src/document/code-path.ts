@@ -28,33 +28,16 @@ export function codePathOf(schema: object, root: string, path: Path): string {
   return expression;
 }
 
-/** The schemas and all that they refer to or choose from, each once. Thousands of paths lead through the same few. */
+/** The schemas and all that they refer to or choose from. */
 function alternatives(root: object, schemas: readonly unknown[]): readonly SchemaObject[] {
-  const [first, ...others] = schemas;
-  if (!isRecord(first) || others.length > 0) return findAlternatives(root, schemas);
-  const known = knownAlternatives.get(first);
-  if (known?.root === root) return known.found;
-  const found = findAlternatives(root, schemas);
-  knownAlternatives.set(first, { root, found });
-  return found;
-}
-
-const knownAlternatives = new WeakMap<
-  SchemaObject,
-  { readonly root: object; readonly found: readonly SchemaObject[] }
->();
-
-function findAlternatives(root: object, schemas: readonly unknown[]): readonly SchemaObject[] {
   const found = new Set<SchemaObject>();
   const queue = schemas.flatMap(objects);
   for (let schema = queue.pop(); schema !== undefined; schema = queue.pop()) {
     if (found.has(schema)) continue;
     found.add(schema);
-    const reference = schema["$ref"];
-    const next: unknown[] = typeof reference === "string" ? [resolve(root, reference)] : [];
-    for (const keyword of ["allOf", "anyOf", "oneOf"]) next.push(schema[keyword]);
-    for (const keyword of ["then", "else"]) next.push(schema[keyword]);
-    for (const one of next.flat().flatMap(objects)) queue.push(one);
+    const { $ref: reference, allOf, anyOf, oneOf, then: yes, else: no } = schema;
+    const referred = typeof reference === "string" ? resolve(root, reference) : undefined;
+    queue.push(...[referred, allOf, anyOf, oneOf, yes, no].flat().flatMap(objects));
   }
   return [...found];
 }

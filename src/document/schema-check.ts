@@ -2,36 +2,29 @@
  * JSON Schema (draft 2020-12) with errors for people: one sentence per fault, at the fault, with the
  * expression of its place and, for misspelled names, a guess.
  *
- * Schemas that use it: refer by `#/$defs/…` only; distinguish the cases of a union by `discriminator`
- * (a constant in a field; ajv then checks that case alone, where a bare `oneOf` costs the product of
- * its levels), by which field is there (`oneOf` of `required`, beside `type: object`) or by type; use no `uniqueItems` over objects (its comparison needs prototypes).
+ * Our schemas are walked beside the value. They use the keywords that are below, refer by `#/$defs/…` only, and the cases
+ * of a union exclude each other: by a constant in a field (`discriminator`), by which field is there (`oneOf` of
+ * `required`), or by type. A test compares what is accepted here with what ajv accepts.
  */
-import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
-import type { Ajv2020 } from "ajv/dist/2020.js";
-import { ajvModule } from "./ajv.ts";
 import { codePathOf, resolve } from "./code-path.ts";
 import { defined, isList, isRecord, isText } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
-import { alternativeFields, type Explained, explain } from "./schema-reason.ts";
+import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";
+import { suggest } from "./suggest.ts";
+
+type SchemaObject = Readonly<Record<string, unknown>>;
 
 /**
- * More faults than this are not explained: a file with so many is not what it was taken for, and a
- * list of a million wrong elements would fill the memory with sentences.
+ * More faults than this are not looked for: a file with so many is not what it was taken for, and a list of a million
+ * wrong elements would fill the memory with sentences.
  */
 export const reportedProblems = 20_000;
 
-export interface CompiledSchema<T> {
+export interface SchemaCheck<T> {
   /** Whether the value matches the schema. */
   accepts(value: unknown): value is T;
-  /**
-   * The same as `accepts`, but stops at the first fault. To collect all of them can take the square of their number,
-   * because ajv copies the list of errors at each reference.
-   */
-  fits(value: unknown): value is T;
-  /** The first fault, if any. */
-  firstProblem(value: unknown): Problem | undefined;
-  /** What is wrong, up to about `reportedProblems`; empty for an accepted value. */
+  /** What is wrong, as far as it is looked for; empty for an accepted value. */
   problems(value: unknown): Problem[];
   /** The same, and whether that is all that is wrong. */
   inspect(value: unknown): { readonly problems: Problem[]; readonly complete: boolean };
@@ -41,85 +34,30 @@ export interface CompiledSchema<T> {
   codePath(path: Path): string;
 }
 
-/** How a schema is understood; `scripts/generate.mjs` compiles with the same. */
-export const schemaOptions = {
-  allErrors: true,
-  verbose: true,
-  strict: true,
-  strictRequired: false,
-  allowUnionTypes: true,
-  discriminator: true,
-  ownProperties: true,
-  // Schemas are ours, and a test holds them against the meta-schema: to compile that one as well would
-  // be half of the time that a start spends here.
-  meta: false,
-  validateSchema: false,
-  // Optimizing the generated code takes longer than running it once.
-  code: { optimize: false },
-  inlineRefs: false,
-  // Reported as results, never to the console.
-  logger: false,
-} as const;
-
-/**
- * `root` is the name that expressions begin with. The schema is compiled on first use; where `quick` says of a
- * value that it fits, which is most of the time, that never happens. At most `explained` faults are explained.
- */
-export function compileSchema<T = unknown>(
-  schema: AnySchemaObject,
+/** `root` is the name that expressions begin with. At most `most` faults are explained. */
+export function schemaCheck<T = unknown>(
+  schema: object,
   root: string,
-  quick: (value: unknown) => boolean = () => false,
-  explained = reportedProblems,
-): CompiledSchema<T> {
-  let compiled: ValidateFunction<T> | undefined;
-  let first: ValidateFunction<T> | undefined;
-  let ajv: Ajv2020 | undefined;
-  const branches = new Map<object, ValidateFunction>();
-  const getAjv = (): Ajv2020 => (ajv ??= new (ajvModule())(schemaOptions));
-  const branch = (one: AnySchemaObject): ValidateFunction => {
-    const known = branches.get(one);
-    if (known !== undefined) return known;
-    const made = getAjv().compile({ $defs: schema["$defs"] as unknown, ...one });
-    branches.set(one, made);
-    return made;
-  };
-  const validate = (): ValidateFunction<T> => (compiled ??= getAjv().compile<T>(schema));
-  const validateFirst = (): ValidateFunction<T> =>
-    (first ??= new (ajvModule())({ ...schemaOptions, allErrors: false }).compile<T>(schema));
+  most = reportedProblems,
+): SchemaCheck<T> {
   const codePath = (path: Path): string => codePathOf(schema, root, path);
-
-  const explainAll = (value: unknown, all: readonly ErrorObject[]): Problem[] => {
-    const errors = collapseUnions(all, schema, branch);
-    const found = errors.map((error) => ({
-      keyword: error.keyword,
-      codePath: codePath(pathOf(value, error.instancePath)),
-      explained: explain(error, pathOf(value, error.instancePath), schema),
-    }));
-    return withoutNoise(found).map(({ path, reason, hint, meant }) => ({
-      path,
-      codePath: codePath(path),
-      reason,
-      ...defined({ hint }),
-      ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
-    }));
-  };
   const inspect = (value: unknown): { problems: Problem[]; complete: boolean } => {
-    if (quick(value)) return { problems: [], complete: true };
-    const check = validate();
-    if (check(value)) return { problems: [], complete: true };
-    const all = check.errors ?? [];
-    const problems = explainAll(value, all.slice(0, explained));
-    return { problems, complete: all.length <= explained };
+    const found = faultsOf(value, schema, schema, most);
+    const problems = found.slice(0, most).map((fault): Problem => {
+      const { path, reason, hint, meant } = explain(fault, fault.path, schema);
+      return {
+        path,
+        codePath: codePath(path),
+        reason,
+        ...defined({ hint }),
+        ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
+      };
+    });
+    return { problems, complete: found.length <= most };
   };
   const problems = (value: unknown): Problem[] => inspect(value).problems;
   return {
-    accepts: (value): value is T => quick(value) || validate()(value),
-    fits: (value): value is T => quick(value) || validateFirst()(value),
-    firstProblem: (value) => {
-      if (quick(value)) return undefined;
-      const check = validateFirst();
-      return check(value) ? undefined : explainAll(value, check.errors ?? [])[0];
-    },
+    accepts: (value): value is T => faultsOf(value, schema, schema, 0).length === 0,
     problems,
     inspect,
     diagnose: (value, place) => toDiagnostics(problems(value), place),
@@ -127,111 +65,203 @@ export function compileSchema<T = unknown>(
   };
 }
 
-interface Found {
-  readonly keyword: string;
-  /** Of the value that ajv names, which is the object for a missing or an unknown field. */
-  readonly codePath: string;
-  readonly explained: Explained;
+interface PlacedFault extends Fault {
+  /** Of the value that has the fault: for a missing or an unknown field, the object. */
+  readonly path: Path;
 }
 
-function key(codePath: string, field: string): string {
-  return JSON.stringify([codePath, field]);
+function faultsOf(
+  value: unknown,
+  schema: unknown,
+  root: object,
+  most: number,
+  path: Path = [],
+): readonly PlacedFault[] {
+  const walk = new Walk(root, most, path);
+  walk.check(value, schema);
+  return walk.found;
 }
 
-/** A misspelled field is one fault: not also a missing field, or an object of the wrong size. */
-function withoutNoise(found: readonly Found[]): Explained[] {
-  const misspelled = new Set<string>();
-  const withUnknown = new Set<string>();
-  for (const { keyword, codePath, explained } of found) {
-    if (keyword === "additionalProperties") withUnknown.add(codePath);
-    if (explained.meant !== undefined) misspelled.add(key(codePath, explained.meant));
+class Walk {
+  readonly found: PlacedFault[] = [];
+  readonly #root: object;
+  readonly #most: number;
+  /** Of the value at hand. */
+  readonly #path: (string | number)[];
+
+  constructor(root: object, most: number, path: Path) {
+    this.#root = root;
+    this.#most = most;
+    this.#path = [...path];
   }
-  const seen = new Set<string>();
-  return found.flatMap(({ keyword, codePath, explained }) => {
-    const place = explained.path.at(-1);
-    if (explained.lacks?.some((field) => misspelled.has(key(codePath, field))) === true) return [];
-    if (/^(min|max)Properties$/.test(keyword) && withUnknown.has(codePath)) return [];
-    const once = key(codePath, `${String(place)} ${explained.reason}`);
-    if (seen.has(once)) return [];
-    seen.add(once);
-    return [explained];
-  });
-}
 
-/** A JSON pointer as a path. The value decides whether a number is an index or a key. */
-function pathOf(value: unknown, pointer: string): Path {
-  const path: (string | number)[] = [];
-  let current = value;
-  for (const part of pointer.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (isList(current)) {
-      path.push(Number(key));
-      current = current[Number(key)];
-    } else {
-      path.push(key);
-      current = isRecord(current) ? current[key] : undefined;
+  check(value: unknown, schema: unknown): void {
+    if (!isRecord(schema) || this.found.length > this.#most) return;
+    const { $ref: reference, type, const: constant, enum: allowed } = schema;
+    if (isText(reference)) this.check(value, resolve(this.#root, reference));
+    if (type !== undefined && !textsOf([type].flat()).some((one) => isOfType(value, one)))
+      return this.#add("type", schema, value);
+    if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
+    if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
+    if (isText(value)) this.#checkText(value, schema);
+    else if (typeof value === "number") this.#checkNumber(value, schema);
+    else if (isList(value)) this.#checkList(value, schema);
+    const misspelled = isRecord(value) ? this.#checkObject(value, schema) : [];
+    this.#checkUnion(value, schema, misspelled);
+    this.#checkConditions(value, schema);
+  }
+
+  #add(keyword: string, schema: SchemaObject, data: unknown, params: Fault["params"] = {}): void {
+    const fault = { keyword, schema: schema[keyword], parentSchema: schema, data, params };
+    this.found.push({ ...fault, path: [...this.#path] });
+  }
+
+  #checkText(value: string, schema: SchemaObject): void {
+    const { minLength = 0, maxLength = Infinity, pattern } = schema;
+    if (value.length < Number(minLength)) this.#add("minLength", schema, value);
+    if (value.length > Number(maxLength)) this.#add("maxLength", schema, value);
+    if (isText(pattern) && !new RegExp(pattern, "u").test(value))
+      this.#add("pattern", schema, value);
+  }
+
+  #checkNumber(value: number, schema: SchemaObject): void {
+    for (const [keyword, isBeyond] of bounds) {
+      const bound = schema[keyword];
+      if (typeof bound === "number" && isBeyond(value, bound)) this.#add(keyword, schema, value);
     }
   }
-  return path;
-}
 
-/**
- * ajv reports a failed `anyOf` or `oneOf` as the errors of every branch, then one for the union. What
- * helps is the errors of the branch that was meant, which is the one whose type fits.
- */
-function collapseUnions(
-  errors: readonly ErrorObject[],
-  root: AnySchemaObject,
-  compile: (branch: AnySchemaObject) => ValidateFunction,
-): ErrorObject[] {
-  const kept: ErrorObject[] = [];
-  for (const error of errors) {
-    // `if` and `propertyNames` only say that something below them failed.
-    if (error.keyword === "if" || error.propertyName !== undefined) continue;
-    if (error.keyword !== "anyOf" && error.keyword !== "oneOf") {
-      kept.push(error);
-      continue;
+  #checkList(value: readonly unknown[], schema: SchemaObject): void {
+    const { prefixItems, items, uniqueItems } = schema;
+    this.#checkSize(value.length, schema, ["minItems", "maxItems"], value);
+    if (uniqueItems === true && new Set(value).size < value.length)
+      this.#add("uniqueItems", schema, value);
+    const first = isList(prefixItems) ? prefixItems : [];
+    if (first.length === 0 && items === undefined) return;
+    value.forEach((item, index) => this.#below(index, item, first[index] ?? items));
+  }
+
+  /** The fields that were meant by unknown ones: to miss them, too, is the same fault. */
+  #checkObject(value: SchemaObject, schema: SchemaObject): readonly string[] {
+    const { additionalProperties: others, propertyNames, required, dependentRequired } = schema;
+    const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
+    const unknown: string[] = [];
+    const keys = Object.keys(value);
+    for (const key of keys) {
+      if (propertyNames !== undefined && !this.#fits(key, propertyNames))
+        this.#add("propertyNames", schema, value, { propertyName: key });
+      if (Object.hasOwn(properties, key)) this.#below(key, value[key], properties[key]);
+      else if (others !== false) this.#below(key, value[key], others);
+      else {
+        unknown.push(key);
+        this.#add("additionalProperties", schema, value, { additionalProperty: key });
+      }
     }
-    const branches = isList(error.schema) ? error.schema.filter(isRecord) : [];
-    const fields = alternativeFields(error.schema);
+    if (unknown.length === 0)
+      this.#checkSize(keys.length, schema, ["minProperties", "maxProperties"], value);
+    const missing = textsOf(required).filter((field) => !Object.hasOwn(value, field));
+    for (const [property, needed] of Object.entries(dependentRequired ?? {})) {
+      const lacks = Object.hasOwn(value, property) ? textsOf(needed) : [];
+      for (const missingProperty of lacks.filter((field) => !Object.hasOwn(value, field)))
+        this.#add("dependentRequired", schema, value, { property, missingProperty });
+    }
+    const meant = unknown.flatMap((key) => suggest(key, Object.keys(properties)) ?? []);
+    for (const missingProperty of missing) {
+      if (!meant.includes(missingProperty))
+        this.#add("required", schema, value, { missingProperty });
+    }
+    return meant;
+  }
+
+  #checkSize(
+    size: number,
+    schema: SchemaObject,
+    [least, most]: readonly [string, string],
+    value: unknown,
+  ): void {
+    if (size < Number(schema[least] ?? 0)) this.#add(least, schema, value);
+    if (size > Number(schema[most] ?? Infinity)) this.#add(most, schema, value);
+  }
+
+  #below(key: string | number, value: unknown, schema: unknown): void {
+    this.#path.push(key);
+    this.check(value, schema);
+    this.#path.pop();
+  }
+
+  #checkUnion(value: unknown, schema: SchemaObject, misspelled: readonly string[]): void {
+    const keyword = schema["oneOf"] === undefined ? "anyOf" : "oneOf";
+    const branches = schema[keyword];
+    if (!isList(branches)) return;
+    const { discriminator } = schema;
+    if (isRecord(discriminator)) return this.#checkTagged(value, schema, branches, discriminator);
+    const fields = alternativeFields(branches);
     if (fields.length > 0) {
-      while (kept.at(-1)?.schemaPath.startsWith(`${error.schemaPath}/`) === true) kept.pop();
-      // What is no object has a problem of its own: its type.
-      if (isRecord(error.data)) kept.push(error);
-      continue;
+      if (!isRecord(value) || fields.some((field) => misspelled.includes(field))) return;
+      const there = fields.filter((field) => Object.hasOwn(value, field)).length;
+      if (there === 0 || (there > 1 && keyword === "oneOf")) this.#add(keyword, schema, value);
+      return;
     }
-    const failures = branches.map((branch) => {
-      const check = compile(branch);
-      check(error.data);
-      return {
-        types: typesOf(branch, root),
-        errors: collapseUnions(check.errors ?? [], root, compile),
-      };
-    });
-    const total = failures.reduce((sum, failure) => sum + failure.errors.length, 0);
-    kept.splice(kept.length - total);
-
-    const meant = failures
-      .filter(({ types }) => types.length === 0 || types.some((type) => isOfType(error.data, type)))
-      .sort((a, b) => a.errors.length - b.errors.length)[0];
-    if (meant === undefined || meant.errors.length === 0) {
-      kept.push({ ...error, params: { types: failures.flatMap(({ types }) => types) } });
-      continue;
-    }
-    for (const one of meant.errors) {
-      kept.push({ ...one, instancePath: error.instancePath + one.instancePath });
+    const types = branches.map((branch) => typesOf(branch, this.#root));
+    const fitting = branches.filter(
+      (_, index) => types[index]?.some((type) => isOfType(value, type)) !== false,
+    );
+    const [only, ...others] = fitting;
+    if (only === undefined) this.#add(keyword, schema, value, { types: types.flat() });
+    else if (others.length === 0) this.check(value, only);
+    else {
+      const [closest = []] = fitting
+        .map((branch) => faultsOf(value, branch, this.#root, this.#most, this.#path))
+        .sort((a, b) => a.length - b.length);
+      for (const fault of closest) this.found.push(fault);
     }
   }
-  return kept;
+
+  #checkTagged(
+    value: unknown,
+    schema: SchemaObject,
+    branches: readonly unknown[],
+    discriminator: SchemaObject,
+  ): void {
+    const tag = String(discriminator["propertyName"]);
+    // Without one, a required field is missing.
+    if (!isRecord(value) || !Object.hasOwn(value, tag)) return;
+    const meant = branches.find((branch) => tagOf(branch, tag, this.#root) === value[tag]);
+    if (meant === undefined)
+      this.#add("discriminator", schema, value, { tag, tagValue: value[tag] });
+    else this.check(value, meant);
+  }
+
+  #checkConditions(value: unknown, schema: SchemaObject): void {
+    const { allOf, if: condition, then: yes, else: no, not } = schema;
+    if (isList(allOf)) for (const one of allOf) this.check(value, one);
+    if (condition !== undefined) this.check(value, this.#fits(value, condition) ? yes : no);
+    if (not !== undefined && this.#fits(value, not)) this.#add("not", schema, value);
+  }
+
+  #fits(value: unknown, schema: unknown): boolean {
+    return faultsOf(value, schema, this.#root, 0).length === 0;
+  }
 }
 
-function typesOf(branch: AnySchemaObject, root: AnySchemaObject): string[] {
-  const reference: unknown = branch["$ref"];
-  const target = isText(reference) ? resolve(root, reference) : branch;
-  if (!isRecord(target)) return [];
-  return "const" in target
-    ? [JSON.stringify(target["const"])]
-    : [target["type"]].flat().filter(isText);
+const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: number) => boolean])[] =
+  [
+    ["minimum", (value, bound) => value < bound],
+    ["exclusiveMinimum", (value, bound) => value <= bound],
+    ["maximum", (value, bound) => value > bound],
+    ["exclusiveMaximum", (value, bound) => value >= bound],
+  ];
+
+function textsOf(value: unknown): readonly string[] {
+  return isList(value) ? value.filter(isText) : [];
+}
+
+/** What a value must be for a case of a union to be meant: its types, or its constant. */
+function typesOf(branch: unknown, root: object): readonly string[] {
+  if (!isRecord(branch)) return [];
+  const { $ref: reference, const: constant, type } = branch;
+  if (isText(reference)) return typesOf(resolve(root, reference), root);
+  return constant === undefined ? textsOf([type].flat()) : [JSON.stringify(constant)];
 }
 
 function isOfType(data: unknown, type: string): boolean {
@@ -244,8 +274,9 @@ function isOfType(data: unknown, type: string): boolean {
       return isRecord(data);
     case "integer":
       return Number.isInteger(data);
-    case "string":
     case "number":
+      return Number.isFinite(data);
+    case "string":
     case "boolean":
       return typeof data === type;
     default:

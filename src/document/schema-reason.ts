@@ -4,18 +4,21 @@ import { defined, isList, isRecord, isText } from "./guards.ts";
 import type { Path } from "./problem.ts";
 import { didYouMean, suggest, suggestion } from "./suggest.ts";
 
+/** What a value has against a keyword of its schema, as ajv reports it. */
+export type Fault = Pick<ErrorObject, "keyword" | "params" | "schema" | "parentSchema" | "data"> & {
+  readonly message?: string;
+};
+
 export interface Explained {
   readonly path: Path;
   readonly reason: string;
   readonly hint?: string;
   /** For an unknown field: the known one that was probably meant. */
   readonly meant?: string;
-  /** The fields of which one had to be there. */
-  readonly lacks?: readonly string[];
 }
 
-/** One sentence for one error of ajv; `path` is that of the value that ajv names. */
-export function explain(error: ErrorObject, path: Path, root: object): Explained {
+/** One sentence for one fault; `path` is that of the value. */
+export function explain(error: Fault, path: Path, root: object): Explained {
   const params: Readonly<Record<string, unknown>> = error.params;
   const schema: unknown = error.schema;
   switch (error.keyword) {
@@ -25,7 +28,6 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
       return {
         path: [...path, name],
         reason: "This field is required.",
-        lacks: [name],
         ...defined({
           hint:
             cases.length === 0
@@ -37,7 +39,7 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
     case "dependentRequired": {
       const needed = String(params["missingProperty"]);
       const at = [...path, String(params["property"])];
-      return { path: at, reason: `Requires ${needed}.`, lacks: [needed] };
+      return { path: at, reason: `Requires ${needed}.` };
     }
     case "additionalProperties":
     case "unevaluatedProperties": {
@@ -56,7 +58,7 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
       const fields = alternativeFields(schema);
       if (fields.length > 0) {
         const many = error.keyword === "oneOf" ? "exactly" : "at least";
-        return { path, reason: `Must have ${many} one of the ${named(fields)}.`, lacks: fields };
+        return { path, reason: `Must have ${many} one of the ${named(fields)}.` };
       }
       const types = [params["types"] ?? schema].flat().filter(isText);
       if (types.length === 0) return { path, reason: "Has none of the allowed forms." };
@@ -79,8 +81,16 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
         reason: `Must be ${JSON.stringify(schema)}, not ${describe(error.data)}.`,
         ...(isText(error.data) && isText(schema) ? suggestion(error.data, [schema]) : {}),
       };
-    case "discriminator":
-      return explainTag(error, path, root);
+    case "discriminator": {
+      const tag = String(params["tag"]);
+      const value = params["tagValue"];
+      const cases = tagValues(error.parentSchema?.["oneOf"], tag, root);
+      return {
+        path: [...path, tag],
+        reason: `Must be ${list(cases.map(quote))}, not ${describe(value)}.`,
+        ...(isText(value) ? suggestion(value, cases) : {}),
+      };
+    }
     case "propertyNames":
       return {
         path: [...path, String(params["propertyName"])],
@@ -99,6 +109,12 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
       return { path, reason: `Must be less than ${String(schema)}, not ${describe(error.data)}.` };
     case "minLength":
       return { path, reason: "Must not be empty." };
+    case "maxLength":
+      return { path, reason: `Must have at most ${count(schema, "character")}.` };
+    case "pattern":
+      return { path, reason: `Is invalid: must match pattern ${JSON.stringify(schema)}.` };
+    case "uniqueItems":
+      return { path, reason: "Must not have an element twice." };
     case "minItems":
       return { path, reason: `Must have at least ${count(schema, "element")}.` };
     case "maxItems":
@@ -130,24 +146,7 @@ function meantValue(types: readonly string[], data: unknown): string | undefined
   return types.length === 1 && types[0] === "array" ? `write [${quote(data)}]` : undefined;
 }
 
-/** A union whose cases are distinguished by a constant in a field. */
-function explainTag(error: ErrorObject, path: Path, root: object): Explained {
-  const params: Readonly<Record<string, unknown>> = error.params;
-  const tag = String(params["tag"]);
-  const value = params["tagValue"];
-  if (value === undefined) {
-    return { path: [...path, tag], reason: "This field is required.", lacks: [tag] };
-  }
-  const cases = tagValues(error.parentSchema?.["oneOf"], tag, root);
-  const expected = cases.length === 0 ? "one of the known cases" : list(cases.map(quote));
-  return {
-    path: [...path, tag],
-    reason: `Must be ${expected}, not ${describe(value)}.`,
-    ...(typeof value === "string" ? suggestion(value, cases) : {}),
-  };
-}
-
-function explainSize(error: ErrorObject, path: Path): Explained {
+function explainSize(error: Fault, path: Path): Explained {
   const known = Object.keys(error.parentSchema?.["properties"] ?? {});
   const { minProperties, maxProperties } = error.parentSchema ?? {};
   if (known.length > 0 && minProperties === 1 && maxProperties === 1) {
@@ -174,14 +173,16 @@ function named(fields: readonly string[]): string {
 
 /** The constants that distinguish the branches. */
 function tagValues(branches: unknown, tag: string, root: object): string[] {
-  if (!isList(branches)) return [];
-  return branches.filter(isRecord).flatMap((branch) => {
-    const reference = branch["$ref"];
-    const target = isText(reference) ? resolve(root, reference) : branch;
-    const properties = isRecord(target) ? target["properties"] : undefined;
-    const property = isRecord(properties) ? properties[tag] : undefined;
-    return isRecord(property) ? [property["const"]].filter(isText) : [];
-  });
+  return isList(branches) ? branches.map((branch) => tagOf(branch, tag, root)).filter(isText) : [];
+}
+
+/** The constant of a field in a branch. */
+export function tagOf(branch: unknown, tag: string, root: object): unknown {
+  if (!isRecord(branch)) return undefined;
+  const { $ref: reference, properties } = branch;
+  if (isText(reference)) return tagOf(resolve(root, reference), tag, root);
+  const property = isRecord(properties) ? properties[tag] : undefined;
+  return isRecord(property) ? property["const"] : undefined;
 }
 
 function quote(text: string): string {

@@ -1,13 +1,12 @@
 /** What the checks of an entry have found so far, and which parts of it are broken. */
 import { defined, isRecord } from "../document/guards.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";
-import { validate as isEntry } from "../generated/schema-accepts.ts";
 import { entrySchema } from "./entry-schema.ts";
 import type { Entry } from "./model.ts";
 
-export const entryCheck = compileSchema<Entry>(entrySchema, "entry", isEntry);
+export const entryCheck = schemaCheck<Entry>(entrySchema, "entry");
 
 export interface Hint {
   readonly hint?: string;

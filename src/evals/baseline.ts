@@ -1,7 +1,7 @@
 /** The pass rates that an eval is compared with: a small JSON file, meant to be committed. */
 import { readFile, writeFile } from "node:fs/promises";
 import { parsedJson } from "../document/guards.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
 import type { Baseline, Measured } from "./summary.ts";
@@ -12,7 +12,7 @@ interface BaselineFile {
 }
 
 const count = { type: "integer", minimum: 0 } as const;
-const schema = compileSchema<BaselineFile>(
+const schema = schemaCheck<BaselineFile>(
   {
     type: "object",
     required: ["version", "cases"],

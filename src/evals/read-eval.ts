@@ -4,7 +4,7 @@ import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import type { Locate, Path } from "../document/problem.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { suggestion } from "../document/suggest.ts";
 import { buildScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -45,7 +45,7 @@ export interface Cell {
   readonly line: number;
 }
 
-const schema = compileSchema<EvalFile>(evalSchema, "eval");
+const schema = schemaCheck<EvalFile>(evalSchema, "eval");
 const defaultRuns = 5;
 
 /** Throws a `DiagnosticsError` with all problems. */

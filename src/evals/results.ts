@@ -7,7 +7,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { isRecord, parsedJson } from "../document/guards.ts";
 import type { SchemaType } from "../document/schema-type.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
 import { larger, nothingSpent, plus, type Spent } from "./budget.ts";
@@ -44,8 +44,8 @@ const turnLine = {
 export type RunResult = SchemaType<typeof runLine>;
 type TurnResult = SchemaType<typeof turnLine>;
 
-const runs = compileSchema<RunResult>(runLine, "result");
-const turns = compileSchema<TurnResult>(turnLine, "result");
+const runs = schemaCheck<RunResult>(runLine, "result");
+const turns = schemaCheck<TurnResult>(turnLine, "result");
 
 export class Results {
   readonly #file: string;

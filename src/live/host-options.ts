@@ -1,6 +1,6 @@
 /** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
 import "../document/ajv-compiler.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { overridingLimits } from "../entry/limits-schema.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import {
@@ -256,32 +256,18 @@ function problemsOf(
   return [...found, ...missing.map((field) => `${nameOf(field)} is missing`)];
 }
 
-const limitsCheck = compileSchema<Limits>(
+const limitsCheck = schemaCheck<Limits>(
   { type: "object", properties: overridingLimits, additionalProperties: false },
   "limits",
-  // Valid limits don't compile the schema.
-  (limits) =>
-    isRecord(limits) &&
-    Object.entries(limits).every(
-      ([name, value]) => isLimit(name) && isLimitValue(value, overridingLimits[name].type),
-    ),
 );
 
-function isLimit(name: string): name is keyof Limits {
-  return Object.hasOwn(overridingLimits, name);
-}
-
-function isLimitValue(value: unknown, type: "number" | "integer"): boolean {
-  if (value === undefined) return true;
-  const fits = type === "integer" ? Number.isInteger : Number.isFinite;
-  return typeof value === "number" && fits(value) && value > 0;
-}
-
 function limitsProblems(limits: unknown): string[] {
-  return limitsCheck.problems(limits).map(({ codePath, reason, hint }) => {
-    const end = hint === undefined ? "" : `, ${hint}`;
-    return `${codePath}: ${reason.replace(/\.$/, "")}${end}`;
-  });
+  return limitsCheck
+    .problems(isRecord(limits) ? defined(limits) : limits)
+    .map(({ codePath, reason, hint }) => {
+      const end = hint === undefined ? "" : `, ${hint}`;
+      return `${codePath}: ${reason.replace(/\.$/, "")}${end}`;
+    });
 }
 
 function must(fits: (value: unknown) => boolean, what: string): Check {

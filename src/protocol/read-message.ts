@@ -4,11 +4,11 @@
  * Never throws. Size and nesting are checked before anything that recurses or compares sees the text. Objects of the
  * document have no prototype, and `__proto__` is nowhere in it.
  */
-import { defined, isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord } from "../document/guards.ts";
 import { readJson } from "../document/json.ts";
 import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/problem.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
 import { messageSchema } from "./message-schema.ts";
 import { type ActionDocument, pointerOf, type ProblemCode, type ProtocolProblem } from "./model.ts";
@@ -23,8 +23,6 @@ const messageLimits = {
   problems: 20,
   pathCharacters: 300,
   reasonCharacters: 500,
-  /** Values of a document all of whose faults are explained: to explain one of thousands of elements takes seconds. */
-  explained: 1_000,
 } as const;
 
 export type Rejected = {
@@ -33,26 +31,22 @@ export type Rejected = {
 };
 export type ReadMessage = { readonly kind: "read"; readonly document: ActionDocument } | Rejected;
 
-const schema = compileSchema<ActionDocument>(messageSchema, "document");
+/** More than are reported, because several can be one fault. Explaining thousands would take seconds. */
+const explained = 10 * messageLimits.problems;
+const schema = schemaCheck<ActionDocument>(messageSchema, "document", explained);
 
 /** `answer` is the text of a model, or a document as a value. */
 export function readMessage(answer: unknown): ReadMessage {
   const parsed = typeof answer === "string" ? parse(answer) : copy(answer);
   if (parsed.kind === "rejected") return parsed;
   const { value } = parsed;
-  const scanned = scan(value);
-  if (scanned.problem !== undefined) return reject([scanned.problem]);
-  if (schema.fits(value)) return { kind: "read", document: value };
-  const problems =
-    scanned.values > messageLimits.explained
-      ? [schema.firstProblem(value)]
-      : schema.problems(value);
+  const unsafe = scan(value);
+  if (unsafe !== undefined) return reject([unsafe]);
+  if (schema.accepts(value)) return { kind: "read", document: value };
   return reject(
-    problems.flatMap((problem): ProtocolProblem[] => {
-      if (problem === undefined) return [];
-      const { path, reason, hint } = problem;
+    schema.problems(value).map(({ path, reason, hint }): ProtocolProblem => {
       const message = hint === undefined ? reason : `${reason} (${hint})`;
-      return [{ path: pointerOf(path), code: "schema", message }];
+      return { path: pointerOf(path), code: "schema", message };
     }),
   );
 }
@@ -126,13 +120,8 @@ function withoutFence(answer: string): string {
   return isFenced ? text.slice(firstEnd + 1, lastStart) : answer;
 }
 
-interface Scanned {
-  readonly values: number;
-  /** Too many values, or a name that must never be a key. */
-  readonly problem?: ProtocolProblem;
-}
-
-function scan(root: unknown): Scanned {
+/** Too many values, or a name that must never be a key. */
+function scan(root: unknown): ProtocolProblem | undefined {
   let values = 0;
   const visit = (value: unknown, path: Path): ProtocolProblem | undefined => {
     if (++values > messageLimits.values) {
@@ -150,6 +139,5 @@ function scan(root: unknown): Scanned {
     }
     return undefined;
   };
-  const problem = visit(root, []);
-  return { values, ...defined({ problem }) };
+  return visit(root, []);
 }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { readDocument } from "../document/read-document.ts";
-import { compileSchema } from "../document/schema-check.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { object } from "../entry/schema-parts.ts";
 
 export const recipeFile = "build.tool.yml";
@@ -66,7 +66,7 @@ type ReadRecipe =
   | { readonly kind: "read"; readonly recipe: Recipe }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
-const check = compileSchema<Recipe>(recipeSchema, "recipe");
+const check = schemaCheck<Recipe>(recipeSchema, "recipe");
 
 export function readRecipe(source: string | Uint8Array, file: string): ReadRecipe {
   const read = readDocument(source, { file, format: "yaml" });

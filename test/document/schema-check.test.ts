@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
-import { compileSchema, reportedProblems } from "../../src/document/schema-check.ts";
+import { schemaCheck, reportedProblems } from "../../src/document/schema-check.ts";
 
 const object = (properties: object, required: string[] = []): object => ({
   type: "object",
@@ -11,7 +11,7 @@ const object = (properties: object, required: string[] = []): object => ({
 });
 const ref = (name: string): object => ({ $ref: `#/$defs/${name}` });
 
-const check = compileSchema(
+const check = schemaCheck(
   {
     ...object({
       size: { type: "integer", minimum: 1, maximum: 9 },
@@ -188,7 +188,7 @@ describe("a compiled schema", () => {
   });
 
   it("sees own fields only", () => {
-    const strict = compileSchema(object({ toString: { type: "number" } }, ["toString"]), "x");
+    const strict = schemaCheck(object({ toString: { type: "number" } }, ["toString"]), "x");
     assert.deepEqual(strict.diagnose({}).map(diagnosticLine), [
       "x.toString: This field is required.",
     ]);

@@ -27,8 +27,8 @@ table("models", [
   [
     "are ids",
     entryWith({ models: { driving: "", fast: 3 } }),
-    'entry.models["fast"]: Must be text, not 3.',
     "entry.models.driving: Must not be empty.",
+    'entry.models["fast"]: Must be text, not 3.',
   ],
   [
     "are found by the category of a task",

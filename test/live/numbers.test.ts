@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { isRecord } from "../../src/document/guards.ts";
 import { readDocument } from "../../src/document/read-document.ts";
-import { compileSchema } from "../../src/document/schema-check.ts";
+import { schemaCheck } from "../../src/document/schema-check.ts";
 import { evalSchema } from "../../src/evals/eval-schema.ts";
 import { parseNumber, parsePort, UsageError } from "../../src/run/options.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
@@ -239,7 +239,7 @@ function numericFields(root: unknown): ReadonlySet<string> {
 }
 
 /** As `readEval` checks it first. */
-const evalCheck = compileSchema(evalSchema, "eval");
+const evalCheck = schemaCheck(evalSchema, "eval");
 function loadEval(text: string) {
   const read = readDocument(text, { file: "a.eval.yml", format: "yaml" });
   if (read.kind === "rejected") return read;

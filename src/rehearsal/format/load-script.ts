@@ -4,7 +4,7 @@ import type { Diagnostic } from "../../document/diagnostic.ts";
 import { defined, isRecord } from "../../document/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Locate, type Path, type Problem } from "../../document/problem.ts";
-import { compileSchema } from "../../document/schema-check.ts";
+import { schemaCheck } from "../../document/schema-check.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
 import { toExpectation } from "./expectation.ts";
 import type { ConditionField } from "./schema-parts.ts";
@@ -19,7 +19,7 @@ export type LoadedScript =
   | { readonly kind: "loaded"; readonly script: Script }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
-const schema = compileSchema<RehearsalFile>(rehearsalSchema, "rehearsal");
+const schema = schemaCheck<RehearsalFile>(rehearsalSchema, "rehearsal");
 
 /**
  * `file` as the user named it: messages show it, and the paths in the rehearsal are relative to its

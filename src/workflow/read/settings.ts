@@ -3,7 +3,7 @@ import { defined } from "../../document/guards.ts";
 import "../../document/ajv-compiler.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
-import { compileSchema } from "../../document/schema-check.ts";
+import { schemaCheck } from "../../document/schema-check.ts";
 import { entryCheck, warning } from "../../entry/problems.ts";
 import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
 import { preparePlain } from "../../entry/prepare.ts";
@@ -15,7 +15,6 @@ import {
   unknownPatterns,
 } from "../../entry/tool-warnings.ts";
 import type { WarningChecks } from "../../entry/warnings.ts";
-import { validate as isSettings } from "../../generated/settings-accepts.ts";
 import type { Problems } from "./problems.ts";
 import type { WorkflowSettings } from "../model.ts";
 import { settingsSchema } from "./settings-schema.ts";
@@ -25,7 +24,7 @@ interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
   readonly answers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-const check = compileSchema<FrontMatter>(settingsSchema, "", isSettings);
+const check = schemaCheck<FrontMatter>(settingsSchema, "");
 
 /** What the checks of the front matter know beside it. */
 export interface SettingsContext {
