@@ -12,7 +12,7 @@ import { applyEvent, createRunView, type RunView } from "../src/events/view.ts";
 import { readJournal } from "../src/journal/read.ts";
 import { deliver } from "../src/outputs/deliver.ts";
 import type { GithubPort } from "../src/outputs/github-port.ts";
-import { offlinePort } from "../src/outputs/offline-port.ts";
+import { offlinePort } from "../src/outputs/github-port.ts";
 import { renderSummary } from "../src/reports/github/summary.ts";
 import { jobReport } from "../src/reports/run-json.ts";
 import { readEntry } from "../src/run/entry-files.ts";

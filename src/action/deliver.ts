@@ -9,7 +9,7 @@ import { originOf } from "../github/origin.ts";
 import { createGithubPort } from "../github/writer.ts";
 import { asksForDelivery, deliver } from "../outputs/deliver.ts";
 import { skipped, type Delivery } from "../outputs/delivery.ts";
-import { offlinePort } from "../outputs/offline-port.ts";
+import { offlinePort } from "../outputs/github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { deliveriesMarkdown, deliveryLine } from "../reports/github/deliveries.ts";
 import { jobReport } from "../reports/run-json.ts";

@@ -21,8 +21,8 @@ import { errorMessage } from "../platform/system-error.ts";
 import { jobReport } from "../reports/run-json.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { NotFoundError, type GithubApi } from "./github-api.ts";
-import { at, originOf } from "./origin.ts";
-import { payloadOf, sha } from "./webhook-event.ts";
+import { originOf } from "./origin.ts";
+import { at, payloadOf, sha } from "./webhook-event.ts";
 import { createGithubPort } from "./writer.ts";
 
 export interface JournalToDeliver {

@@ -3,7 +3,7 @@ import { isList, isRecord } from "../document/guards.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { GithubApi } from "./github-api.ts";
-import { payloadOf, sha } from "./webhook-event.ts";
+import { at, payloadOf, sha } from "./webhook-event.ts";
 
 /** Undefined outside of GitHub Actions. `api`: asked for the head of a pull request that the event doesn't tell. */
 export async function originOf(
@@ -71,11 +71,4 @@ function numberOf(value: unknown): number | undefined {
   return typeof number === "number" && Number.isSafeInteger(number) && number > 0
     ? number
     : undefined;
-}
-
-export function at(value: unknown, ...keys: readonly string[]): unknown {
-  let found = value;
-  for (const key of keys)
-    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
-  return found;
 }

@@ -78,7 +78,7 @@ function commentedPullRequest(issue: unknown): number | "unknown" | undefined {
   return typeof number === "number" && Number.isSafeInteger(number) ? number : "unknown";
 }
 
-function at(value: unknown, ...keys: readonly string[]): unknown {
+export function at(value: unknown, ...keys: readonly string[]): unknown {
   let found = value;
   for (const key of keys) {
     if (!isRecord(found) || !Object.hasOwn(found, key)) return undefined;

@@ -1,5 +1,5 @@
 /** What delivery reads and writes on GitHub, over its API. */
-import { defined, isList, isRecord } from "../document/guards.ts";
+import { defined, isList } from "../document/guards.ts";
 import {
   GithubFailure,
   type DiffFile,
@@ -11,6 +11,7 @@ import {
   type OwnThread,
 } from "../outputs/github-port.ts";
 import type { GithubApi } from "./github-api.ts";
+import { at } from "./webhook-event.ts";
 
 /** Of each kind that is looked through: 10 pages. */
 const maxPages = 10;
@@ -257,13 +258,6 @@ export function createGithubPort(
 
 function queryOf(variables: string, part: string): string {
   return `query($owner: String!, $name: String!, $before: String${variables}) { repository(owner: $owner, name: $name) { ${part} } }`;
-}
-
-function at(value: unknown, ...keys: readonly string[]): unknown {
-  let found = value;
-  for (const key of keys)
-    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
-  return found;
 }
 
 function textAt(value: unknown, key: string): string | undefined {

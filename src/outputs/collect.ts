@@ -1,8 +1,7 @@
 /** What a run publishes, of all that its tasks have handed in. */
-import { defaultOutputs, type Outputs } from "../entry/outputs.ts";
+import { defaultOutputs, severities, type Outputs, type Severity } from "../entry/outputs.ts";
 import type { Finding, Proposal, Verdict } from "../events/output-shapes.ts";
 import type { GivenView, RunView } from "../events/view.ts";
-import { selectFindings } from "./select-findings.ts";
 
 export interface CollectedOutputs {
   /** The worst first, each once, at most `outputs.findings.max`. */
@@ -50,4 +49,47 @@ export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>>
   }
   for (const [taskId, list] of lists) tasks[taskId] ??= list;
   return Object.keys(tasks).length === 0 ? null : tasks;
+}
+
+interface SelectedFindings {
+  readonly findings: readonly Finding[];
+  /** More than `max`. */
+  readonly omitted: number;
+}
+
+/** One of each fingerprint and rule's worst, errors first, then by place; at most `max`. */
+export function selectFindings(
+  all: readonly Finding[],
+  {
+    max = Infinity,
+    minSeverity = "notice",
+  }: { readonly max?: number; readonly minSeverity?: Severity } = {},
+): SelectedFindings {
+  const unique = new Map<string, Finding>();
+  for (const finding of all) {
+    if (rank(finding) < severities.indexOf(minSeverity)) continue;
+    const other = unique.get(finding.fingerprint);
+    if (other === undefined || compare(finding, other) < 0)
+      unique.set(finding.fingerprint, finding);
+  }
+  const ordered = [...unique.values()].sort(compare);
+  return { findings: ordered.slice(0, max), omitted: Math.max(0, ordered.length - max) };
+}
+
+function rank({ severity }: Finding): number {
+  return severities.indexOf(severity);
+}
+
+function compare(a: Finding, b: Finding): number {
+  return (
+    rank(b) - rank(a) ||
+    order(a.path, b.path) ||
+    a.line - b.line ||
+    (a.endLine ?? a.line) - (b.endLine ?? b.line) ||
+    order(JSON.stringify(a), JSON.stringify(b))
+  );
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -30,74 +30,106 @@ export function deliverProposal(delivering: Delivering, proposed: Proposed): Pro
   return attempt(delivering, writing, () => tried(delivering, proposed, writing));
 }
 
+/** A request. With `find`, it is not sent if an earlier attempt of the run has made the same. */
+interface Step {
+  readonly preview: string;
+  readonly find?: () => Promise<Made | undefined>;
+  readonly send: () => Promise<Made>;
+}
+
 async function tried(
   delivering: Delivering,
   proposed: Proposed,
   { what, needs: permissions }: Writing,
 ): Promise<Delivery> {
-  const { about, github } = delivering;
-  const { proposal, task, key } = proposed;
+  const plan = await planOf(delivering, proposed, what);
+  if ("status" in plan) return plan;
+  let delivery = skipped(what, "there is nothing to do");
+  for (const { preview, find, send } of plan) {
+    const writing = { what, needs: permissions, preview };
+    const before = await find?.();
+    delivery =
+      before !== undefined
+        ? { ...skipped(what, "it is there already"), ...before }
+        : find === undefined
+          ? await write(delivering, writing, send)
+          : await writeOnce(delivering, writing, { find, create: send });
+  }
+  return delivery;
+}
+
+/** The steps, or why there are none. */
+async function planOf(
+  { about, github, branches, ours }: Delivering,
+  { proposal, task, key }: Proposed,
+  what: string,
+): Promise<readonly Step[] | Delivery> {
   const { origin, outputs } = about;
   const allowed = outputs.proposals ?? {};
   if (allowed[proposal.kind] === undefined)
     return refused(what, `\`outputs.proposals\` of the entry doesn't allow it`);
   if ("number" in proposal && proposal.number !== undefined && proposal.number !== origin.number)
     return refused(what, `it is about #${proposal.number}, and the run is about another`);
-  const { number } = origin;
-  const body = (): string =>
+  const text =
     proposal.kind === "label" || proposal.kind === "reviewers"
       ? ""
       : proposalBody(proposal, { ...about, task, key });
-  const writing = (preview: string): Writing => ({ what, needs: permissions, preview });
-  switch (proposal.kind) {
-    case "issue": {
-      const text = body();
-      const title = safeTitle((allowed.issue?.titlePrefix ?? "") + proposal.title);
-      return item(delivering, proposed, writing(`${title}\n\n${text}`), "issue", () =>
-        github.createIssue({ title, body: text }),
-      );
-    }
-    case "pull_request": {
-      const { paths, branchPrefix, draft } = {
-        ...defaultOutputs.proposals,
-        ...allowed.pull_request,
-      };
-      const problem = notProposable(proposal.files, paths);
-      if (problem !== undefined) return refused(what, problem);
-      const { base, files } = proposal;
-      if (!isBranch(proposal.branch) || !/^[0-9a-f]{40,64}$/.test(base))
-        return refused(what, "the name of its branch or its commit is not valid");
-      // Else whatever that commit has would come with it, of a fork for example.
-      if (!(await github.isOnDefaultBranch(base)))
-        return refused(what, `it is based on ${base}, which is not in the default branch`);
-      const title = safeTitle(proposal.title);
-      const text = body();
-      const branch = ownBranch(
-        delivering.branches,
-        `${branchPrefix}${proposal.branch}-${origin.workflowRun}`,
-      );
-      const names = files.map(({ path }) => path).join("\n");
-      const preview = `${title} (${branch})\n\n${text}\n\n${names}`;
-      return item(delivering, proposed, writing(preview), "pull_request", async () => {
-        await github.commit({ base, branch, message: title, files });
-        return github.createPullRequest({ title, body: text, branch, isDraft: draft });
-      });
-    }
-    default:
+  const item = async (kind: "issue" | "pull_request"): Promise<Made | undefined> => {
+    const found = (await github.ownItems(kind)).find(({ body }) => ours(body, kind)?.key === key);
+    return found && { url: found.url };
+  };
+  if (proposal.kind === "issue") {
+    const title = safeTitle((allowed.issue?.titlePrefix ?? "") + proposal.title);
+    const send = (): Promise<Made> => github.createIssue({ title, body: text });
+    return [{ preview: `${title}\n\n${text}`, find: () => item("issue"), send }];
   }
+  if (proposal.kind === "pull_request") {
+    const { paths, branchPrefix, draft } = {
+      ...defaultOutputs.proposals,
+      ...allowed.pull_request,
+    };
+    const problem = notProposable(proposal.files, paths);
+    if (problem !== undefined) return refused(what, problem);
+    const { base, files } = proposal;
+    if (!isBranch(proposal.branch) || !/^[0-9a-f]{40,64}$/.test(base))
+      return refused(what, "the name of its branch or its commit is not valid");
+    // Else whatever that commit has would come with it, of a fork for example.
+    if (!(await github.isOnDefaultBranch(base)))
+      return refused(what, `it is based on ${base}, which is not in the default branch`);
+    const title = safeTitle(proposal.title);
+    const branch = ownBranch(branches, `${branchPrefix}${proposal.branch}-${origin.workflowRun}`);
+    const names = files.map(({ path }) => path).join("\n");
+    return [
+      {
+        preview: `${title} (${branch})\n\n${text}\n\n${names}`,
+        find: () => item("pull_request"),
+        async send() {
+          await github.commit({ base, branch, message: title, files });
+          return github.createPullRequest({ title, body: text, branch, isDraft: draft });
+        },
+      },
+    ];
+  }
+  const { number } = origin;
   if (number === undefined) return skipped(what, "the run is about no issue or pull request");
+  const comment = (kind: "comment" | "close"): Step => ({
+    preview: text,
+    async find() {
+      const all = await github.ownComments(number);
+      return all.some(({ body }) => ours(body, kind)?.key === key) ? {} : undefined;
+    },
+    send: () => github.createComment(number, text),
+  });
   switch (proposal.kind) {
-    case "comment": {
-      const text = body();
-      return comment(delivering, proposed, writing(text), number, text);
-    }
+    case "comment":
+      return [comment("comment")];
     case "label": {
       const { labels } = proposal;
       if (labels.length === 0) return refused(what, "it names none");
       const other = labels.find((one) => allowed.label?.allowed.includes(one) !== true);
       if (other !== undefined)
         return refused(what, `the label ${JSON.stringify(other)} is not allowed`);
-      return write(delivering, writing(""), () => github.addLabels(number, labels));
+      return [{ preview: "", send: () => github.addLabels(number, labels) }];
     }
     case "reviewers": {
       if (origin.isPullRequest !== true) return skipped(what, "the run is about no pull request");
@@ -105,55 +137,13 @@ async function tried(
       if (reviewers.length === 0) return refused(what, "it names none");
       const other = reviewers.find((one) => allowed.reviewers?.allowed?.includes(one) === false);
       if (other !== undefined) return refused(what, `${JSON.stringify(other)} is not allowed`);
-      return write(delivering, writing(""), () => github.requestReviewers(number, reviewers));
+      return [{ preview: "", send: () => github.requestReviewers(number, reviewers) }];
     }
     case "close": {
-      const text = body();
-      if (proposal.reason !== undefined) {
-        const said = await comment(delivering, proposed, writing(text), number, text);
-        if (said.status === "refused") return said;
-      }
-      return write(delivering, writing(text), () => github.close(number));
+      const close = { preview: text, send: () => github.close(number) };
+      return proposal.reason === undefined ? [close] : [comment("close"), close];
     }
   }
-}
-
-/** A comment that an earlier attempt of the run has written is not written again. */
-async function comment(
-  delivering: Delivering,
-  { proposal, key }: Proposed,
-  writing: Writing,
-  number: number,
-  text: string,
-): Promise<Delivery> {
-  const { github, ours } = delivering;
-  const kind = proposal.kind === "close" ? "close" : "comment";
-  const find = async (): Promise<Made | undefined> =>
-    (await github.ownComments(number)).some(({ body }) => ours(body, kind)?.key === key)
-      ? {}
-      : undefined;
-  if ((await find()) !== undefined) return skipped(writing.what, "it is there already");
-  return writeOnce(delivering, writing, {
-    find,
-    create: () => github.createComment(number, text),
-  });
-}
-
-async function item(
-  delivering: Delivering,
-  { key }: Proposed,
-  writing: Writing,
-  kind: "issue" | "pull_request",
-  create: () => Promise<Made>,
-): Promise<Delivery> {
-  const { github, ours } = delivering;
-  const find = async (): Promise<Made | undefined> => {
-    const found = (await github.ownItems(kind)).find(({ body }) => ours(body, kind)?.key === key);
-    return found && { url: found.url };
-  };
-  const before = await find();
-  if (before !== undefined) return { ...skipped(writing.what, "it is there already"), ...before };
-  return writeOnce(delivering, writing, { find, create });
 }
 
 /** Two tasks may choose the same name. In a further attempt, each gets the same again. */

@@ -143,17 +143,13 @@ async function deliverReport(
     const last = ours(newest?.body ?? "", "report");
     if (last?.head === about.origin.head && isLater(last.key, about.origin))
       return skipped(what, "it is there already, of this run or of a later one");
-    const { report, outcome, durationMs, view } = about;
     const body = reportComment({
       ...about,
-      outcome,
       verdict,
-      report: report === undefined ? undefined : { markdown: report },
       findings,
       omitted,
       earlier: last?.fingerprints ?? [],
-      totals: view.totals,
-      durationMs,
+      totals: about.view.totals,
     });
     for (const { nodeId, isMinimized } of rest) {
       if (isMinimized) continue;

@@ -26,21 +26,19 @@ export function findingsTable(
     target,
     omitted = 0,
     room,
-    sizeOf = (text) => text.length,
   }: {
     readonly target?: LinkTarget | undefined;
     readonly omitted?: number;
-    /** In what `sizeOf` counts: UTF-16 units by default. */
+    /** In UTF-16 units. */
     readonly room: number;
-    readonly sizeOf?: (text: string) => number;
   },
 ): { readonly text: string; readonly left: number } {
   const rows: string[] = [];
   // For the row that counts the others.
-  let free = room - sizeOf(columns) - 100;
+  let free = room - columns.length - 100;
   for (const finding of findings) {
     const row = rowOf(finding, target);
-    free -= sizeOf(row);
+    free -= row.length;
     if (free < 0) break;
     rows.push(row);
   }

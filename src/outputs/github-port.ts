@@ -1,5 +1,5 @@
 /** GitHub, as far as delivery needs it. Every method rejects with an Error whose message can be shown to users. */
-import type { ProposedFile } from "../events/output-shapes.ts";
+import type { Origin, ProposedFile } from "../events/output-shapes.ts";
 
 export interface OwnComment {
   readonly id: number;
@@ -102,4 +102,31 @@ export class GithubFailure extends Error {
   get isUncertain(): boolean {
     return this.status === undefined || this.status >= 500 || this.status === 408;
   }
+}
+
+/** For a rehearsal, which asks nobody: a repository in which nothing was written yet, and in which nothing is. */
+export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
+  const none = (): Promise<readonly never[]> => Promise.resolve([]);
+  const never = (): Promise<Made> =>
+    Promise.reject(new GithubFailure("a rehearsal writes nothing"));
+  return {
+    headOf: () => Promise.resolve({ sha: head }),
+    ownComments: none,
+    ownReviews: none,
+    ownThreads: none,
+    ownItems: none,
+    isOnDefaultBranch: () => Promise.resolve(true),
+    diffOf: none,
+    createComment: never,
+    createReview: never,
+    createIssue: never,
+    createPullRequest: never,
+    updateComment: never,
+    minimize: never,
+    resolveThread: never,
+    addLabels: never,
+    requestReviewers: never,
+    close: never,
+    commit: never,
+  };
 }

@@ -17,13 +17,13 @@ import {
 } from "./comment-parts.ts";
 import { codeText, countsText, findingsTable } from "./findings-table.ts";
 import { costText, countText, durationText, plural } from "./number-text.ts";
-import { safeCell } from "./safe-markdown.ts";
 import { verdictTitle } from "./verdict.ts";
 
 export interface ReportComment extends Publisher {
   readonly outcome: RunOutcome;
   readonly verdict?: Verdict | undefined;
-  readonly report?: { readonly title?: string | undefined; readonly markdown: string } | undefined;
+  /** Markdown. */
+  readonly report?: string | undefined;
   /** The worst first. */
   readonly findings: readonly Finding[];
   /** So many more. */
@@ -49,7 +49,7 @@ export function reportComment(comment: ReportComment): string {
   // What a run that failed did not find may still be there, and so may what there was no room for.
   const isComplete = outcome.kind === "succeeded" && omitted === 0;
   const resolved = isComplete ? earlier.filter((one) => !current.has(one)).length : 0;
-  const before = [headline(comment), titleOf(report)];
+  const before = headline(comment);
   const after = [
     findings.length === 0 ? "" : `#### Findings: ${countsText(findings)}`,
     table,
@@ -57,9 +57,9 @@ export function reportComment(comment: ReportComment): string {
     resolved === 0 ? "" : `Resolved since the last run: ${resolved}.`,
     footer(comment),
   ];
-  const room = maxBody - NOTES - bodyOf(marker, [...before, ...after]).length;
-  const text = report === undefined ? "" : safeText(report.markdown, room, comment);
-  return bodyOf(marker, [...before, text, ...after]);
+  const room = maxBody - NOTES - bodyOf(marker, [before, ...after]).length;
+  const text = report === undefined ? "" : safeText(report, room, comment);
+  return bodyOf(marker, [before, text, ...after]);
 }
 
 /** Of the attempt that the comment is of. */
@@ -92,11 +92,6 @@ const words: Readonly<Record<RunOutcome["kind"], string>> = {
   canceled: "was canceled",
   skipped: "was skipped",
 };
-
-function titleOf(report: ReportComment["report"]): string {
-  const { title = "" } = report ?? {};
-  return title.trim() === "" ? "" : `#### ${safeCell(title, { maxLength: 200 })}`;
-}
 
 function footer({ totals, durationMs, origin }: ReportComment): string {
   const facts = [

@@ -1,7 +1,7 @@
 /** Findings as SARIF 2.1.0, in the subset that GitHub's code scanning reads. */
 import type { Log, ReportingDescriptor, Result } from "sarif";
 import type { Finding } from "../events/output-shapes.ts";
-import { selectFindings } from "./select-findings.ts";
+import { selectFindings } from "./collect.ts";
 
 /** Code scanning shows the first 5,000 results, and refuses more than 25,000. */
 const maxResults = 5_000;

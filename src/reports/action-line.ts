@@ -17,7 +17,7 @@ import {
   type OpenAction,
   type RunView,
 } from "../events/view.ts";
-import type { Candidate } from "./log-line.ts";
+import { detail, plain, warning, type Line } from "./log-line.ts";
 import { oneLine, plural, tookText } from "./text.ts";
 
 /** Of a name, a path or a label. */
@@ -27,11 +27,11 @@ const LONG = 300;
 const MAX_PROBLEMS = 3;
 const MAX_THOUGHTS = 20;
 
-type Line = Omit<Candidate, "work">;
-
 /** `view` must include the event already. */
-export function actionLines(event: RunEvent, view: RunView): readonly Candidate[] {
-  if (event.type !== "action") return [];
+export function actionLines(
+  event: Extract<RunEvent, { type: "action" }>,
+  view: RunView,
+): readonly Line[] {
   const work = view.works.get(event.work.workId);
   if (work?.actions === undefined) return [];
   const { action } = event;
@@ -39,7 +39,7 @@ export function actionLines(event: RunEvent, view: RunView): readonly Candidate[
     action.type === "action.started" || action.type === "action.ended"
       ? actionOf(work.actions, action, delegateIn(work, event.work))
       : undefined;
-  return linesOf(action, known).map((line) => ({ work: event.work, ...line }));
+  return linesOf(action, known);
 }
 
 function linesOf(event: ActionEvent, known: OpenAction | ActionView | undefined): readonly Line[] {
@@ -47,11 +47,11 @@ function linesOf(event: ActionEvent, known: OpenAction | ActionView | undefined)
     case "actions.accepted":
       return accepted(event);
     case "actions.rejected":
-      return [{ tone: "warn", from: "normal", text: rejectedText(event) }];
+      return [warning(rejectedText(event))];
     case "actions.warning":
-      return [{ tone: "warn", from: "normal", text: `warning: ${oneLine(event.text, LONG)}` }];
+      return [warning(`warning: ${oneLine(event.text, LONG)}`)];
     case "action.waiting":
-      return [{ tone: "faint", from: "verbose", text: waitingText(event) }];
+      return [detail(waitingText(event))];
     case "action.started":
       return started(event, known);
     // The live view shows it.
@@ -68,15 +68,11 @@ function accepted({ iteration, thoughts, actions, stop, response = "" }: Documen
   const facts = [...(actions > 0 ? [plural(actions, "action")] : []), ...(stop ? ["stop"] : [])];
   const text = `document ${iteration}: ${facts.length === 0 ? "nothing to do" : facts.join(", ")}`;
   return [
-    { tone: "plain", from: "normal", text },
-    ...thoughts.slice(0, MAX_THOUGHTS).map(({ type, content }): Line => ({
-      tone: "faint",
-      from: "verbose",
-      text: `thought ${type}: ${content}`,
-    })),
-    ...(response.trim() === ""
-      ? []
-      : [{ tone: "plain", from: "normal", text: `said: ${oneLine(response, LONG)}` } as const]),
+    plain(text),
+    ...thoughts
+      .slice(0, MAX_THOUGHTS)
+      .map(({ type, content }) => detail(`thought ${type}: ${content}`)),
+    ...(response.trim() === "" ? [] : [plain(`said: ${oneLine(response, LONG)}`)]),
   ];
 }
 
@@ -119,12 +115,8 @@ function started(
   const name = known === undefined ? oneLine(id, SHORT) : actionName(known);
   const background = known?.background === true && known.group === undefined;
   return [
-    background
-      ? { tone: "plain", from: "normal", text: `${name} started in the background` }
-      : { tone: "faint", from: "verbose", text: `${name} started` },
-    ...(params === undefined || params === "{}"
-      ? []
-      : [{ tone: "faint", from: "verbose", text: `| params: ${params}` } as const]),
+    background ? plain(`${name} started in the background`) : detail(`${name} started`),
+    ...(params === undefined || params === "{}" ? [] : [detail(`| params: ${params}`)]),
   ];
 }
 
@@ -133,16 +125,9 @@ function ended(event: ActionEnded, known: OpenAction | ActionView | undefined): 
   const name = known === undefined ? oneLine(id, SHORT) : actionName(known);
   const internal = known?.kind === "task_manager" || known?.kind === "trap_card";
   const went = status === "succeeded";
-  return [
-    {
-      tone: went ? "plain" : status === "cancelled" ? "plain" : "warn",
-      from: went && internal ? "verbose" : "normal",
-      text: `${name} ${endText(event)}`,
-    },
-    ...(output === undefined || known?.kind === "group"
-      ? []
-      : [{ tone: "faint", from: "verbose", text: `| ${output}` } as const]),
-  ];
+  const line = went && internal ? detail : went || status === "cancelled" ? plain : warning;
+  const isShown = output !== undefined && known?.kind !== "group";
+  return [line(`${name} ${endText(event)}`), ...(isShown ? [detail(`| ${output}`)] : [])];
 }
 
 /** Such as `failed after 1.2 s: REASON`. */
@@ -163,7 +148,5 @@ export function statusWord(status: EndedStatus | "waiting" | "running"): string 
 function card({ id, status, milliseconds, reason }: CardEnded): Line {
   const why = reason === undefined ? "" : `: ${oneLine(reason, LONG)}`;
   const text = `card ${oneLine(id, SHORT)} ${statusWord(status)} after ${tookText(milliseconds)}${why}`;
-  return status === "succeeded"
-    ? { tone: "faint", from: "verbose", text }
-    : { tone: "warn", from: "normal", text };
+  return status === "succeeded" ? detail(text) : warning(text);
 }

@@ -13,17 +13,27 @@ import { delegateIn, hasProtocol, itemOf, type RunView, type WorkView } from "..
 import type { Tone } from "./paint.ts";
 import { andChange, clockText, countText, oneLine, plural } from "./text.ts";
 import { plannedWorks } from "../events/plan.ts";
-import type { Candidate, EventLine, Verbosity } from "./log-line.ts";
+import { detail, plain, type Line, type Verbosity } from "./log-line.ts";
 import { actionLines } from "./action-line.ts";
 import { findingLine, severityTones, verdictResult } from "./result-lines.ts";
 import { stepLines } from "./step-line.ts";
 
-export type { EventLine, Verbosity } from "./log-line.ts";
+export type { Verbosity } from "./log-line.ts";
+
+export interface EventLine {
+  /** Null for the whole job. */
+  readonly work: WorkRef | null;
+  readonly tone: Tone;
+  /** One line, harmless. */
+  readonly text: string;
+}
 
 /** Maximum length of a line in normal and verbose output, in UTF-16 units. */
 const LENGTH = { quiet: 600, normal: 600, verbose: 4000 } as const;
 /** Of an answer, in normal output. */
 const SAID_LENGTH = 300;
+
+type TurnEnded = Extract<RunEvent, { type: "turn.ended" }>;
 
 /** `view` must include the event already. Empty: not shown at this verbosity. */
 export function eventLines(
@@ -31,133 +41,112 @@ export function eventLines(
   view: RunView,
   verbosity: Verbosity,
 ): readonly EventLine[] {
+  const decided = decisionOf(event);
+  const work = event.type === "run.started" || !("work" in event) ? null : event.work;
   return [
-    ...stepLines(event, view),
-    ...actionLines(event, view),
-    describe(event, view, verbosity),
-    decided(event, view, verbosity),
-  ].flatMap((line) => {
-    if (line === undefined || rank[verbosity] < rank[line.from]) return [];
-    return [{ work: line.work, tone: line.tone, text: oneLine(line.text, LENGTH[verbosity]) }];
-  });
+    ...linesOf(event, view, verbosity).map((line) => ({ work, ...line })),
+    ...(decided === undefined ? [] : decisionLines(decided, view, verbosity)),
+  ].flatMap(({ from, text, ...line }) =>
+    rank[verbosity] < rank[from] ? [] : [{ ...line, text: oneLine(text, LENGTH[verbosity]) }],
+  );
 }
 
 const rank = { quiet: 0, normal: 1, verbose: 2 } as const;
 
-function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
+function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly Line[] {
   switch (event.type) {
     case "run.started": {
-      const text = `job ${event.jobName} started: ${plural(plannedWorks(event.work).length, "work")} in ${event.workingDirectory}${andChange(event)}`;
-      return { work: null, tone: "plain", from: "normal", text };
+      const works = plural(plannedWorks(event.work).length, "work");
+      const where = `in ${event.workingDirectory}${andChange(event)}`;
+      return [plain(`job ${event.jobName} started: ${works} ${where}`)];
     }
-    case "run.ended":
-    case "items.listed":
-      return undefined;
     case "work.started":
-      return {
-        work: event.work,
-        tone: "plain",
-        from: "normal",
-        text: startText(event),
-      };
+      return [plain(startText(event))];
     case "work.ended":
-      return endOfWork(event, view.works.get(event.work.workId));
+      return [endOfWork(event, view.works.get(event.work.workId))];
     case "turn.started": {
-      const repeat = `${event.retry > 0 ? `, retry ${event.retry}` : ""}${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`;
-      return {
-        work: event.work,
-        tone: "faint",
-        from: "verbose",
-        text: `${event.purpose} turn${repeat}: ${event.prompt}`,
-      };
+      const retry = event.retry > 0 ? `, retry ${event.retry}` : "";
+      const attempt = event.attempt > 1 ? `, attempt ${event.attempt}` : "";
+      return [detail(`${event.purpose} turn${retry}${attempt}: ${event.prompt}`)];
     }
     case "turn.ended": {
-      if (event.purpose !== "prompt" || event.outcome !== "completed") return undefined;
-      // Every message has its own line there.
-      if (verbosity === "verbose") return undefined;
-      const work = view.works.get(event.work.workId);
-      if (hasProtocol(view, event.work)) return undefined;
-      // What it says is not kept: it is a result for the task that delegated.
-      if (work !== undefined && delegateIn(work, event.work) !== undefined) return undefined;
-      const message = work?.lastMessage;
-      // The end of the step shows it.
-      if (work?.flow !== undefined && work.flow.open.length > 0) return undefined;
-      if (message === undefined) return undefined;
-      return {
-        work: event.work,
-        tone: "plain",
-        from: "normal",
-        text: `said: ${oneLine(message, SAID_LENGTH)}`,
-      };
+      // In verbose output, every message has its own line.
+      const message = verbosity === "verbose" ? undefined : answerOf(event, view);
+      return message === undefined ? [] : [said("said", message)];
     }
     case "activity": {
       const text = activityText(event.activity);
-      return text === undefined
-        ? undefined
-        : { work: event.work, tone: "faint", from: "verbose", text };
+      return text === undefined ? [] : [detail(text)];
     }
     case "report.given": {
       const { title } = event;
-      const text = `reported${title === undefined ? "" : ` ${JSON.stringify(title)}`}: ${oneLine(event.markdown, SAID_LENGTH)}`;
-      return { work: event.work, tone: "plain", from: "normal", text };
+      const name = title === undefined ? "" : ` ${JSON.stringify(title)}`;
+      return [said(`reported${name}`, event.markdown)];
     }
     case "result.given":
-      return {
-        work: event.work,
-        tone: "plain",
-        from: "normal",
-        text: `result: ${oneLine(JSON.stringify(event.result), SAID_LENGTH)}`,
-      };
+      return [said("result", JSON.stringify(event.result))];
     case "finding.reported": {
       const { finding } = event;
-      const tone = severityTones[finding.severity];
-      return { work: event.work, tone, from: "normal", text: findingLine(finding) };
+      return [{ ...plain(findingLine(finding)), tone: severityTones[finding.severity] }];
     }
     case "verdict.given": {
       const { tone, text } = verdictResult(event.verdict);
-      return { work: event.work, tone, from: "normal", text: `verdict: ${text}` };
+      return [{ ...plain(`verdict: ${text}`), tone }];
     }
     case "note.added":
-      return {
-        work: event.work,
-        tone: "plain",
-        from: "normal",
-        text: `remembered: ${oneLine(event.note, SAID_LENGTH)}`,
-      };
+      return [said("remembered", event.note)];
     case "proposal.made":
-      return {
-        work: event.work,
-        tone: "plain",
-        from: "normal",
-        text: `proposed: ${oneLine(proposalText(event.proposal), SAID_LENGTH)}`,
-      };
-    case "decision":
-    case "session.started":
-    case "session.ended":
+      return [said("proposed", proposalText(event.proposal))];
     case "step.started":
     case "step.output":
     case "step.ended":
+      return stepLines(event, view);
     case "action":
-      return undefined;
+      return actionLines(event, view);
+    case "run.ended":
+    case "items.listed":
+    case "decision":
+    case "session.started":
+    case "session.ended":
+      return [];
   }
 }
 
-function decided(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
-  const made = decisionOf(event);
-  if (made === undefined) return undefined;
-  const { work, decision } = made;
+function said(what: string, text: string): Line {
+  return plain(`${what}: ${oneLine(text, SAID_LENGTH)}`);
+}
+
+/** What the agent answered in a turn, unless another line shows it. */
+function answerOf(event: TurnEnded, view: RunView): string | undefined {
+  const work = view.works.get(event.work.workId);
+  if (event.purpose !== "prompt" || event.outcome !== "completed" || work === undefined)
+    return undefined;
+  if (hasProtocol(view, event.work)) return undefined;
+  // What it says is not kept: it is a result for the task that delegated.
+  if (delegateIn(work, event.work) !== undefined) return undefined;
+  // The end of the step shows it.
+  return work.flow !== undefined && work.flow.open.length > 0 ? undefined : work.lastMessage;
+}
+
+function decisionLines(
+  { work, decision }: NonNullable<ReturnType<typeof decisionOf>>,
+  view: RunView,
+  verbosity: Verbosity,
+): readonly (Line & Pick<EventLine, "work">)[] {
   const condition = work !== null && view.works.get(work.workId)?.condition === true;
   // Whether it is an answer is only known when the work ends. The reason is shown then.
-  if (condition && decision.kind === "task-failed") return undefined;
+  if (condition && decision.kind === "task-failed") return [];
   const { severity, audience, answer } = decisionTraits(decision.kind);
   // A condition that does not hold is not a problem.
   const calm = condition && answer === true;
-  return {
-    work,
-    tone: calm ? "plain" : tones[severity],
-    from: calm ? "normal" : audience.log,
-    text: decisionText(verbosity === "verbose" ? decision : withoutDetail(decision)),
-  };
+  return [
+    {
+      work,
+      tone: calm ? "plain" : tones[severity],
+      from: calm ? "normal" : audience.log,
+      text: decisionText(verbosity === "verbose" ? decision : withoutDetail(decision)),
+    },
+  ];
 }
 
 const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
@@ -168,13 +157,13 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
   error: "bad",
 };
 
-/** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
 /** A command has no model, nor has a workflow that sends no prompts. */
 export function startText({ modelId = "", restored }: WorkStarted): string {
   if (restored === true) return "taken over from the earlier run";
   return modelId === "" ? "started" : `started, model ${modelId}`;
 }
 
+/** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
 export function isUrgent(event: RunEvent): boolean {
   const made = decisionOf(event);
   return made !== undefined && decisionTraits(made.decision.kind).audience.atOnce;
@@ -183,20 +172,13 @@ export function isUrgent(event: RunEvent): boolean {
 function endOfWork(
   { work: ref, outcome }: Extract<RunEvent, { type: "work.ended" }>,
   work: WorkView | undefined,
-): Candidate {
+): Line {
   const took = work === undefined ? "" : soFar(work, ref);
-  if (work?.condition !== true || (outcome.kind !== "failed" && outcome.kind !== "crashed")) {
-    return { work: ref, tone: "faint", from: "normal", text: `${outcome.kind}${took}` };
-  }
+  if (work?.condition !== true || (outcome.kind !== "failed" && outcome.kind !== "crashed"))
+    return { ...plain(`${outcome.kind}${took}`), tone: "faint" };
   const reason = work.reason ?? "no reason given";
-  return work.status === "answered-no"
-    ? { work: ref, tone: "plain", from: "normal", text: `answered no${took}: ${reason}` }
-    : {
-        work: ref,
-        tone: "bad",
-        from: "quiet",
-        text: `[TASK FAILED] ${outcome.kind}${took}: ${reason}`,
-      };
+  if (work.status === "answered-no") return plain(`answered no${took}: ${reason}`);
+  return { tone: "bad", from: "quiet", text: `[TASK FAILED] ${outcome.kind}${took}: ${reason}` };
 }
 
 /** How long the item took, or what all iterations of the work have used so far. */

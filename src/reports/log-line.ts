@@ -1,18 +1,23 @@
 /** A line of a log, of whatever event. */
-import type { WorkRef } from "../events/event.ts";
 import type { Tone } from "./paint.ts";
 
 export type Verbosity = "quiet" | "normal" | "verbose";
 
-export interface EventLine {
-  /** Null for the whole job. */
-  readonly work: WorkRef | null;
+export interface Line {
   readonly tone: Tone;
-  /** One line, harmless. */
+  /** The lowest verbosity that shows it. */
+  readonly from: Verbosity;
   readonly text: string;
 }
 
-export interface Candidate extends EventLine {
-  /** The lowest verbosity that shows it. */
-  readonly from: Verbosity;
+export function plain(text: string): Line {
+  return { tone: "plain", from: "normal", text };
+}
+
+export function warning(text: string): Line {
+  return { tone: "warn", from: "normal", text };
+}
+
+export function detail(text: string): Line {
+  return { tone: "faint", from: "verbose", text };
 }

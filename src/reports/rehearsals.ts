@@ -1,7 +1,7 @@
 /** Rehearsals as tests: what each of them came to, and the reporters that say it. */
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { junitXml, type TestCase } from "../outputs/junit.ts";
-import { annotation } from "./github/workflow-command.ts";
+import { annotation } from "./github/escape.ts";
 
 interface RunReport {
   readonly jobName: string;

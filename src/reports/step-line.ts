@@ -3,7 +3,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { flowNode, hasFailed, type FlowView, type RunView, type StepView } from "../events/view.ts";
 import { stepParts, stepSubject } from "./step-text.ts";
-import type { Candidate } from "./log-line.ts";
+import { detail, plain, warning, type Line } from "./log-line.ts";
 import { oneLine } from "./text.ts";
 
 /** Of a script, a question or a reason. */
@@ -13,29 +13,16 @@ const LONG = 300;
 /** Lines of one piece of output. */
 const MAX_LINES = 200;
 
-/** `view` must include the event already. */
-export function stepLines(event: RunEvent, view: RunView): readonly Candidate[] {
-  switch (event.type) {
-    case "step.started":
-    case "step.ended": {
-      const flow = view.works.get(event.work.workId)?.flow;
-      if (flow === undefined) return [];
-      const lines = event.type === "step.started" ? started(event, flow) : ended(event, flow);
-      return lines.map((line) => ({ work: event.work, ...line }));
-    }
-    case "step.output":
-      return outputLines(event.text).map((text) => ({
-        work: event.work,
-        tone: "faint",
-        from: "verbose",
-        text: `| ${text}`,
-      }));
-    default:
-      return [];
-  }
-}
+type StepEvent = Extract<RunEvent, { type: "step.started" | "step.output" | "step.ended" }>;
 
-type Line = Omit<Candidate, "work">;
+/** `view` must include the event already. */
+export function stepLines(event: StepEvent, view: RunView): readonly Line[] {
+  if (event.type === "step.output")
+    return outputLines(event.text).map((text) => detail(`| ${text}`));
+  const flow = view.works.get(event.work.workId)?.flow;
+  if (flow === undefined) return [];
+  return [event.type === "step.started" ? started(event, flow) : ended(event, flow)];
+}
 
 /** Of a line that is rewritten with CR, such as a progress bar, only the last state is shown. */
 function outputLines(text: string): readonly string[] {
@@ -47,40 +34,31 @@ function outputLines(text: string): readonly string[] {
   return [...lines.slice(0, MAX_LINES), `… ${lines.length - MAX_LINES} more lines`];
 }
 
-function started(event: StepStarted, flow: FlowView): readonly Line[] {
+function started(event: StepStarted, flow: FlowView): Line {
   const name = nameOf(event);
   const node = flowNode(flow, event);
-  if (event.restored === true)
-    return [{ tone: "faint", from: "verbose", text: `${name}: from the earlier run` }];
-  if (node?.kind === "call")
-    return [
-      { tone: "plain", from: "normal", text: `${name}: calls ${oneLine(node.label, SHORT)}` },
-    ];
-  if (event.input === undefined) return [{ tone: "faint", from: "verbose", text: name }];
-  return [
-    { tone: "faint", from: "verbose", text: `${name}: ${event.input.kind} ${stepSubject(event)}` },
-  ];
+  if (event.restored === true) return detail(`${name}: from the earlier run`);
+  if (node?.kind === "call") return plain(`${name}: calls ${oneLine(node.label, SHORT)}`);
+  if (event.input === undefined) return detail(name);
+  return detail(`${name}: ${event.input.kind} ${stepSubject(event)}`);
 }
 
-function ended(event: StepEnded, flow: FlowView): readonly Line[] {
+function ended(event: StepEnded, flow: FlowView): Line {
   const step = flow.last?.step === event.step ? flow.last : stepOf(flow, event);
   const { to = "", reason } = event;
   const name = step === undefined ? event.activity : nameOf(step);
   const way = to === "" ? "" : ` → ${to}`;
-  const detail: readonly Line[] = [
-    { tone: "faint", from: "verbose", text: `${name}: ${detailOf(event)}${way}` },
-  ];
-  if (event.restored === true) return detail;
+  const all = detail(`${name}: ${detailOf(event)}${way}`);
+  if (event.restored === true) return all;
   if (!event.succeeded) {
-    const isFailure = hasFailed(flow, { ...event, status: "failed" });
+    if (!hasFailed(flow, { ...event, status: "failed" }))
+      return plain(`${name} does not hold${way}`);
     const subject = step === undefined ? "" : oneLine(stepSubject(step), SHORT);
-    const what = isFailure
-      ? `failed${subject === "" ? "" : ` (${subject})`}: ${reason ?? "no reason given"}`
-      : "does not hold";
-    return [{ tone: isFailure ? "warn" : "plain", from: "normal", text: `${name} ${what}${way}` }];
+    const what = `failed${subject === "" ? "" : ` (${subject})`}`;
+    return warning(`${name} ${what}: ${reason ?? "no reason given"}${way}`);
   }
   const text = step === undefined ? "" : done(step);
-  return text === "" ? detail : [{ tone: "plain", from: "normal", text: `${name}: ${text}` }];
+  return text === "" ? all : plain(`${name}: ${text}`);
 }
 
 function stepOf({ steps }: FlowView, { step }: StepEnded): StepView | undefined {

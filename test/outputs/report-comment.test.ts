@@ -43,7 +43,7 @@ function hostileComment(text: string): ReportComment {
     entry: text,
     outcome: { kind: "failed", reason: text },
     verdict: { verdict: "reject", reason: text },
-    report: { title: text, markdown: text },
+    report: text,
     findings: [hostileFinding(text)],
   };
 }
@@ -52,7 +52,7 @@ test("the comment has the verdict, the report, the findings with links to their 
   const body = reportComment({
     ...plain,
     verdict: { verdict: "needs-work", reason: "The error of `parse` is lost." },
-    report: { title: "Review", markdown: "Read **2** files.\n\n- one" },
+    report: "Read **2** files.\n\n- one",
     findings,
     omitted: 2,
   });
@@ -69,7 +69,6 @@ test("the comment has the verdict, the report, the findings with links to their 
   assert.deepEqual(lines, [
     "### ⚠ Needs work · `review`",
     "The error of `parse` is lost.",
-    "#### Review",
     "Read **2** files.",
     "- one",
     "#### Findings: 1 error, 1 warning",
@@ -150,7 +149,7 @@ test("no text of an agent is alive in it, and none changes what it is built of",
 test("a body is never longer than GitHub allows; the rest is in the job summary", () => {
   const long = reportComment({
     ...plain,
-    report: { markdown: "word ".repeat(1_000_000) },
+    report: "word ".repeat(1_000_000),
     findings: Array.from({ length: 1000 }, (_, index) =>
       finding({ fingerprint: `${index}`.padStart(64, "0"), message: "m ".repeat(500) }),
     ),

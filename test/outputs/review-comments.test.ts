@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { readMarker } from "../../src/outputs/markers.ts";
-import { reviewOf, type Review } from "../../src/outputs/review-comments.ts";
+import { reviewOf, type Review } from "../../src/outputs/deliver-review.ts";
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText, longTexts } from "./hostile.ts";
 import { finding, hostileFinding, ours, publisher } from "./published.ts";

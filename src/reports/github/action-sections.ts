@@ -10,30 +10,35 @@ import { actionGantt, actionSigns } from "../action-gantt.ts";
 import { rejectedText, statusWord } from "../action-line.ts";
 import { plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
-import { durationText, table, unbroken, wholeItems } from "./layout.ts";
-import { nameOf, type Section } from "./section.ts";
+import {
+  durationText,
+  fold,
+  lastItems,
+  nameOf,
+  tableHead,
+  tableRow,
+  unbroken,
+  type Section,
+} from "./layout.ts";
 
 const MAX_REASON = 300;
 const MAX_REJECTION = 600;
 /** A longer table is folded. */
 const MAX_OPEN_ROWS = 20;
 
-/** Of every task with actions. */
 export function actionSections(view: RunView): Section[] {
   return worksOf(view).flatMap((work) => {
     const { actions } = work;
-    if (actions === undefined || !hasAny(actions)) return [];
+    if (actions === undefined) return [];
+    const { accepted, rejected, actionCount } = actions;
+    if (accepted + rejected + actionCount === 0) return [];
     const heading = `### Actions of ${nameOf(work)}`;
     return [
       factsSection(work, actions, heading),
       ganttSection(work, actions, heading),
-      tableSection(work, actions, heading),
-    ].filter(({ empty }) => !empty);
+      actionsSection(work, actions, heading),
+    ];
   });
-}
-
-function hasAny({ accepted, rejected, actionCount }: ActionsView): boolean {
-  return accepted + rejected + actionCount > 0;
 }
 
 const statuses = [
@@ -65,80 +70,42 @@ function factsSection(work: WorkView, actions: ActionsView, heading: string): Se
     name: `the documents of ${nameOf(work)}`,
     rank: 3,
     heading,
-    empty: false,
-    optional: true,
-    render: (room) => {
-      const line = `<sub>${facts}</sub>`;
-      const left = room - Buffer.byteLength(heading) - Buffer.byteLength(line) - 4;
-      if (left < 0) return { text: "", whole: false };
-      const kept = wholeItems(items, left);
-      const list = kept.length === 0 ? "" : `\n\n${kept.join("").trimEnd()}`;
-      return { text: `${line}${list}`, whole: kept.length === items.length };
-    },
+    text: `<sub>${facts}</sub>\n\n${items.join("")}`.trimEnd(),
   };
 }
 
 function ganttSection(work: WorkView, actions: ActionsView, heading: string): Section {
+  const about = { name: `the chart of the actions of ${nameOf(work)}`, rank: 3, heading };
   const gantt = actionGantt(actions);
+  if (gantt === undefined) return { ...about, text: "" };
   const omitted =
-    gantt === undefined || gantt.omitted === 0
-      ? ""
-      : ` · ${plural(gantt.omitted, "further action")} not drawn`;
+    gantt.omitted === 0 ? "" : ` · ${plural(gantt.omitted, "further action")} not drawn`;
   const legend = `✓ gray: succeeded · ✗ red: failed or timed out · ■ red border: canceled · – diamond: never started${omitted}`;
-  const text =
-    gantt === undefined ? "" : `${fenced(gantt.text, "mermaid")}\n\n<sub>${legend}</sub>`;
-  return {
-    name: `the chart of the actions of ${nameOf(work)}`,
-    rank: 3,
-    heading,
-    empty: gantt === undefined,
-    optional: true,
-    render: (room) =>
-      Buffer.byteLength(text) + Buffer.byteLength(heading) + 2 <= room
-        ? { text, whole: true }
-        : { text: "", whole: false },
-  };
+  return { ...about, text: `${fenced(gantt.text, "mermaid")}\n\n<sub>${legend}</sub>` };
 }
 
-function tableSection(work: WorkView, actions: ActionsView, heading: string): Section {
-  const { ended, actionCount } = actions;
+/** The last ones say how it ended. */
+function actionsSection(
+  work: WorkView,
+  { ended, actionCount }: ActionsView,
+  heading: string,
+): Section {
   const rows = ended.toSorted((a, b) => a.number - b.number).map(rowOf);
+  const kept = lastItems(rows.map(tableRow));
+  const missing = actionCount - kept.length;
+  const before = missing > 0 ? `${plural(missing, "earlier action")} omitted.\n\n` : "";
+  const text = `${before}${tableHead(columns)}${kept.join("")}`.trimEnd();
+  const shown = kept.length <= MAX_OPEN_ROWS ? text : fold(plural(kept.length, "action"), text);
   return {
     name: `actions of ${nameOf(work)}`,
     rank: 6,
     heading,
-    empty: rows.length === 0,
-    // Actions that the view dropped don't count toward the space.
-    ...(actionCount > rows.length ? { optional: true } : {}),
-    render: (room) => {
-      const left = room - Buffer.byteLength(heading) - 500;
-      // The last ones say how it ended.
-      const kept = wholeItems(rows.map(lineOf).toReversed(), left).length;
-      if (kept === 0) return { text: "", whole: false };
-      const missing = actionCount - kept;
-      const before = missing > 0 ? `${plural(missing, "earlier action")} omitted.\n\n` : "";
-      const text = `${before}${table(columns, rows.slice(rows.length - kept))}`;
-      const shown =
-        kept <= MAX_OPEN_ROWS
-          ? text
-          : `<details>\n<summary>${plural(kept, "action")}</summary>\n\n${text}\n\n</details>`;
-      return { text: shown, whole: missing === 0 };
-    },
+    text: kept.length === 0 ? "" : shown,
+    isCut: kept.length > 0 && missing > 0,
   };
 }
 
-const columns = [
-  ["Document", "right"],
-  ["Id", "left"],
-  ["Action", "left"],
-  ["Status", "left"],
-  ["Duration", "right"],
-  ["Reason", "left"],
-] as const;
-
-function lineOf(cells: readonly string[]): string {
-  return `| ${cells.join(" | ")} |\n`;
-}
+const columns = ["Document:", "Id", "Action", "Status", "Duration:", "Reason"] as const;
 
 function rowOf(action: ActionView): readonly string[] {
   const { iteration, task, id, group, status, startedAt, endedAt, reason } = action;

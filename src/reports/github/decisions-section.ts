@@ -1,4 +1,5 @@
 /** The sections of the job summary with the decisions and the agents' messages. */
+import { clip } from "../../events/cut.ts";
 import { decisionTraits } from "../../events/decision.ts";
 import {
   wentBadly,
@@ -7,14 +8,25 @@ import {
   type RunView,
   type WorkView,
 } from "../../events/view.ts";
-import { code, fenced, inline } from "./escape.ts";
-import { durationText, result, wholeItems } from "./layout.ts";
-import { nameOf, type Section } from "./section.ts";
 import { harmless, plural } from "../text.ts";
-import { clip } from "../../events/cut.ts";
+import { code, fenced, inline } from "./escape.ts";
+import {
+  durationText,
+  fold,
+  lastItems,
+  nameOf,
+  result,
+  tableHead,
+  tableRow,
+  wholeItems,
+  type Section,
+} from "./layout.ts";
 
 const MAX_DECISION = 500;
 const MAX_SAID = 2000;
+/** Bytes that the rows of all works and of one work may have. */
+const MAX_ROWS = 700_000;
+const MIN_ROWS = 5_000;
 
 /** The last message of the agent, unchanged. */
 export function finalMessageSection(view: RunView): Section {
@@ -22,21 +34,12 @@ export function finalMessageSection(view: RunView): Section {
   // The RESULT of a workflow, or the response of a task with actions, is shown instead.
   const said = speaker?.report === undefined ? speaker?.lastMessage : undefined;
   const message = harmless(said ?? "").trim();
-  const render = (text: string): string =>
-    speaker === undefined || text === ""
-      ? ""
-      : `### Last message of the agent\n\n<details>\n<summary>${nameOf(speaker)}</summary>\n\n${fenced(text, "text")}\n\n</details>`;
-  const whole = render(message);
   return {
     name: "the last message of the agent",
     rank: 6,
-    empty: whole === "",
-    render: (room) => {
-      if (Buffer.byteLength(whole) <= room) return { text: whole, whole: true };
-      // Every character has at most three bytes per unit; 1000 for what is around it.
-      const fits = Math.floor((room - 1000) / 5);
-      return { text: fits < 200 ? "" : render(clip(message, fits)), whole: false };
-    },
+    heading: "### Last message of the agent",
+    text:
+      speaker === undefined || message === "" ? "" : fold(nameOf(speaker), fenced(message, "text")),
   };
 }
 
@@ -48,111 +51,77 @@ const SEPARATE = 8;
  * last said in it, unless it is shown elsewhere.
  */
 export function decisionSections(view: RunView): Section[] {
-  const start = view.startedAt ?? 0;
+  const heading = "### Decisions";
   const works = worksOf(view).filter(
     (work) => shown(work.decisions).length > 0 || work.lastMessage !== undefined,
   );
   const calm = works.filter((work) => result(work).word === "succeeded");
   const others = works.filter((work) => result(work).word !== "succeeded");
+  const room = Math.max(MIN_ROWS, Math.floor(MAX_ROWS / (others.length + 1)));
+  const foldOf = (work: WorkView, rank: number): Section => {
+    const name = `decisions of ${nameOf(work)}`;
+    return { name, rank, heading, ...workFold(work, view, room) };
+  };
   const sections = others
     .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)))
-    .map((work) => foldSection(workFold(work, view, start), wentBadly(work) ? 4 : 8));
+    .map((work) => foldOf(work, wentBadly(work) ? 4 : 8));
   if (shown(view.decisions).length > 0) {
     const count = shown(view.decisions).length + view.droppedDecisions;
-    const title = `The job, ${plural(count, "decision")}`;
-    const name = "decisions about the whole job";
-    sections.unshift(foldSection({ ...view, name, title, message: "", start }, 7));
+    const { rows, isCut } = decisionTable(view, view.startedAt, room);
+    const text = fold(`The job, ${plural(count, "decision")}`, rows);
+    sections.unshift({ name: "decisions about the whole job", rank: 7, heading, text, isCut });
   }
-  const folds = calm.map((work) => workFold(work, view, start));
-  return folds.length <= SEPARATE
-    ? [...sections, ...folds.map((fold) => foldSection(fold, 9))]
-    : [...sections, sharedFold(folds)];
+  if (calm.length <= SEPARATE) return [...sections, ...calm.map((work) => foldOf(work, 9))];
+  const folds = calm.map((work) => workFold(work, view, room));
+  const texts = wholeItems(folds.map(({ text }) => `${text}\n\n`));
+  const count = plural(calm.length, "work");
+  return [
+    ...sections,
+    {
+      name: `decisions of ${count} that succeeded`,
+      rank: 9,
+      heading,
+      text: fold(`✓ ${count} that succeeded without a retry`, texts.join("").trimEnd()),
+      isCut: texts.length < folds.length || folds.some(({ isCut }) => isCut),
+    },
+  ];
 }
 
 function shown(decisions: readonly DecisionEntry[]): readonly DecisionEntry[] {
   return decisions.filter(({ kind }) => decisionTraits(kind).audience.summary);
 }
 
-interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {
-  readonly name: string;
-  readonly title: string;
-  /** Markdown that may be left out. */
-  readonly message: string;
-  readonly start: number;
-}
-
-function workFold(work: WorkView, view: RunView, start: number): Fold {
-  const { decisions, droppedDecisions, lastMessage } = work;
-  const { sign, word } = result(work);
-  const count = shown(decisions).length + droppedDecisions;
-  const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
-  const title = `${nameOf(work)} ${sign} ${word}${counted}`;
-  const name = `decisions of ${nameOf(work)}`;
-  const isShown = work.workId === view.lastSpeaker || work.report !== undefined;
-  const words = isShown ? "" : harmless(lastMessage ?? "").trim();
-  const said = clip(words, MAX_SAID);
-  const message = said === "" ? "" : `\nThe agent's last message:\n\n${fenced(said, "text")}\n`;
-  return { decisions, droppedDecisions, name, title, message, start };
-}
-
-function foldSection(fold: Fold, rank: number): Section {
-  return {
-    name: fold.name,
-    rank,
-    heading: "### Decisions",
-    empty: false,
-    render: (room) => renderFold(fold, room),
-    // Decisions that the view dropped don't count toward the space.
-    ...(fold.droppedDecisions > 0 ? { optional: true } : {}),
-  };
-}
-
-/** First drops the messages, then the oldest decisions, because the latest show the outcome. */
-function renderFold(
-  { decisions, droppedDecisions, title, message, start }: Fold,
+function workFold(
+  work: WorkView,
+  view: RunView,
   room: number,
-): ReturnType<Section["render"]> {
-  const head = `<details>\n<summary>${title}</summary>\n\n`;
-  const columns = `| Time | Category | Decision |\n| ---: | --- | --- |\n`;
-  const left = room - Buffer.byteLength(head) - 300;
-  const rows = shown(decisions)
-    .map((entry) => decisionRow(entry, start))
-    .toReversed();
-  const kept = wholeItems(rows, left);
-  if (left < 0 || (kept.length === 0 && rows.length > 0)) return { text: "", whole: false };
-  const missing = droppedDecisions + rows.length - kept.length;
-  const before = missing > 0 ? `| | | ${plural(missing, "earlier decision")} omitted |\n` : "";
-  const log = kept.length === 0 ? "" : `${columns}${before}${kept.toReversed().join("")}`;
-  const messageFits = Buffer.byteLength(log) + Buffer.byteLength(message) <= left;
-  return {
-    text: `${head}${log}${messageFits ? message : ""}\n</details>`,
-    whole: missing === 0 && messageFits,
-  };
+): { readonly text: string; readonly isCut: boolean } {
+  const { sign, word } = result(work);
+  const count = shown(work.decisions).length + work.droppedDecisions;
+  const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
+  const isShown = work.workId === view.lastSpeaker || work.report !== undefined;
+  const said = isShown ? "" : clip(harmless(work.lastMessage ?? "").trim(), MAX_SAID);
+  const message = said === "" ? "" : `The agent's last message:\n\n${fenced(said, "text")}`;
+  const { rows, isCut } = decisionTable(work, view.startedAt, room);
+  const content = [rows, message].filter((text) => text !== "").join("\n\n");
+  return { text: fold(`${nameOf(work)} ${sign} ${word}${counted}`, content), isCut };
 }
 
-function sharedFold(folds: readonly Fold[]): Section {
-  return {
-    name: `decisions of ${plural(folds.length, "work")} that succeeded`,
-    rank: 9,
-    heading: "### Decisions",
-    empty: false,
-    optional: true,
-    render: (room) => {
-      const head = `<details>\n<summary>✓ ${plural(folds.length, "work")} that succeeded without a retry</summary>\n\n`;
-      let left = room - Buffer.byteLength(head) - 100;
-      let whole = true;
-      const texts: string[] = [];
-      for (const fold of folds) {
-        const rendered = renderFold(fold, left);
-        whole &&= rendered.whole;
-        if (rendered.text === "") break;
-        texts.push(rendered.text);
-        left -= Buffer.byteLength(rendered.text) + 2;
-      }
-      if (texts.length === 0) return { text: "", whole: false };
-      return { text: `${head}${texts.join("\n\n")}\n\n</details>`, whole };
-    },
-  };
+const columns = ["Time:", "Category", "Decision"] as const;
+
+/** The latest that fit into `room`, because they show the outcome. */
+function decisionTable(
+  { decisions, droppedDecisions }: Pick<WorkView, "decisions" | "droppedDecisions">,
+  start = 0,
+  room: number,
+): { readonly rows: string; readonly isCut: boolean } {
+  const all = shown(decisions).map((entry) => decisionRow(entry, start));
+  const kept = lastItems(all, room);
+  const missing = droppedDecisions + all.length - kept.length;
+  if (missing > 0)
+    kept.unshift(tableRow(["", "", `${plural(missing, "earlier decision")} omitted`]));
+  const rows = kept.length === 0 ? "" : (tableHead(columns) + kept.join("")).trimEnd();
+  return { rows, isCut: missing > 0 };
 }
 
 function decisionRow(
@@ -161,5 +130,9 @@ function decisionRow(
 ): string {
   const shownCategory = answer && kind === "task-failed" ? "ANSWERED NO" : category;
   const which = iteration > 1 ? `iteration ${iteration}: ` : "";
-  return `| ${durationText(at - start)} | ${code(shownCategory, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
+  return tableRow([
+    durationText(at - start),
+    code(shownCategory, 40),
+    which + inline(text, MAX_DECISION),
+  ]);
 }

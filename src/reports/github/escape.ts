@@ -2,6 +2,7 @@
  * Escapes foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown, in
  * which it makes links, images, mentions and references.
  *
+ * - `annotation`: a command of ours.
  * - `logLine`: no workflow command of either syntax is left, provided that a prefix of ours stands before
  *   it (`::cmd::` counts at the start of a trimmed line only).
  * - `inline`: literal text in a paragraph, a table cell or an HTML element.
@@ -36,6 +37,28 @@ export function withoutCommands(lines: string): string {
     .split(/(\r\n|\r|\n)/)
     .map((line) => breakOldMarker(line).replace(newCommand, "$&| "))
     .join("");
+}
+
+/** As a command of a workflow, escaped as the runner unescapes it. */
+export function annotation(
+  level: "error" | "warning",
+  message: string,
+  place: Readonly<Record<string, string | number | undefined>>,
+): string {
+  const properties = Object.entries(place)
+    .flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${escapeProperty(String(value))}`],
+    )
+    .join(",");
+  return `::${level} ${properties}::${escapeData(message)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
 /**

@@ -13,8 +13,7 @@ import { flowPathChart } from "../flow-chart.ts";
 import { stepParts, stepSubject, type StepPart } from "../step-text.ts";
 import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
-import { durationText, wholeItems } from "./layout.ts";
-import { nameOf, type Section } from "./section.ts";
+import { durationText, fold, lastItems, nameOf, type Section } from "./layout.ts";
 
 /** Of each text of a step. */
 const MAX_TEXT = 3000;
@@ -23,15 +22,12 @@ const MAX_SUBJECT = 100;
 /** Larger charts are folded. */
 const MAX_OPEN_CHART = 40;
 
-/** Of every workflow of the run. */
 export function flowSections(view: RunView): Section[] {
   return worksOf(view).flatMap((work) => {
     const { flow } = work;
     if (flow === undefined || flow.last === undefined) return [];
     const heading = `### Workflow ${nameOf(work)}`;
-    return [pathSection(work, flow, heading), stepsSection(work, flow, heading)].filter(
-      ({ empty }) => !empty,
-    );
+    return [pathSection(work, flow, heading), stepsSection(work, flow, heading)];
   });
 }
 
@@ -42,30 +38,20 @@ export function isOneFlow({ plan, works }: RunView): boolean {
 }
 
 function pathSection(work: WorkView, flow: FlowView, heading: string): Section {
-  const count = Object.values(flow.chart?.files ?? {}).reduce(
+  const about = { name: `the flowchart of ${nameOf(work)}`, rank: 3, heading };
+  if (flow.chart === undefined) return { ...about, text: "" };
+  const count = Object.values(flow.chart.files).reduce(
     (sum, { activities }) => sum + activities.length,
     0,
   );
   const chart = flowPathChart(flow);
-  const drawn =
-    chart === undefined
-      ? `<sub>GitHub can't draw a flowchart of ${count} activities. The steps below are the path.</sub>`
-      : `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
-  const text =
-    chart !== undefined && count > MAX_OPEN_CHART
-      ? `<details>\n<summary>The flowchart with the path</summary>\n\n${drawn}\n\n</details>`
-      : drawn;
-  return {
-    name: `the flowchart of ${nameOf(work)}`,
-    rank: 3,
-    heading,
-    empty: flow.chart === undefined,
-    optional: true,
-    render: (room) =>
-      Buffer.byteLength(text) + Buffer.byteLength(heading) + 2 <= room
-        ? { text, whole: true }
-        : { text: "", whole: false },
-  };
+  if (chart === undefined) {
+    const text = `<sub>GitHub can't draw a flowchart of ${count} activities. The steps below are the path.</sub>`;
+    return { ...about, text };
+  }
+  const drawn = `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
+  const text = count > MAX_OPEN_CHART ? fold("The flowchart with the path", drawn) : drawn;
+  return { ...about, text };
 }
 
 function legend(flow: FlowView): string {
@@ -74,35 +60,23 @@ function legend(flow: FlowView): string {
 }
 
 function stepsSection(work: WorkView, flow: FlowView, heading: string): Section {
-  const { steps, stepCount } = flow;
+  const kept = lastItems(flow.steps.map((step) => `${stepText(flow, step)}\n\n`));
+  const missing = flow.stepCount - kept.length;
+  const before = missing > 0 ? `${plural(missing, "earlier step")} omitted.\n\n` : "";
   return {
     name: `steps of ${nameOf(work)}`,
     rank: 6,
     heading,
-    empty: steps.length === 0,
-    // Steps that the view dropped don't count toward the space.
-    ...(stepCount > steps.length ? { optional: true } : {}),
-    render: (room) => {
-      const head = `<b>Steps</b>\n\n`;
-      const left = room - Buffer.byteLength(heading) - Buffer.byteLength(head) - 200;
-      const kept = wholeItems(
-        steps.map((step) => stepText(flow, step)).toReversed(),
-        left,
-      ).toReversed();
-      if (kept.length === 0) return { text: "", whole: false };
-      const missing = stepCount - kept.length;
-      const before = missing > 0 ? `${plural(missing, "earlier step")} omitted.\n\n` : "";
-      return { text: `${head}${before}${kept.join("")}`.trimEnd(), whole: missing === 0 };
-    },
+    text: kept.length === 0 ? "" : `<b>Steps</b>\n\n${before}${kept.join("")}`.trimEnd(),
+    isCut: missing > 0,
   };
 }
 
 function stepText(flow: FlowView, step: StepView): string {
-  const parts = stepParts(step);
-  const reason = step.reason === undefined ? "" : `${inline(step.reason, MAX_REASON)}\n\n`;
+  const parts = stepParts(step).map(partText);
+  if (step.reason !== undefined) parts.unshift(inline(step.reason, MAX_REASON));
   const line = stepLine(flow, step);
-  if (parts.length === 0 && reason === "") return `${line}\n\n`;
-  return `<details>\n<summary>${line}</summary>\n\n${reason}${parts.map(partText).join("")}</details>\n\n`;
+  return parts.length === 0 ? line : fold(line, parts.join("\n\n"));
 }
 
 function stepLine(flow: FlowView, step: StepView): string {
@@ -143,5 +117,5 @@ function partText({ title, text, language }: StepPart): string {
   const shown = harmless(text).trim();
   // GitHub draws what some other tags stand before.
   const tag = languages.has(language) ? language : "text";
-  return `${inline(title, 100)}:\n\n${fenced(bothEnds(shown, MAX_TEXT), tag)}\n\n`;
+  return `${inline(title, 100)}:\n\n${fenced(bothEnds(shown, MAX_TEXT), tag)}`;
 }

@@ -6,15 +6,14 @@ import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView } from "../../events/view.ts";
 import { chooseAnnotations, type Annotation, type AnnotationOptions } from "./annotations.ts";
 import { runningWorks, stillRunning } from "../doing.ts";
-import type { GithubCore } from "./github-core.ts";
 import { logLine } from "./escape.ts";
 import { Heartbeat, type HeartbeatClock } from "../heartbeat.ts";
-import { createGithubLog } from "./step-log.ts";
+import { createGithubLog, type GithubCore } from "./step-log.ts";
 import { renderSummary, type SummaryOptions } from "./summary.ts";
 import { clockText } from "../text.ts";
 
 export { chooseAnnotations, diagnosticAnnotations, reasonAnnotations } from "./annotations.ts";
-export type { GithubCore } from "./github-core.ts";
+export type { GithubCore } from "./step-log.ts";
 export { chartDetail } from "./layout.ts";
 export { omittedFromOutputs, outputsOf, type OutputName, type Result } from "./step-outputs.ts";
 export { renderSummary, type SummaryOptions } from "./summary.ts";

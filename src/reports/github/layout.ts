@@ -1,4 +1,4 @@
-/** Numbers, words and tables of the job summary. */
+/** What the sections of the job summary are made of: lists, tables and folds, and how a work or a run ended. */
 import { statusSign } from "../../entry/mermaid.ts";
 import { statusText, wasRetried, type RunView, type WorkView } from "../../events/view.ts";
 import {
@@ -9,8 +9,90 @@ import {
 } from "../../outputs/number-text.ts";
 import { nodeStatus } from "../flow-chart.ts";
 import { plural } from "../text.ts";
+import { code } from "./escape.ts";
 
 export { amountText, costText, durationText, unbroken };
+
+export interface Section {
+  /** For the note about what was left out; harmless Markdown. */
+  readonly name: string;
+  /** What has the least is kept the longest. */
+  readonly rank: number;
+  /** Stands once above all sections that share it. */
+  readonly heading?: string;
+  /** Empty: there is nothing to show. */
+  readonly text: string;
+  /** Something is missing in the text. */
+  readonly isCut?: boolean;
+}
+
+/** Bytes of UTF-8 of a section: half of the page. */
+export const MAX_SECTION = 500_000;
+
+/** The first items that fit into `room` bytes of UTF-8. */
+export function wholeItems(items: readonly string[], room = MAX_SECTION): string[] {
+  const kept: string[] = [];
+  let left = room;
+  for (const item of items) {
+    left -= Buffer.byteLength(item);
+    if (left < 0) break;
+    kept.push(item);
+  }
+  return kept;
+}
+
+/** The last ones. */
+export function lastItems(items: readonly string[], room = MAX_SECTION): string[] {
+  return wholeItems(items.toReversed(), room).toReversed();
+}
+
+/** `items`: whole lines, each with its line end. */
+export function listSection(
+  about: Pick<Section, "name" | "rank" | "heading">,
+  items: readonly string[],
+  head = "",
+): Section {
+  const kept = wholeItems(items);
+  const text = kept.length === 0 ? "" : (head + kept.join("")).trimEnd();
+  return { ...about, text, isCut: kept.length < items.length };
+}
+
+/** `left`: how many rows more there were. */
+export function tableSection(
+  about: Pick<Section, "name" | "rank" | "heading">,
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  left: number,
+): Section {
+  const more = columns.map((_, index) => (index === 1 ? `and ${left} more` : ""));
+  const all = left > 0 ? [...rows, more] : rows;
+  return listSection(about, all.map(tableRow), tableHead(columns));
+}
+
+/** A column is aligned to the right if a colon ends its name. */
+export function tableHead(columns: readonly string[]): string {
+  const lines = columns.map((name) => (name.endsWith(":") ? "---:" : "---"));
+  return tableRow(columns.map((name) => name.replace(/:$/, ""))) + tableRow(lines);
+}
+
+/** Cells must not hold line ends or bare `|`. */
+export function tableRow(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |\n`;
+}
+
+/** `title`: HTML on one line. */
+export function fold(title: string, content: string): string {
+  return `<details>\n<summary>${title}</summary>\n\n${content}\n\n</details>`;
+}
+
+/** The same in a fold that has its heading as its title. */
+export function folded({ heading = "", text, ...section }: Section): Section {
+  return { ...section, text: text === "" ? "" : fold(heading.replace(/^#+ /, ""), text) };
+}
+
+export function nameOf({ workId, taskId }: Pick<WorkView, "workId" | "taskId">): string {
+  return `<b>#${workId}</b> ${code(taskId, 100)}`;
+}
 
 /** How a work ended, as a sign and a word. */
 export function result(work: WorkView): { readonly sign: string; readonly word: string } {
@@ -26,31 +108,6 @@ export function chartDetail(view: RunView, workId: number): string | undefined {
   const often =
     work.attempts > 1 && work.flow === undefined ? `, ${plural(work.attempts, "attempt")}` : "";
   return `${sign} ${word}${often}`;
-}
-
-/** Cells must not hold line ends or bare `|`. */
-export function table(
-  columns: readonly (readonly [string, "left" | "right"])[],
-  rows: readonly (readonly string[])[],
-): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [
-    line(columns.map(([name]) => name)),
-    line(columns.map(([, align]) => (align === "left" ? "---" : "---:"))),
-    ...rows.map(line),
-  ].join("\n");
-}
-
-/** The first items that fit into `room` bytes of UTF-8. */
-export function wholeItems(items: readonly string[], room: number): string[] {
-  const kept: string[] = [];
-  let left = room;
-  for (const item of items) {
-    left -= Buffer.byteLength(item);
-    if (left < 0) break;
-    kept.push(item);
-  }
-  return kept;
 }
 
 /** How the run ended. A rehearsal may pass although its job failed, and the reverse, so it says both. */

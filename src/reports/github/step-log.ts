@@ -7,10 +7,10 @@
  * - No text of an agent, a tool or an entry can be a workflow command: a line begins with a prefix of ours,
  *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
+import type { AnnotationProperties } from "@actions/core";
 import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
 import { eventLines, isUrgent, startText } from "../event-line.ts";
-import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
 import { createPaint } from "../paint.ts";
@@ -19,6 +19,20 @@ import { resultLines } from "../result-lines.ts";
 import { worksTable } from "../works-table.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import { clip } from "../../events/cut.ts";
+
+/** The part of `@actions/core` that we use. `writeSummary` wraps its `summary`. */
+export interface GithubCore {
+  readonly info: (message: string) => void;
+  readonly startGroup: (name: string) => void;
+  readonly endGroup: () => void;
+  readonly error: Annotate;
+  readonly warning: Annotate;
+  readonly notice: Annotate;
+  /** Replaces the summary of the step. */
+  readonly writeSummary: (markdown: string) => Promise<void>;
+}
+
+export type Annotate = (message: string, properties: AnnotationProperties) => void;
 
 /** Lines kept of a work that runs, and the length of each in UTF-16 units. */
 const HEAD = 100;

@@ -1,27 +1,25 @@
 /**
  * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the size
- * limit: GitHub drops a whole summary of more than 1 MiB. `sections.ts` renders the sections, and `escape.ts`
- * escapes foreign text.
+ * limit: GitHub drops a whole summary of more than 1 MiB. All text of an agent, a tool or an entry goes through
+ * `inline`, `code` or `fenced` (`escape.ts`), or is Markdown made safe.
  */
 import type { RunView } from "../../events/view.ts";
-import { reportSections } from "./report-section.ts";
 import { actionSections } from "./action-sections.ts";
+import { decisionSections, finalMessageSection } from "./decisions-section.ts";
 import { code, inline } from "./escape.ts";
 import { flowSections, isOneFlow } from "./flow-sections.ts";
-import { findingsSection, verdictText } from "./findings-section.ts";
-import { folded, type Section } from "./section.ts";
+import { headline } from "./headline.ts";
+import { folded, type Section } from "./layout.ts";
+import { findingsSection, memorySection, reportSections, verdictText } from "./result-sections.ts";
 import {
   chartSection,
   commandsSection,
   denialsSection,
   failuresSection,
-  headline,
-  omissionsSection,
   itemsSection,
+  omissionsSection,
   worksSection,
 } from "./sections.ts";
-import { memorySection } from "./memory-section.ts";
-import { decisionSections, finalMessageSection } from "./decisions-section.ts";
 
 export interface SummaryOptions {
   readonly summary: "full" | "compact" | "off";
@@ -37,81 +35,71 @@ export interface SummaryOptions {
 
 /** In bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
 const LIMIT = 1_000_000;
-/** For headings, and for the note about what was left out. */
+/** For the note about what was left out. */
 const NOTE = 8_000;
 
 /** Never more than 1 MiB; empty for `off`. */
 export function renderSummary(view: RunView, options: SummaryOptions): string {
   if (options.summary === "off") return "";
-  const always = [headline(view, options.entryFile), rehearsalNote(view, options.rehearsal)]
-    .filter((text) => text !== "")
-    .join("\n\n");
-  const why = [failuresSection(view), omissionsSection(view)];
-  const findings = findingsSection(view);
-  const reports = reportSections(view);
-  // How it came to what it is about is only a click away; without that, it is what the page is about.
-  const hasResults = !findings.empty || reports.length > 0 || verdictText(view) !== undefined;
-  const below = (section: Section): Section => (hasResults ? folded(section) : section);
-  const sections =
-    options.summary === "compact"
-      ? [...why, findings, worksSection(view)]
-      : [
-          ...why,
-          ...reports,
-          findings,
-          memorySection(view),
-          below(worksSection(view)),
-          below(itemsSection(view)),
-          ...(isOneFlow(view) ? [] : [chartSection(view, options.chart, hasResults)]),
-          ...flowSections(view),
-          ...actionSections(view),
-          below(denialsSection(view)),
-          below(commandsSection(view)),
-          finalMessageSection(view),
-          ...decisionSections(view),
-        ];
-  const { texts, missing } = fitted(sections, LIMIT - NOTE - bytes(always));
-  const note = noteOf(missing, options);
-  return `${[always, ...texts, note].filter((text) => text !== "").join("\n\n")}\n`;
+  const always = [headline(view, options.entryFile), rehearsalNote(view, options.rehearsal)];
+  const room = always.reduce((left, text) => left - Buffer.byteLength(text), LIMIT - NOTE);
+  const { texts, missing } = fitting(sectionsOf(view, options), room);
+  const all = [...always, ...texts, noteOf(missing, options)];
+  return `${all.filter((text) => text !== "").join("\n\n")}\n`;
 }
 
-/**
- * The most important sections in full, the first that has no room shortened, nothing of the others that
- * matter less. In the order of the page.
- */
-function fitted(
+/** In the order of the page. */
+function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly Section[] {
+  const why = [failuresSection(view), omissionsSection(view)];
+  const findings = findingsSection(view);
+  if (summary === "compact") return [...why, findings, worksSection(view)];
+  const reports = reportSections(view);
+  // How it came to what it is about is only a click away; without that, it is what the page is about.
+  const hasResults = findings.text !== "" || reports.length > 0 || verdictText(view) !== undefined;
+  const below = (section: Section): Section => (hasResults ? folded(section) : section);
+  return [
+    ...why,
+    ...reports,
+    findings,
+    memorySection(view),
+    below(worksSection(view)),
+    below(itemsSection(view)),
+    ...(isOneFlow(view) ? [] : [chartSection(view, chart, hasResults)]),
+    ...flowSections(view),
+    ...actionSections(view),
+    below(denialsSection(view)),
+    below(commandsSection(view)),
+    finalMessageSection(view),
+    ...decisionSections(view),
+  ];
+}
+
+/** The most important sections for which there is room, and the names of those that are not there as a whole. */
+function fitting(
   sections: readonly Section[],
   limit: number,
 ): { readonly texts: readonly string[]; readonly missing: readonly string[] } {
   let room = limit;
-  const missing = new Set<Section>();
-  const chosen = new Map<Section, string>();
+  const shown = new Set<Section>();
+  const missing: string[] = [];
   for (const section of sections.toSorted((a, b) => a.rank - b.rank)) {
-    if (room > 0) {
-      const { text, whole } = section.render(room - 2);
-      if (!whole) {
-        missing.add(section);
-        room = section.optional === true ? room : 0;
-      }
-      if (text === "") continue;
-      chosen.set(section, text);
-      room -= bytes(text) + 2;
-    } else if (!section.empty) missing.add(section);
+    const { name, heading = "", text, isCut = false } = section;
+    const size = Buffer.byteLength(text) + Buffer.byteLength(heading) + 4;
+    const fits = size <= room;
+    if (isCut || !fits) missing.push(name);
+    if (!fits || text === "") continue;
+    shown.add(section);
+    room -= size;
   }
   const headings = new Set<string>();
   const texts = sections.flatMap((section) => {
-    const text = chosen.get(section);
-    if (text === undefined) return [];
-    const { heading } = section;
+    if (!shown.has(section)) return [];
+    const { heading, text } = section;
     if (heading === undefined || headings.has(heading)) return [text];
     headings.add(heading);
     return [heading, text];
   });
-  // The folds are many: what there is one of is named first.
-  const names = [...missing].sort(
-    (a, b) => Number(a.heading !== undefined) - Number(b.heading !== undefined),
-  );
-  return { texts, missing: names.map(({ name }) => name) };
+  return { texts, missing };
 }
 
 function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined): string {
@@ -135,8 +123,4 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
   if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
   const unkept = where === "" ? "Set the input <code>journal</code> to keep them." : where;
   return `**Omitted or shortened:** ${names.join(", ")}. ${unkept}`;
-}
-
-function bytes(text: string): number {
-  return Buffer.byteLength(text);
 }

@@ -17,10 +17,13 @@ export interface OutputClock {
 
 /** UTF-16 units kept for a reader that is behind. */
 const KEPT = 8 * 1024 * 1024;
-/** What the stream gets at once, in UTF-16 units: it reports no progress within it. */
+/** About what the stream gets at once, in UTF-16 units: it reports no progress within it. */
 const CHUNK = 64 * 1024;
 /** How often `end` checks whether the reader continues. */
 const POLL_MS = 50;
+
+/** Whole lines of about the length of a chunk. */
+const lines = new RegExp(String.raw`[^]{1,${CHUNK}}.*\n?`, "g");
 
 export class BoundedOutput {
   readonly #stream: OutputStream;
@@ -31,8 +34,6 @@ export class BoundedOutput {
   #gap = false;
   #incomplete = false;
   #progress = 0;
-  /** The first of the kept texts was too long for one chunk: the reader has got its beginning. */
-  #begun = false;
 
   constructor(stream: OutputStream, bound = KEPT) {
     this.#stream = stream;
@@ -42,7 +43,7 @@ export class BoundedOutput {
   write(text: string): void {
     // A reader that has gone (`| head`) is no reason to keep anything.
     if (this.#stream.destroyed) return;
-    this.#kept.push(text);
+    this.#kept.push(...(text.length <= CHUNK ? [text] : (text.match(lines) ?? [])));
     this.#length += text.length;
     this.#flush();
     if (this.#length > this.#bound) this.#drop();
@@ -63,23 +64,18 @@ export class BoundedOutput {
 
   /** To half of the bound, so that the cost of dropping is shared by many writes. */
   #drop(): void {
-    // A text that was begun is written to its end.
-    const begun = this.#begun ? 1 : 0;
-    let count = begun;
-    for (; this.#length > this.#bound / 2 && count < this.#kept.length - 1; count += 1) {
+    let count = 0;
+    for (; this.#length > this.#bound / 2 && count < this.#kept.length - 1; count += 1)
       this.#length -= this.#kept[count]?.length ?? 0;
-    }
-    if (count === begun) return;
-    this.#kept.splice(begun, count - begun);
-    this.#gap = true;
-    this.#incomplete = true;
+    this.#kept.splice(0, count);
+    this.#gap ||= count > 0;
+    this.#incomplete ||= count > 0;
   }
 
   #flush(): void {
     // A stream writes at once what its reader takes; then there is nothing to wait for.
     while (this.#kept.length > 0 && this.#stream.writableLength === 0) {
-      const chunk = this.#take();
-      this.#stream.write(chunk, () => {
+      this.#stream.write(this.#take(), () => {
         this.#progress += 1;
         this.#flush();
       });
@@ -87,35 +83,14 @@ export class BoundedOutput {
   }
 
   #take(): string {
-    const first = this.#kept[0] ?? "";
-    if (this.#begun || first.length > CHUNK) return this.#takePart(first);
-    let count = 0;
-    let length = 0;
-    for (; count < this.#kept.length && length < CHUNK; count += 1) {
-      const next = this.#kept[count]?.length ?? 0;
-      if (next > CHUNK) break;
-      length += next;
-    }
-    const chunk = this.#kept.splice(0, count).join("");
-    this.#length -= length;
-    return this.#note() + chunk;
-  }
-
-  /** A long text goes out in parts: while it does, the reader is seen to continue. */
-  #takePart(text: string): string {
-    const note = this.#begun ? "" : this.#note();
-    // Not inside of a character.
-    const part = text.length <= CHUNK ? text : text.slice(0, CHUNK).replace(/[\uD800-\uDBFF]$/, "");
-    this.#length -= part.length;
-    this.#begun = part.length < text.length;
-    if (this.#begun) this.#kept[0] = text.slice(part.length);
-    else this.#kept.shift();
-    return note + part;
-  }
-
-  #note(): string {
-    if (!this.#gap) return "";
+    let chunk = this.#kept[0] ?? "";
+    let count = 1;
+    for (; count < this.#kept.length && chunk.length < CHUNK; count += 1)
+      chunk += this.#kept[count] ?? "";
+    this.#kept.splice(0, count);
+    this.#length -= chunk.length;
+    const note = this.#gap ? "… some lines are missing, because the reader was too slow\n" : "";
     this.#gap = false;
-    return "… some lines are missing, because the reader was too slow\n";
+    return note + chunk;
   }
 }

@@ -22,32 +22,3 @@ export class TerminalPause {
     this.#listener?.(paused);
   }
 }
-
-/** Nobody wants to read more than this after a long question. */
-const MAX_HELD = 256 * 1024;
-
-/** The lines that are printed during a pause. */
-export class HeldLines {
-  #lines: string[] = [];
-  #length = 0;
-  #omitted = 0;
-
-  add(line: string): void {
-    if (this.#length + line.length > MAX_HELD) {
-      this.#omitted += 1;
-      return;
-    }
-    this.#lines.push(line);
-    this.#length += line.length;
-  }
-
-  take(): readonly string[] {
-    const omitted =
-      this.#omitted === 0 ? [] : [`… ${this.#omitted} more lines, which are not shown`];
-    const lines = [...this.#lines, ...omitted];
-    this.#lines = [];
-    this.#length = 0;
-    this.#omitted = 0;
-    return lines;
-  }
-}

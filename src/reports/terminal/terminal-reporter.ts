@@ -12,7 +12,7 @@ import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
 import { eventLines, type Verbosity } from "../event-line.ts";
-import { HeldLines, type TerminalPause } from "./terminal-pause.ts";
+import type { TerminalPause } from "./terminal-pause.ts";
 import { createLiveView, type LiveClock, type LiveStream } from "./live-view.ts";
 import { createPaint } from "../paint.ts";
 import { runningWorks, stillRunning } from "../doing.ts";
@@ -59,8 +59,8 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       : undefined;
   let labelWidth = 0;
   let over = false;
-  const held = new HeldLines();
-  let paused = false;
+  /** What was printed during a pause; undefined: there is none. */
+  let held: string[] | undefined;
 
   const heartbeat = new Heartbeat(clock, (now) => {
     if (runningWorks(view).length === 0) return;
@@ -68,7 +68,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   });
 
   const print = (line: string): void => {
-    if (paused) return held.add(line);
+    if (held !== undefined) return void held.push(line);
     heartbeat.printed();
     if (live === undefined) stream.write(`${line}\n`);
     else live.print(`${line}\n`);
@@ -88,9 +88,10 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     print(wrapped(`${paint("faint", clockText(at - (view.startedAt ?? at)))} `, text));
 
   const resume = (): void => {
-    if (!paused) return;
-    paused = false;
-    held.take().forEach(print);
+    const lines = held;
+    if (lines === undefined) return;
+    held = undefined;
+    lines.forEach(print);
     if (view.startedAt !== undefined && !over) live?.start();
   };
 
@@ -98,7 +99,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     options.pause?.onChange((now) => {
       if (!now || over) return resume();
       live?.stop();
-      paused = true;
+      held ??= [];
     });
   }
 
