@@ -78,7 +78,8 @@ function commentedPullRequest(issue: unknown): number | "unknown" | undefined {
   return typeof number === "number" && Number.isSafeInteger(number) ? number : "unknown";
 }
 
-function at(value: unknown, ...keys: readonly string[]): unknown {
+/** A field of a field of untrusted JSON. */
+export function at(value: unknown, ...keys: readonly string[]): unknown {
   let found = value;
   for (const key of keys) {
     if (!isRecord(found) || !Object.hasOwn(found, key)) return undefined;
