@@ -10,18 +10,20 @@ import { relative, resolve } from "node:path";
 import {
   annotationText,
   createGithubRun,
+  endOf,
   outputsWithoutRun,
   reportDiagnostics,
   reportReasons,
   reportWarnings,
   sayLine,
   summaryWithoutRun,
+  type Ending,
   type GithubRun,
   type Outputs,
 } from "./github.ts";
 import { reportFile } from "../run/output-directory.ts";
 import { claimedNames } from "../run/variables.ts";
-import { journalArtifact, prepareAttempt } from "./earlier-journal.ts";
+import { journalArtifact, journalsOf, outputsOfPlan, partOf, prepareAttempt } from "./journals.ts";
 import { executeRun, type RunReport } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { needsSandbox } from "../run/callers.ts";
@@ -31,8 +33,8 @@ import { version } from "../generated/version.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";
-import { endOf, type Ending } from "./ending.ts";
 import {
+  modelKey,
   readEnvironment,
   readInputs,
   secretInputs,
@@ -40,8 +42,7 @@ import {
   type Inputs,
 } from "./inputs.ts";
 import { checkPaths, runOptions, trustedSources, type Setting } from "./preparation.ts";
-import { callersOf, checkPrograms } from "./programs.ts";
-import { checkHarmless } from "./harmless.ts";
+import { callersOf, checkHarmless, checkPrograms } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
 import {
   rehearseAll,
@@ -49,7 +50,6 @@ import {
   severalRehearsals,
   type Rehearsals,
 } from "./rehearsals.ts";
-import { journalsOf, outputsOfPlan, partOf } from "./parts.ts";
 import { deliverFromJournal, deliverRun, originOfRun } from "./deliver.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
@@ -57,7 +57,6 @@ import { ensureRuntime } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
 import { setUpSandbox } from "./sandbox.ts";
 import { Stop } from "./stop.ts";
-import { modelKey } from "./tokens.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";
 
 /** Disposes of the cancellation, which may have happened already. */

@@ -2,9 +2,9 @@
  * A change as GitHub's API knows it, for a checkout that lacks its commits. `contents: read` or `pull-requests: read`
  * is enough. What the API leaves out is said in the diff, or the change is unknown.
  */
-import { defined, isList, isRecord } from "../document/guards.ts";
+import { defined, isList } from "../document/guards.ts";
 import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "../change/change.ts";
-import { sha } from "../github/webhook-event.ts";
+import { at, sha } from "../github/webhook-event.ts";
 
 /** A request without side effects. Rejects with a message for users. */
 export type Get = (route: string, values: Readonly<Record<string, string>>) => Promise<unknown>;
@@ -163,13 +163,6 @@ async function pullRequestOfHead(get: Get, head: string): Promise<unknown> {
     commit_sha: head,
   });
   return isList(pulls) ? pulls.find((pull) => at(pull, "head", "sha") === head) : undefined;
-}
-
-function at(value: unknown, ...keys: readonly string[]): unknown {
-  let found = value;
-  for (const key of keys)
-    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
-  return found;
 }
 
 function textAt(value: unknown, key: string): string | undefined {

@@ -1,4 +1,4 @@
-/** What the action reports on GitHub: the run, or why no run was started. */
+/** What the action reports on GitHub: the run and how the step ends, or why no run was started. */
 import { defined } from "../document/guards.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -19,7 +19,9 @@ import {
 import { systemClock } from "../platform/system-clock.ts";
 import { breakOldMarker, inline, logLine } from "../reports/github/escape.ts";
 import { chartOf } from "../reports/flow-chart.ts";
+import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
+import type { Inputs } from "./inputs.ts";
 import { cut } from "../events/cut.ts";
 
 export type { GithubCore, OutputName, Result };
@@ -143,4 +145,42 @@ export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
 /** The text of an annotation, without workflow commands in any line, and at most 4096 characters. */
 export function annotationText(text: string): string {
   return cut(breakOldMarker(text), 4096);
+}
+
+/** Whether the step has failed: for the exit code. */
+export type Ending = "passed" | "failed";
+
+interface StepEnd {
+  readonly outputs: Outputs;
+  readonly ending: Ending;
+}
+
+interface Judging extends Pick<Inputs, "failOn"> {
+  /** What of the records of the run is incomplete, or can't be trusted. */
+  readonly failures: readonly string[];
+  readonly isTrusted: boolean;
+}
+
+export function endOf(
+  { outcome: { kind }, judgement, complete }: RunReport,
+  outputs: Outputs,
+  { failures, isTrusted, failOn }: Judging,
+): StepEnd {
+  const passes = failOn === "never" ? "passed" : "failed";
+  switch (kind) {
+    case "succeeded":
+    case "skipped":
+      // A requested record is missing: a run that went well otherwise is no success.
+      if (!complete || !isTrusted) {
+        const reason = failures.join("\n");
+        return { outputs: { ...outputs, result: "failure", reason }, ending: "failed" };
+      }
+      return judgement.kind === "failed"
+        ? { outputs: { ...outputs, reason: judgement.reason }, ending: passes }
+        : { outputs, ending: "passed" };
+    case "failed":
+      return { outputs, ending: passes };
+    case "canceled":
+      return { outputs, ending: "failed" };
+  }
 }

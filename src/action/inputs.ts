@@ -40,6 +40,9 @@ export function readEnvironment(): Environment {
   return process.env;
 }
 
+/** The value of `resume` that looks for the journal of an earlier attempt. */
+export const AUTO = "auto";
+
 /** Names and defaults come from `action.yml`: the action can be started without a runner, and an empty input means its default. */
 export { inputDefaults };
 export type InputName = keyof typeof inputDefaults;
@@ -170,7 +173,7 @@ function problemsOfPart({ mode, shard, shards, journals, journal, resume }: Inpu
   );
   need(mode === "merge" && resume !== undefined, "`mode: merge` can't be used with `resume`.");
   need(
-    isLeg && resume !== undefined && resume !== "auto",
+    isLeg && resume !== undefined && resume !== AUTO,
     "With `shard`, `resume` can only be `auto`: `journals` names the plan.",
   );
   return problems;
@@ -317,3 +320,51 @@ class Reader {
     return provider;
   }
 }
+
+/** How the models are reached, without any part of the key. */
+export type ModelKey =
+  | { readonly kind: "given"; readonly text: string }
+  | { readonly kind: "missing"; readonly problem: string };
+
+type Keys = Pick<Inputs, "rehearse" | "provider" | "gitHubToken">;
+
+export function modelKey({ rehearse, provider, gitHubToken }: Keys): ModelKey {
+  if (rehearse !== undefined) {
+    return { kind: "given", text: "played by the rehearsal, without a token" };
+  }
+  if (provider !== undefined) {
+    const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";
+    const where = new URL(provider.baseUrl).origin;
+    return {
+      kind: "given",
+      text: `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`,
+    };
+  }
+  if (gitHubToken === undefined) {
+    return { kind: "missing", problem: `There is no token for the models. ${waysToFixIt}` };
+  }
+  if (gitHubToken.startsWith("ghp_")) {
+    return {
+      kind: "missing",
+      problem: `\`github-token\` is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. ${waysToFixIt}`,
+    };
+  }
+  return { kind: "given", text: `GitHub Copilot, with ${tokenName(gitHubToken)}` };
+}
+
+/** The type of a token, by its prefix. */
+function tokenName(token: string): string {
+  if (token.startsWith("ghs_")) {
+    return "an installation token (ghs_…) such as the built-in GITHUB_TOKEN, which requires `permissions: copilot-requests: write`";
+  }
+  if (token.startsWith("github_pat_")) return "a fine-grained personal token (github_pat_…)";
+  if (token.startsWith("gho_") || token.startsWith("ghu_")) return "a user's token of an app";
+  return "a token of unknown type";
+}
+
+const waysToFixIt = [
+  "There are three ways to fix this:",
+  "1. The built-in token: add `permissions: { contents: read, copilot-requests: write }` to the job, and omit `github-token`.",
+  "2. A fine-grained personal token with the permission “Copilot Requests”, as a secret: `github-token: ${{ secrets.COPILOT_TOKEN }}`.",
+  "3. Your own model server: `provider-base-url` and, from a secret, `provider-api-key`.",
+].join("\n");

@@ -4,14 +4,13 @@
  */
 import { ChangeUnknown, type Change } from "../change/change.ts";
 import { changeFromGit, type ChangeRange } from "../change/git-change.ts";
-import { isList, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../document/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { changeFromApi, pullRequestFromApi, type ApiRange, type Get } from "./api-change.ts";
 import { checkoutOf } from "./checkout.ts";
-import { changeOfEvent, type EventChange } from "./event-change.ts";
 import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import type { Environment } from "./inputs.ts";
-import { payloadOf, sha } from "../github/webhook-event.ts";
+import { at, payloadOf, sha } from "../github/webhook-event.ts";
 
 interface Asked {
   readonly environment: Environment;
@@ -59,7 +58,7 @@ async function rangeOf(
   { environment, base, github: { get } }: Asked,
 ): Promise<Range> {
   const known = async (): Promise<string> => {
-    const commit = (await checkoutOf(folder))?.commit;
+    const commit = (await checkoutOf(folder, environment))?.commit;
     if (commit === undefined) throw new ChangeUnknown("it is not known what is checked out");
     return commit;
   };
@@ -110,8 +109,90 @@ async function ofPullRequest(
 /** A single commit, since its first parent. */
 async function ofCommit(get: Get, head: string): Promise<ApiRange> {
   const commit = await get("GET /repos/{owner}/{repo}/commits/{ref}", { ref: head });
-  const parents = isRecord(commit) ? commit["parents"] : undefined;
-  const parent = isList(parents) && isRecord(parents[0]) ? sha(parents[0]["sha"]) : undefined;
+  const parents = at(commit, "parents");
+  const parent = isList(parents) ? sha(at(parents[0], "sha")) : undefined;
   if (parent === undefined) throw new ChangeUnknown(`GitHub knows no parent of ${head}`);
   return { base: parent, head, fromMergeBase: false };
+}
+
+/** Which change an event is about. */
+export type EventChange =
+  /** What the head has done since it left the base. Of a comment, only the number is known. */
+  | {
+      readonly kind: "pull-request";
+      readonly number?: number;
+      readonly base?: string;
+      readonly head?: string;
+    }
+  /** From one commit to the other. */
+  | { readonly kind: "commits"; readonly base: string; readonly head: string }
+  /** A new branch: what it has done since it left the default branch. */
+  | { readonly kind: "new-branch"; readonly defaultBranch: string; readonly head: string };
+
+/** Undefined: the event is about no change, as a schedule or an issue. */
+export function changeOfEvent(name: string, payload: unknown): EventChange | undefined {
+  switch (name) {
+    case "push":
+      return ofPush(payload);
+    case "merge_group": {
+      const group = at(payload, "merge_group");
+      return commits(at(group, "base_sha"), at(group, "head_sha"));
+    }
+    case "workflow_run":
+      return ofWorkflowRun(at(payload, "workflow_run"));
+    case "issue_comment": {
+      const issue = at(payload, "issue");
+      const number = numberOf(issue);
+      return isRecord(at(issue, "pull_request")) && number !== undefined
+        ? { kind: "pull-request", number }
+        : undefined;
+    }
+    default:
+      return pullRequestOf(at(payload, "pull_request"));
+  }
+}
+
+function pullRequestOf(pull: unknown): EventChange | undefined {
+  if (!isRecord(pull)) return undefined;
+  const base = sha(at(pull, "base", "sha"));
+  const head = sha(at(pull, "head", "sha"));
+  return { kind: "pull-request", ...defined({ number: numberOf(pull), base, head }) };
+}
+
+function ofPush(payload: unknown): EventChange | undefined {
+  const head = sha(at(payload, "after"));
+  const before = sha(at(payload, "before"));
+  // Zeros stand for a branch that isn't there: not yet, or no more.
+  if (head === undefined || isZero(head)) return undefined;
+  if (before !== undefined && !isZero(before)) return commits(before, head);
+  const defaultBranch = at(payload, "repository", "default_branch");
+  return typeof defaultBranch === "string"
+    ? { kind: "new-branch", defaultBranch, head }
+    : undefined;
+}
+
+/** A run for a pull request of a fork names none: its number is asked for by its head. */
+function ofWorkflowRun(run: unknown): EventChange | undefined {
+  const head = sha(at(run, "head_sha"));
+  if (!String(at(run, "event")).startsWith("pull_request") || head === undefined) return undefined;
+  const pulls = at(run, "pull_requests");
+  const own = isList(pulls) ? pulls.find((pull) => at(pull, "head", "sha") === head) : undefined;
+  const base = sha(at(own, "base", "sha"));
+  return { kind: "pull-request", head, ...defined({ number: numberOf(own), base }) };
+}
+
+function commits(base: unknown, head: unknown): EventChange | undefined {
+  const [from, to] = [sha(base), sha(head)];
+  return from === undefined || to === undefined
+    ? undefined
+    : { kind: "commits", base: from, head: to };
+}
+
+function isZero(commit: string): boolean {
+  return /^0+$/.test(commit);
+}
+
+function numberOf(value: unknown): number | undefined {
+  const number = at(value, "number");
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : undefined;
 }

@@ -1,6 +1,6 @@
 /** From typed inputs to the options of a run: trust, paths, the entry's true text, the user input. */
 import { defined } from "../document/guards.ts";
-import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "./github.ts";
@@ -8,21 +8,18 @@ import { limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
-import { entriesThere, missingEntry } from "./entries.ts";
+import { findEntries } from "../run/find-entries.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep } from "./job-change.ts";
 import { namedTexts } from "./given-texts.ts";
 import { createGithubApi, NotFoundError, type GithubApi } from "../github/github-api.ts";
-import { asInput, type Environment, type Inputs } from "./inputs.ts";
+import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
-
-/** The value of `resume` that looks for the journal of an earlier attempt. */
-export const AUTO = "auto";
 
 export interface Setting {
   readonly inputs: Inputs;
@@ -159,7 +156,7 @@ export async function trustedSources(
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
     missing !== undefined &&
-    (baseRef === undefined || (await checkoutOf(folder)) === undefined)
+    (baseRef === undefined || (await checkoutOf(folder, environment)) === undefined)
   ) {
     throw new Stop("failure", [missing]);
   }
@@ -182,14 +179,37 @@ export async function trustedSources(
       `${asInput(name)} names a journal, and the workspace may contain untrusted files, so no run is continued. Check out the commit of the event (actions/checkout without \`ref\` and \`repository\`), and take the journal from a run that you trust.`,
     ]);
   }
-  const work = await commitsOf(await workFolders(setting, paths));
+  const work = await commitsOf(setting, await workFolders(setting, paths));
   const kind = areAt(work, baseRef) ? "at-commit" : "elsewhere";
   const files = await fromBase(setting, paths, api, baseRef);
   return { ...files, workTree: { kind, commit: baseRef }, distrust };
 }
 
-async function commitsOf(folders: readonly string[]): Promise<(string | undefined)[]> {
-  const checkouts = await Promise.all([...new Set(folders)].map((folder) => checkoutOf(folder)));
+const SHOWN_ENTRIES = 10;
+
+/** Undefined if there is something at the path, whatever it is. */
+async function missingEntry(workspace: string, path: string): Promise<string | undefined> {
+  const found = await stat(resolve(workspace, path)).catch(() => undefined);
+  if (found !== undefined) return undefined;
+  return `There is no entry ${path} in the workspace (${workspace}). Is \`actions/checkout\` missing before this step? ${await entriesThere(workspace)}`;
+}
+
+/** A sentence that names the entries of the workspace. */
+async function entriesThere(workspace: string): Promise<string> {
+  const entries = await findEntries(workspace);
+  if (entries.length === 0) return "The workspace has no entries.";
+  const more = entries.length > SHOWN_ENTRIES ? ` and ${entries.length - SHOWN_ENTRIES} more` : "";
+  return `The workspace has these entries: ${entries.slice(0, SHOWN_ENTRIES).join(", ")}${more}.`;
+}
+
+/** The commits that folders are checked out at. */
+async function commitsOf(
+  { environment }: Setting,
+  folders: readonly string[],
+): Promise<(string | undefined)[]> {
+  const checkouts = await Promise.all(
+    [...new Set(folders)].map((folder) => checkoutOf(folder, environment)),
+  );
   return checkouts.map((checkout) => checkout?.commit);
 }
 
@@ -197,11 +217,6 @@ async function commitsOf(folders: readonly string[]): Promise<(string | undefine
 async function foldersOf(files: readonly string[]): Promise<string[]> {
   const real = await Promise.all(files.map((file) => realpath(file).catch(() => file)));
   return [...files, ...real].map((file) => dirname(file));
-}
-
-/** The commits that files are checked out at. */
-async function commitsOfFiles(files: readonly string[]): Promise<readonly (string | undefined)[]> {
-  return commitsOf(await foldersOf(files));
 }
 
 async function workFolders(
@@ -221,13 +236,15 @@ async function checkedOut(
 ): Promise<CheckedOut> {
   const { workspace, inputs } = setting;
   const { entry, rehearse, resume } = paths;
-  const work = await commitsOf(await workFolders(setting, paths));
-  const named = [entry, rehearse, resume, ...deciding].filter((file) => file !== undefined);
-  const files = await commitsOfFiles(named.map((file) => resolve(workspace, file)));
+  const work = await commitsOf(setting, await workFolders(setting, paths));
+  const named = [entry, rehearse, resume, ...deciding]
+    .filter((file) => file !== undefined)
+    .map((file) => resolve(workspace, file));
+  const files = await commitsOf(setting, await foldersOf(named));
   // With several commits, the files are not believed, and nothing needs to be read in them.
   if (new Set([...work, ...files]).size > 1) return { work, files };
   const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
-  return { work, files: [...files, ...(await commitsOfFiles(found))] };
+  return { work, files: [...files, ...(await commitsOf(setting, await foldersOf(found)))] };
 }
 
 /** The runtime enforces the sandbox, so it must not come from untrusted files. */
@@ -252,11 +269,12 @@ const MAX_REACHED = 100;
 
 /** The entry, with its prompts and every file that its workflows name, and the rehearsal, as they are at the base, in a folder of their own. */
 async function fromBase(
-  { environment, core, workspace, inputs }: Setting,
+  setting: Setting,
   { entry, rehearse }: Paths,
   api: GithubApi,
   ref: string,
 ): Promise<Pick<Sources, "entryFile" | "rehearse" | "baseFolder">> {
+  const { environment, core, workspace, inputs } = setting;
   const temporary = environment["RUNNER_TEMP"] || tmpdir();
   const baseFolder = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
   const copy = async (path: string, name: string): Promise<string> => {
@@ -274,7 +292,7 @@ async function fromBase(
     ]);
   };
   const copyNamed = async (path: string): Promise<string> => {
-    const name = await nameInRepository(workspace, path);
+    const name = await nameInRepository(setting, path);
     return copy(path, name).catch((error) => refuse(path, name, error));
   };
   const entryFile = await copyNamed(entry);
@@ -287,10 +305,8 @@ async function fromBase(
 
   /** Nothing of the workspace is asked about these: what they are called follows from the entry's name in the repository. */
   async function copyReached(): Promise<void> {
-    const root = resolve(
-      entryFile,
-      ...(await nameInRepository(workspace, entry)).split("/").map(() => ".."),
-    );
+    const depth = (await nameInRepository(setting, entry)).split("/");
+    const root = resolve(entryFile, ...depth.map(() => ".."));
     // Bounds what a workflow may reach, as in the repository.
     await mkdir(join(root, ".git"));
     const known = new Set<string>();
@@ -329,9 +345,12 @@ const howToReadTheBase =
   "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
 
 /** A path of the workspace relative to the repository's root: a checkout may be in a folder (`path:` of actions/checkout). */
-async function nameInRepository(workspace: string, path: string): Promise<string> {
+async function nameInRepository(
+  { workspace, environment }: Setting,
+  path: string,
+): Promise<string> {
   const absolute = resolve(workspace, path);
-  const checkout = await checkoutOf(dirname(absolute));
+  const checkout = await checkoutOf(dirname(absolute), environment);
   if (checkout === undefined || !isBelow(workspace, checkout.root)) return path;
   return relative(checkout.root, absolute).replaceAll(sep, "/");
 }

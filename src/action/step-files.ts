@@ -3,15 +3,10 @@
  * environment and path of later steps. During a run only what the user has given them to may write to them, and an
  * agent with a shell could find them.
  */
-import { createHash } from "node:crypto";
-import { closeSync, fstatSync, readFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { stepFileNames } from "../run/records.ts";
 import type { Reporter } from "../events/sink.ts";
-import { openToReadNow } from "../platform/reading.ts";
 import type { Environment } from "./inputs.ts";
-
-/** Of a larger file, the time of the last change is compared instead of the content. In bytes. */
-const longest = 2 * 1024 * 1024;
 
 export interface StepFiles {
   /** Compares them at the end of the run, before anything else is written. */
@@ -44,22 +39,11 @@ export function watchStepFiles(environment: Environment, given: ReadonlySet<stri
   };
 }
 
+/** Nobody can set the time of the last change of a file (`ctime`). */
 function stateOf(path: string): string {
   try {
-    const file = openToReadNow(path, "followed");
-    try {
-      const stats = fstatSync(file);
-      const { dev, ino, size, mtimeMs } = stats;
-      // Nothing else has an end: `/dev/full` gives zeros for ever.
-      if (!stats.isFile()) return `${dev}:${ino}`;
-      const content =
-        size <= longest
-          ? createHash("sha256").update(readFileSync(file)).digest("hex")
-          : String(mtimeMs);
-      return `${dev}:${ino}:${size}:${content}`;
-    } finally {
-      closeSync(file);
-    }
+    const { dev, ino, size, ctimeNs } = statSync(path, { bigint: true });
+    return `${dev}:${ino}:${size}:${ctimeNs}`;
   } catch {
     return "unreadable";
   }

@@ -6,7 +6,7 @@
  * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
  * - A user with write access may re-run the run of any user, and then counts as its cause.
  * - `allow-untrusted` turns every other answer into `allowed`.
- * - A stranger's issue may start a job that can do no harm, which is known only once the entry is read (`harmless.ts`).
+ * - A stranger's issue may start a job that can do no harm, which is known only once the entry is read (`job-bounds.ts`).
  * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
  *   `GITHUB_SHA`, and only users with write access could change that commit. Otherwise there is a `baseRef`:
  *   what decides about the run (the entry, the rehearsal) comes from that commit, never from the work tree.
@@ -202,56 +202,45 @@ async function standingOf(
 
 const runAgain = "let a user with write access re-run the job (“Re-run jobs”)";
 
-/** Names all users at once, with advice for each case. */
+/** Names all users at once, with advice for each. */
 function notTrusted(
   event: EventFacts,
   standings: readonly Standing[],
-  { builtInToken }: TrustOptions,
+  options: TrustOptions,
 ): Cause & { kind: "refused" } {
-  const bots = standings.filter((standing) => standing.kind === "bot");
-  const strangers = standings.filter((standing) => standing.kind === "stranger");
-  const unknown = standings.filter((standing) => standing.kind === "unknown");
-  const sentences: string[] = [];
-  if (bots.length > 0) {
-    const logins = bots.map(({ login }) => login).join(" and ");
-    const [which, them, they] =
-      bots.length === 1
-        ? [`the bot ${logins}, which is not in`, "it", "it"]
-        : [`the bots ${logins}, which are not in`, "them", "they"];
-    sentences.push(
-      `The event was triggered by ${which} \`allowed-bots\`. Add ${them} if ${they} may start agents, or ${runAgain}.`,
-    );
-  }
-  if (strangers.length > 0) {
-    const people = strangers.map(
-      ({ login, permission }) =>
-        `${login}, who has no write access to the repository (permission: ${permission})`,
-    );
-    sentences.push(
-      `The event was triggered by ${people.join(", and by ")}. Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allow-untrusted: true\`, which lets everybody start an agent, read ${page}`,
-    );
-  }
-  for (const { login, why } of unknown) {
-    sentences.push(
-      `The event was triggered by ${login}, whose permission can't be verified: ${why}. ${helpToAsk(why, builtInToken)}`,
-    );
-  }
-  const unattended = unknown.length === 0 && (strangers.length === 0 || !answered.has(event.name));
-  const onlyStrangers = unknown.length === 0 && bots.length === 0;
-  return { kind: "refused", reason: sentences.join(" "), unattended, onlyStrangers };
+  const has = (kind: Standing["kind"]): boolean => standings.some((one) => one.kind === kind);
+  const unattended = !has("unknown") && (!has("stranger") || !answered.has(event.name));
+  return {
+    kind: "refused",
+    reason: standings.flatMap((one) => doubtOf(one, options)).join(" "),
+    unattended,
+    onlyStrangers: !has("unknown") && !has("bot"),
+  };
 }
 
-/** Advice if GitHub doesn't return a permission. */
-function helpToAsk(why: string, builtInToken: boolean): string {
-  if (why.includes("is not a user") || (builtInToken && why.includes("answered 404")))
-    return `The account may have been deleted or renamed. If the job is still wanted, ${runAgain}.`;
-  if (/answered 40[134]|no GitHub token/.test(why))
-    return builtInToken
-      ? "The built-in token was refused. Re-run the job."
-      : 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.';
-  return why.includes("asked to wait")
-    ? "Re-run the job after that time."
-    : "Re-run the job when GitHub is reachable.";
+/** Why a user is not trusted, and what to do about it. */
+function doubtOf(standing: Standing, { builtInToken }: TrustOptions): readonly string[] {
+  const triggered = "The event was triggered by";
+  switch (standing.kind) {
+    case "trusted":
+      return [];
+    case "bot":
+      return [
+        `${triggered} the bot ${standing.login}, which is not in \`allowed-bots\`. Add it if it may start agents, or ${runAgain}.`,
+      ];
+    case "stranger":
+      return [
+        `${triggered} ${standing.login}, who has no write access to the repository (permission: ${standing.permission}). Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allow-untrusted: true\`, which lets everybody start an agent, read ${page}`,
+      ];
+    case "unknown": {
+      const { login, why } = standing;
+      const help =
+        !builtInToken && /answered 40[134]|no GitHub token/.test(why)
+          ? 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.'
+          : `Try again later, or ${runAgain}.`;
+      return [`${triggered} ${login}, whose permission can't be verified: ${why}. ${help}`];
+    }
+  }
 }
 
 function notNamed({ name }: EventFacts): Cause {

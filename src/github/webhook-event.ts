@@ -78,6 +78,7 @@ function commentedPullRequest(issue: unknown): number | "unknown" | undefined {
   return typeof number === "number" && Number.isSafeInteger(number) ? number : "unknown";
 }
 
+/** A field of a field of untrusted JSON. */
 export function at(value: unknown, ...keys: readonly string[]): unknown {
   let found = value;
   for (const key of keys) {

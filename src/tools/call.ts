@@ -1,6 +1,7 @@
 /** One call of something outside: bounded in time, cancelable, and settled exactly once. */
-import { isRecord } from "../document/guards.ts";
+import { isRecord, isText } from "../document/guards.ts";
 import type { Clock } from "../platform/clock.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import {
   onAbort,
   startTimer,
@@ -124,41 +125,20 @@ class PausableLimit {
 /** Never rejects. */
 async function outcomeOf(run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   try {
-    return checked(await run());
+    // A host's tool may be written without types.
+    const outcome: unknown = await run();
+    return isOutcome(outcome)
+      ? outcome
+      : { kind: "failed", reason: "The call returned no outcome." };
   } catch (error) {
-    return { kind: "failed", reason: messageOf(error) };
+    return { kind: "failed", reason: errorMessage(error) || "unknown error" };
   }
 }
 
-/** What a host's tool returned, which may be written without types. */
-function checked(outcome: unknown): ToolOutcome {
-  const failed = (reason: string): ToolOutcome => ({ kind: "failed", reason });
-  try {
-    if (!isRecord(outcome)) return failed("The call returned no outcome.");
-    const { kind, value, reason, tail } = outcome;
-    switch (kind) {
-      case "succeeded":
-        return { kind, value };
-      case "failed":
-        return { ...failed(textOf(reason)), ...(typeof tail === "string" ? { tail } : {}) };
-      case "timed_out":
-        return { kind };
-      default:
-        return failed("The call returned no outcome.");
-    }
-  } catch (error) {
-    return failed(messageOf(error));
-  }
-}
-
-function messageOf(error: unknown): string {
-  try {
-    return textOf(error instanceof Error ? error.message : error);
-  } catch {
-    return "unknown error";
-  }
-}
-
-function textOf(reason: unknown): string {
-  return typeof reason === "string" && reason !== "" ? reason : `unknown error: ${String(reason)}`;
+function isOutcome(outcome: unknown): outcome is ToolOutcome {
+  if (!isRecord(outcome)) return false;
+  const { kind, reason, tail } = outcome;
+  return kind === "failed"
+    ? isText(reason) && (tail === undefined || isText(tail))
+    : kind === "succeeded" || kind === "timed_out";
 }

@@ -1,7 +1,7 @@
 /** What a job may start, and change, counts the tasks that it may delegate to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { declaredPrograms, mayRunCommands } from "../../src/action/programs.ts";
+import { declaredPrograms, mayRunCommands } from "../../src/action/job-bounds.ts";
 import { loadEntry } from "../../src/run/entry-files.ts";
 import { mayChangeFiles } from "../../src/run/callers.ts";
 

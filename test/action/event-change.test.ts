@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { changeOfEvent, type EventChange } from "../../src/action/event-change.ts";
+import { changeOfEvent, type EventChange } from "../../src/action/job-change.ts";
 
 const [base, head, zero] = ["a".repeat(40), "b".repeat(40), "0".repeat(40)];
 const pull = { number: 7, base: { sha: base }, head: { sha: head } };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { modelKey } from "../../src/action/tokens.ts";
+import { modelKey } from "../../src/action/inputs.ts";
 
 const none = { rehearse: undefined, provider: undefined, gitHubToken: undefined };
 const key = "sesame-open-0123456789";

@@ -95,7 +95,8 @@ async function checkOut(workspace: string): Promise<string> {
   try {
     return (await run("git", ["rev-parse", "HEAD"], { cwd: workspace })).stdout.trim();
   } catch {
-    await mkdir(join(workspace, ".git"), { recursive: true });
+    for (const folder of ["objects", "refs"])
+      await mkdir(join(workspace, ".git", folder), { recursive: true });
     await writeFile(join(workspace, ".git/HEAD"), `${eventSha}\n`);
     return eventSha;
   }

@@ -18,11 +18,11 @@ import { Breath } from "../../platform/breath.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams } from "./http.ts";
-import { ServerProgram } from "./server-program.ts";
+import { longestMessage, ServerProgram } from "./server-program.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";
-import type { CallContext, ToolOutcome } from "../tool.ts";
+import type { CallContext, ToolOutcome, ToolProgress } from "../tool.ts";
 import { cutStart } from "../../events/cut.ts";
 
 interface ConnectOptions {
@@ -66,10 +66,9 @@ const readResource: ServerTool = {
 const noTimeout = 2 ** 31 - 1;
 /** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
 const probeMs = 4_000;
-const mostPages = 100;
 /** Of stderr, in a reason. */
 const shownErrors = 2_000;
-const longestMessage = 1_000;
+const longestText = 1_000;
 
 /**
  * The package, with all that it would otherwise build when the first message of a server comes. The first time, each
@@ -229,7 +228,7 @@ export class Connection {
       sandbox,
       env: { ...environment, ...env },
       graceMs,
-      parse: this.#package.deserializeMessage,
+      messages: new this.#package.ReadBuffer({ maxBufferSize: longestMessage }),
     });
     this.#program = program;
     await this.#client.connect(program, { timeout: noTimeout });
@@ -319,18 +318,16 @@ export class Connection {
   async #listedTools(): Promise<readonly ServerTool[]> {
     const tools: ServerTool[] = [];
     let cursor: string | undefined;
-    for (let page = 0; page < mostPages; page += 1) {
+    do {
       // Not `listTools`: it prints what a server sends to our stderr.
-      const params = defined({ cursor });
       const list = await this.#client.request(
-        { method: "tools/list", params },
+        { method: "tools/list", params: defined({ cursor }) },
         { timeout: this.#options.startMs },
       );
       for (const tool of list.tools) tools.push(tool);
       cursor = list.nextCursor;
-      if (cursor === undefined) return tools;
-    }
-    throw new Error(`its list of tools has more than ${mostPages} pages`);
+    } while (cursor !== undefined);
+    return tools;
   }
 
   #isConnectionError(error: unknown): boolean {
@@ -352,7 +349,7 @@ export class Connection {
     if (this.#program?.ended !== undefined && this.#closing === undefined)
       return this.#endOfServer();
     const { text: redact } = this.#options.redactor;
-    return this.#withErrors(redactedBeginning(messageOf(error), longestMessage, redact));
+    return this.#withErrors(redactedBeginning(messageOf(error), longestText, redact));
   }
 
   #withErrors(reason: string): string {
@@ -362,23 +359,13 @@ export class Connection {
 }
 
 function progressOf(
-  {
-    progress,
-    total,
-    message,
-  }: Pick<ProgressNotification["params"], "progress" | "total" | "message">,
+  { progress, total = 0, message }: Omit<ProgressNotification["params"], "progressToken">,
   redact: (text: string) => string,
-): { readonly percent?: number; readonly message?: string } {
-  const percent =
-    total !== undefined && total > 0
-      ? Math.min(100, Math.max(0, (progress / total) * 100))
-      : undefined;
-  return {
-    ...defined({ percent }),
-    ...(message === undefined
-      ? {}
-      : { message: redactedBeginning(message, longestMessage, redact) }),
-  };
+): ToolProgress {
+  return defined({
+    percent: total > 0 ? Math.min(100, Math.max(0, (progress / total) * 100)) : undefined,
+    message: message && redactedBeginning(message, longestText, redact),
+  });
 }
 
 /** With its causes, where the reason is: `fetch failed` alone says nothing. */

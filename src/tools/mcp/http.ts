@@ -1,9 +1,7 @@
 /** What goes between us and an MCP server at an address: requests that are answered, and bodies of a bounded size. */
-
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Transport } from "@modelcontextprotocol/client";
 import { inCalmPieces } from "../../platform/breath.ts";
-import { invalidResponse, longestMessage } from "./server-program.ts";
+import { longestMessage } from "./server-program.ts";
 
 /**
  * `fetch` for a transport. It opens no stream that only waits for news: that would keep this process running, and the
@@ -20,35 +18,19 @@ export async function boundedFetch(url: string | URL, init: RequestInit = {}): P
   return new Response(body, { status, statusText, headers });
 }
 
-/**
- * The client waits for ever for the answer that was to come in a stream which broke, and for one that isn't valid. This
- * answers in its place; an answer that nobody waits for is ignored.
- */
+/** The client waits for ever for the answer that was to come in a stream which broke. This answers in its place. */
 export function failBrokenStreams(transport: Transport): void {
   const send = transport.send.bind(transport);
-  // The client reports what it can't read, but not in which stream it came.
-  const stream = new AsyncLocalStorage<(reason: string) => void>();
-  Object.assign(transport, {
-    onerror: (error: Error) => isOfResponse(error) && stream.getStore()?.(invalidResponse),
-  });
   transport.send = (message, options) => {
-    const fail = (reason: string): void => {
-      if (!("method" in message) || !("id" in message)) return;
-      const error = { code: streamBroken, message: reason };
-      transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
-    };
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
-      fail(brokenOff);
+      if (!("method" in message) || !("id" in message)) return;
+      // An answer that nobody waits for any more is ignored.
+      const error = { code: streamBroken, message: brokenOff };
+      transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
     };
-    return stream.run(fail, () => send(message, { ...options, onRequestStreamEnd }));
+    return send(message, { ...options, onRequestStreamEnd });
   };
-}
-
-/** What is wrong is not the id: it is no request, and then it may be the result or the error. */
-function isOfResponse({ name, message }: Error): boolean {
-  if (name !== "ZodError") return false;
-  return /"path":\s*\[\s*"method"/.test(message) && !/"path":\s*\[\s*"id"/.test(message);
 }
 
 /** Of the codes that are free for implementations. */

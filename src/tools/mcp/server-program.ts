@@ -6,8 +6,7 @@
  * group is left, and none with the mark; how it ended is known before `onclose` is called.
  */
 import { StringDecoder } from "node:string_decoder";
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { isRecord, parsedJson } from "../../document/guards.ts";
+import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
 import { endOf } from "../../events/cut.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
@@ -25,8 +24,8 @@ export interface ProgramOptions {
   readonly sandbox?: Sandbox | undefined;
   /** How long it may take to end after its stdin is closed, and again after SIGTERM, in milliseconds. */
   readonly graceMs: number;
-  /** Reads a line. Throws a SyntaxError for one that isn't JSON. */
-  readonly parse: (line: string) => JSONRPCMessage;
+  /** Reads messages of `longestMessage` bytes at most. Skips lines that aren't JSON: many programs print some. */
+  readonly messages: Pick<ReadBuffer, "append" | "readMessage">;
 }
 
 /** All processes of one server have it in their environment. */
@@ -35,10 +34,6 @@ const SERVER_MARK = "AGENT_JOBS_SERVER";
 export const longestMessage = 12 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
-/** One of the JSON-RPC codes that are reserved for implementations. */
-const invalid = -32_000;
-export const invalidResponse =
-  "The server's response is invalid: it must have a result, or else an error.";
 /** How long the exit of a server is waited for that doesn't read any more. */
 const brokenMs = 1_000;
 
@@ -51,7 +46,6 @@ export class ServerProgram implements Transport {
   readonly stderr = null;
   readonly #options: ProgramOptions;
   readonly #mark = crypto.randomUUID();
-  readonly #lines = new Lines(longestMessage);
   readonly #decoder = new StringDecoder("utf8");
   #program: StartedProgram | undefined;
   #errors = "";
@@ -138,22 +132,21 @@ export class ServerProgram implements Transport {
 
   #read(piece: Buffer): void {
     if (this.#ended !== undefined) return;
-    const lines = this.#lines.push(piece);
-    if (lines === undefined) {
+    const { messages } = this.#options;
+    try {
+      messages.append(piece);
+    } catch {
       this.#end(`it sent a message of more than ${longestMessage / 1024 / 1024} MB`);
       void this.close();
       return;
     }
-    for (const line of lines) {
+    for (;;) {
       try {
-        const message = this.#options.parse(line);
+        const message = messages.readMessage();
+        if (message === null) return;
         this.onmessage?.(message);
       } catch (error) {
-        // Many programs print to stdout what isn't meant for us.
-        if (error instanceof SyntaxError) continue;
-        this.onerror?.(toError(error));
-        const refusal = refusalOf(line);
-        if (refusal !== undefined) this.onmessage?.(refusal);
+        this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       }
     }
   }
@@ -165,15 +158,6 @@ export class ServerProgram implements Transport {
   }
 }
 
-/** The client ignores a response that isn't valid, and would wait forever. */
-function refusalOf(line: string): JSONRPCMessage | undefined {
-  const message = parsedJson(line);
-  if (!isRecord(message) || "method" in message) return undefined;
-  const { id } = message;
-  if (typeof id !== "number" && typeof id !== "string") return undefined;
-  return { jsonrpc: "2.0", id, error: { code: invalid, message: invalidResponse } };
-}
-
 function textOf(end: ProgramEnd): string {
   switch (end.kind) {
     case "exited":
@@ -182,44 +166,5 @@ function textOf(end: ProgramEnd): string {
       return end.signal ?? "a signal";
     case "not-started":
       return end.reason;
-  }
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-const newline = 0x0a;
-
-/** Messages of a stream that comes in pieces, one in each line. Each byte is looked at once. */
-export class Lines {
-  readonly #longest: number;
-  #pieces: Buffer[] = [];
-  #length = 0;
-
-  /** `longest`: bytes of a line. */
-  constructor(longest: number) {
-    this.#longest = longest;
-  }
-
-  /** The lines that the piece ends, without their ends. Undefined if one is too long: nothing can be read after it. */
-  push(piece: Buffer): readonly string[] | undefined {
-    const lines: string[] = [];
-    let rest = piece;
-    for (let end = rest.indexOf(newline); end !== -1; end = rest.indexOf(newline)) {
-      if (!this.#add(rest.subarray(0, end))) return undefined;
-      lines.push(Buffer.concat(this.#pieces).toString("utf8").replace(/\r$/, ""));
-      this.#pieces = [];
-      this.#length = 0;
-      rest = rest.subarray(end + 1);
-    }
-    return this.#add(rest) ? lines : undefined;
-  }
-
-  #add(piece: Buffer): boolean {
-    this.#length += piece.length;
-    if (this.#length > this.#longest) return false;
-    this.#pieces.push(piece);
-    return true;
   }
 }

@@ -204,12 +204,10 @@ export interface OfferedTool {
 
 /** As the protocol asks for. A slash would be taken for another server. */
 const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
-const mostTools = 2_000;
 /** UTF-16 units. */
 const longestDescription = 4_096;
 /** Of what a server calls a tool, in a problem. */
 const longestName = 80;
-const mostNamed = 10;
 
 /** `only`: the declaration's `tools`. */
 function listingOf(
@@ -230,7 +228,6 @@ function listingOf(
     if (only !== undefined && !only.includes(name)) continue;
     const why = offerable.test(name)
       ? (tools.has(name) && "there is another one of the same name") ||
-        (tools.size === mostTools && `at most ${mostTools} are offered`) ||
         (definition.execution?.taskSupport === "required" &&
           "it requires the protocol's tasks, which are not supported")
       : "its name must consist of at most 128 letters, digits, _, - and .";
@@ -243,14 +240,8 @@ function listingOf(
   }
   return {
     tools: [...tools.values()],
-    problems: [...left].map(([why, names]) => told(why, names)),
+    problems: [...left].map(([why, names]) => `Not offered: ${names.join(", ")}: ${why}.`),
   };
-}
-
-function told(why: string, names: readonly string[]): string {
-  const shown = names.slice(0, mostNamed).join(", ");
-  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
-  return `Not offered: ${shown}${more}: ${why}.`;
 }
 
 function offered(

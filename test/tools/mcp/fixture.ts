@@ -157,11 +157,6 @@ function called(id: number | string, message: Message): void {
           count: 1,
         },
       });
-    case "null":
-      process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":null}\n`);
-      return;
-    case "both":
-      return send({ id, result: text("done"), error: { code: 1, message: "failed" } });
     case "replaces":
     case "changes":
       if (behavior === "replaces" && message.params?.name !== "open")

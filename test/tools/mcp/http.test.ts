@@ -169,27 +169,6 @@ test("an answer that breaks off is a failure of its call", async (t) => {
   for (const way of ["ended", "cut"]) assert.match(failure(await call(tool)), /broke off/, way);
 });
 
-test("an invalid answer in a stream that stays open is a failure of its call, and of no other", async (t) => {
-  const rig = await makeMcpRig(t);
-  const done = { content: [{ type: "text", text: "done" }] };
-  const answers: object[] = [{ result: null }, { result: done, error: { code: 1, message: "no" } }];
-  const { url } = await serve(
-    t,
-    proper(({ message: { id } }, response) => {
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      const event = (message: object): string =>
-        `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`;
-      const noise = event({}) + event({ method: 5 }) + "data: nonsense\n\n";
-      response.write(noise + event({ id, ...(answers.shift() ?? { result: done }) }));
-    }),
-  );
-  const tool = toolNamed(await rig.run().toolsOf("docs", { url }, never), "docs/call");
-  const [one, other, valid] = await Promise.all([call(tool), call(tool), call(tool)]);
-  for (const outcome of [one, other])
-    assert.match(failure(outcome), /The server's response is invalid/);
-  assert.equal(value(valid), "done");
-});
-
 test("a change of tools is heard while a call is answered", async (t) => {
   const rig = await makeMcpRig(t);
   const { url } = await serve(

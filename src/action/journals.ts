@@ -1,24 +1,99 @@
 /**
- * The journal of an earlier attempt of the workflow run, from which `resume: auto` continues. It is an artifact that the
- * same run uploaded under a name that identifies the step: `journal-artifact`.
+ * The journals that a step continues from: those of the parts of a job (its plan, its shards), and that of an earlier
+ * attempt of the workflow run, for `resume: auto`. The latter is an artifact that the same run uploaded under a name
+ * that identifies the step: `journal-artifact`.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { unzipSync } from "fflate";
-import { isList, isRecord } from "../document/guards.ts";
+import { defined, isList } from "../document/guards.ts";
+import type { GithubApi } from "../github/github-api.ts";
+import { at } from "../github/webhook-event.ts";
 import { GithubFailure } from "../outputs/github-port.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import type { RunReport } from "../run/execute.ts";
 import { UsageError } from "../run/options.ts";
 import { readEarlierJob } from "../run/past-run.ts";
 import { prepareRun, type PreparedRun, type RunOptions } from "../run/prepare.ts";
-import type { GithubApi } from "../github/github-api.ts";
-import type { Environment, Inputs } from "./inputs.ts";
-import { apiOf, AUTO, type Setting } from "./preparation.ts";
+import type { ContinueOptions } from "../run/resume-job.ts";
+import { checkShards, matrixOf } from "../run/shards.ts";
+import type { Outputs } from "./github.ts";
+import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
+import { apiOf, type Paths, type Setting } from "./preparation.ts";
+import { Stop } from "./stop.ts";
+import { insideWorkspace } from "./workspace-paths.ts";
 
-/** As it is uploaded, and as it is when unpacked. */
-const MAX_BYTES = { zip: 50_000_000, journal: 500_000_000 };
+/** Relative to the workspace, and in it. Throws a `Stop` with every problem. */
+export async function journalsOf({ inputs, workspace }: Setting): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const found: string[] = [];
+  for (const given of inputs.journals) {
+    const checked = await insideWorkspace(workspace, "journals", given);
+    if (checked.kind !== "inside") {
+      problems.push(checked.problem);
+      continue;
+    }
+    const path = resolve(workspace, checked.path);
+    const is = await stat(path).catch(() => undefined);
+    const files = is?.isDirectory() === true ? await journalsIn(path) : [path];
+    if (is === undefined) problems.push(`${asInput("journals")}: ${given} doesn't exist.`);
+    else if (files.length === 0)
+      problems.push(`${asInput("journals")}: ${given} contains no *.jsonl file.`);
+    found.push(...files.map((file) => relative(workspace, file)));
+  }
+  if (inputs.shard !== undefined && found.length > 1)
+    problems.push(
+      `${asInput("journals")} names ${found.length} files. With ${asInput("shard")}, it must name one, the journal of the plan.`,
+    );
+  if (problems.length > 0) throw new Stop("failure", problems);
+  return [...new Set(found)];
+}
+
+async function journalsIn(folder: string): Promise<string[]> {
+  const children = await readdir(folder, { withFileTypes: true, recursive: true });
+  return children
+    .filter((child) => child.isFile() && child.name.endsWith(".jsonl"))
+    .map((child) => join(child.parentPath, child.name))
+    .sort();
+}
+
+type PartOptions = ContinueOptions & { readonly resume?: string; readonly jobName?: string };
+
+/** For the run. Throws `UsageError`. */
+export async function partOf(
+  { mode, shard, shards, onMissing, job }: Inputs,
+  journals: readonly string[],
+): Promise<PartOptions> {
+  const [first] = journals;
+  if (mode === "plan") {
+    checkShards(shards ?? 0, asInput("shards"));
+    return { plan: true };
+  }
+  if (mode === "merge") {
+    // A journal that can't be read is reported with the others.
+    const earlier = await readEarlierJob(first ?? "").catch(() => undefined);
+    return { journals, onMissing, ...defined({ jobName: job ?? earlier?.started?.jobName }) };
+  }
+  return defined({ shard, resume: shard && first });
+}
+
+/** Outputs of a plan that has succeeded. */
+export async function outputsOfPlan(
+  inputs: Inputs,
+  { journal }: Paths,
+  { outcome }: RunReport,
+): Promise<Partial<Outputs>> {
+  if (inputs.mode !== "plan" || outcome.kind !== "succeeded" || journal === undefined) return {};
+  return {
+    matrix: await matrixOf(journal, inputs.shards ?? 1),
+    "journal-pattern": `${artifactPrefix(inputs)}-*`,
+  };
+}
+
+/** Of a journal in an artifact. */
+const MAX_BYTES = 500_000_000;
 /** Attempts that are looked at, the latest first. */
 const MAX_ATTEMPTS = 10;
 
@@ -80,17 +155,14 @@ async function earlierJournal(
   if (!(attempt > 1)) return undefined;
   const { api, say } = apiOf(setting);
   try {
-    for (
-      let earlier = attempt - 1;
-      earlier > Math.max(0, attempt - 1 - MAX_ATTEMPTS);
-      earlier -= 1
-    ) {
+    const oldest = Math.max(1, attempt - MAX_ATTEMPTS);
+    for (let earlier = attempt - 1; earlier >= oldest; earlier -= 1) {
       const name = journalArtifact(environment, inputs, String(earlier));
       if (name === undefined) break;
       const bytes = await artifact(api, environment["GITHUB_RUN_ID"] ?? "", name);
       if (bytes === undefined) continue;
       const path = join(environment["RUNNER_TEMP"] || tmpdir(), `${name}-${randomUUID()}.jsonl`);
-      await writeFile(path, journalIn(bytes), { flag: "wx", mode: 0o600 });
+      await writeFile(path, journalInZip(bytes), { flag: "wx", mode: 0o600 });
       say(`Resume: continuing from the journal of attempt ${earlier} (${name}).`);
       return path;
     }
@@ -118,27 +190,24 @@ async function artifact(
     name,
     per_page: "10",
   });
-  const list = isRecord(found) && isList(found["artifacts"]) ? found["artifacts"] : [];
-  const usable = list.find(
-    (one) => isRecord(one) && one["name"] === name && one["expired"] !== true,
+  const list = at(found, "artifacts");
+  const usable = (isList(list) ? list : []).find(
+    (one) => at(one, "name") === name && at(one, "expired") !== true,
   );
-  if (!isRecord(usable)) return undefined;
-  const { id, size_in_bytes: size } = usable;
-  if (typeof id !== "number") throw new Error("GitHub's response has no artifact");
-  if (typeof size === "number" && size > MAX_BYTES.zip)
-    throw new Error(`the artifact has ${size} bytes (at most ${MAX_BYTES.zip} are read)`);
+  if (usable === undefined) return undefined;
+  const id = String(at(usable, "id"));
   const data = await api.get(
     "GET /repos/{owner}/{repo}/actions/artifacts/{artifact_id}/{archive_format}",
-    { artifact_id: String(id), archive_format: "zip" },
+    { artifact_id: id, archive_format: "zip" },
   );
   if (!(data instanceof ArrayBuffer)) throw new Error("GitHub's response is not a file");
   return new Uint8Array(data);
 }
 
-function journalIn(zip: Uint8Array): Uint8Array {
+function journalInZip(zip: Uint8Array): Uint8Array {
   const files = unzipSync(zip, {
     filter: ({ name, originalSize }) =>
-      !name.endsWith("/") && name.endsWith(".jsonl") && originalSize <= MAX_BYTES.journal,
+      !name.endsWith("/") && name.endsWith(".jsonl") && originalSize <= MAX_BYTES,
   });
   const [journal, ...others] = Object.values(files);
   if (journal === undefined || others.length > 0)

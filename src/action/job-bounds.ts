@@ -1,18 +1,67 @@
 /**
- * Whether the programs that an entry declares may be started in this checkout. Tools work with the files of the
- * checkout, and whatever their command is (`node` with a script, `npm test`), those files decide what it does: they are
- * only started at the commit that the entry comes from. A server is no part of the checkout unless it names one of its
- * files, and it starts in an empty folder where the checkout is elsewhere.
+ * What a prepared job may do in this step, decided by its entry alone, before an agent starts.
+ *
+ * - If a stranger's issue starts it: read the checkout, and add labels that its entry lists. All else could be turned
+ *   against the repository by whoever writes the issue.
+ * - In a checkout of another commit than the entry's: start no tool, because the files of the checkout decide what it
+ *   does, and no server that names one of them. A server starts in an empty folder there.
  */
 import { statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
-import { allowsCommands } from "../permissions/rules.ts";
-import type { PreparedRun } from "../run/prepare.ts";
-import { callersOfJob, type Caller } from "../run/callers.ts";
+import { outputsOf, type Outputs } from "../entry/outputs.ts";
+import { commandName, commandsOf } from "../entry/work.ts";
+import { allowsCommands, ruleSet } from "../permissions/rules.ts";
 import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
-import type { WorkTree } from "./preparation.ts";
+import { callersOfJob, type Caller } from "../run/callers.ts";
+import type { PreparedRun } from "../run/prepare.ts";
+import type { Inputs } from "./inputs.ts";
+import type { Sources, WorkTree } from "./preparation.ts";
 import { Stop } from "./stop.ts";
+
+/** Throws a `Stop` if the event is not trusted and the job may do more. Several rehearsals always may: there is no job. */
+export function checkHarmless(
+  { distrust }: Sources,
+  { onRefused = "skip" }: Inputs,
+  job?: PreparedJob,
+): void {
+  if (distrust === undefined) return;
+  const harms = job === undefined ? ["it rehearses"] : harmsOf(job);
+  if (harms.length === 0) return;
+  throw new Stop(onRefused === "skip" ? "skipped" : "failure", [
+    `${distrust} An issue of anybody may start a job that only reads the checkout and adds labels from a list; this one does not qualify, since ${harms.join(", ")}.`,
+  ]);
+}
+
+function harmsOf(job: PreparedJob): readonly string[] {
+  const { entry, jobName } = job;
+  const harms = new Set<string>();
+  for (const caller of callersOf(job)) {
+    const { preset, read, write, shell, url, hosts, tools } = ruleSet(caller.permissions);
+    if (preset !== "read-only") harms.add(`it has the permissions \`${preset}\``);
+    const lists = { read, write, shell, url, hosts, tools };
+    for (const [name, { allow }] of Object.entries(lists))
+      if (allow === true || allow.length > 0) harms.add(`it is granted \`${name}\``);
+  }
+  const own = entry.jobs[jobName];
+  for (const command of own === undefined ? [] : commandsOf([own], entry.tasks))
+    harms.add(`it runs ${commandName(command)}`);
+  const outputs = outputsOf(entry, jobName) ?? {};
+  for (const one of publishes(outputs)) harms.add(`it publishes \`${one}\``);
+  // Without them nobody has thought of it: a job that was meant for maintainers would spend tokens on strangers.
+  if (outputs.proposals?.label === undefined) harms.add("its `outputs` allow no label");
+  return [...harms];
+}
+
+/** What of the outputs is a text, or more than a label. */
+function publishes({ report, findings, proposals = {} }: Outputs): readonly string[] {
+  const { label: _label, from: _from, ...others } = proposals;
+  return [
+    ...(report?.comment === undefined ? [] : ["report"]),
+    ...(findings?.review === undefined ? [] : ["findings.review"]),
+    ...Object.keys(others).map((kind) => `proposals.${kind}`),
+  ];
+}
 
 /** Throws a `Stop` with every program that may not be started. Returns warnings. */
 export function checkPrograms(
