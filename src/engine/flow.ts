@@ -6,10 +6,9 @@ import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { FlowChart } from "../events/plan.ts";
 import type { UsageBudget } from "./limits.ts";
+import type { LatestAttempt, TaskOutcome } from "./outcome.ts";
 import type { EnginePorts, ToolSource } from "./ports.ts";
-import type { TaskOutcome } from "./run-task.ts";
 import type { Scope } from "./scope.ts";
-import type { LatestAttempt } from "./task-context.ts";
 
 export interface FlowSpec {
   readonly modelId: string;

@@ -60,7 +60,7 @@ export class JobData {
       const { taskId } = event.work;
       const given = tasks.get(taskId) ?? new Given();
       tasks.set(taskId, given);
-      if ("first" in event && event.first === true) given.round += 1;
+      if ("first" in event && event.first) given.round += 1;
       given.add(event);
     }
     for (const [taskId, given] of tasks) this.keep({ ...work, taskId }, given);

@@ -1,10 +1,19 @@
-/** The start and the end of a session of a work, with their events: the same for tasks and for workflows. */
+/**
+ * The start and the end of a session of a work, with their events: the same for tasks and for workflows. And which
+ * sessions a task has. It knows nothing of prompts, retries or verdicts.
+ */
 import { defined } from "../document/guards.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Crashed } from "./dialogue.ts";
-import type { Permissions } from "../entry/model.ts";
+import {
+  availableTools,
+  reportedBy,
+  type JobTool,
+  type Permissions,
+  type PreparedTask,
+} from "../entry/model.ts";
 import type {
   EnginePorts,
   ServerFailure,
@@ -14,7 +23,9 @@ import type {
   ToolSource,
 } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
-import type { Acquired } from "./send-prompt.ts";
+import type { Acquired, SessionSource } from "./send-prompt.ts";
+import type { TaskContext } from "./task-context.ts";
+import type { Variables } from "./variables.ts";
 
 export interface OpeningContext {
   readonly work: WorkRef;
@@ -126,4 +137,125 @@ export function withReadable(ports: EnginePorts, folder: string | undefined): En
         sessions.open({ ...request, readable: [...(request.readable ?? []), folder] }, signal),
     },
   };
+}
+
+/** What a dialogue asks of a session for its turns. */
+interface DialogueSession {
+  session(): Promise<Partial<SessionRequest> | Crashed>;
+}
+
+interface Request {
+  readonly role: "driving" | "task";
+  readonly modelId: string;
+  readonly retry: number;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens and closes the sessions of one iteration of a task, one or more for its purposes. Invariants: at most one is
+ * open; one that crashed is never used again; each that was started is ended exactly once (a borrowed one is neither
+ * started nor ended here).
+ */
+export class SessionKeeper {
+  readonly #context: TaskContext;
+  readonly #dialogue: DialogueSession | undefined;
+  #open: { readonly session: Session; readonly role: SessionRole } | undefined;
+  readonly #failed = new Set<string>();
+
+  constructor(context: TaskContext, dialogue: DialogueSession | undefined) {
+    this.#context = context;
+    this.#dialogue = dialogue;
+  }
+
+  /** Where the attempts of one prompt get their sessions. `retry`: 0, else the criteria retry. */
+  source(role: "driving" | "task", retry: number): SessionSource {
+    return {
+      acquire: (modelId, attempt, signal) =>
+        this.#acquire({ role, retry, modelId, attempt, signal }),
+      discard: () => this.end(false),
+    };
+  }
+
+  async #acquire(request: Request): Promise<Acquired> {
+    const { mode, spec, task, work, variables } = this.#context;
+    if (mode.kind === "borrowed") return { kind: "ready", session: mode.session };
+    if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
+
+    const role: SessionRole = mode.kind === "single" ? "both" : request.role;
+    const { workingDirectory, toolSource } = spec;
+    const permissions = spec.permissionsOf(work.taskId);
+    const tooling = { toolSource, permissions, reported: this.#failed };
+    // Sessions of a dialogue are not given the tools of the entry: the dialogue calls them.
+    const own =
+      this.#dialogue === undefined || role === "driving"
+        ? await offeredTools(this.#context, tooling, request.signal)
+        : await this.#dialogue.session();
+    if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
+    if ("crash" in own) return own;
+    const acquired = await openSession(this.#context, {
+      ...request,
+      role,
+      workingDirectory,
+      permissions,
+      jobTools: jobToolsFor(role, task, variables),
+      ...own,
+      ...(role === "driving" ? {} : this.#withJobTools(own)),
+    });
+    if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
+    return acquired;
+  }
+
+  #withJobTools({ tools = [], changedTools }: Partial<SessionRequest>): Partial<SessionRequest> {
+    const { jobTools } = this.#context;
+    if (jobTools.length === 0) return {};
+    return {
+      tools: [...tools, ...jobTools],
+      ...(changedTools && {
+        changedTools: async () => {
+          const changed = await changedTools();
+          return changed && [...changed, ...jobTools];
+        },
+      }),
+    };
+  }
+
+  /** The purpose is served: with multiple models its session is no longer needed. */
+  async purposeServed(wentWell: boolean): Promise<void> {
+    if (this.#context.mode.kind === "multiple") await this.end(wentWell);
+  }
+
+  /** Ends the open session, if there is one. `succeeded`: as `taskSessionStopped` reports it. */
+  async end(succeeded: boolean): Promise<void> {
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    await closeSession(this.#context, open.session, open.role, succeeded);
+  }
+}
+
+/**
+ * Each tool makes a session more expensive for the runtime, so a session is offered those that its texts name, or whose
+ * variables they use. Those that give a verdict belong together, and to every condition.
+ */
+function jobToolsFor(
+  role: SessionRole,
+  { prompt, availability, criteria }: PreparedTask,
+  variables: Variables,
+): readonly JobTool[] {
+  const conditions = [availability?.condition, criteria?.condition];
+  const texts = JSON.stringify([
+    role === "driving" ? [] : [prompt, criteria?.toolExecuted, criteria?.failureAction],
+    role === "task" ? [] : conditions,
+    variables.given,
+  ]);
+  const used = new Set<string>(availableTools.filter((name) => texts.includes(name)));
+  for (const [variable, tool] of Object.entries(reportedBy))
+    if (texts.includes(`$${variable}`)) used.add(tool);
+  const judges =
+    (role !== "task" && conditions.some((one) => one !== undefined)) ||
+    availableTools.some((name) => name !== "job_prepare_document" && used.has(name));
+  return availableTools.filter((name) =>
+    name === "job_prepare_document" ? used.has(name) : judges,
+  );
 }

@@ -25,14 +25,11 @@ export interface SessionLabel extends WorkRef {
   readonly retry: number;
   /** 1, else it replaces a session that crashed. */
   readonly attempt: number;
-  /** Of the current turn, if a step of a workflow asked it. */
   readonly activity?: StepActivity;
 }
 
-/** The activity of a workflow that a turn belongs to. */
 export interface StepActivity {
   readonly id: string;
-  /** The id of the file that it is in. */
   readonly file: string;
   /** The how-manieth time it is reached in this run of the file; from 1 on. */
   readonly hit: number;
@@ -67,7 +64,6 @@ export interface SessionRequest {
   readonly history?: readonly PastMessage[];
   /** Folders that the session may read, and not write, whatever its permissions allow. Absolute. */
   readonly readable?: readonly string[];
-  /** Its turns may have an `answerFormat`. */
   readonly answersFormatted?: boolean;
 }
 
@@ -75,7 +71,6 @@ export interface SessionRequest {
 export interface AnswerFormat {
   /** `[A-Za-z0-9_-]{1,64}` */
   readonly name: string;
-  /** JSON Schema. */
   readonly schema: object;
 }
 
@@ -144,7 +139,6 @@ export interface ServerFailure {
   readonly isRequired?: true;
 }
 
-/** What the model reads of a call. */
 export interface ToolAnswer {
   readonly succeeded: boolean;
   readonly text: string;
@@ -176,7 +170,6 @@ export interface TurnOptions {
   readonly turnMs: number;
   /** Longest silence of the session while no tool runs, in milliseconds. */
   readonly idleMs: number;
-  /** The session's label has it during the turn. */
   readonly activity?: StepActivity;
   /** What the answer should be. Nothing guarantees that it is. Sub-agents are not asked for it. */
   readonly answerFormat?: AnswerFormat;
@@ -210,11 +203,9 @@ export interface Workspace {
 
 export interface CommandRequest {
   readonly command: Command;
-  /** Of the file for all that it prints, if there is to be one. */
   readonly label: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Whether `output` is needed. */
   readonly keepsOutput?: true;
 }
 
@@ -224,9 +215,7 @@ export type CommandEnd =
       readonly code: number;
       /** The end of what it printed. */
       readonly tail: string;
-      /** What it printed on stdout. */
       readonly output: string;
-      /** The file with all that it printed. */
       readonly file?: string;
     }
   /** It did not start, or something ended it. */
@@ -254,7 +243,6 @@ export interface EnginePorts {
   readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
-  /** The unreachable model server, if any. */
   readonly awaited?: () => string | undefined;
   /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
   readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
@@ -266,7 +254,6 @@ export interface EnginePorts {
 /** Checks what agents hand in for people. What is refused says why, in words that the model can act on. */
 export interface OutputChecks {
   finding(value: unknown, task: string, signal: AbortSignal): Promise<Checked<Finding>>;
-  /** `allowed`: what the job may have done. */
   proposal(
     value: unknown,
     allowed: ProposalsOutput,

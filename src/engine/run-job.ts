@@ -25,10 +25,9 @@ import { withReadable } from "./open-session.ts";
 import { givenIn, Past, type PastRun, type PastWork } from "./past.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
-import { asReported, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import { Scope, STOP_GRACE_MS, stopText, unlessStopped, type Deadlines } from "./scope.ts";
-import { obstacle, stopOf, type LatestAttempt } from "./task-context.ts";
+import { asReported, obstacle, stopOf, type LatestAttempt, type TaskOutcome } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
 export interface JobSpec extends RunSpec {

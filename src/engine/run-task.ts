@@ -4,7 +4,6 @@
  */
 import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
-import type { WorkOutcome } from "../events/event.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
@@ -19,40 +18,13 @@ import {
   type Judged,
   type Verdict,
 } from "./criteria.ts";
+import { obstacle, type TaskOutcome } from "./outcome.ts";
 import { runCommand } from "./run-command.ts";
-import { stopText, type StopReason } from "./scope.ts";
-import { decide, obstacle, type TaskContext } from "./task-context.ts";
+import { stopText } from "./scope.ts";
+import { decide, type TaskContext } from "./task-context.ts";
 import { TaskPrompts, type Answer, type Sent } from "./task-prompts.ts";
 
-export type TaskOutcome =
-  | { readonly kind: "succeeded" }
-  /** `answer`: availability or criteria decided it, not a limit or a crash. */
-  | { readonly kind: "failed"; readonly reason: string; readonly answer: boolean }
-  /** All attempts failed, and no retry follows. */
-  | { readonly kind: "crashed"; readonly crash: Crash }
-  /** The change has nothing for it. */
-  | { readonly kind: "skipped"; readonly reason: string }
-  /** Something outside the task stopped it. */
-  | { readonly kind: "stopped"; readonly reason: StopReason };
-
 type PreparedCriteria = NonNullable<PreparedTask["criteria"]>;
-
-export function asReported(outcome: TaskOutcome): WorkOutcome {
-  switch (outcome.kind) {
-    case "stopped":
-      return { kind: "canceled", reason: stopText(outcome.reason) };
-    case "failed": {
-      const { reason, answer } = outcome;
-      return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
-    }
-    case "crashed":
-      return { kind: "crashed", crash: outcome.crash };
-    case "skipped":
-      return { kind: "skipped", reason: outcome.reason };
-    case "succeeded":
-      return { kind: "succeeded" };
-  }
-}
 
 export interface AvailabilityInput {
   /** The task that finished last before this one along the control flow. */

@@ -217,10 +217,17 @@ async function sendOnce(
     if (acquired.kind === "canceled") return acquired;
     if (acquired.kind === "crashed") return { ...acquired, toolCalls: [], opening: true };
     sender.budgets.calls.beforeCall();
-    const outcome = await sender.ports.gate.run(
-      () => enterTurn(sender, prompt, { scope, session: acquired.session, attempt }),
-      scope.signal,
-    );
+    const { session } = acquired;
+    const outcome = await sender.ports.gate.run(async () => {
+      const leave = await sender.ports.rateLimit.enter(scope.signal, (milliseconds) =>
+        decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
+      );
+      try {
+        return await runTurn(sender, prompt, { scope, session, attempt });
+      } finally {
+        leave();
+      }
+    }, scope.signal);
     return outcome ?? stopped;
   } finally {
     scope.dispose();
@@ -231,17 +238,6 @@ interface Attempt {
   readonly scope: Scope;
   readonly session: Session;
   readonly attempt: number;
-}
-
-async function enterTurn(sender: Sender, prompt: Prompt, attempt: Attempt): Promise<TurnOutcome> {
-  const leave = await sender.ports.rateLimit.enter(attempt.scope.signal, (milliseconds) => {
-    decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" });
-  });
-  try {
-    return await runTurn(sender, prompt, attempt);
-  } finally {
-    leave();
-  }
 }
 
 async function runTurn(

@@ -1,15 +1,14 @@
-import { defined } from "../document/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets } from "./limits.ts";
 import type { Given } from "./job-data.ts";
+import type { LatestAttempt } from "./outcome.ts";
 import type { RunSpec } from "./plan.ts";
 import type { EnginePorts, Session, SessionTool } from "./ports.ts";
 import type { CommandContext } from "./run-command.ts";
-import type { Deadlines, Scope, StopReason } from "./scope.ts";
+import type { Deadlines, Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /**
@@ -42,32 +41,6 @@ export interface TaskContext {
   /** Of a task whose prompt takes several turns. Called at most once. */
   readonly startDialogue: (() => Promise<Dialogue | Crashed>) | undefined;
   readonly ports: EnginePorts;
-}
-
-export interface LatestAttempt {
-  attempt: number;
-  attempts: number;
-  /** The last error, with advice, if no model has answered since. */
-  lastError?: string | undefined;
-}
-
-/** What stood in the way: the server that is waited for now, and in which attempt, or the last error. */
-export function obstacle(
-  { awaited }: EnginePorts,
-  { attempt, attempts, lastError }: LatestAttempt,
-): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts" | "lastError"> {
-  const server = awaited?.();
-  if (server !== undefined) return { waitingFor: server, attempt, attempts };
-  return defined({ lastError });
-}
-
-/** Why a scope has stopped: for a limit, with what stood in the way. */
-export function stopOf(
-  { stopped }: Scope,
-  ports: EnginePorts,
-  latest: LatestAttempt,
-): StopReason | undefined {
-  return stopped?.kind === "limit" ? { ...stopped, ...obstacle(ports, latest) } : stopped;
 }
 
 export function decide(context: TaskContext, decision: MadeDecision): void {

@@ -11,7 +11,7 @@ import { modelOf, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput } from "./run-task.ts";
 import { stopText, type Deadlines, type Scope } from "./scope.ts";
-import type { LatestAttempt } from "./task-context.ts";
+import type { LatestAttempt } from "./outcome.ts";
 import { Variables } from "./variables.ts";
 
 export interface TaskInput {

@@ -1,4 +1,5 @@
 /** The runtime variables of one run of one task ("Tools and Runtime Variables"). */
+import { isRecord } from "../document/guards.ts";
 import { expandPromptDynamic } from "../entry/prompt.ts";
 import { variablesIn } from "../entry/prompt-expander.ts";
 import type { Entry, ExpandedPrompt } from "../entry/model.ts";
@@ -77,10 +78,9 @@ export class Variables {
 }
 
 /** Of a job tool: they all have one parameter, a string. */
-export function argumentOf(call: ToolCall): string | undefined {
-  const { arguments: given } = call;
-  if (typeof given !== "object" || given === null || !("argument" in given)) return undefined;
-  return typeof given.argument === "string" ? given.argument : undefined;
+export function argumentOf({ arguments: given }: ToolCall): string | undefined {
+  const argument = isRecord(given) ? given["argument"] : undefined;
+  return typeof argument === "string" ? argument : undefined;
 }
 
 function firstLine(text: string): string {

@@ -14,8 +14,8 @@ import type {
 import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, type LinkedSignal } from "../platform/waiting.ts";
 import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
-import type { Delivery, Store } from "./delivery.ts";
-import { createActionExecutor, type TaskExecutor, type Turn } from "./executor.ts";
+import type { Store } from "./delivery.ts";
+import { createActionExecutor, type TaskExecutor } from "./executor.ts";
 import { defaultLimits, type ExecutorLimits } from "./limits.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ClaimedStatus, ProtocolProblem } from "./model.ts";
@@ -63,8 +63,6 @@ export function createActionDialogue(
 
 type Ended = Extract<NextRound, { kind: "ended" }>;
 
-const nothing: Delivery = { results: [], handles: [], warnings: [] };
-
 class ActionDialogue implements Dialogue {
   readonly answerFormat = { name: "action_document", schema: messageSchema };
   session: Dialogue["session"];
@@ -78,8 +76,6 @@ class ActionDialogue implements Dialogue {
   #round = 0;
   /** Of the last accepted document. */
   #iteration = 0;
-  /** What the last round left undelivered. */
-  #late: Delivery = nothing;
 
   constructor(options: ActionDialogueOptions, context: DialogueContext) {
     const { tools, relics = [], monuments = [], delegates = [], store, iterations } = options;
@@ -132,7 +128,11 @@ class ActionDialogue implements Dialogue {
       opening = "";
       if (sent.kind === "exhausted" || sent.kind === "stopped") return await this.#abandon(sent);
       if (sent.kind === "completed") for (const call of sent.toolCalls) toolCalls.push(call);
-      const turn = await this.#execute(sent, rounds.mode);
+      const turn = await this.#executor.execute(sent.kind === "completed" ? sent.text : "", {
+        signal,
+        mode: rounds.mode,
+        ...defined({ problem: unreadable(sent) }),
+      });
       problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
       if (turn.kind === "executed") ({ iteration: this.#iteration, claimedStatus } = turn);
       next = rounds.next(turn);
@@ -156,21 +156,14 @@ class ActionDialogue implements Dialogue {
 
   async close(): Promise<void> {
     this.#closed.abort("closed");
-    await this.#executor.finish(this.#closed.signal);
+    await this.#executor.settle(this.#closed.signal);
     this.#stop.end();
   }
 
   async #news(): Promise<string> {
     const changes = await this.#changes();
     const standing = await this.#executor.standing(this.#context.scope.signal);
-    const { results, handles, warnings } = await this.#executor.collect();
-    const late = this.#late;
-    this.#late = nothing;
-    const delivery = {
-      results: [...late.results, ...results],
-      handles: [...late.handles, ...handles],
-      warnings: [...late.warnings, ...warnings],
-    };
+    const delivery = await this.#executor.collect();
     return [changes, newsText(delivery, standing, this.#options.without)].join("\n\n").trim();
   }
 
@@ -187,32 +180,15 @@ class ActionDialogue implements Dialogue {
     return changedToolsText(before, tools);
   }
 
-  #execute(
-    sent: Extract<TurnSent, { kind: "completed" | "too long" }>,
-    mode: Rounds["mode"],
-  ): Promise<Turn> {
-    const { signal } = this.#context.scope;
-    const problem = unreadable(sent);
-    const text = sent.kind === "completed" ? sent.text : "";
-    return this.#executor.execute(text, {
-      signal,
-      mode,
-      ...defined({ problem }),
-    });
-  }
-
   /** No model is there to hear of what still goes on. */
   async #abandon<End extends RoundEnd>(end: End): Promise<End> {
-    const abort = new AbortController();
-    abort.abort("abandoned");
-    this.#note(await this.#finish(abort.signal));
+    this.#note(await this.#finish(AbortSignal.abort("abandoned")));
     return end;
   }
 
   /** What failed in the background without the model's knowledge, in sentences. */
   async #finish(signal: AbortSignal): Promise<readonly string[]> {
-    const { background, undelivered } = await this.#executor.finish(signal);
-    this.#late = undelivered;
+    const background = await this.#executor.settle(signal);
     return background.flatMap(({ id, action, status, reason = "" }) =>
       status === "succeeded" || reason === canceledByModel
         ? []

@@ -87,6 +87,8 @@ export interface ActionExecutor {
 
 /** Of a task, whose servers may change what they have. */
 export interface TaskExecutor extends ActionExecutor {
+  /** The same as `finish`, but what no prompt has delivered stays for the next one. Returns `RunEnd.background`. */
+  settle(signal?: AbortSignal): Promise<readonly TaskView[]>;
   /** The tools that have been called with success by documents after this one. */
   calledSince(iteration: number): readonly string[];
   /** What further documents can call, in place of the tools so far. Throws as `createActionExecutor` does. */
@@ -200,14 +202,16 @@ class Executor implements TaskExecutor {
   }
 
   async finish(stop?: AbortSignal): Promise<RunEnd> {
+    return { background: await this.settle(stop), undelivered: await this.collect() };
+  }
+
+  async settle(stop?: AbortSignal): Promise<readonly TaskView[]> {
     const open = [...this.#scheduler.active];
     const releases = [onAbort(stop, () => this.#cancelAll()), ...this.#limitBackground(open)];
     await Promise.all(open.map((task) => task.ended));
     for (const release of releases) release();
-    const background = [...new Set([...open, ...this.#outbox.results])].filter(
-      (task) => task.inBackground && isEnded(task.state),
-    );
-    return { background: this.#views(background), undelivered: await this.#outbox.collect() };
+    const ended = [...new Set([...open, ...this.#outbox.results])];
+    return this.#views(ended.filter((task) => task.inBackground && isEnded(task.state)));
   }
 
   calledSince(iteration: number): readonly string[] {

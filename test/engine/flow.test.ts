@@ -159,46 +159,6 @@ describe("a workflow in a job", () => {
     }
   });
 
-  describe("that is handled before FAILED", () => {
-    const limited = "START --> PROMPT_A[Prompt: User B]\nPROMPT_A -->|no|";
-    const work: Work = { kind: "Alt", condition: flow("a.wf.md"), falseWork: ref("after") };
-    const playCondition = (chart: string): Promise<FlowPlayed> =>
-      playFlow(chart, {
-        tasks,
-        work,
-        files: { "b.wf.md": "START --> SET_B[B=1]" },
-        // After a crash, there is a sentence before it.
-        play: ({ prompt }) => (prompt.endsWith("b") ? { crash: sessionCrash } : { text: "t" }),
-        shell: () => exited(1),
-      });
-
-    it("has not answered if nothing is decided on the way", async () => {
-      for (const chart of [
-        `${limited} FAILED`,
-        `${limited} SET_A[A=1] --> ASSIGN_A['a'] --> FAILED`,
-        `${limited} PROMPT_C['explain'] --> EXECUTE_A[x] --> CALL_A[b.wf.md] --> FAILED`,
-        `START --> PROMPT_A[Prompt: User B]\nON_FAILED --> CHECK_A{RESULT == x}`,
-        `START --> PROMPT_A[Prompt: User B]\nON_FAILED --> EXECUTE_A[x] -->|no| FAILED`,
-      ]) {
-        const { outcome } = await playCondition(chart);
-        const reason = outcome.kind === "failed" ? outcome.reason : "";
-        assert.match(reason, /^a condition did not answer: workflow "a\.wf\.md" failed: /, chart);
-      }
-    });
-
-    it("has answered if a check or a command has decided", async () => {
-      for (const chart of [
-        `${limited} CHECK_A{RESULT == x} -->|no| FAILED`,
-        `${limited} CHECK_A{RESULT != x} --> FAILED`,
-        `${limited} CHECK_A{RESULT == x}`,
-        `${limited} EXECUTE_A[x] -->|no| SET_A[A=1] --> FAILED`,
-      ]) {
-        const { outcome } = await playCondition(chart);
-        assert.deepEqual(outcome, { kind: "succeeded" }, chart);
-      }
-    });
-  });
-
   it("counts as the previous task of the one after it", async () => {
     const played = await playFlow(ask, {
       tasks,

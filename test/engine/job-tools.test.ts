@@ -89,12 +89,6 @@ describe("the tools for findings, a verdict and proposals", () => {
     ]);
   });
 
-  it("a job's outputs replace those of the entry", async () => {
-    const work: Work = ref("review");
-    const jobs = { job: { work, outputs: {} } };
-    assert.deepEqual(await namesIn(review, { outputs, jobs }), ["job_annotate", "job_verdict"]);
-  });
-
   it("a retry that reports findings replaces those before it, and one that reports none keeps them", async () => {
     const anew = await reviewed([
       [found("a"), found("b")],

@@ -52,13 +52,6 @@ describe("the rounds of a run", () => {
     );
   });
 
-  it("hand the problems to the repair", () => {
-    const next = new Rounds(limits).next(answers["bad"] ?? assert.fail());
-    assert.deepEqual(next.kind === "prompt" && next.purpose === "repair" && next.problems, [
-      { path: "", code: "not_json", message: "no" },
-    ]);
-  });
-
   it("nudge an idle model once", () => {
     assert.deepEqual(play({ iterations: 9 }, "idle", "idle"), [
       "nudge normal",

@@ -81,12 +81,6 @@ describe("the system prompt of the action protocol", () => {
     assert.doesNotMatch(teachingText({ tools: five, iterations: 20 }), /job_/);
   });
 
-  it("names the limits of the executor", () => {
-    const limits = { parallel: 3, cards: 2 };
-    assert.match(teachingText({ ...small, limits }), /20 documents.* 3 calls at once/);
-    assert.match(teachingText({ ...small, limits }), /Up to 2 standing actions/);
-  });
-
   it("shows a document that is one", () => {
     const shown = teachingText(small)
       .split("\n")

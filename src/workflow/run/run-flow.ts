@@ -21,7 +21,7 @@ import {
   type Scope,
   type StopReason,
 } from "../../engine/scope.ts";
-import { stopOf } from "../../engine/task-context.ts";
+import { stopOf } from "../../engine/outcome.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
 import { MANAGED_ATTEMPTS, sameModel, sendPrompt } from "../../engine/send-prompt.ts";
 import type { Permissions } from "../../entry/model.ts";
