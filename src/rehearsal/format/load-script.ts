@@ -98,9 +98,7 @@ class Builder {
       inputs: value.inputs ?? {},
       params: this.#params(value),
       answers: this.#answers(value),
-      ...(workingDirectory === undefined
-        ? {}
-        : { workingDirectory: this.#beside(workingDirectory) }),
+      ...defined({ workingDirectory: workingDirectory && this.#beside(workingDirectory) }),
       ...this.#folder(workspace, workingDirectory !== undefined),
       ...this.#change(value.change),
       models: value.models ?? {},
@@ -195,19 +193,15 @@ class Builder {
         "A rehearsal can't have both a workingDirectory and a workspace.",
       );
     }
-    this.#checkNames(files, ["workspace", "files"]);
+    for (const name of Object.keys(files)) this.#checkName(name, ["workspace", "files", name]);
     for (const [index, { branch, files: changed }] of commits.entries()) {
       const path = ["workspace", "commits", index];
-      this.#checkNames(changed, [...path, "files"]);
+      for (const name of Object.keys(changed)) this.#checkName(name, [...path, "files", name]);
       if (branch !== undefined && !isBranchName(branch)) {
         this.#problem([...path, "branch"], "This is not a valid branch name.");
       }
     }
     return { files, git, commits };
-  }
-
-  #checkNames(files: Readonly<Record<string, unknown>>, path: Path): void {
-    for (const name of Object.keys(files)) this.#checkName(name, [...path, name]);
   }
 
   #checkName(name: string, path: Path): void {
@@ -216,8 +210,7 @@ class Builder {
   }
 
   #problem(path: Path, reason: string, hint?: string): void {
-    const problem = { path, codePath: this.#codePath(path), reason };
-    this.problems.push(hint === undefined ? problem : { ...problem, hint });
+    this.problems.push({ path, codePath: this.#codePath(path), reason, ...defined({ hint }) });
   }
 
   #rule(fields: RuleFields, path: Path): Rule {

@@ -84,14 +84,12 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
   }
   if (second !== undefined) refuse(second, `A reply is either "${ending}" or "${second}".`);
   for (const name of ["document", "tools", "finish", "usage"] as const) {
-    if (fields[name] !== undefined) {
+    if (fields[name] !== undefined)
       refuse(name, `A reply with "${ending}" never ends, so it has no "${name}".`);
-    }
   }
-  if (ending === "error" || ending === "die") {
-    for (const name of ["text", "reasoning"] as const) {
-      if (fields[name] !== undefined) refuse(name, `Nothing arrives before "${ending}".`);
-    }
+  for (const name of ["text", "reasoning"] as const) {
+    if (fields[name] !== undefined && (ending === "error" || ending === "die"))
+      refuse(name, `Nothing arrives before "${ending}".`);
   }
   if (fields.times !== undefined && ending !== "error" && ending !== "cut") {
     refuse("times", 'Only "error" and "cut" can have "times".');
