@@ -108,8 +108,8 @@ export const rooms = {
   },
   workflow: {
     holds:
-      "`.wf.md` files: `read/` makes activities of Markdown and a flowchart, `run/` is the machine and the shell of EXECUTE",
-    folders: ["read", "run"],
+      "`.wf.md` files: `read/` makes activities of Markdown and a flowchart, `kinds/` says of each kind how it is read and run, `run/` is the machine and the shell of EXECUTE",
+    folders: ["kinds", "read", "run"],
     imports: [
       "document",
       "entry",

@@ -17,71 +17,85 @@ interface JobPlan {
   readonly jobName: string;
 }
 
-/** Everything that can be reached in a job, in reading order. */
-function coveragePoints({ entry, jobName }: JobPlan): readonly Point[] {
-  const job = entry.jobs[jobName];
-  if (job === undefined) return [];
-  const names = namesOf(job.work);
-  return allWorks(job.work).flatMap((work) => pointsOf(work, entry, names));
-}
-
 type Turning = AltWork<number> | LoopWork<number> | EachWork<number>;
-type Names = ReadonlyMap<Work<number>, string>;
+type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
-/** Of each `Alt`, `Loop` and `Each`: by its first leaf. The inner one of two with the same gets a number. */
-function namesOf(tree: Work<number>): Names {
-  const names = new Map<Work<number>, string>();
-  for (const work of allWorks(tree)) {
-    if (work.kind !== "Alt" && work.kind !== "Loop" && work.kind !== "Each") continue;
-    const [first] = leafWorks(decidingPart(work));
-    const plain = `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${first === undefined ? "nothing" : nameOf(first)}`;
-    const same = [...names.values()].filter((name) => name.startsWith(plain)).length;
-    names.set(work, same === 0 ? plain : `${plain} [${same + 1}]`);
+/** What can be reached in a job, in reading order. */
+class JobPoints {
+  readonly all: readonly Point[];
+  readonly leaves: ReadonlyMap<number, Leaf>;
+  readonly #ways = new Map<Work<number>, ReadonlyMap<Way, Point>>();
+
+  constructor({ entry, jobName }: JobPlan) {
+    const tree = entry.jobs[jobName]?.work;
+    const works = tree === undefined ? [] : allWorks(tree);
+    this.leaves = new Map(
+      (tree === undefined ? [] : leafWorks<number>(tree)).map((leaf) => [leaf.workIdInJob, leaf]),
+    );
+    const names: string[] = [];
+    this.all = works.flatMap((work): readonly Point[] => {
+      switch (work.kind) {
+        case "Ref": {
+          const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
+          return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
+        }
+        case "Flow":
+        case "Run":
+          return [ran(work)];
+        case "Alt":
+        case "Loop":
+        case "Each": {
+          const plain = nameOfTurning(work);
+          // The inner one of two with the same first leaf gets a number.
+          const same = names.filter((name) => name === plain).length;
+          names.push(plain);
+          const ways = waysOf(work, same === 0 ? plain : `${plain} [${same + 1}]`);
+          this.#ways.set(work, ways);
+          return [...ways.values()];
+        }
+        case "Seq":
+        case "Par":
+          return [];
+      }
+    });
   }
-  return names;
+
+  wayOf(work: Turning, way: Way): Point | undefined {
+    return this.#ways.get(work)?.get(way);
+  }
 }
 
-function decidingPart(work: Turning): Work<number> {
-  switch (work.kind) {
-    case "Alt":
-      return work.condition;
-    case "Loop":
-      return work.body;
-    case "Each":
-      return work.work;
-  }
+function nameOfTurning(work: Turning): string {
+  const [first] = leafWorks(
+    "condition" in work ? work.condition : "body" in work ? work.body : work.work,
+  );
+  const name = first === undefined ? "nothing" : nameOf(first);
+  return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${name}`;
 }
 
-function pointsOf(work: Work<number>, entry: PreparedEntry, names: Names): readonly Point[] {
+function waysOf(work: Turning, name: string): ReadonlyMap<Way, Point> {
+  const ways = new Map<Way, Point>();
   switch (work.kind) {
-    case "Ref": {
-      const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
-      return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
-    }
-    case "Flow":
-    case "Run":
-      return [ran(work)];
     case "Alt":
-      return [wayPoint(work, "trueWork", names), wayPoint(work, "falseWork", names)];
+      for (const way of ["trueWork", "falseWork"] as const) {
+        ways.set(way, `${way}${work[way] === undefined ? " (absent)" : ""} of ${name}`);
+      }
+      break;
     case "Loop": {
       const { preCondition, postCondition, atMost } = work;
       const repeats = atMost === undefined ? postCondition !== undefined : atMost > 1;
-      const mayExceed = atMost !== undefined && (preCondition ?? postCondition) !== undefined;
-      return [
-        ...(preCondition === undefined ? [] : [wayPoint(work, "noPass", names)]),
-        ...(repeats ? [wayPoint(work, "furtherPass", names)] : []),
-        ...(mayExceed ? [wayPoint(work, "atMost", names)] : []),
-      ];
+      if (preCondition !== undefined) ways.set("noPass", `no pass of ${name}`);
+      if (repeats) ways.set("furtherPass", `a second pass of ${name}`);
+      if (atMost !== undefined && (preCondition ?? postCondition) !== undefined)
+        ways.set("atMost", `all passes of ${name}, and no end`);
+      break;
     }
     case "Each":
-      return [wayPoint(work, "items", names)];
-    case "Seq":
-    case "Par":
-      return [];
+      ways.set("items", `items of ${name}`);
+      break;
   }
+  return ways;
 }
-
-type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
 function ran(work: Leaf): Point {
   const what = { Ref: "task", Flow: "workflow", Run: "command" }[work.kind];
@@ -92,38 +106,17 @@ function retried(work: Leaf): Point {
   return `a retry of task ${nameOf(work)}`;
 }
 
-function wayPoint(work: Turning, way: Way, names: Names): Point {
-  const name = names.get(work) ?? "";
-  switch (way) {
-    case "trueWork":
-    case "falseWork":
-      return `${way}${work.kind === "Alt" && work[way] === undefined ? " (absent)" : ""} of ${name}`;
-    case "items":
-      return `items of ${name}`;
-    case "noPass":
-      return `no pass of ${name}`;
-    case "furtherPass":
-      return `a second pass of ${name}`;
-    case "atMost":
-      return `all passes of ${name}, and no end`;
-  }
-}
-
 function nameOf(work: Leaf): string {
   return `${JSON.stringify(leafName(work))} (work ${work.workIdInJob})`;
 }
 
 /** What one run reaches: a reporter of its events, and of the ways that its works take. */
 export class ReachedPoints {
-  readonly #leaves: ReadonlyMap<number, Leaf>;
-  readonly #names: Names;
-  readonly #reached = new Set<Point>();
+  readonly #job: JobPoints;
+  readonly points = new Set<Point>();
 
-  constructor({ entry, jobName }: JobPlan) {
-    const job = entry.jobs[jobName];
-    const leaves = job === undefined ? [] : leafWorks<number>(job.work);
-    this.#leaves = new Map(leaves.map((leaf) => [leaf.workIdInJob, leaf]));
-    this.#names = job === undefined ? new Map() : namesOf(job.work);
+  constructor(plan: JobPlan) {
+    this.#job = new JobPoints(plan);
   }
 
   report(event: RunEvent): void {
@@ -134,16 +127,13 @@ export class ReachedPoints {
   }
 
   take({ work, taken }: { readonly work: Turning; readonly taken: Way }): void {
-    this.#reached.add(wayPoint(work, taken, this.#names));
-  }
-
-  get points(): ReadonlySet<Point> {
-    return this.#reached;
+    const point = this.#job.wayOf(work, taken);
+    if (point !== undefined) this.points.add(point);
   }
 
   #reach(workId: number, point: (leaf: Leaf) => Point): void {
-    const leaf = this.#leaves.get(workId);
-    if (leaf !== undefined) this.#reached.add(point(leaf));
+    const leaf = this.#job.leaves.get(workId);
+    if (leaf !== undefined) this.points.add(point(leaf));
   }
 }
 
@@ -182,7 +172,7 @@ export class CoverageOfJobs {
       const job = this.#jobs.get(key) ?? {
         entry: file,
         job: jobName,
-        points: coveragePoints({ entry, jobName }),
+        points: new JobPoints({ entry, jobName }).all,
         reached: new Set(),
       };
       this.#jobs.set(key, job);

@@ -28,7 +28,6 @@ class Fold implements Expectations {
   readonly #workflow: WorkflowExpectations;
   readonly #decisions: ListedExpectations;
   readonly #actions: ListedExpectations;
-  /** Actions that have not ended. */
   readonly #open = new Map<string, Found["fields"]>();
   readonly #outputs = new SeenOutputs();
   #places: Places = { workingDirectory: "" };

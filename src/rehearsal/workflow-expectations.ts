@@ -10,7 +10,6 @@ import { mismatch, quote } from "./format/text-condition.ts";
 import type { Fill } from "./listed-expectations.ts";
 
 interface Way {
-  /** How many activities have begun. */
   begun: number;
   last: string;
   /** The first activity that is not the expected one. */

@@ -96,7 +96,7 @@ export function patternFault(check: Check): Pick<CheckFault, "reason" | "hint"> 
   const { operator, right } = check;
   const isName = namePattern.test(right) || roleOf(right) !== undefined;
   if (operator !== "matches" || isName || /^file:|\{\{/.test(right)) return undefined;
-  const compiled = compilePattern(unquote(right));
+  const compiled = compileExpression(unquote(right));
   if (compiled.kind === "compiled") return undefined;
   const { reason, hint } = compiled;
   return hint === undefined ? { reason } : { reason, hint };
@@ -119,7 +119,7 @@ export function evaluateCheck(operator: Comparison, left: string, right: string)
     case "contains":
       return evaluated(left.includes(right));
     case "matches": {
-      const compiled = compilePattern(right);
+      const compiled = compileExpression(right);
       if (compiled.kind === "refused") return { kind: "failed", reason: compiled.reason };
       const mismatch = compiled.expression.mismatch(left);
       // The text is too long for the expression.
@@ -160,15 +160,4 @@ function numberOf(text: string): number | undefined {
   if (text.length > 400 || !/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text))
     return undefined;
   return Number(text);
-}
-
-const compiled = new Map<string, ReturnType<typeof compileExpression>>();
-
-function compilePattern(source: string): ReturnType<typeof compileExpression> {
-  const known = compiled.get(source);
-  if (known !== undefined) return known;
-  const made = compileExpression(source);
-  if (compiled.size >= 100) compiled.clear();
-  compiled.set(source, made);
-  return made;
 }

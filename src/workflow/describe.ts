@@ -1,7 +1,7 @@
 import { defined } from "../document/guards.ts";
 import type { FlowChart, FlowFile, FlowNode } from "../events/plan.ts";
 import { factsOf, promptRole } from "./kinds/kinds.ts";
-import type { Activity, Workflow, WorkflowFile } from "./model.ts";
+import type { Activity, Parameter, Workflow, WorkflowFile } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
 
 /** What someone who runs a workflow needs to know of it. */
@@ -24,7 +24,7 @@ export interface WorkflowDescription {
 export function describeWorkflow(workflow: Workflow): WorkflowDescription {
   const { main, files, settings } = workflow;
   const title = files[main]?.title;
-  const activities = Object.values(files).flatMap((file) => Object.values(file.activities));
+  const activities = activitiesOf(workflow);
   const { model, models = {}, agentTools } = settings;
   const own =
     model === undefined
@@ -34,9 +34,7 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
         : models[model.category];
   return {
     ...defined({ title }),
-    parameters: (files[main]?.parameters ?? []).map(({ name, default: value }) =>
-      value === undefined ? { name } : { name, default: value },
-    ),
+    parameters: (files[main]?.parameters ?? []).map(plainParameter),
     activities: activities.length,
     asks: [...new Set(activities.flatMap(({ kind, id }) => (kind === "ask" ? [id] : [])))],
     models: own === undefined || own === "" ? [] : [own],
@@ -45,18 +43,21 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
   };
 }
 
-/** Whether it has an EXECUTE. */
-export function executes({ files }: Workflow): boolean {
-  return Object.values(files).some(({ activities }) =>
-    Object.values(activities).some(({ kind }) => kind === "execute"),
-  );
+export function executes(workflow: Workflow): boolean {
+  return activitiesOf(workflow).some(({ kind }) => kind === "execute");
 }
 
-/** Whether it sends prompts to a model. */
-export function promptsModels({ files }: Workflow): boolean {
-  return Object.values(files).some(({ activities }) =>
-    Object.values(activities).some((activity) => promptRole(activity) === "user"),
-  );
+export function promptsModels(workflow: Workflow): boolean {
+  return activitiesOf(workflow).some((activity) => promptRole(activity) === "user");
+}
+
+function activitiesOf({ files }: Workflow): readonly Activity[] {
+  return Object.values(files).flatMap(({ activities }) => Object.values(activities));
+}
+
+function plainParameter(parameter: Parameter): Omit<Parameter, "at"> {
+  const { at: _, ...plain } = parameter;
+  return plain;
 }
 
 /** The flowcharts of a workflow, for its plan and for whoever draws them. */
@@ -76,9 +77,7 @@ export function flowFileOf({
   return {
     file,
     ...defined({ title }),
-    parameters: parameters.map(({ name, default: value }) =>
-      value === undefined ? { name } : { name, default: value },
-    ),
+    parameters: parameters.map(plainParameter),
     activities: Object.values(activities).map(flowNodeOf),
   };
 }

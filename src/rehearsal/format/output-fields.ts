@@ -43,7 +43,6 @@ const proposal = {
   },
 } as const;
 
-/** Fields of `expect`. */
 export const outputFields = {
   verdict: {
     enum: [...verdicts, "none"],

@@ -1,121 +1,91 @@
 /** The replies of a turn: what their fields mean together, and what can't be together. */
 import { defined } from "../../document/guards.ts";
+import type { Path } from "../../document/problem.ts";
 import { completeDocument } from "./document-fields.ts";
-import type { ConditionField } from "./schema-parts.ts";
+import type { Reading } from "./expectation.ts";
 import type { ReplyFields, ToolField } from "./rehearsal-schema.ts";
 import type { Play, Reply, ToolEnding } from "./script.ts";
-import type { TextCondition } from "./text-condition.ts";
-
-type Path = readonly (string | number)[];
 
 interface Located {
   readonly fields: ReplyFields;
   readonly path: Path;
 }
 
-interface ReplyProblem {
-  readonly path: Path;
-  readonly reason: string;
-  readonly hint?: string;
-}
-
 const endings = ["error", "cut", "hang", "die"] as const;
 
-export function replyProblems(replies: readonly Located[]): ReplyProblem[] {
-  const problems: ReplyProblem[] = [];
+/** Reports what contradicts itself. */
+export function checkReplies(replies: readonly Located[], reading: Reading): void {
   let last: ReplyFields | undefined;
   let final: string | undefined;
-  for (const { fields, path } of replies) {
+  for (const reply of replies) {
+    const { fields, path } = reply;
     if (final !== undefined) {
-      problems.push({
-        path,
-        reason: `This reply is unreachable: ${final} before it happens on every request.`,
-        ...(final === '"error"' || final === '"cut"'
-          ? { hint: 'set "times" to limit how often it happens' }
-          : {}),
-      });
-      return problems;
+      const reason = `This reply is unreachable: "${final}" before it happens on every request.`;
+      const repeats = final === "error" || final === "cut";
+      const hint = 'set "times" to limit how often it happens';
+      return reading.problem(path, reason, repeats ? hint : undefined);
     }
-    for (const problem of ownProblems(fields, path)) problems.push(problem);
-    if (fields.toolResults !== undefined && last?.tools === undefined) {
-      problems.push({
-        path: [...path, "toolResults"],
-        reason: "The previous reply calls no tools.",
-      });
-    }
+    checkReply(reply, reading);
+    if (fields.toolResults !== undefined && last?.tools === undefined)
+      reading.problem([...path, "toolResults"], "The previous reply calls no tools.");
     const ending = endings.find((name) => fields[name] !== undefined);
     if (ending === undefined) last = fields;
-    else if (fields.times === undefined) final = `"${ending}"`;
+    else if (fields.times === undefined) final = ending;
   }
-  return problems;
 }
 
-function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
-  const present = endings.filter((name) => fields[name] !== undefined);
-  const [ending, second] = present;
-  const problems: ReplyProblem[] = [];
-  const refuse = (name: string, reason: string): void => {
-    problems.push({ path: [...path, name], reason });
-  };
+function checkReply({ fields, path }: Located, reading: Reading): void {
+  const [ending, second] = endings.filter((name) => fields[name] !== undefined);
+  const refuse = (name: string, reason: string): void => reading.problem([...path, name], reason);
   if (ending === undefined) {
     if (fields.times !== undefined) refuse("times", 'Only "error" and "cut" can have "times".');
     const { text, document, reasoning, tools } = fields;
     const isEmpty = [text, document, reasoning, tools].every((one) => one === undefined);
     if (isEmpty && Object.keys(fields).length > 0) {
-      problems.push({
-        path,
-        reason: "This reply is empty.",
-        hint: 'give it a "text", "tools" or an "error"; an empty "text" is an empty answer',
-      });
+      const hint = 'give it a "text", "tools" or an "error"; an empty "text" is an empty answer';
+      reading.problem(path, "This reply is empty.", hint);
     }
     if (text !== undefined && document !== undefined) {
       refuse("document", 'A reply has either a "text" or a "document".');
     }
     for (const [index, tool] of (tools ?? []).entries()) {
-      if (tool.denied === true && tool.fails !== undefined) {
-        problems.push({
-          path: [...path, "tools", index, "fails"],
-          reason: 'A call that is "denied" does not run, so it has no "fails".',
-          hint: 'remove one of them; "toolResults" of the next reply can check the text of the denial',
-        });
-      }
+      if (tool.denied !== true || tool.fails === undefined) continue;
+      const reason = 'A call that is "denied" does not run, so it has no "fails".';
+      const hint =
+        'remove one of them; "toolResults" of the next reply can check the text of the denial';
+      reading.problem([...path, "tools", index, "fails"], reason, hint);
     }
-    return problems;
+    return;
   }
   if (second !== undefined) refuse(second, `A reply is either "${ending}" or "${second}".`);
   for (const name of ["document", "tools", "finish", "usage"] as const) {
-    if (fields[name] !== undefined) {
+    if (fields[name] !== undefined)
       refuse(name, `A reply with "${ending}" never ends, so it has no "${name}".`);
-    }
   }
-  if (ending === "error" || ending === "die") {
-    for (const name of ["text", "reasoning"] as const) {
-      if (fields[name] !== undefined) refuse(name, `Nothing arrives before "${ending}".`);
-    }
+  for (const name of ["text", "reasoning"] as const) {
+    if (fields[name] !== undefined && (ending === "error" || ending === "die"))
+      refuse(name, `Nothing arrives before "${ending}".`);
   }
   if (fields.times !== undefined && ending !== "error" && ending !== "cut") {
     refuse("times", 'Only "error" and "cut" can have "times".');
   }
-  return problems;
 }
 
-export function toReply(
-  fields: ReplyFields,
-  placeOf: (path: Path) => string,
-  condition: (field: ConditionField, name: string) => TextCondition,
-): Reply {
+export function toReply({ fields, path }: Located, reading: Reading): Reply {
   const { toolResults } = fields;
   return {
-    place: placeOf([]),
+    place: reading.placeOf(path),
     implied: false,
-    ...(toolResults === undefined ? {} : { toolResults: condition(toolResults, "toolResults") }),
+    ...(toolResults === undefined
+      ? {}
+      : { toolResults: reading.condition(toolResults, [...path, "toolResults"]) }),
     after: [fields.after ?? []].flat(),
     delayMs: fields.delay ?? 0,
-    play: toPlay(fields, placeOf),
+    play: toPlay({ fields, path }, reading),
   };
 }
 
-function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
+function toPlay({ fields, path }: Located, reading: Reading): Play {
   const { text = "", document, reasoning = "", error, cut, hang, die, times } = fields;
   const repeated = defined({ times });
   if (error !== undefined) {
@@ -132,7 +102,7 @@ function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
   if (hang === true) return { kind: "hang", partial: { text, reasoning } };
   if (die === true) return { kind: "die" };
   const tools = (fields.tools ?? []).map((tool, index) => ({
-    place: placeOf(["tools", index]),
+    place: reading.placeOf([...path, "tools", index]),
     name: tool.name,
     input:
       typeof tool.arguments === "string" ? tool.arguments : JSON.stringify(tool.arguments ?? {}),

@@ -7,7 +7,7 @@ import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields } from "./workspace.ts";
-import type { WorkFields } from "./rehearsal-schema.ts";
+import type { RuleFields, WorkFields } from "./rehearsal-schema.ts";
 import type { RunResult } from "./schema-parts.ts";
 import type { TextCondition } from "./text-condition.ts";
 
@@ -19,15 +19,12 @@ export interface Script {
   readonly entryFile: string;
   readonly job?: string;
   readonly userInput?: string;
-  /** Of the entry. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** Of a workflow. */
   readonly params: Readonly<Record<string, string>>;
   /** By the id of the ASK, in order. */
   readonly answers: Readonly<Record<string, readonly string[]>>;
   /** As seen from where `file` is seen from; absent: the caller's choice. */
   readonly workingDirectory?: string;
-  /** A folder to make for the run instead. */
   readonly workspace?: Workspace;
   /** What a copy of the working directory includes although it is ignored. Relative paths, with `/`. */
   readonly include?: readonly string[];
@@ -61,7 +58,6 @@ export type Place = string;
 export interface Workspace {
   /** Relative path, with `/`, to content. */
   readonly files: Readonly<Record<string, string>>;
-  /** Make it a git repository with one commit. */
   readonly git: boolean;
   /** Further commits; with any it is a repository in any case. */
   readonly commits: readonly CommitFields[];
@@ -72,17 +68,11 @@ export type ScriptedChange =
   | { readonly kind: "git"; readonly base: string }
   | { readonly kind: "data"; readonly change: Change };
 
-export interface Selectors {
-  readonly task?: string;
-  readonly role?: "task" | "driving";
-  readonly model?: string;
-  readonly workId?: number;
-  readonly iteration?: number;
-  readonly item?: string;
-  readonly retry?: number;
-  readonly attempt?: number;
+export interface Selectors extends Omit<
+  RuleFields,
+  "turns" | "repeat" | "optional" | "activity" | "subAgent"
+> {
   readonly activity?: ActivityName;
-  readonly hit?: number;
   readonly subAgent: boolean;
 }
 
@@ -128,7 +118,6 @@ export type Play =
 export interface Answer {
   readonly kind: "answer";
   readonly text: string;
-  /** The text is a document as JSON. */
   readonly isDocument?: true;
   readonly reasoning: string;
   readonly tools: readonly ToolUse[];

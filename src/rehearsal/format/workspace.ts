@@ -133,13 +133,7 @@ function isWithin(path: string): boolean {
   );
 }
 
-/** What file systems of Windows and macOS take for the same name: case, short names, streams, ends, invisible signs. */
+/** Also where a file system knows no case, and with the endings that Windows ignores. */
 function isGitsOwn(part: string): boolean {
-  const plain = part
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/:.*$/s, "")
-    .replace(/(?<![. ])[. ]+$/, "");
-  return plain === ".git" || /^git~\d+$/.test(plain);
+  return /^(?:\.git|git~\d+)[. ]*(?::.*)?$/i.test(part);
 }

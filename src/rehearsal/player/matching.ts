@@ -63,11 +63,11 @@ function selectorConflicts(
 ): Conflict[] {
   const conflicts: Conflict[] = [];
   const compare = (
-    name: string,
-    wanted: string | number | undefined,
+    name: Exclude<keyof Rule["selectors"], "activity" | "subAgent">,
     actual: string | number | undefined,
     weight: number,
   ): void => {
+    const wanted = selectors[name];
     if (wanted === undefined || wanted === actual) return;
     const is = actual === undefined ? "this session has none" : `not ${show(actual)}`;
     conflicts.push({ text: `it is for ${name} ${show(wanted)}, ${is}`, weight });
@@ -76,15 +76,13 @@ function selectorConflicts(
     const text = selectors.subAgent ? "it is for a sub-agent" : "it is not for a sub-agent";
     conflicts.push({ text, weight: 8 });
   }
-  compare("task", selectors.task, label?.taskId, 8);
-  if (label?.role !== "both") compare("role", selectors.role, label?.role, 4);
-  compare("model", selectors.model, modelOf(label?.modelId, subAgent, chat), 4);
-  compare("workId", selectors.workId, label?.workId, 4);
-  compare("iteration", selectors.iteration, label?.iteration, 4);
-  compare("item", selectors.item, label?.item, 4);
-  compare("retry", selectors.retry, label?.retry, 4);
-  compare("attempt", selectors.attempt, label?.attempt, 4);
-  const { activity, hit } = selectors;
+  compare("task", label?.taskId, 8);
+  if (label?.role !== "both") compare("role", label?.role, 4);
+  // A sub-agent may have its own model.
+  compare("model", subAgent ? chat.model : (label?.modelId ?? chat.model), 4);
+  for (const name of ["workId", "iteration", "item", "retry", "attempt"] as const)
+    compare(name, label?.[name], 4);
+  const { activity } = selectors;
   const current = label?.activity;
   if (activity !== undefined && (current === undefined || !namesActivity(activity, current))) {
     const is =
@@ -93,13 +91,8 @@ function selectorConflicts(
         : `not ${activity.file === undefined ? current.id : writtenName(current)}`;
     conflicts.push({ text: `it is for the activity ${writtenName(activity)}, ${is}`, weight: 6 });
   }
-  compare("hit", hit, current?.hit, 3);
+  compare("hit", current?.hit, 3);
   return conflicts;
-}
-
-/** A sub-agent may have its own model. */
-function modelOf(sessionModel: string | undefined, subAgent: boolean, chat: ChatRequest): string {
-  return subAgent ? chat.model : (sessionModel ?? chat.model);
 }
 
 function promptConflict(

@@ -62,7 +62,6 @@ interface Conversation {
   readonly given: Map<Reply, number>;
   /** Prompts before the first of its turns; of a prompt of an activity, less the turns before its own. */
   before: number;
-  /** The number of the last prompt that it has seen. */
   last: number;
 }
 

@@ -3,7 +3,6 @@ import type { ModelRequest } from "../../sessions/transport.ts";
 import { writtenName } from "../format/activity-name.ts";
 import type { Reply, Rule, Turn } from "../format/script.ts";
 
-/** A rule with an account of its use. */
 export interface PlayedRule {
   readonly rule: Rule;
   /** How many sessions it has played, or how often it has begun with its turns. */

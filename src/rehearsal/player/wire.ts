@@ -18,7 +18,6 @@ export interface ChatRequest {
   readonly answered: number;
   /** What the tools of the last answer returned, in the order in which they ended. */
   readonly toolResults: readonly { readonly callId: string; readonly text: string }[];
-  /** By their own names. */
   readonly offeredTools: ReadonlyMap<string, OfferedTool>;
 }
 
@@ -205,15 +204,12 @@ function deltas(chat: ChatRequest, id: string, { text, reasoning }: Partial): st
 const PIECES = 3;
 
 function pieces(text: string): string[] {
-  const result: string[] = [];
-  for (let from = 0, left = PIECES; from < text.length; left -= 1) {
-    let to = left <= 1 ? text.length : from + Math.ceil((text.length - from) / left);
-    const unit = text.charCodeAt(to - 1);
-    if (to < text.length && unit >= 0xd800 && unit < 0xdc00) to += 1;
-    result.push(text.slice(from, to));
-    from = to;
-  }
-  return result;
+  const signs = Array.from(text);
+  const size = Math.ceil(signs.length / PIECES);
+  const all = Array.from({ length: PIECES }, (_, index) =>
+    signs.slice(index * size, (index + 1) * size).join(""),
+  );
+  return all.filter((piece) => piece !== "");
 }
 
 function envelope(chat: ChatRequest, id: string) {

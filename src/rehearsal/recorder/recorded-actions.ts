@@ -8,7 +8,6 @@ import type { DocumentFields } from "../format/document-fields.ts";
 import type { RecordedTurn } from "./recorded-session.ts";
 
 interface Dialogue {
-  /** The newest turn of the task's prompt. */
   turn: RecordedTurn | undefined;
   /** A document was answered since the prompt of the task was sent: the next prompt is about its actions. */
   continues: boolean;
@@ -59,7 +58,6 @@ export class RecordedActions {
     return continues ? "" : (prompt.split("\n", 1)[0] ?? "");
   }
 
-  /** Whether a reply waits for actions. */
   get wait(): boolean {
     return this.#wait;
   }
@@ -77,7 +75,6 @@ export class RecordedActions {
     return { after };
   }
 
-  /** Undefined if there were none. */
   expectation(): readonly ActionFields[] | undefined {
     const works = new Set(this.#ended.map(({ work }) => work.workId));
     const count = new Map<string, number>();

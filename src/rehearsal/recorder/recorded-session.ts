@@ -17,7 +17,6 @@ export interface RecordedTurn {
   /** `open`: the run ended before the turn did. */
   state: "open" | "completed" | "crashed" | "canceled";
   crash: Crash | undefined;
-  /** Of a workflow. */
   readonly step: RecordedStep | undefined;
 }
 
@@ -41,40 +40,34 @@ export interface ReplayContext {
   /** The entry is a workflow, so its work is the only one. */
   readonly isWorkflow: boolean;
   readonly places: Places;
-  /** Whether other works ran at the same time. */
   readonly overlapped: (workId: number) => boolean;
   /** Whether a replay may stop this work at another point than the run did. */
   readonly stoppable: (workId: number) => boolean;
 }
 
-/** In what the sessions of one work differ: that is what a rule has to name. */
+/** The works whose sessions differ in this: that is what a rule has to name. */
 interface Differences {
-  iteration: boolean;
-  retry: boolean;
-  attempt: boolean;
+  readonly iteration: ReadonlySet<number>;
+  readonly retry: ReadonlySet<number>;
+  readonly attempt: ReadonlySet<number>;
 }
 
 export function recordedRules(
   sessions: readonly RecordedSession[],
   context: ReplayContext,
 ): RuleFields[] {
-  const differences = new Map<number, Differences>();
-  for (const { work, retry, attempt } of sessions) {
-    const known = differences.get(work.workId) ?? {
-      iteration: false,
-      retry: false,
-      attempt: false,
-    };
-    known.iteration ||= work.iteration > 1;
-    known.retry ||= retry > 0;
-    known.attempt ||= attempt > 1;
-    differences.set(work.workId, known);
-  }
+  const worksOf = (differs: (session: RecordedSession) => boolean): ReadonlySet<number> =>
+    new Set(sessions.filter(differs).map(({ work }) => work.workId));
+  const differences = {
+    iteration: worksOf(({ work }) => work.iteration > 1),
+    retry: worksOf(({ retry }) => retry > 0),
+    attempt: worksOf(({ attempt }) => attempt > 1),
+  };
   return [
     ...activityRules(sessions, differences, context),
     ...sessions
       .filter(({ turns }) => turns.every(({ step }) => step === undefined))
-      .flatMap((session) => sessionRules(session, differences.get(session.work.workId), context)),
+      .flatMap((session) => sessionRules(session, differences, context)),
   ];
 }
 
@@ -83,14 +76,14 @@ const hang = { hang: true } as const;
 /** The activities of workflows, in whichever sessions they sent their prompts: a rule for each, and for its sub-agents. */
 function activityRules(
   sessions: readonly RecordedSession[],
-  differences: ReadonlyMap<number, Differences>,
+  differences: Differences,
   context: ReplayContext,
 ): RuleFields[] {
   const rules = new Map<string, Omit<RuleFields, "turns"> & { turns: TurnFields[] }>();
   const subAgents: RuleFields[] = [];
   for (const session of sessions) {
     const { work, turns } = session;
-    const selectors = workSelectors(work, differences.get(work.workId), context);
+    const selectors = workSelectors(work, differences, context);
     for (const turn of turns) {
       if (turn.step === undefined) continue;
       const { activity } = turn.step;
@@ -117,7 +110,7 @@ function activityRules(
 
 function workSelectors(
   work: WorkRef,
-  differ: Differences | undefined,
+  differences: Differences,
   { isWorkflow }: ReplayContext,
 ): Omit<RuleFields, "turns"> {
   if (isWorkflow) return {};
@@ -126,7 +119,7 @@ function workSelectors(
     workId: work.workId,
     ...(work.item !== undefined
       ? { item: work.item }
-      : differ?.iteration === true
+      : differences.iteration.has(work.workId)
         ? { iteration: work.iteration }
         : {}),
   };
@@ -138,15 +131,15 @@ function isUnfinished({ state }: RecordedTurn): boolean {
 
 function sessionRules(
   session: RecordedSession,
-  differ: Differences | undefined,
+  differences: Differences,
   context: ReplayContext,
 ): RuleFields[] {
   const { turns, subAgents, work, role, retry, attempt } = session;
   const selectors = {
-    ...workSelectors(work, differ, context),
+    ...workSelectors(work, differences, context),
     ...(role === "task" || role === "driving" ? { role } : {}),
-    ...(differ?.retry === true ? { retry } : {}),
-    ...(differ?.attempt === true ? { attempt } : {}),
+    ...(differences.retry.has(work.workId) ? { retry } : {}),
+    ...(differences.attempt.has(work.workId) ? { attempt } : {}),
   };
   const differs = context.stoppable(work.workId);
   const unsure = differs || turns.some(isUnfinished);

@@ -110,7 +110,6 @@ export function playedCrash(
   }
 }
 
-/** The runtime's message for a call of an unknown tool. */
 const NO_SUCH_TOOL = /^Tool '.+' does not exist/;
 
 /**

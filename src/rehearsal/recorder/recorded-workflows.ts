@@ -51,7 +51,6 @@ export class RecordedWorkflows {
     }
   }
 
-  /** The step of a work that is under way. */
   step(workId: number): RecordedStep | undefined {
     const work = this.#works.get(workId);
     const step = work?.open.at(-1);
@@ -59,7 +58,6 @@ export class RecordedWorkflows {
     return { activity: nameIn(work, step), hit: step.hit };
   }
 
-  /** Of the workflow that is the entry. */
   params(): RehearsalFile["params"] {
     return Object.keys(this.#params).length === 0 ? undefined : this.#params;
   }

@@ -17,12 +17,11 @@ import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/sess
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
 import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
 import { SeenOutputs } from "../seen-outputs.ts";
-import { WorkTallies } from "../work-tallies.ts";
+import { WorkTallies, type WorkTally } from "../work-tallies.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
-import { isTorn, worksExpectation } from "./recorded-works.ts";
 import type { Limits } from "../../entry/model.ts";
-import type { RehearsalFile, RuleFields } from "../format/rehearsal-schema.ts";
+import type { RehearsalFile, RuleFields, WorkFields } from "../format/rehearsal-schema.ts";
 import { placesOf, type Places } from "../format/text-condition.ts";
 
 export interface RecorderOptions {
@@ -35,7 +34,6 @@ export interface RecorderOptions {
   readonly inputs?: Readonly<Record<string, string>>;
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
-  /** Already redacted. */
   readonly change?: RehearsalFile["change"];
   /** The settings of the run that override the entry's. */
   readonly models?: Readonly<Record<string, string>>;
@@ -70,7 +68,6 @@ class Recording implements Recorder {
   readonly #crashed = new Map<string, RecordedSession>();
   /** By work: the prompt that an earlier run has sent. */
   readonly #earlier = new Map<number, RecordedTurn>();
-  /** By task: the current criteria retry. */
   readonly #retries = new Map<string, number>();
   /** The longest limit in minutes, of a job or a task, that was exceeded. */
   #waitedMinutes = 0;
@@ -138,23 +135,14 @@ class Recording implements Recorder {
       case "step.ended":
         this.#restored(event);
         break;
-      case "work.ended":
-      case "step.output":
-      case "items.listed":
-      case "report.given":
-      case "result.given":
-      case "finding.reported":
-      case "verdict.given":
-      case "proposal.made":
-      case "note.added":
-      case "action":
+      default:
         break;
     }
   }
 
   toRehearsal(): RehearsalFile {
-    const { entry, job, userInput, inputs, workingDirectory, change, models, permissions } =
-      this.#options;
+    const { limits: _, change, ...options } = this.#options;
+    const { job } = options;
     const outcome = this.#outcome ?? { kind: "canceled" };
     const limits = this.#limits();
     const tallies = this.#works.works;
@@ -172,19 +160,8 @@ class Recording implements Recorder {
       stoppable: (workId: number) => torn && overlapped.has(workId),
     };
     return {
-      entry,
-      ...defined({
-        job,
-        userInput,
-        inputs,
-        params,
-        answers,
-        workingDirectory,
-        change,
-        models,
-        permissions,
-        limits,
-      }),
+      ...options,
+      ...defined({ change, params, answers, limits }),
       sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
       expect: {
         result: outcome.kind,
@@ -334,4 +311,32 @@ function newSession(
   of: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
 ): RecordedSession {
   return { ...of, turns: [], subAgents: [], usage: undefined };
+}
+
+function worksExpectation(works: readonly WorkTally[]): readonly WorkFields[] {
+  return works.map(({ taskId, workId, outcomes, runs, retries, crashes, rejected }) => {
+    const [first] = outcomes;
+    if (first === undefined) return { task: taskId, workId, outcome: "skipped" };
+    const uniform = outcomes.every((outcome) => outcome === first);
+    return {
+      task: taskId,
+      workId,
+      outcome: uniform ? first : outcomes,
+      ...(uniform && runs > 1 ? { runs } : {}),
+      ...(retries > 0 ? { retries } : {}),
+      ...(crashes > 0 ? { crashes } : {}),
+      ...(rejected > 0 ? { rejected } : {}),
+    };
+  });
+}
+
+/**
+ * Whether a crash or a cancel stopped works that ran at the same time: how far each had come by then
+ * is a matter of time, so a replay may stop them at other points.
+ */
+function isTorn(works: readonly WorkTally[]): boolean {
+  return works.some(
+    ({ overlapped, outcomes }) =>
+      overlapped && outcomes.some((one) => one === "crashed" || one === "canceled"),
+  );
 }

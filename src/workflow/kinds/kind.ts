@@ -28,22 +28,20 @@ interface About<A extends Activity> {
   read(node: ReadNode): Own<A> | undefined;
   /** What it says and reads, and what becomes of RESULT. Absent: nothing. */
   facts?(activity: A): Facts;
-  run(activity: A, run: Running): Flow<Ended>;
+  run(activity: A, run: Running): Flow<Ended> | Ended;
 }
 
 type Own<A> = A extends unknown ? Omit<A, keyof ActivityPlace> : never;
 
-/** A node of a flowchart. */
 export interface ReadNode {
   readonly id: string;
   readonly label: FlowLabel | undefined;
   /** Of the label, without its caption. */
   readonly text: string;
-  /** Of an offset of the text. */
   readonly at: (offset: number) => Place;
   readonly problems: Problems;
   /** Reports that something is missing. */
-  need(what: string): undefined;
+  readonly need: (what: string) => undefined;
 }
 
 export interface Facts {
@@ -68,7 +66,6 @@ export const resultItself: Use = { as: "value", text: "RESULT" };
 /** Yields what it needs from the outside, and is given what came of it. */
 export type Flow<T> = Generator<Effect, T, EffectResult>;
 
-/** How an activity ends. */
 export type Ended =
   /** `remark`: for readers. */
   | { readonly kind: "succeeded"; readonly remark?: string }
@@ -82,13 +79,11 @@ export interface Running {
   readonly state: WorkflowState;
   readonly frame: Frame;
   readonly file: WorkflowFile;
-  /** The tags of code fences that can be run. */
   readonly tags: readonly string[] | undefined;
   /** The text of a written value: a constant, a file, a name, else `otherwise`. */
   value(activity: Activity, written: string, otherwise?: string): Flow<string | Failure>;
   /** The text of a file, relative to the file that runs. */
   read(path: string): Flow<string | Failure>;
-  /** A command with its values. */
   command(activity: Activity, text: string): string | Failure;
   limit(name: MachineLimit): ExceededLimit;
   exceed(limit: ExceededLimit, activity: string): Failure;
@@ -96,9 +91,7 @@ export interface Running {
   agent(): number;
   addAgent(conversation: Conversation): void;
   converse(...messages: readonly Message[]): void;
-  /** Reports that an activity had nothing to run. */
   skip(activity: string, reason: string): void;
-  /** Runs another file to its end. */
   call(target: string): Flow<Failure | undefined>;
 }
 
@@ -113,7 +106,6 @@ export function unanswered(reason: string): Ended {
   return failedWith({ reason, unanswered: true });
 }
 
-/** Of an effect that was not answered. */
 export function notAnswered(result: EffectResult): Ended {
   return unanswered("reason" in result ? result.reason : `Unexpected result: ${result.kind}.`);
 }

@@ -53,7 +53,6 @@ export function decides({ kind, other }: Activity): boolean {
   return how === "always" || (how === "with-edge" && other !== undefined);
 }
 
-/** What a PROMPT does; undefined for other activities. */
 export function promptRole(one: Activity): PromptRole | undefined {
   return one.kind === "prompt" ? (roleOf(one.prompt) ?? "user") : undefined;
 }

@@ -22,15 +22,13 @@ export const start: Kind<ActivityOf<"start">> = {
 export const success: Kind<ActivityOf<"success">> = {
   isMark: true,
   read: () => ({ kind: "success" }),
-  *run() {
-    return { kind: "end" };
-  },
+  run: () => ({ kind: "end" }),
 };
 
 export const failed: Kind<ActivityOf<"failed">> = {
   isMark: true,
   read: () => ({ kind: "failed" }),
-  *run({ id }, { frame: { failure, before } }) {
+  run({ id }, { frame: { failure, before } }) {
     // A way from a crash to FAILED on which nothing is decided means the same as no edge.
     const led = before?.unanswered === true ? before : undefined;
     return { kind: "end", failure: failure ?? led ?? { reason: `The workflow reached ${id}.` } };
@@ -49,7 +47,5 @@ export const on: Kind<ActivityOf<"on">> = {
     }
     return { kind: "on", event: "success" };
   },
-  *run() {
-    return succeeded;
-  },
+  run: () => succeeded,
 };

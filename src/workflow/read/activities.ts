@@ -6,7 +6,7 @@ import type { ReadNode } from "../kinds/kind.ts";
 import type { Problems, Place } from "./problems.ts";
 import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
 import type { Activity, Parameter } from "../model.ts";
-import { parseParameters } from "./parameter-list.ts";
+import { parseParameters } from "../parameters.ts";
 import { unquote } from "../value.ts";
 import { cut } from "../../events/cut.ts";
 
@@ -158,7 +158,8 @@ function reportUnknown(node: PlacedNode, merged: Merged, problems: Problems): vo
   const [prefix = ""] = node.id.split("_", 1);
   const caption = captions.exec(node.label?.text ?? "")?.[1]?.toUpperCase();
   const rest = node.id.slice(prefix.length);
-  const meant = problems.meant(prefix, () =>
+  const meant = problems.meant(
+    prefix,
     words.map((word) => (word === "ON" ? "ON_SUCCESS" : word)),
   );
   const hint =
@@ -169,7 +170,6 @@ function reportUnknown(node: PlacedNode, merged: Merged, problems: Problems): vo
   problems.error(place, `Unknown activity type: ${node.id}.`, hint);
 }
 
-/** The label without its caption, which is for readers. */
 function readNode(node: PlacedNode, prefix: ActivityKind, problems: Problems): ReadNode {
   const { id, label } = node;
   const caption = captions.exec(label?.text ?? "");
@@ -213,7 +213,7 @@ function connect(
     const branch = yes.has(name) ? "next" : no.has(name) ? "other" : undefined;
     if (branch === undefined) {
       const reason = `The label ${JSON.stringify(cut(label, 40))} is neither yes nor no.`;
-      const meant = problems.meant(name, () => [...yes, ...no]);
+      const meant = problems.meant(name, [...yes, ...no]);
       problems.error(place, reason, meant ?? "use TRUE and FALSE, or YES and NO");
       continue;
     }

@@ -20,7 +20,6 @@ export interface CheckOptions {
   readonly isFinal: boolean;
 }
 
-/** Known in every run. */
 const builtIn: ReadonlySet<string> = new Set([
   "STATUS",
   "RESULT",
@@ -36,12 +35,12 @@ export function checkWorkflow(
   problems: Problems,
   options: CheckOptions,
 ): void {
-  const names = variableNames(all, options.environment);
+  const context = { names: variableNames(all, options.environment), files, problems, ...options };
   const sends = all.some(({ activities }) =>
     [...activities.values()].some(({ kind }) => kind === "prompt"),
   );
   for (const file of all) {
-    const check = new FileCheck(file, names, files, problems, options);
+    const check = new FileCheck(file, context);
     check.starts();
     checkPaths(file, all, problems);
     for (const activity of file.activities.values()) check.activity(activity);
@@ -61,28 +60,23 @@ function variableNames(all: readonly ReadFile[], environment: readonly string[])
   return names;
 }
 
+interface Context extends CheckOptions {
+  readonly names: ReadonlySet<string>;
+  readonly files: WorkflowFiles;
+  readonly problems: Problems;
+}
+
 class FileCheck {
   readonly #file: ReadFile;
-  readonly #names: ReadonlySet<string>;
-  readonly #files: WorkflowFiles;
+  readonly #context: Context;
   readonly #problems: Problems;
-  readonly #options: CheckOptions;
   readonly #said = new Set<string>();
-  /** Names that something looks up. */
   readonly #used = new Set<string>();
 
-  constructor(
-    file: ReadFile,
-    names: ReadonlySet<string>,
-    files: WorkflowFiles,
-    problems: Problems,
-    options: CheckOptions,
-  ) {
+  constructor(file: ReadFile, context: Context) {
     this.#file = file;
-    this.#names = names;
-    this.#files = files;
-    this.#problems = problems;
-    this.#options = options;
+    this.#context = context;
+    this.#problems = context.problems;
   }
 
   starts(): void {
@@ -182,12 +176,11 @@ class FileCheck {
     );
   }
 
-  /** A value that is a file; whether it is one. */
   #isFile(value: string, place: Place): boolean {
     if (!value.startsWith("file:")) return false;
     if (value.includes("{{")) return true;
     // The run can still create a file that is missing.
-    const found = this.#files.read(value.slice("file:".length), this.#file.id);
+    const found = this.#context.files.read(value.slice("file:".length), this.#file.id);
     if (found.kind === "outside") this.#problems.error(place, found.reason, found.hint);
     else if (found.kind !== "found") this.#problems.warn(place, found.reason, found.hint);
     return true;
@@ -200,7 +193,7 @@ class FileCheck {
   }
 
   #execute(id: string, place: Place): void {
-    const { permissions, isFinal } = this.#options;
+    const { permissions, isFinal } = this.#context;
     if (allowsCommands(permissions ?? "read-only") || this.#said.has("EXECUTE")) return;
     this.#said.add("EXECUTE");
     const reason = `${id} can't run: the permissions allow no command.`;
@@ -218,7 +211,7 @@ class FileCheck {
     const reading = readCommand(command);
     if (reading.kind === "unclear")
       this.#problems.warn(place, `${reading.reason} The EXECUTE fails.`);
-    const { permissions, isFinal } = this.#options;
+    const { permissions, isFinal } = this.#context;
     if (!isFinal || permissions === undefined || command.includes("{{")) return;
     if (!allowsCommands(permissions)) return;
     const { allow, deny } = ruleSet(permissions).shell;
@@ -241,11 +234,11 @@ class FileCheck {
 
   #isKnown(name: string): boolean {
     this.#used.add(name);
-    return isQuoted(name) || this.#names.has(name) || this.#file.prompts.has(name);
+    return isQuoted(name) || this.#context.names.has(name) || this.#file.prompts.has(name);
   }
 
   #meant(word: string): string | undefined {
-    return this.#problems.meant(word, () => [...this.#file.prompts.keys(), ...this.#names]);
+    return this.#problems.meant(word, [...this.#file.prompts.keys(), ...this.#context.names]);
   }
 
   #place({ at }: Activity): Place {

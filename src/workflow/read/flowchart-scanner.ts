@@ -1,9 +1,8 @@
 /**
  * The tokens of a flowchart: labels in brackets, properties, edges.
  *
- * Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. Everything takes linear
- * time: a bracket or a quote that is never closed is searched to the end of the text only once, and later ones to the
- * end of their line. A fault ends its statement, and reading goes on with the next line.
+ * Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. A fault ends its statement,
+ * and reading goes on with the next line.
  */
 import { labelText, type FlowLabel } from "./flowchart-text.ts";
 
@@ -57,14 +56,11 @@ export class FlowScanner {
   readonly faults: FlowFault[] = [];
   /** Of `e1@-->`, which `e1@{ … }` gives properties. */
   readonly edgeIds = new Set<string>();
-  /** Whether nothing has been found unclosed so far. */
-  #mayCrossLines = true;
 
   constructor(text: string) {
     this.text = text;
   }
 
-  /** The label in brackets; undefined if there are none. */
   shape(): FlowLabel | "fault" | undefined {
     const start = this.at;
     let isOpened = false;
@@ -77,7 +73,6 @@ export class FlowScanner {
     }
     this.at = start;
     if (!isOpened) return undefined;
-    this.#mayCrossLines = false;
     const sign = JSON.stringify(this.text.charAt(start));
     this.fail(start, `The bracket ${sign} is never closed.`);
     return "fault";
@@ -88,7 +83,7 @@ export class FlowScanner {
     this.skipWhite();
     const offset = this.at;
     if (this.text.charAt(offset) === '"') {
-      const end = this.#find('"', offset + 1);
+      const end = this.text.indexOf('"', offset + 1);
       if (end !== -1) {
         this.at = end + 1;
         this.skipWhite();
@@ -125,8 +120,6 @@ export class FlowScanner {
       else if (sign === last) {
         if (depth === 0) return undefined;
         depth -= 1;
-      } else if (sign === "\n") {
-        if (!this.#mayCrossLines) return undefined;
       } else if (sign === '"' || (sign === "'" && /[\s([{=]/.test(text.charAt(at - 1)))) {
         const end = text.indexOf(sign, at + 1);
         const lineEnd = end === -1 ? -1 : text.indexOf("\n", at + 1);
@@ -140,7 +133,6 @@ export class FlowScanner {
   properties(): FlowProperties | undefined {
     const start = this.at;
     const unclosed = (): undefined => {
-      this.#mayCrossLines = false;
       this.fail(start, 'The bracket "@{" is never closed.');
     };
     this.at += 2;
@@ -153,9 +145,7 @@ export class FlowScanner {
       }
       const offset = this.at;
       const key = this.match(wordPattern);
-      if (this.at >= this.text.length || (this.#crosses(start) && !this.#mayCrossLines)) {
-        return unclosed();
-      }
+      if (this.at >= this.text.length) return unclosed();
       if (key === undefined || this.skipWhite() !== ":") {
         const hint = 'write @{ shape: …, label: "…" }, with the label in quotes';
         this.fail(offset, `Expected a property, found ${this.found(offset)}.`, hint);
@@ -170,11 +160,6 @@ export class FlowScanner {
     }
   }
 
-  #crosses(start: number): boolean {
-    const end = this.text.indexOf("\n", start);
-    return end !== -1 && end < this.at;
-  }
-
   #value(): FlowLabel | undefined {
     const offset = this.at;
     const quote = this.text.charAt(offset);
@@ -183,9 +168,9 @@ export class FlowScanner {
       return this.at < this.text.length ? labelText(plain, offset) : undefined;
     }
     const isYaml = quote === '"';
-    let end = this.#find(quote, offset + 1);
+    let end = this.text.indexOf(quote, offset + 1);
     // A backslash before a quote belongs to the text.
-    if (isYaml) while (isEscaped(this.text, end)) end = this.#find(quote, end + 1);
+    if (isYaml) while (isEscaped(this.text, end)) end = this.text.indexOf(quote, end + 1);
     if (end === -1) return undefined;
     this.at = end + 1;
     const text = this.text.slice(offset + 1, end);
@@ -285,18 +270,9 @@ export class FlowScanner {
   }
 
   skipTo(sign: string): boolean {
-    const end = this.#find(sign, this.at);
+    const end = this.text.indexOf(sign, this.at);
     if (end !== -1) this.at = end + 1;
     return end !== -1;
-  }
-
-  /** The next occurrence: on the same line, once something has been found unclosed. */
-  #find(sign: string, from: number): number {
-    const end = this.text.indexOf(sign, from);
-    if (end === -1) this.#mayCrossLines = false;
-    if (end === -1 || this.#mayCrossLines) return end;
-    const lineEnd = this.text.indexOf("\n", from);
-    return lineEnd === -1 || end < lineEnd ? end : -1;
   }
 
   lineEnd(): number {
@@ -308,7 +284,6 @@ export class FlowScanner {
     return this.text.charCodeAt(this.at);
   }
 
-  /** The sign after the spaces. */
   skipSpaces(): string {
     for (let code = this.#code(); code === 0x20 || code === 0x09; code = this.#code()) this.at += 1;
     return this.text.charAt(this.at);
@@ -324,17 +299,11 @@ export class FlowScanner {
     for (;;) {
       while (isSpace(this.#code()) || this.#code() === 0x3b) this.at += 1;
       if (!this.text.startsWith("%%", this.at)) return this.at < this.text.length;
+      // `%%{init: …}%%`
       const isDirective = this.text.charAt(this.at + 2) === "{";
-      if (!(isDirective && this.#mayCrossLines && this.#skipDirective())) this.at = this.lineEnd();
+      const end = isDirective ? this.text.indexOf("}%%", this.at) : -1;
+      this.at = end === -1 ? this.lineEnd() : end + 3;
     }
-  }
-
-  /** `%%{init: …}%%` */
-  #skipDirective(): boolean {
-    const end = this.text.indexOf("}%%", this.at);
-    if (end === -1) this.#mayCrossLines = false;
-    else this.at = end + 3;
-    return end !== -1;
   }
 
   match(pattern: RegExp): string | undefined {

@@ -8,7 +8,6 @@ export interface FlowNode {
   readonly offset: number;
   /** The label, if one was given anywhere. The last one counts, as it does for Mermaid. */
   readonly label?: FlowLabel;
-  /** The `shape` of `@{…}`. */
   readonly shape?: string;
 }
 
@@ -53,7 +52,6 @@ class FlowchartParser extends FlowScanner {
   readonly #edges: FlowEdge[] = [];
   readonly #attached = new Set<string>();
   readonly #subgraphs = new Set<string>();
-  /** Offsets of those that are open. */
   readonly #open: number[] = [];
 
   parse(): Flowchart {

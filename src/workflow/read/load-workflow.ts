@@ -7,7 +7,7 @@ import type { Diagnostic } from "../../document/diagnostic.ts";
 import { readMarkdown } from "../../document/markdown.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";
-import { noFiles, remembered, type WorkflowFiles } from "../files.ts";
+import { noFiles, type WorkflowFiles } from "../files.ts";
 import { Problems } from "./problems.ts";
 import type { Workflow, WorkflowFile, WorkflowSettings } from "../model.ts";
 import { readSections, type ReadFile } from "./sections.ts";
@@ -29,11 +29,8 @@ export interface LoadOptions extends SettingsContext {
   readonly files?: WorkflowFiles;
   /** The id of the file itself in `files`. Default: the file. */
   readonly id?: string;
-  /** Names of the environment that the run may read. */
   readonly environment?: readonly string[];
 }
-
-const MOST_FILES = 1_000;
 
 export function loadWorkflow(
   text: string | Uint8Array,
@@ -53,7 +50,7 @@ class Loader {
 
   constructor(options: LoadOptions) {
     this.#options = options;
-    this.#files = remembered(options.files ?? noFiles);
+    this.#files = options.files ?? noFiles;
   }
 
   load(text: string | Uint8Array, file: string, main: string): LoadedWorkflow {
@@ -68,10 +65,7 @@ class Loader {
     const errors = inOrder(this.#problems.errors, files);
     const warnings = inOrder(this.#problems.warnings, files);
     if (errors.length > 0) {
-      const { omitted } = this.#problems;
-      const reason = `${omitted} more problems are not listed.`;
-      const rest = omitted === 0 ? [] : [{ file, line: 1, column: 1, codePath: "", reason }];
-      return { kind: "rejected", diagnostics: [...errors, ...rest, ...warnings] };
+      return { kind: "rejected", diagnostics: [...errors, ...warnings] };
     }
     const workflow: Workflow = {
       file,
@@ -115,10 +109,6 @@ class Loader {
         continue;
       }
       if (!this.#read.has(found.id)) {
-        if (this.#read.size >= MOST_FILES) {
-          this.#problems.error(place, `The workflow has more than ${MOST_FILES} files.`);
-          return;
-        }
         this.#readFile(found.content, found.file, found.id, false);
       }
       caller.activities.set(activity.id, { ...activity, target: found.id });

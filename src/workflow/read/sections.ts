@@ -13,7 +13,7 @@ import {
 } from "../../document/markdown.ts";
 import type { Position } from "../../document/problem.ts";
 import { linePositions } from "../../document/text-position.ts";
-import { documentLimits, readSource } from "../../document/read-document.ts";
+import { readSource } from "../../document/read-document.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { FoundFile, WorkflowFiles } from "../files.ts";
 import type { Activity, WorkflowFile } from "../model.ts";
@@ -51,26 +51,21 @@ interface Source {
   readonly document: MarkdownFile;
 }
 
-/** A line of a prompt, and where it is. */
 interface Line {
   readonly text: string;
   readonly file: string;
   readonly line: number;
 }
 
-const MOST_INCLUDES = 1_000;
-const DEEPEST_INCLUDE = 20;
 const includePattern = /^\s*!INCLUDE\s+(?:"([^"]*)"|'([^']*)'|(\S+))\s*$/;
 
 /** What is below a heading of the first level, or all of a file. */
 interface Section {
   readonly name: string;
   readonly at: Position;
-  /** The line of the heading. */
   readonly first: number;
   /** The line after the last. */
   readonly end: number;
-  /** Headings of the second level. */
   readonly headings: readonly MarkdownHeading[];
 }
 
@@ -132,9 +127,6 @@ class PromptReader {
   readonly prompts = new Map<string, PromptSection>();
   readonly #files: WorkflowFiles;
   readonly #problems: Problems;
-  readonly #texts = new Map<string, readonly string[] | undefined>();
-  #includes = 0;
-  #characters = 0;
 
   constructor(files: WorkflowFiles, problems: Problems) {
     this.#files = files;
@@ -152,9 +144,8 @@ class PromptReader {
   #section(source: Source, { first, end, headings }: Section, trail: readonly string[]): void {
     const prompts = headings.filter((heading) => {
       if (roleOf(heading.text) !== undefined) return true;
-      const meant = this.#problems.meant(/^\w*/.exec(heading.text)?.[0] ?? "", () =>
-        Object.keys(roles),
-      );
+      const [word = ""] = /^\w*/.exec(heading.text) ?? [];
+      const meant = this.#problems.meant(word, Object.keys(roles));
       const reason = `"## ${cut(heading.text, 80)}" does not start a prompt. It belongs to the text above.`;
       const hint = meant ?? "headings of prompts begin with System, User or Assistant";
       this.#problems.warn({ file: source.file, at: heading.at }, reason, hint);
@@ -251,39 +242,21 @@ class PromptReader {
     const fail = (reason: string, hint?: string): undefined => {
       this.#problems.error(place, reason, hint);
     };
-    this.#includes += 1;
-    if (this.#includes > MOST_INCLUDES) {
-      if (this.#includes > MOST_INCLUDES + 1) return undefined;
-      return fail(`The prompts include more than ${MOST_INCLUDES} files.`);
-    }
     const found = this.#files.read(path, source.id);
     if (found.kind !== "found") return fail(found.reason, found.hint);
     if (trail.includes(found.id)) {
       const cycle = [...trail.slice(trail.indexOf(found.id)), found.id].join(" → ");
       return fail(`The file includes itself: ${cycle}.`);
     }
-    if (trail.length > DEEPEST_INCLUDE) {
-      return fail(`Includes are nested deeper than ${DEEPEST_INCLUDE} files.`);
-    }
-    this.#characters += found.content.length;
-    if (this.#characters > documentLimits.bytes) {
-      return fail(
-        `With all includes, the prompts have more than ${documentLimits.bytes / 1e6} MB.`,
-      );
-    }
     return found;
   }
 
   #linesOf(found: Extract<FoundFile, { kind: "found" }>): readonly string[] | undefined {
-    if (this.#texts.has(found.id)) return this.#texts.get(found.id);
     const source = readSource(found.content, found.file);
-    if (source.kind === "rejected") this.#problems.include(source.diagnostics);
-    const lines =
-      source.kind === "rejected"
-        ? undefined
-        : source.text.replace(/\r\n?/g, "\n").replace(/\n$/, "").split("\n");
-    this.#texts.set(found.id, lines);
-    return lines;
+    if (source.kind === "text")
+      return source.text.replace(/\r\n?/g, "\n").replace(/\n$/, "").split("\n");
+    this.#problems.include(source.diagnostics);
+    return undefined;
   }
 }
 

@@ -26,12 +26,10 @@ interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
 
 const check = schemaCheck<FrontMatter>(settingsSchema, "");
 
-/** What the checks of the front matter know beside it. */
 export interface SettingsContext {
   readonly checks?: WarningChecks;
   /** The model categories of the entry that uses the workflow. */
   readonly categories?: readonly string[];
-  /** What this entry declares. */
   readonly declared?: DeclaredTools;
   /** Those of the run. Default: those of the front matter, which the run may still change. */
   readonly permissions?: Permissions;
@@ -58,7 +56,7 @@ export function readSettings(
   if (chosen !== undefined && "category" in chosen && !known.includes(chosen.category)) {
     const { line, column } = place.locate(["model"]);
     const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
-    const hint = problems.meant(chosen.category, () => known);
+    const hint = problems.meant(chosen.category, known);
     problems.error({ file: place.file, at: { line, column } }, reason, hint);
   }
   return {
@@ -77,7 +75,6 @@ function named(text: string, categories: readonly string[]): Model {
   return categories.includes(text) ? { category: text } : { id: text };
 }
 
-/** Permissions, tools and servers, as an entry has them. */
 function preparedParts(
   { permissions, tools, mcpServers }: FrontMatter,
   place: { readonly file: string; readonly locate: Locate },

@@ -32,9 +32,7 @@ interface Open {
 export class Agents {
   readonly #context: OpeningContext;
   readonly #options: AgentOptions;
-  /** By the number of the agent. */
   readonly #open = new Map<number, Open>();
-  /** Failures of servers. */
   readonly #reported = new Set<string>();
 
   constructor(context: OpeningContext, options: AgentOptions) {

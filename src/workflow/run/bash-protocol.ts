@@ -13,8 +13,8 @@ export interface RequestFiles {
   readonly script: string;
   /** A named pipe that this process reads. */
   readonly answer: string;
-  readonly stdout: string;
-  readonly stderr: string;
+  /** Of stdout and stderr, in the order in which they are written. */
+  readonly output: string;
 }
 
 /** The variables that a shell sets itself. */
@@ -24,7 +24,6 @@ const ownNames = new Set("_ PWD SHLVL BASHOPTS SHELLOPTS BASH_VERSINFO EUID PPID
 const resetOptions = "set +abefkmnptuvxCEHPT +o pipefail +o posix -hB";
 const resetTraps = "trap - DEBUG ERR RETURN HUP INT QUIT PIPE ALRM TERM USR1 USR2 CHLD";
 
-/** Runs the script, in the shell itself. */
 export function scriptRequest(files: RequestFiles): string {
   const take = (how: string): string =>
     `{ __agent_jobs_code=$?; ${resetTraps}; ${resetOptions}; } >/dev/null 2>&1; ${answer(files, how)}`;
@@ -38,7 +37,6 @@ export function exitRequest(files: RequestFiles, exitCode: number): string {
   return `{ exit ${exitCode}; } ${redirections(files)}\n`;
 }
 
-/** Lets a new shell take over. */
 export function restoringScript(state: ShellState): string {
   const lines: string[] = [];
   for (const name of state.removed) {
@@ -76,9 +74,8 @@ function isOwn(name: string): boolean {
   return ownNames.has(name) || !/^[A-Za-z_]\w*$/.test(name);
 }
 
-function redirections({ stdout, stderr }: RequestFiles): string {
-  const errors = stderr === stdout ? "2>&1" : `2>${shellQuoted(stderr)}`;
-  return `</dev/null >${shellQuoted(stdout)} ${errors}`;
+function redirections({ output }: RequestFiles): string {
+  return `</dev/null >${shellQuoted(output)} 2>&1`;
 }
 
 const lastField = "/";
@@ -106,7 +103,6 @@ function answer(files: RequestFiles, how: string): string {
 }
 
 export interface ShellAnswer {
-  /** The script has ended the shell. */
   readonly exits: boolean;
   /** Otherwise the shell could not open the files of the request. */
   readonly hasRun: boolean;
@@ -115,7 +111,6 @@ export interface ShellAnswer {
   /** Whether the script has a trap that has to run when it ends. */
   readonly hasExitTrap: boolean;
   readonly functions: string;
-  /** What the shell exports. */
   readonly environment: ReadonlyMap<string, string>;
 }
 

@@ -36,10 +36,7 @@ export interface BashOptions {
   readonly variables: Readonly<Record<string, string>>;
   /** The environment of this process, whose `PATH` is searched for bash. */
   readonly environment: Environment;
-  /** Of a run that is resumed. */
   readonly state?: ShellState | undefined;
-  /** `merged`: stderr comes with stdout, in the order in which it was written. Default: merged. */
-  readonly stderr?: "merged" | "separate" | undefined;
   /** In which the shell is started. Rejects with an Error for people if it needs one and there is none. */
   readonly sandbox?: (() => Promise<Sandbox | undefined>) | undefined;
   /** How long a process may take to end after SIGTERM, in milliseconds. Default: 2,000. */
@@ -88,7 +85,6 @@ export class BashShell implements Executor {
     return this.#state;
   }
 
-  /** What the shell exports. */
   get environment(): Readonly<Record<string, string>> {
     const { variables, removed } = this.#state;
     const base = { ...this.#options.variables, [SHELL_MARK]: this.#mark };
@@ -191,23 +187,18 @@ export class BashShell implements Executor {
   async #request(bash: Bash, code: string, context: ScriptContext): Promise<Outcome> {
     this.#requests += 1;
     const base = `${bash.folder}/${this.#requests}`;
-    const stdout = `${base}.stdout`;
-    const stderr = this.#options.stderr === "separate" ? `${base}.stderr` : stdout;
-    const files: RequestFiles = { script: `${base}.sh`, answer: `${base}.answer`, stdout, stderr };
+    const output = `${base}.output`;
+    const files: RequestFiles = { script: `${base}.sh`, answer: `${base}.answer`, output };
     await writeNewFile(files.script, `${code}\n`);
-    const outputs = [...new Set([stdout, stderr])];
-    await makeNamedPipes([...outputs, files.answer], this.#options.environment);
-    const readers = outputs.map((path) => {
-      const stream = path === stdout ? "stdout" : "stderr";
-      const reader = new PipeReader(
-        path,
-        (bytes) => context.write({ stream, bytes }),
-        (bytes) => context.write({ stream, bytes, late: true }),
-        () => this.#late.delete(reader),
-      );
-      this.#late.add(reader);
-      return reader;
-    });
+    await makeNamedPipes([output, files.answer], this.#options.environment);
+    const stream = "stdout";
+    const reader = new PipeReader(
+      output,
+      (bytes) => context.write({ stream, bytes }),
+      (bytes) => context.write({ stream, bytes, late: true }),
+      () => this.#late.delete(reader),
+    );
+    this.#late.add(reader);
     const answering = new Answering(files);
     try {
       const outcome = await this.#perform(bash, files, answering, context.signal);
@@ -215,7 +206,7 @@ export class BashShell implements Executor {
       return outcome;
     } finally {
       answering.close();
-      await Promise.all(readers.map((reader) => reader.finish()));
+      await reader.finish();
     }
   }
 
@@ -250,7 +241,6 @@ export class BashShell implements Executor {
   }
 }
 
-/** Reads the answer to a request. */
 class Answering {
   readonly complete: Promise<ShellAnswer>;
   readonly #pipe: PipeReader;

@@ -36,7 +36,6 @@ export class Lookup {
     return Object.hasOwn(this.#environment, name) ? value(this.#environment[name]) : undefined;
   }
 
-  /** The path of a value that is a file. */
   pathIn(written: string): string | undefined {
     if (!written.startsWith("file:")) return undefined;
     const filled = this.fill(written.slice("file:".length));
@@ -60,7 +59,6 @@ export class Lookup {
     return reading.kind === "unclear" ? reading : this.fill(text, reading.insert);
   }
 
-  /** A text of the author. */
   fill(text: string, insert: Insert = (inserted) => inserted): Filled {
     let refused: string | undefined;
     const filled = substitute(text, (name, offset) => {
@@ -74,6 +72,6 @@ export class Lookup {
       const reason = `{{${refused}}} must be a whole number here: bash would evaluate any other text as an expression.`;
       return { reason };
     }
-    return filled === "too-long" ? { reason: "The text is too long." } : filled;
+    return filled;
   }
 }

@@ -41,9 +41,6 @@ export type MachineLimits = Pick<Limits, MachineLimit> & {
   readonly setBy?: { readonly [Name in keyof Limits]?: string };
 };
 
-/** Names without a value that a run reports. */
-const MOST_REPORTED = 1_000;
-
 /** Where a file goes on, or how it has ended. */
 type Way =
   | { readonly kind: "on"; readonly to: string }
@@ -57,8 +54,9 @@ export class Machine implements Running {
   readonly #values: Lookup;
   readonly #run: Flow<Effect>;
   #trace: Trace[] = [];
+  readonly #reported = new Set<string>();
   /** Files that the activity has read, by path. */
-  #files = new Map<string, string>();
+  readonly #files = new Map<string, string>();
 
   /**
    * `variables`: those of `bindParameters`. `result`: RESULT, which is the input of the run; a parameter that begins
@@ -108,7 +106,6 @@ export class Machine implements Running {
     return { kind: "done", status, result, variables: frame.variables, ...defined({ failure }) };
   }
 
-  /** From its START to its end. */
   *#runFile(): Flow<Failure | undefined> {
     let at = this.file.start;
     for (;;) {
@@ -134,7 +131,8 @@ export class Machine implements Running {
     this.#files.clear();
     const depth = state.frames.length - 1;
     this.#trace.push({ kind: "started", file: frame.file, activity: id, hit, depth });
-    return this.#wayFrom(activity, yield* kind.run(activity, this));
+    const ended = kind.run(activity, this);
+    return this.#wayFrom(activity, "kind" in ended ? ended : yield* ended);
   }
 
   #wayFrom(activity: Activity, ended: Ended): Way {
@@ -231,11 +229,9 @@ export class Machine implements Running {
     return filled.text;
   }
 
-  readonly #reported = new Set<string>();
-
   #report({ id: activity }: Activity, names: readonly string[]): void {
     for (const name of names) {
-      if (this.#reported.has(name) || this.#reported.size >= MOST_REPORTED) continue;
+      if (this.#reported.has(name)) continue;
       this.#reported.add(name);
       this.#trace.push({ kind: "missing", name, activity });
     }

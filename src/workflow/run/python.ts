@@ -13,8 +13,6 @@ export interface PythonOptions {
   readonly folder: string;
   /** The environment of this process, whose `PATH` is searched for Python. */
   readonly environment: Environment;
-  /** As in `BashOptions`. */
-  readonly stderr?: "merged" | "separate" | undefined;
   readonly sandbox?: (() => Promise<Sandbox | undefined>) | undefined;
 }
 
@@ -23,7 +21,7 @@ const longestScript = 100_000;
 
 export const pythonTags: readonly string[] = ["python", "python3", "py"];
 
-export function pythonExecutor({ folder, environment, stderr, sandbox }: PythonOptions): Executor {
+export function pythonExecutor({ folder, environment, sandbox }: PythonOptions): Executor {
   let scripts = 0;
   return {
     tags: pythonTags,
@@ -38,19 +36,12 @@ export function pythonExecutor({ folder, environment, stderr, sandbox }: PythonO
         return { kind: "failed", reason: `The script is longer than ${longestScript} bytes.` };
       }
       scripts += 1;
-      const stdout = `${folder}/python-${scripts}.stdout`;
-      const output = {
-        stdout,
-        stderr: stderr === "separate" ? `${folder}/python-${scripts}.stderr` : stdout,
-      };
-      const paths = [...new Set([output.stdout, output.stderr])];
-      await makeNamedPipes(paths, environment);
-      const readers = paths.map((path) => {
-        const stream = path === stdout ? "stdout" : "stderr";
-        return new PipeReader(path, (bytes) => write({ stream, bytes }));
-      });
+      const pipe = `${folder}/python-${scripts}.output`;
+      await makeNamedPipes([pipe], environment);
+      const reader = new PipeReader(pipe, (bytes) => write({ stream: "stdout", bytes }));
       try {
         const entered = await sandbox?.();
+        const output = { stdout: pipe, stderr: pipe };
         const options = { cwd: workingDirectory, env, signal, output, sandbox: entered };
         // Unbuffered: what it has printed is there, and in order, also when it is ended.
         const end = await runToEnd(python, ["-u", "-c", code], options);
@@ -58,8 +49,8 @@ export function pythonExecutor({ folder, environment, stderr, sandbox }: PythonO
           ? { kind: "failed", reason: "The script was ended." }
           : endOfScript(end);
       } finally {
-        await Promise.all(readers.map((reader) => reader.finish()));
-        for (const reader of readers) reader.close();
+        await reader.finish();
+        reader.close();
       }
     },
   };

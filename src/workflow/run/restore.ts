@@ -20,7 +20,6 @@ import type { Effect, Trace } from "./state.ts";
 import { StepLog } from "./step-log.ts";
 
 export interface Restored {
-  /** The steps that had ended, in order. */
   readonly ended: readonly StepEnded[];
   readonly shell?: ShellState;
 }
@@ -41,9 +40,7 @@ export type Restorable =
 /** Hands out what is known, until nothing is. */
 export class Restoring {
   readonly #ended: readonly StepEnded[];
-  /** Of `#ended`. */
   #next = 0;
-  /** Of the effects of the next one. */
   #taken = 0;
 
   constructor({ ended }: Restored) {
@@ -67,7 +64,6 @@ export class Restoring {
     return result;
   }
 
-  /** The next step that had ended. */
   ended(): StepEnded | undefined {
     const step = this.#ended[this.#next];
     this.#next += 1;
@@ -81,7 +77,6 @@ type StepEvent = StepStarted | StepEnded;
 export interface EarlierRun {
   readonly variables: Readonly<Record<string, string>>;
   readonly userInput: string;
-  /** All steps of the work, in order. */
   readonly events: readonly StepEvent[];
   /** Whether the end of the work is recorded. */
   readonly hasEnded: boolean;
@@ -169,7 +164,6 @@ function unhandledFailure(events: readonly StepEvent[]): number {
 interface Replay {
   /** Whether the journal holds all that the rest of the run may use of it. */
   readonly isComplete: boolean;
-  /** What is to be done next. */
   readonly effect: Effect;
   readonly last: EffectResult | undefined;
   /** The last step of the interpreter has exceeded a limit. */
@@ -222,29 +216,24 @@ function replayed(
 
 function differenceOf(before: StepEvent, now: StepEvent): string | undefined {
   const { step, activity } = before;
+  const was = `Step ${step} was ${activity}`;
   if (before.type !== now.type || step !== now.step || before.file !== now.file)
-    return otherwise(
-      `Step ${step} was ${activity}, and would now be step ${now.step}, ${now.activity}.`,
-    );
-  if (activity !== now.activity)
-    return otherwise(`Step ${step} was ${activity}, and would now be ${now.activity}.`);
-  if (before.type === "step.ended" && now.type === "step.ended") {
-    if (before.to !== now.to || before.succeeded !== now.succeeded) {
-      const [then, to] = [before.to ?? "the end", now.to ?? "the end"];
-      return otherwise(
-        `Step ${step} was ${activity} → ${then}, and would now be ${activity} → ${to}.`,
-      );
-    }
-    if (!isSame(before.result, now.result) || !isSame(before.variables, now.variables))
-      return otherwise(
-        `Step ${step} (${activity}) would now set RESULT or variables to other values.`,
-      );
+    return otherwise(`${was}, and would now be step ${now.step}, ${now.activity}.`);
+  if (activity !== now.activity) return otherwise(`${was}, and would now be ${now.activity}.`);
+  if (before.type === "step.started") {
+    const isKept = now.type === "step.started" && isSame(before.input, now.input);
+    return isKept
+      ? undefined
+      : otherwise(`Step ${step} (${activity}) would now ask for something else.`);
   }
-  if (before.type === "step.started" && now.type === "step.started") {
-    if (!isSame(before.input, now.input))
-      return otherwise(`Step ${step} (${activity}) would now ask for something else.`);
+  if (now.type !== "step.ended") return undefined;
+  if (before.to !== now.to || before.succeeded !== now.succeeded) {
+    const [then, to] = [before.to ?? "the end", now.to ?? "the end"];
+    return otherwise(`${was} → ${then}, and would now be ${activity} → ${to}.`);
   }
-  return undefined;
+  return isSame(before.result, now.result) && isSame(before.variables, now.variables)
+    ? undefined
+    : otherwise(`Step ${step} (${activity}) would now set RESULT or variables to other values.`);
 }
 
 function otherwise(difference: string): string {

@@ -48,9 +48,7 @@ export interface FlowRun {
   readonly toolSource?: ToolSource | undefined;
   /** `jobMinutes`, `tokens` and `cost` are those of the workflow alone; those of the job hold anyway. */
   readonly limits: ResolvedLimits;
-  /** Parameters and their defaults. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What the workflow may read of the environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly answers: Answers;
   /** Absent: nobody is there. */
@@ -58,7 +56,6 @@ export interface FlowRun {
   readonly scripts: Scripts;
   /** Reads a file, relative to one of the workflow. */
   readonly read: (path: string, from: string) => FileRead;
-  /** What an earlier run has done already. */
   readonly restored?: Restored | undefined;
   /** Called with the end of the workflow, unless it is interrupted. */
   readonly onResult?: ((result: FlowResult) => void) | undefined;
@@ -310,7 +307,6 @@ class FlowRunner {
     return { id, file: frame?.file ?? "", hit: frame?.hits.get(id) ?? 1 };
   }
 
-  /** What the interpreter reports beside the steps. */
   #decide(trace: readonly Trace[]): void {
     for (const one of trace) {
       switch (one.kind) {
@@ -326,8 +322,7 @@ class FlowRunner {
         case "skipped":
           this.#tell({ kind: "script-skipped", activity: one.activity, reason: one.reason });
           break;
-        case "started":
-        case "ended":
+        default:
           break;
       }
     }

@@ -15,11 +15,9 @@ export type ScriptLimits = Pick<
 
 export type BoundLimits = ScriptLimits & Required<Omit<ScriptLimits, "setBy">>;
 
-/** Why an activity fails. */
 export interface Problem {
   readonly reason: string;
   readonly because: "denied" | "limit" | "output" | "killed" | "broken";
-  /** The limit that it has exceeded. */
   readonly limit?: "commandMinutes" | "commandIdleMinutes";
 }
 
@@ -28,7 +26,6 @@ export class Bounds {
   readonly #limits: BoundLimits;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
-  /** Aborts when the scripts are over. */
   readonly #over = new AbortController();
   readonly #abort = new AbortController();
   readonly #releases: readonly Release[];

@@ -4,134 +4,97 @@ import { beginningOf, endOf } from "../../events/cut.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";
-import type { OutputStream, ScriptOutputPiece } from "./executor.ts";
-
-export interface OutputDelta {
-  readonly stream: OutputStream;
-  readonly text: string;
-}
+import type { ScriptOutputPiece } from "./executor.ts";
 
 export interface OutputOptions {
   /** Made, and only for the current user to read. */
   readonly file: string;
-  /** How many characters are kept in memory. */
+  /** How many are kept in memory. */
   readonly characters: number;
-  /** How many bytes are kept in the file. */
+  /** How many are kept in the file. */
   readonly bytes: number;
-  /** Called when there are more bytes. */
   readonly onTooMuch: () => void;
   /** Gets whole lines, and the beginning of one only if its end doesn't come within a second. */
-  readonly onDelta: (delta: OutputDelta) => void;
+  readonly onText: (text: string) => void;
   readonly clock: Clock;
-  /** Redacts what is passed to `onDelta`. */
-  readonly redact?: (() => TextStream) | undefined;
+  /** Redacts what is passed to `onText`. */
+  readonly redacting: TextStream | undefined;
 }
 
 /** How long the beginning of a line is held back. */
 const lineMs = 1_000;
-/** In UTF-16 units. */
 const longestLine = 16 * 1024;
 
 export class ScriptOutput {
   readonly #options: OutputOptions;
   readonly #file: NewFile;
+  readonly #ends: EndsOfText;
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #bytes = 0;
-  readonly #all: EndsOfText;
-  readonly #streams = new Map<OutputStream, OneStream>();
+  /** What was not shown yet, redacted. */
+  #line = "";
+  /** Stops the timer that shows it. */
+  #waiting: Release | undefined;
 
   constructor(options: OutputOptions) {
     this.#options = options;
     this.#file = makeNewFile(options.file);
-    this.#all = new EndsOfText(options.characters);
+    this.#ends = new EndsOfText(options.characters);
   }
 
-  write({ stream, bytes, late = false }: ScriptOutputPiece): void {
+  write({ bytes, late = false }: Pick<ScriptOutputPiece, "bytes" | "late">): void {
     const { bytes: most, onTooMuch } = this.#options;
     const room = Math.max(0, most - this.#bytes);
     if (room > 0) this.#file.write(bytes.subarray(0, room));
     this.#bytes += bytes.length;
     if (late) return;
-    this.#pass(this.#stream(stream), (one) => one.decoder.decode(bytes, { stream: true }));
+    this.#pass(this.#decoder.decode(bytes, { stream: true }));
     if (bytes.length > room) onTooMuch();
   }
 
   /** The script is over; late output still goes to the file. */
   end(): void {
-    for (const one of this.#streams.values()) {
-      this.#pass(one, ({ decoder }) => decoder.decode());
-      one.waiting?.();
-      this.#show(one, one.redacting?.end() ?? "", true);
-    }
+    this.#pass(this.#decoder.decode());
+    this.#waiting?.();
+    this.#show(this.#options.redacting?.end() ?? "", true);
   }
 
   close(): void {
     this.#file.close();
   }
 
-  /** Of both streams, in the order of their arrival. */
   get text(): string {
-    return this.#all.text;
+    return this.#ends.text;
   }
 
-  /** Also those that are not in `text`. */
+  /** Also of what is not in `text`. */
   get length(): number {
-    return this.#all.length;
+    return this.#ends.length;
   }
 
-  textOf(stream: OutputStream): string {
-    return this.#streams.get(stream)?.ends.text ?? "";
-  }
-
-  #pass(one: OneStream, decode: (one: OneStream) => string): void {
-    const text = decode(one);
+  #pass(text: string): void {
     if (text === "") return;
-    this.#all.add(text);
-    one.ends.add(text);
-    this.#show(one, one.redacting === undefined ? text : one.redacting.push(text));
+    const { redacting, clock } = this.#options;
+    this.#ends.add(text);
+    this.#show(redacting === undefined ? text : redacting.push(text));
     // A line break has passed on what the timer was for.
-    if (text.includes("\n")) one.waiting?.();
-    else if (one.waiting !== undefined) return;
-    one.waiting = startTimer(this.#options.clock, lineMs, () => {
-      one.waiting = undefined;
-      this.#show(one, "", true);
+    if (text.includes("\n")) this.#waiting?.();
+    else if (this.#waiting !== undefined) return;
+    this.#waiting = startTimer(clock, lineMs, () => {
+      this.#waiting = undefined;
+      this.#show("", true);
     });
   }
 
   /** `all`: the beginning of a line, too. */
-  #show(one: OneStream, text: string, all = false): void {
-    one.line += text;
-    const isLong = one.line.length > longestLine;
-    const end = all || isLong ? one.line.length : one.line.lastIndexOf("\n") + 1;
+  #show(text: string, all = false): void {
+    this.#line += text;
+    const isLong = this.#line.length > longestLine;
+    const end = all || isLong ? this.#line.length : this.#line.lastIndexOf("\n") + 1;
     if (end === 0) return;
-    this.#options.onDelta({ stream: one.stream, text: one.line.slice(0, end) });
-    one.line = one.line.slice(end);
+    this.#options.onText(this.#line.slice(0, end));
+    this.#line = this.#line.slice(end);
   }
-
-  #stream(stream: OutputStream): OneStream {
-    const { characters, redact } = this.#options;
-    let one = this.#streams.get(stream);
-    one ??= {
-      stream,
-      decoder: new TextDecoder("utf-8", { ignoreBOM: true }),
-      ends: new EndsOfText(characters),
-      redacting: redact?.(),
-      line: "",
-      waiting: undefined,
-    };
-    this.#streams.set(stream, one);
-    return one;
-  }
-}
-
-interface OneStream {
-  readonly stream: OutputStream;
-  readonly decoder: InstanceType<typeof TextDecoder>;
-  readonly ends: EndsOfText;
-  readonly redacting: TextStream | undefined;
-  /** What was not shown yet, redacted. */
-  line: string;
-  /** The timer that shows it. */
-  waiting: Release | undefined;
 }
 
 /** How far a cut may be from where it was meant, so that it doesn't halve a secret. */

@@ -20,12 +20,11 @@ import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
 import { pythonExecutor, pythonTags } from "./python.ts";
 import { Bounds, type BoundLimits, type Problem, type ScriptLimits } from "./script-bounds.ts";
-import { ScriptOutput, type OutputDelta } from "./script-output.ts";
+import { ScriptOutput } from "./script-output.ts";
 import { cut } from "../../events/cut.ts";
 
 /** What the interpreter needs in order to execute. */
 export interface Scripts {
-  /** The tags of code fences that can be run. */
   readonly tags: readonly string[];
   /** Never rejects. One at a time. */
   execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed>;
@@ -36,14 +35,12 @@ export interface Scripts {
 }
 
 export interface ExecuteOptions {
-  /** Aborts for a cancellation of the run. */
   readonly signal: AbortSignal;
   /** Redacted pieces of output, as they come. `script`: its index. */
-  readonly onOutput?: (delta: OutputDelta & { readonly script: number }) => void;
+  readonly onOutput?: (piece: { readonly script: number; readonly text: string }) => void;
 }
 
 export type Executed =
-  /** All scripts have run, whatever their exit codes. */
   | { readonly kind: "executed"; readonly runs: readonly CompleteRun[] }
   | (Problem & {
       readonly kind: "failed";
@@ -75,10 +72,7 @@ export interface ScriptRunnerOptions {
   /** More executors; they come before those that ship. */
   readonly executors?: readonly Executor[] | undefined;
   readonly state?: ShellState | undefined;
-  /** For the pieces of output. */
   readonly redact?: () => TextStream;
-  /** `separate`: apart, and so without an exact order between the two. Default: `merged`, as in a terminal. */
-  readonly stderr?: "merged" | "separate";
   /**
    * The sandbox of programs that may also read a folder, and so write to the pipes in it. They must not replace them:
    * this process opens what is there. Default: none.
@@ -125,7 +119,7 @@ export class ScriptRunner implements Scripts {
   constructor(options: ScriptRunnerOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
-    const { folder, environment, workingDirectory, permissions, stderr } = options;
+    const { folder, environment, workingDirectory, permissions } = options;
     const given = childEnvironment(environment);
     const variables = {
       ...(listsCommands(permissions) ? withGitSetting(given, ...onlyRealRepositories) : given),
@@ -137,7 +131,7 @@ export class ScriptRunner implements Scripts {
       if (confined?.kind === "refused") throw new Error(confined.crash.message);
       return confined?.kind === "sandboxed" ? confined.sandbox : undefined;
     };
-    const common = { folder: folder.path, environment, stderr, sandbox };
+    const common = { folder: folder.path, environment, sandbox };
     const { state, graceMs } = options;
     this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
     this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];
@@ -191,7 +185,6 @@ export class ScriptRunner implements Scripts {
     }
   }
 
-  /** Why one of the scripts may not run. */
   #refusal(scripts: readonly Script[]): string | undefined {
     for (const { tag, code } of scripts) {
       const executor = this.#executor(tag);
@@ -257,7 +250,7 @@ export class ScriptRunner implements Scripts {
     { onOutput = () => {} }: ExecuteOptions,
     runs: CompleteRun[],
   ): Promise<Problem | undefined> {
-    const { clock, redact, folder, stderr } = this.#options;
+    const { clock, redact, folder } = this.#options;
     const { longestOutput = defaultLongestOutput } = this.#options;
     this.#scripts += 1;
     const file = `${folder.path}/output-${this.#scripts}.log`;
@@ -266,9 +259,9 @@ export class ScriptRunner implements Scripts {
       characters: this.#limits.outputCharacters,
       bytes: longestOutput,
       onTooMuch: () => bounds.exceed(longestOutput),
-      onDelta: (delta) => onOutput({ ...delta, script: index }),
+      onText: (text) => onOutput({ script: index, text }),
       clock,
-      redact,
+      redacting: redact?.(),
     });
     this.#outputs.add(output);
     let isOver = false;
@@ -295,9 +288,6 @@ export class ScriptRunner implements Scripts {
       output: output.text,
       outputCharacters: output.length,
       outputFile: file,
-      ...(stderr === "separate"
-        ? { stdout: output.textOf("stdout"), stderr: output.textOf("stderr") }
-        : {}),
       exitCode: end.kind === "failed" ? endedExitCode : end.exitCode,
       ...(stopped?.because === "limit" ? { timedOut: true } : {}),
     });

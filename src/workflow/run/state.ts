@@ -23,15 +23,12 @@ export interface WorkflowState {
   readonly asked: Record<string, number>;
 }
 
-/** A file that runs. */
 export interface Frame {
   readonly file: string;
   variables: Variables;
   /** Parameters whose value is a file that has not been read. */
   unread: readonly string[];
-  /** How often each activity has run. */
   readonly hits: Map<string, number>;
-  /** Which of the ends is being handled. */
   handling: "nothing" | "success" | "failed";
   readonly handled: Set<"success" | "failed">;
   /** Its number in `agents`. */
@@ -62,7 +59,6 @@ export interface Message {
 export type Effect =
   /** Nothing: an activity is over, and the next one begins with the next step. */
   | { readonly kind: "pass" }
-  /** What an activity asks of the outside. */
   | (StepInput & { readonly activity: string })
   /** Read a file, relative to a file of the workflow. */
   | { readonly kind: "read"; readonly path: string; readonly from: string }
@@ -90,7 +86,6 @@ export type Trace =
       readonly activity: string;
       readonly succeeded: boolean;
       readonly reason?: string;
-      /** Where the flow goes on; absent at an end. */
       readonly to?: string;
     }
   | {
@@ -100,7 +95,6 @@ export type Trace =
       readonly activity: string;
     }
   | { readonly kind: "missing"; readonly name: string; readonly activity: string }
-  /** Why an EXECUTE had nothing to run. */
   | { readonly kind: "skipped"; readonly activity: string; readonly reason: string };
 
 export interface Step {

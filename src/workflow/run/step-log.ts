@@ -18,7 +18,6 @@ interface OpenStep {
   readonly effects: EffectResult[];
 }
 
-/** The steps of an earlier run. */
 interface Known {
   /** The next one that had ended; undefined if there is none left. */
   ended(): StepEnded | undefined;
@@ -44,7 +43,6 @@ export class StepLog {
     this.#variables = state.frames.at(-1)?.variables ?? {};
   }
 
-  /** The number of the step that is under way. */
   get step(): number {
     return this.#open.at(-1)?.event.step ?? 0;
   }

@@ -111,18 +111,6 @@ async function record(workspace: Workspace, options: Partial<RunOptions>): Promi
   return loaded.script;
 }
 
-test("a workflow with questions, a call, a crash and a command is rehearsed", async (t) => {
-  const workspace = await folder(t, {
-    "a.yml": `entry: review.wf.md\n${given}\nsessions:${rules}
-expect:
-  works: [{ task: review.wf.md, outcome: succeeded, crashes: 1 }]
-  path: [${path.join(", ")}]
-  report: { matches: checked shop }
-`,
-  });
-  assert.deepEqual(await rehearse(workspace, "a.yml"), []);
-});
-
 test("a rehearsal names where a workflow went another way", async (t) => {
   const workspace = await folder(t, {
     "a.yml": `entry: review.wf.md\n${given}

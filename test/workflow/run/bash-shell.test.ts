@@ -185,12 +185,6 @@ test("/dev/stdout and /dev/stderr can be opened, and stderr is where it was writ
   assert.deepEqual(seen, [["1\n2\n3\n4\n5\n6\n", 0]]);
 });
 
-test("stdout and stderr can be kept apart", async (t) => {
-  const { run } = await scriptsRig(t, { stderr: "separate" });
-  const { stdout, stderr } = await run("echo 1; echo 2 >&2; printf 3; printf 4 >&2; exit 1");
-  assert.deepEqual([stdout, stderr], ["1\n3", "2\n4"]);
-});
-
 test("a job in the background outlives its script; what it writes later is in the file of that script only", async (t) => {
   const { run } = await scriptsRig(t);
   const first = await run("mkfifo go done; { read <go; echo late; echo >done; } & JOB=$!; echo on");

@@ -20,7 +20,7 @@ function filled(command: string, value: string): string | undefined {
     refused ||= inserted === undefined;
     return inserted;
   });
-  return refused || text === "too-long" ? undefined : text.text;
+  return refused ? undefined : text.text;
 }
 
 const hostile = [

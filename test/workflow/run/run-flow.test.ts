@@ -218,7 +218,7 @@ describe("EXECUTE", () => {
   it("passes on what scripts print while they run", async () => {
     const played = await playFlow("START --> EXECUTE_A[x]", {
       shell: (_scripts, { onOutput }) => {
-        onOutput?.({ script: 0, text: "one", stream: "stdout" });
+        onOutput?.({ script: 0, text: "one" });
         return exited(0, "one");
       },
     });
