@@ -4,15 +4,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readJournal } from "../../src/journal/read.ts";
-import type { Measurement, Span } from "../../src/reports/otlp/span.ts";
 import { parseTraceparent } from "../../src/reports/otlp/trace-context.ts";
-import { Trace } from "../../src/reports/otlp/trace.ts";
 import { everything, readsItself } from "../tools/mcp/rig.ts";
 import { runCli, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type Reply, type Script } from "../rig/model-server.ts";
 import { startCollector, type Collector } from "../rig/otlp-collector.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
+import { traceOf, type MadeSpan } from "./otlp-rig.ts";
 
 const calls = (name: string, given: Readonly<Record<string, unknown>>): Reply => ({
   toolCalls: [{ name, arguments: given }],
@@ -227,37 +226,18 @@ describe("a run with --otlp", () => {
     assert.ok(toolResults.includes(`"TRACEPARENT": "${traceparent}"`), "an MCP server");
 
     // The journal alone makes the same trace.
-    const again: Span[] = [];
-    const measured: Measurement[] = [];
-    const events = readJournal(readFileSync(join(cwd, "j.jsonl"), "utf8")).events;
-    const [first] = events;
-    assert.ok(first !== undefined);
-    const trace = new Trace(
-      first,
-      { content: false, provider: "openai" },
-      {
-        span: (span) => again.push(span),
-        measure: (measurement) => measured.push(measurement),
-      },
-    );
-    for (const event of events) trace.apply(event);
-    assert.deepEqual(
-      again.map(({ name, spanId, parentSpanId = "", startedAt, endedAt }) => [
-        name,
-        spanId,
-        parentSpanId,
-        Math.round(startedAt * 100) / 100,
-        endedAt,
-      ]),
-      spans.map(({ name, spanId, parentSpanId, start, end }) => [
-        name,
-        spanId,
-        parentSpanId,
-        start,
-        end,
-      ]),
-    );
-    assert.equal(measured.filter(({ metric }) => metric === "agent_jobs.retries").length, 2);
+    const { events } = readJournal(readFileSync(join(cwd, "j.jsonl"), "utf8"));
+    const again = traceOf(events);
+    type Essence = Pick<MadeSpan, "name" | "spanId" | "parentSpanId" | "start" | "end">;
+    const essence = ({ name, spanId, parentSpanId, start, end }: Essence): Essence => ({
+      name,
+      spanId,
+      parentSpanId,
+      start,
+      end,
+    });
+    assert.deepEqual(again.spans.map(essence), spans.map(essence));
+    assert.equal(again.measured.filter((metric) => metric === "agent_jobs.retries").length, 2);
   });
 
   it("sends no content by default", async (t) => {
