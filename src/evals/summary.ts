@@ -55,7 +55,6 @@ export interface EvalSummary {
   readonly missing: number;
 }
 
-export type Baseline = Readonly<Record<string, Passes>>;
 const SIGNIFICANT = 0.05;
 
 export function summarize(
@@ -69,7 +68,8 @@ export function summarize(
   }: Pick<EvalSummary, "spent" | "stopped"> & {
     readonly runs: number;
     readonly results: readonly RunResult[];
-    readonly baseline: { readonly file: string; readonly cases: Baseline } | undefined;
+    readonly baseline:
+      { readonly file: string; readonly cases: Readonly<Record<string, Passes>> } | undefined;
   },
 ): EvalSummary {
   const own = (cell: Cell): readonly RunResult[] =>
