@@ -53,7 +53,6 @@ export interface StepView {
   readonly file: string;
   readonly activity: string;
   readonly hit: number;
-  readonly depth: number;
   readonly startedAt: number;
   endedAt: number | undefined;
   status: StepStatus;
@@ -103,7 +102,7 @@ export function printStep(flow: FlowView, event: StepPrinted): void {
 
 export function endStep(flow: FlowView, event: StepEnded, at: number): void {
   const index = flow.open.findLastIndex((one) => one.step === event.step);
-  const step = flow.open[index] ?? addStep(flow, { ...event, hit: 1, depth: 0 }, at);
+  const step = flow.open[index] ?? addStep(flow, { ...event, hit: 1 }, at);
   // What it contains is over too.
   for (const inner of flow.open.splice(index === -1 ? flow.open.length - 1 : index))
     if (inner !== step) cancel(flow, inner, at);
@@ -139,7 +138,7 @@ function cancel(flow: FlowView, step: StepView, at: number): void {
 
 function addStep(
   flow: FlowView,
-  { step: number, file, activity, hit, depth, restored }: Omit<StepStarted, "type" | "work">,
+  { step: number, file, activity, hit, restored }: Omit<StepStarted, "type" | "work" | "depth">,
   at: number,
 ): StepView {
   const step: StepView = {
@@ -147,7 +146,6 @@ function addStep(
     file,
     activity,
     hit,
-    depth,
     startedAt: at,
     endedAt: undefined,
     status: "running",
