@@ -30,22 +30,17 @@ export interface JournalFile {
   close(): Promise<void> | void;
 }
 
-/**
- * Starts a journal at `path`, or continues one; parent folders are created. The first event replaces an existing file.
- * Throws if that is not possible, so that it is known before the run. A damaged journal, or a file that is not a
- * journal, is not continued. A torn last line is removed, and the next line records this.
- */
-export function createJournal(path: string, options: JournalOptions = {}): Reporter {
-  return openJournal(path, options);
-}
-
 export interface JournalReporter extends Reporter {
   /** Closes it before the first event. The file stays as it was. */
   abandon(): void;
 }
 
-/** As `createJournal`, for a run that may still be refused. */
-export function openJournal(path: string, options: JournalOptions = {}): JournalReporter {
+/**
+ * Starts a journal at `path`, or continues one; parent folders are created. The first event replaces an existing file.
+ * Throws if that is not possible, so that it is known before the run. A damaged journal, or a file that is not a
+ * journal, is not continued. A torn last line is removed, and the next line records this.
+ */
+export function createJournal(path: string, options: JournalOptions = {}): JournalReporter {
   const { append = false, now = () => systemClock.now() } = options;
   const file = new OwnFile("journal", path, { keep: append });
   const abandon = (): void => file.abandon();
