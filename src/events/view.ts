@@ -198,23 +198,16 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "step.ended":
       return endStep(flowOf(workOf(view, event.work)), event, event.at);
     case "report.given": {
-      const work = workOf(view, event.work);
       const { title, markdown } = event;
-      const given = givenOf(view, event.work);
-      if (given !== undefined) given.report = { title, markdown: bothEnds(markdown, MAX_MESSAGE) };
+      give(view, event.work, { report: { title, markdown: bothEnds(markdown, MAX_MESSAGE) } });
+      const work = workOf(view, event.work);
       if (delegateIn(work, event.work) === undefined) setReport(work, event.work, markdown);
       return;
     }
-    case "result.given": {
-      const given = givenOf(view, event.work);
-      if (given !== undefined) given.result = { value: event.result };
-      return;
-    }
-    case "verdict.given": {
-      const given = givenOf(view, event.work);
-      if (given !== undefined) given.verdict = event.verdict;
-      return;
-    }
+    case "result.given":
+      return give(view, event.work, { result: { value: event.result } });
+    case "verdict.given":
+      return give(view, event.work, { verdict: event.verdict });
     case "finding.reported":
       return add(givenOf(view, event.work)?.findings, event.finding, event.first);
     case "proposal.made":
@@ -240,6 +233,14 @@ function forgetOlder(view: RunView, work: WorkView, ref: WorkRef): void {
 
 function keyOfGiven(ref: WorkRef): string {
   return JSON.stringify([ref.taskId, itemsIn(ref)]);
+}
+
+function give(
+  view: RunView,
+  ref: WorkRef,
+  given: Partial<Pick<GivenView, "report" | "result" | "verdict">>,
+): void {
+  Object.assign(givenOf(view, ref) ?? {}, given);
 }
 
 /** `isFirst`: what its run has handed in before doesn't count any more. */
