@@ -18,7 +18,7 @@ import { validateEntry } from "../src/entry/prepare.ts";
 import { createRedactor } from "../src/redaction/redactor.ts";
 import { createSink, type Reporter } from "../src/events/sink.ts";
 import { applyEvent, createRunView } from "../src/events/view.ts";
-import { openJournal } from "../src/journal/write.ts";
+import { createJournal } from "../src/journal/write.ts";
 import { Breath } from "../src/platform/breath.ts";
 import { systemClock } from "../src/platform/system-clock.ts";
 import { createTerminalReporter } from "../src/reports/terminal/terminal-reporter.ts";
@@ -116,7 +116,7 @@ async function run(flowchart: string, isFull: boolean): Promise<void> {
       { report: (event) => applyEvent(view, event) },
       ...(isFull
         ? [
-            openJournal(join(folder, "journal.jsonl")),
+            createJournal(join(folder, "journal.jsonl")),
             createHtmlReport(join(folder, "report.html")),
             createTerminalReporter({
               stream,

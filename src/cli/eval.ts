@@ -6,9 +6,17 @@ import { defined } from "../document/guards.ts";
 import { readBaseline, writeBaseline } from "../evals/baseline.ts";
 import { MAX_RUNS } from "../evals/eval-schema.ts";
 import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
-import { evalHtml } from "../evals/report-html.ts";
-import { endLine, heads, notes, rowOf } from "../evals/report-lines.ts";
-import { evalJson, evalJunit, evalMarkdown, totalName } from "../evals/reports.ts";
+import {
+  endLine,
+  evalHtml,
+  evalJson,
+  evalJunit,
+  evalMarkdown,
+  heads,
+  notes,
+  rowOf,
+  totalName,
+} from "../evals/reports.ts";
 import { Results } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { summarize, type EvalSummary } from "../evals/summary.ts";

@@ -1,35 +1,16 @@
 /** The pass rates that an eval is compared with: a small JSON file, meant to be committed. */
 import { readFile, writeFile } from "node:fs/promises";
 import { parsedJson } from "../document/guards.ts";
-import { schemaCheck } from "../document/schema-check.ts";
+import { count, dictionary, exactly, faultOf, fits, record, type TypeOf } from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
-import type { Baseline, Measured } from "./summary.ts";
+import type { Measured } from "./summary.ts";
 
-interface BaselineFile {
-  readonly version: 1;
-  readonly cases: Baseline;
-}
-
-const count = { type: "integer", minimum: 0 } as const;
-const schema = schemaCheck<BaselineFile>(
-  {
-    type: "object",
-    required: ["version", "cases"],
-    properties: {
-      version: { const: 1 },
-      cases: {
-        type: "object",
-        additionalProperties: {
-          type: "object",
-          required: ["passed", "runs"],
-          properties: { passed: count, runs: count },
-        },
-      },
-    },
-  },
-  "baseline",
-);
+const baseline = record({
+  version: exactly(1),
+  cases: dictionary(record({ passed: count, runs: count })),
+});
+export type Baseline = TypeOf<typeof baseline>["cases"];
 
 /** Throws a `UsageError`. `mayLack`: the file may be missing; then it has no cases. */
 export async function readBaseline(file: string, mayLack: boolean): Promise<Baseline> {
@@ -40,15 +21,8 @@ export async function readBaseline(file: string, mayLack: boolean): Promise<Base
   });
   if (text === undefined) return {};
   const value = parsedJson(text);
-  if (!schema.accepts(value)) {
-    const [problem] = schema.problems(value);
-    throw new UsageError(
-      `${file} is not a baseline: ${problem?.codePath ?? ""} ${problem?.reason ?? ""}`,
-    );
-  }
-  const wrong = Object.entries(value.cases).find(([, one]) => one.passed > one.runs);
-  if (wrong !== undefined)
-    throw new UsageError(`${file} is not a baseline: "${wrong[0]}" passed more often than it ran.`);
+  if (!fits(baseline, value))
+    throw new UsageError(`${file} is not a baseline: ${faultOf(baseline, value) ?? ""}`);
   return value.cases;
 }
 

@@ -15,8 +15,6 @@ export interface Spent {
   readonly cost: number;
 }
 
-type Limits = { readonly [Name in keyof Spent]?: number | undefined };
-
 export const nothingSpent: Spent = { tokens: 0, cost: 0 };
 const names = ["tokens", "cost"] as const;
 
@@ -28,8 +26,15 @@ interface Account {
   used: Spent;
 }
 
+/** What one run spends, and its turns before the budget. */
+export interface RunMeter {
+  readonly spent: Spent;
+  readonly report: (event: RunEvent) => void;
+  readonly gate: (own: TurnGate) => TurnGate;
+}
+
 export class EvalBudget {
-  readonly #limits: Limits;
+  readonly #limits: Spent;
   readonly #onExhausted: (reason: string, isExceeded: boolean) => void;
   /** By turns that are over. */
   #settled: Spent;
@@ -40,13 +45,13 @@ export class EvalBudget {
 
   /** `spent`: by earlier processes, and `largest`: their largest turns, by the models. `onExhausted`: no turn starts any more; if it is exceeded, those under way must end. */
   constructor(
-    limits: Limits,
+    limits: Partial<Spent>,
     spent: Spent,
     onExhausted: (reason: string, isExceeded: boolean) => void,
     largest: ReadonlyMap<string, Spent> = new Map(),
   ) {
     this.#largest = new Map(largest);
-    this.#limits = limits;
+    this.#limits = { tokens: Infinity, cost: Infinity, ...limits };
     this.#settled = spent;
     this.#onExhausted = onExhausted;
   }
@@ -57,18 +62,47 @@ export class EvalBudget {
 
   /** `models`: runs with the same name have turns of a similar size. `onTurn`: what a turn has spent. `onRefused`: none starts. */
   meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}): RunMeter {
-    return new RunMeter(this, models, onTurn, onRefused);
+    const account: Account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
+    let spent = nothingSpent;
+    let reported = nothingSpent;
+    return {
+      get spent() {
+        return spent;
+      },
+      report: (event) => {
+        if (event.type !== "activity" || event.activity.kind !== "model.used") return;
+        const { inputTokens, outputTokens, cost } = event.activity;
+        const used = { tokens: inputTokens + outputTokens, cost };
+        spent = plus(spent, used);
+        this.#spend(account, used);
+      },
+      gate: (own) => ({
+        run: async (turn, signal) => {
+          if (!(await this.#enter(account, signal))) {
+            onRefused();
+            return undefined;
+          }
+          try {
+            return await own.run(turn, signal);
+          } finally {
+            this.#leave(account);
+            onTurn(minus(spent, reported));
+            reported = spent;
+          }
+        },
+      }),
+    };
   }
 
-  spend(account: Account, used: Spent): void {
+  #spend(account: Account, used: Spent): void {
     if (account.turns === 0) this.#settled = plus(this.#settled, used);
     else account.used = plus(account.used, used);
-    const over = names.find((name) => this.#committed(name) > this.#limit(name));
+    const over = names.find((name) => this.#committed(name) > this.#limits[name]);
     if (over !== undefined) this.#exhaust(over, true);
   }
 
   /** Waits until a turn may start. False: it may not. */
-  async enter(account: Account, signal: AbortSignal): Promise<boolean> {
+  async #enter(account: Account, signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted && !this.#exhausted) {
       const largest = this.#largest.get(account.models);
       const short = names.find((name) => this.#lacks(name, largest?.[name]));
@@ -85,15 +119,13 @@ export class EvalBudget {
     return false;
   }
 
-  leave(account: Account): void {
+  #leave(account: Account): void {
     account.turns -= 1;
     if (account.turns > 0) return;
     const { models, used } = account;
     const largest = this.#largest.get(models) ?? nothingSpent;
     // A turn that was canceled at once says nothing about the next.
-    if (used.tokens > 0 || used.cost > 0) {
-      this.#largest.set(models, larger(largest, used));
-    }
+    if (used.tokens > 0 || used.cost > 0) this.#largest.set(models, larger(largest, used));
     this.#accounts.delete(account);
     this.#settled = plus(this.#settled, used);
     account.reserved = nothingSpent;
@@ -103,7 +135,7 @@ export class EvalBudget {
 
   /** `needed` is undefined if it is unknown: such a turn runs alone. */
   #lacks(name: keyof Spent, needed: number | undefined): boolean {
-    const limit = this.#limit(name);
+    const limit = this.#limits[name];
     if (limit === Infinity) return false;
     if (this.#committed(name) >= limit) return true;
     if (needed === undefined) return this.#accounts.size > 0;
@@ -121,20 +153,16 @@ export class EvalBudget {
 
   #left(): Spent {
     const left = (name: keyof Spent): number => {
-      const limit = this.#limit(name);
+      const limit = this.#limits[name];
       return limit === Infinity ? 0 : limit - this.#committed(name);
     };
     return { tokens: left("tokens"), cost: left("cost") };
   }
 
-  #limit(name: keyof Spent): number {
-    return this.#limits[name] ?? Infinity;
-  }
-
   #exhaust(name: keyof Spent, isExceeded: boolean): void {
     if (this.#exhausted && !isExceeded) return;
     this.#exhausted = true;
-    const spent = `${rounded(this.spent[name])} of ${this.#limit(name)} (${name})`;
+    const spent = `${rounded(this.spent[name])} of ${this.#limits[name]} (${name})`;
     const why = isExceeded ? "" : ", and the next turn may not fit";
     this.#onExhausted(`the budget is used up: ${spent}${why}`, isExceeded);
     this.#wake();
@@ -156,58 +184,6 @@ export class EvalBudget {
   }
 }
 
-/** What one run spends, and its turns before the budget. */
-class RunMeter {
-  readonly #budget: EvalBudget;
-  readonly #onTurn: (spent: Spent) => void;
-  readonly #onRefused: () => void;
-  readonly #account: Account;
-  #spent = nothingSpent;
-  #reported = nothingSpent;
-
-  constructor(
-    budget: EvalBudget,
-    models: string,
-    onTurn: (spent: Spent) => void,
-    onRefused: () => void,
-  ) {
-    this.#budget = budget;
-    this.#onTurn = onTurn;
-    this.#onRefused = onRefused;
-    this.#account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
-  }
-
-  get spent(): Spent {
-    return this.#spent;
-  }
-
-  report(event: RunEvent): void {
-    if (event.type !== "activity" || event.activity.kind !== "model.used") return;
-    const { inputTokens, outputTokens, cost } = event.activity;
-    const used = { tokens: positive(inputTokens) + positive(outputTokens), cost: positive(cost) };
-    this.#spent = plus(this.#spent, used);
-    this.#budget.spend(this.#account, used);
-  }
-
-  gate(own: TurnGate): TurnGate {
-    return {
-      run: async (turn, signal) => {
-        if (!(await this.#budget.enter(this.#account, signal))) {
-          this.#onRefused();
-          return undefined;
-        }
-        try {
-          return await own.run(turn, signal);
-        } finally {
-          this.#budget.leave(this.#account);
-          this.#onTurn(minus(this.#spent, this.#reported));
-          this.#reported = this.#spent;
-        }
-      },
-    };
-  }
-}
-
 export function plus(a: Spent, b: Spent): Spent {
   return { tokens: a.tokens + b.tokens, cost: a.cost + b.cost };
 }
@@ -219,8 +195,6 @@ export function larger(a: Spent, b: Spent): Spent {
 function minus(a: Spent, b: Spent): Spent {
   return { tokens: a.tokens - b.tokens, cost: a.cost - b.cost };
 }
-
-const positive = (reported: number): number => (reported > 0 ? reported : 0);
 
 /** Of binary fractions: three times 0.1 must not exceed 0.3. */
 const rounded = (amount: number): number => Math.round(amount * 1e6) / 1e6;

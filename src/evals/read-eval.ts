@@ -6,6 +6,8 @@ import type { Locate, Path } from "../document/problem.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { suggestion } from "../document/suggest.ts";
+import type { Work } from "../entry/model.ts";
+import { assignWorkId } from "../entry/work.ts";
 import { buildScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { chooseJob, overrideModels, readEntry, readText } from "../run/entry-files.ts";
@@ -15,7 +17,6 @@ import { inputsOf } from "../run/inputs.ts";
 import { UsageError } from "../run/options.ts";
 import { checkNames } from "../run/rehearsal-names.ts";
 import { evalSchema, type CaseFields, type EvalFile, type Judge } from "./eval-schema.ts";
-import { withJudge } from "./judge.ts";
 
 export interface Eval {
   readonly file: string;
@@ -101,7 +102,7 @@ class Reader {
       this.#checkSelectors(fields, at);
       for (const variant of variants) {
         for (const [model, ids] of Object.entries(models)) {
-          const cell = this.#cell({ fields, at, variant, model, ids });
+          const cell = await this.#cell({ fields, at, variant, model, ids });
           if (cell !== undefined) cells.push(cell);
         }
       }
@@ -115,32 +116,32 @@ class Reader {
       Object.entries(variants).map(async ([name, variant]) => {
         const entryFile = this.#beside(variant.entry ?? entry);
         const path = variant.entry === undefined ? ["entry"] : ["variants", name, "entry"];
-        const loaded = await this.#attempt(path, () => readEntry(entryFile));
+        const loaded = await this.#try(path, () => readEntry(entryFile));
         return { name, entryFile, loaded, inputs: variant.inputs ?? {} };
       }),
     );
   }
 
-  #cell({ fields, at, variant, model, ids }: CellParts): Cell | undefined {
+  async #cell({ fields, at, variant, model, ids }: CellParts): Promise<Cell | undefined> {
     const judge = fields.judge ?? this.#value.judge;
     const judgePath = fields.judge === undefined ? ["judge"] : ["cases", at, "judge"];
     const chosen = this.#rehearsals(fields, at, variant.name, model);
     const scripts = chosen.flatMap((index) => this.#script(fields, at, index, variant) ?? []);
     const { loaded } = variant;
     if (loaded === undefined || scripts.length === 0) return undefined;
-    const jobName = this.#try(["job"], () => chooseJob(loaded.entry, this.#value.job));
+    const jobName = await this.#try(["job"], () => chooseJob(loaded.entry, this.#value.job));
     if (jobName === undefined) return undefined;
     const modelsPath = model === "" ? ["models"] : ["models", model];
-    this.#try(modelsPath, () => overrideModels(loaded.entry, ids));
-    this.#try(["cases", at], () =>
+    await this.#try(modelsPath, () => overrideModels(loaded.entry, ids));
+    await this.#try(["cases", at], () =>
       inputsOf(loaded.entry, { ...fields.inputs, ...variant.inputs }, (name) => name),
     );
     if (loaded.entry.jobs[jobName]?.requireUserInput === true && fields.userInput === undefined)
       this.#problem(["cases", at], `The job "${jobName}" requires user input.`, 'add "userInput"');
-    const judged = this.#try([...judgePath, "task"], () => withJudge(loaded, jobName, judge));
+    const judged = await this.#try([...judgePath, "task"], () => withJudge(loaded, jobName, judge));
     if (judged === undefined) return undefined;
     for (const script of scripts)
-      this.#try(["cases", at], () => checkNames(script, judged, jobName));
+      await this.#try(["cases", at], () => checkNames(script, judged, jobName));
     const { permissions, limits } = this.#value;
     const { entry, flows } = loaded;
     const { name: caseName, rehearsals: _all, ...rest } = fields;
@@ -228,33 +229,21 @@ class Reader {
     return isAbsolute(path) ? path : join(dirname(this.#file), path);
   }
 
-  #try<T>(path: Path, make: () => T): T | undefined {
-    try {
-      return make();
-    } catch (error) {
-      this.#refused(path, error);
-      return undefined;
-    }
-  }
-
-  async #attempt<T>(path: Path, make: () => Promise<T>): Promise<T | undefined> {
+  /** What is refused is a problem at the path. */
+  async #try<T>(path: Path, make: () => Promise<T> | T): Promise<T | undefined> {
     try {
       return await make();
     } catch (error) {
-      this.#refused(path, error);
+      if (error instanceof UsageError) this.#problem(path, error.message);
+      else if (!(error instanceof DiagnosticsError)) throw error;
+      else
+        for (const one of error.diagnostics) {
+          if (one.line !== undefined) this.#add([one]);
+          // Of a whole file, such as one that isn't there: this eval names it.
+          else this.#problem(path, `${one.file ?? ""}: ${one.reason}`, one.hint);
+        }
       return undefined;
     }
-  }
-
-  #refused(path: Path, error: unknown): void {
-    if (error instanceof DiagnosticsError) {
-      for (const one of error.diagnostics) {
-        if (one.line !== undefined) this.#add([one]);
-        // Of a whole file, such as one that isn't there: this eval names it.
-        else this.#problem(path, `${one.file ?? ""}: ${one.reason}`, one.hint);
-      }
-    } else if (error instanceof UsageError) this.#problem(path, error.message);
-    else throw error;
   }
 
   #add(diagnostics: readonly Diagnostic[]): void {
@@ -277,4 +266,28 @@ interface CellParts {
 
 function byLine(a: Diagnostic, b: Diagnostic): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+/**
+ * The entry with a judge: the last work of the job, so that it sees what the job has done and counts against its limits.
+ * Throws a `UsageError` if the task is unknown. The works of the job keep their ids.
+ */
+export function withJudge(loaded: ReadEntry, jobName: string, judge: Judge | undefined): ReadEntry {
+  const { entry } = loaded;
+  const job = entry.jobs[jobName];
+  if (judge === undefined || job === undefined) return loaded;
+  const { task, command } = judge;
+  if (task !== undefined && entry.tasks[task]?.model === undefined) {
+    const { hint } = suggestion(task, Object.keys(entry.tasks));
+    const why = Object.hasOwn(entry.tasks, task)
+      ? `The task ${JSON.stringify(task)} has no model, so it can't be the judge.`
+      : `There is no task ${JSON.stringify(task)} in the entry${hint === undefined ? "" : ` (${hint})`}.`;
+    throw new UsageError(why);
+  }
+  const asked: Work =
+    task === undefined
+      ? { kind: "Run", run: command ?? "", name: "judge" }
+      : { kind: "Ref", taskId: task };
+  const work = assignWorkId({ kind: "Seq", works: [job.work, asked] });
+  return { ...loaded, entry: { ...entry, jobs: { ...entry.jobs, [jobName]: { ...job, work } } } };
 }

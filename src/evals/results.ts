@@ -5,47 +5,29 @@
  * Results of another version of a case are ignored, but what they have spent counts.
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { isRecord, parsedJson } from "../document/guards.ts";
-import type { SchemaType } from "../document/schema-type.ts";
-import { schemaCheck } from "../document/schema-check.ts";
+import { parsedJson } from "../document/guards.ts";
+import { amount, fits, list, natural, tagged, text, type TypeOf } from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
 import { larger, nothingSpent, plus, type Spent } from "./budget.ts";
 
-const number = { type: "number" } as const;
-const string = { type: "string" } as const;
-const runLine = {
-  type: "object",
-  required: ["type", "key", "fingerprint", "run", "failures", "tokens", "cost", "milliseconds"],
-  properties: {
-    type: { const: "run" },
-    key: string,
-    fingerprint: string,
-    run: number,
+const line = tagged("type", {
+  run: {
+    key: text,
+    fingerprint: text,
+    run: natural,
     /** None: the run passed. */
-    failures: { type: "array", items: string },
-    tokens: number,
-    cost: number,
-    milliseconds: number,
+    failures: list(text),
+    tokens: amount,
+    cost: amount,
+    milliseconds: amount,
   },
-} as const;
-const turnLine = {
-  type: "object",
-  required: ["type", "models", "tokens", "cost", "elapsed"],
-  properties: {
-    type: { const: "turn" },
-    models: string,
-    tokens: number,
-    cost: number,
-    elapsed: number,
-  },
-} as const;
-
-export type RunResult = SchemaType<typeof runLine>;
-type TurnResult = SchemaType<typeof turnLine>;
-
-const runs = schemaCheck<RunResult>(runLine, "result");
-const turns = schemaCheck<TurnResult>(turnLine, "result");
+  turn: { models: text, tokens: amount, cost: amount, elapsed: amount },
+  ended: {},
+});
+type Line = TypeOf<typeof line>;
+export type RunResult = Extract<Line, { readonly type: "run" }>;
+type TurnResult = Extract<Line, { readonly type: "turn" }>;
 
 export class Results {
   readonly #file: string;
@@ -57,14 +39,14 @@ export class Results {
   /** Goes on with what the file has, unless the eval is over. Throws a `UsageError` if it can't be written. */
   constructor(file: string) {
     this.#file = file;
-    const lines = readLines(file);
-    const ended = lines.some((line) => isRecord(line) && line["type"] === "ended");
-    for (const line of ended ? [] : lines) {
-      if (runs.accepts(line)) this.#runs.push(line);
-      if (turns.accepts(line)) this.#take(line);
+    const found = readLines(file);
+    const lines = found.some(({ type }) => type === "ended") ? [] : found;
+    for (const one of lines) {
+      if (one.type === "run") this.#runs.push(one);
+      if (one.type === "turn") this.#take(one);
     }
     // Without the half line of a process that was killed.
-    this.#write(() => writeFileSync(file, (ended ? [] : lines).map(asLine).join("")));
+    this.#write(() => writeFileSync(file, lines.map(asLine).join("")));
   }
 
   get runs(): readonly RunResult[] {
@@ -107,8 +89,8 @@ export class Results {
     this.#elapsed = Math.max(this.#elapsed, elapsed);
   }
 
-  #append(line: object): void {
-    this.#write(() => appendFileSync(this.#file, asLine(line)));
+  #append(one: Line): void {
+    this.#write(() => appendFileSync(this.#file, asLine(one)));
   }
 
   #write(write: () => void): void {
@@ -120,14 +102,14 @@ export class Results {
   }
 }
 
-const asLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
+const asLine = (one: Line): string => `${JSON.stringify(one)}\n`;
 
-function readLines(file: string): readonly unknown[] {
+function readLines(file: string): readonly Line[] {
   try {
     return readFileSync(file, "utf8")
       .split("\n")
-      .map((line) => parsedJson(line))
-      .filter((value) => value !== undefined);
+      .map((one) => parsedJson(one))
+      .filter((value) => fits(line, value));
   } catch (error) {
     if (errorCode(error) === "ENOENT") return [];
     throw new UsageError(`Can't read the results ${file}: ${errorMessage(error)}`);

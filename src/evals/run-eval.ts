@@ -10,8 +10,7 @@ import { executeRun, type RunSignals } from "../run/execute.ts";
 import { prepareRehearsal, type RunOptions } from "../run/prepare.ts";
 import { killsRuntime, shareRuntimes } from "../run/rehearse.ts";
 import { EvalBudget, type Spent } from "./budget.ts";
-import { withJudge } from "./judge.ts";
-import type { Cell, Eval } from "./read-eval.ts";
+import { withJudge, type Cell, type Eval } from "./read-eval.ts";
 import type { Results, RunResult } from "./results.ts";
 
 export interface EvalOptions extends Pick<

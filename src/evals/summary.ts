@@ -55,7 +55,6 @@ export interface EvalSummary {
   readonly missing: number;
 }
 
-export type Baseline = Readonly<Record<string, Passes>>;
 const SIGNIFICANT = 0.05;
 
 export function summarize(
@@ -69,7 +68,8 @@ export function summarize(
   }: Pick<EvalSummary, "spent" | "stopped"> & {
     readonly runs: number;
     readonly results: readonly RunResult[];
-    readonly baseline: { readonly file: string; readonly cases: Baseline } | undefined;
+    readonly baseline:
+      { readonly file: string; readonly cases: Readonly<Record<string, Passes>> } | undefined;
   },
 ): EvalSummary {
   const own = (cell: Cell): readonly RunResult[] =>
@@ -105,50 +105,35 @@ export function summarize(
     measured,
     totals,
     ...end,
-    comparisons:
-      baseline === undefined
-        ? compareAxes(cells, measured)
-        : compare(
-            measured.flatMap((after) => {
-              const before = baseline.cases[after.key];
-              return before === undefined ? [] : [{ before, after, against: "baseline" }];
-            }),
-          ),
+    comparisons: compare(measured, baseline?.cases),
     baseline: baseline?.file,
     missing: cells.length * runs - measured.reduce((sum, one) => sum + one.runs, 0),
   };
 }
 
-interface Pair {
-  readonly before: Passes;
-  readonly after: Measured;
-  readonly against: string;
-}
-
-function compare(pairs: readonly Pair[]): Comparison[] {
-  // What hasn't run can't have fallen.
-  const ran = pairs.filter(({ before, after }) => before.runs > 0 && after.runs > 0);
-  const corrected = holm(ran.map(({ before, after }) => fisherFall(before, after)));
-  return ran.map(({ before, after: { key, passed, runs }, against }, at): Comparison => {
+/** Without a baseline, the first variant and set of models is what the others are compared with. */
+function compare(
+  measured: readonly Measured[],
+  baseline: Readonly<Record<string, Passes>> | undefined,
+): Comparison[] {
+  const [first] = measured;
+  const axis = first === undefined ? "" : axisOf(first);
+  const reference = new Map(
+    measured.filter((one) => axisOf(one) === axis).map((one) => [one.caseName, one]),
+  );
+  const pairs = measured.flatMap((after) => {
+    const before = baseline === undefined ? reference.get(after.caseName) : baseline[after.key];
+    // What hasn't run can't have fallen.
+    if (before === undefined || before === after || before.runs === 0 || after.runs === 0)
+      return [];
+    return [{ before, after }];
+  });
+  const corrected = holm(pairs.map(({ before, after }) => fisherFall(before, after)));
+  const against = baseline === undefined ? axis : "baseline";
+  return pairs.map(({ before, after: { key, passed, runs } }, at): Comparison => {
     const p = corrected[at] ?? 1;
     return { key, p, before, after: { passed, runs }, fell: p < SIGNIFICANT, against };
   });
-}
-
-/** Without a baseline, the first variant and set of models is what the others are compared with. */
-function compareAxes(cells: readonly Cell[], measured: readonly Measured[]): Comparison[] {
-  const [first] = cells;
-  if (first === undefined) return [];
-  const against = axisOf(first);
-  const reference = new Map(
-    measured.filter((one) => axisOf(one) === against).map((one) => [one.caseName, one]),
-  );
-  return compare(
-    measured.flatMap((after) => {
-      const before = reference.get(after.caseName);
-      return before === undefined || before === after ? [] : [{ before, after, against }];
-    }),
-  );
 }
 
 function axisOf({ variant, model }: Pick<Cell, "variant" | "model">): string {

@@ -139,79 +139,75 @@ interface SessionUse {
   readonly lent?: boolean;
 }
 
+const memoryAdvice = "Check that this machine has enough memory, and run the job again.";
+
+/** Of the causes that say everything. */
+const remedies: Readonly<
+  Record<
+    Exclude<
+      Crash["cause"],
+      "rate-limited" | "overloaded" | "deadline" | "aborted" | "runtime-died"
+    >,
+    Remedy
+  >
+> = {
+  auth: giveUp("Check the token or the provider's API key. The model server rejected it."),
+  forbidden: giveUp(
+    "Check the permissions of the token and your plan. The token is not allowed to use this model.",
+  ),
+  "not-found": giveUp("Check the model id and the base URL: the server doesn't know one of them."),
+  "too-large": giveUp(
+    "Shorten the prompt, or let the agent read less. The conversation is too large for the model server.",
+  ),
+  rejected: giveUp(
+    "Check the model id and the length of the prompt. The model server rejected the request, and a retry would send the same.",
+  ),
+  "no-tools": giveUp("Choose a model that supports tools."),
+  redirect: giveUp("Check the provider's base URL."),
+  denied: giveUp(permissionAdvice),
+  "not-installed": { kind: "give-up" },
+  configuration: { kind: "give-up" },
+  unreachable: retry(
+    "Check that the model server is running, that the base URL is correct, and that this machine's network, DNS and proxy settings lead there.",
+  ),
+  "session-error": retry("Check the log of the model server, or choose another model."),
+  "empty-answer": retry(
+    "Check the log and the context length of the model server, or choose another model.",
+  ),
+  filtered: retry("Change the prompt, or choose another model."),
+  "answer-too-long": giveUp("Ask for a shorter answer, or choose another model."),
+  "start-failed": retry(
+    "Check that this machine has enough memory, and that the path of the Copilot runtime is correct.",
+  ),
+  internal: retry("This is a bug in agent-jobs. Please report it."),
+};
+
+const overloadAdvice = {
+  "rate-limited":
+    "Wait until the rate limit allows more requests, run fewer tasks at once, or choose another model.",
+  overloaded: "Check the log of the model server, try again later, or choose another model.",
+} as const;
+
 /** Statement 6 of docs/internals/engine.md: which crashes are worth another attempt. */
 export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse = {}): Remedy {
   switch (crash.cause) {
-    case "auth":
-      return giveUp("Check the token or the provider's API key. The model server rejected it.");
-    case "forbidden":
-      return giveUp(
-        "Check the permissions of the token and your plan. The token is not allowed to use this model.",
-      );
-    case "not-found":
-      return giveUp("Check the model id and the base URL: the server doesn't know one of them.");
-    case "too-large":
-      return giveUp(
-        "Shorten the prompt, or let the agent read less. The conversation is too large for the model server.",
-      );
-    case "rejected":
-      return giveUp(
-        "Check the model id and the length of the prompt. The model server rejected the request, and a retry would send the same.",
-      );
-    case "no-tools":
-      return giveUp("Choose a model that supports tools.");
-    case "redirect":
-      return giveUp("Check the provider's base URL.");
-    case "denied":
-      return giveUp(permissionAdvice);
-    case "not-installed":
-    case "configuration":
-      return { kind: "give-up" };
     case "rate-limited":
-      return {
-        kind: "retry-later",
-        overload: crash,
-        advice:
-          "Wait until the rate limit allows more requests, run fewer tasks at once, or choose another model.",
-      };
     case "overloaded":
-      return {
-        kind: "retry-later",
-        overload: crash,
-        advice: "Check the log of the model server, try again later, or choose another model.",
-      };
+      return { kind: "retry-later", overload: crash, advice: overloadAdvice[crash.cause] };
     case "deadline":
       return crash.refusal === undefined
         ? retry(deadlineAdvice(crash))
         : crashRemedy(crash.refusal);
-    case "unreachable":
-      return retry(
-        "Check that the model server is running, that the base URL is correct, and that this machine's network, DNS and proxy settings lead there.",
-      );
-    case "session-error":
-      return retry("Check the log of the model server, or choose another model.");
-    case "empty-answer":
-      return retry(
-        "Check the log and the context length of the model server, or choose another model.",
-      );
-    case "filtered":
-      return retry("Change the prompt, or choose another model.");
-    case "answer-too-long":
-      return giveUp("Ask for a shorter answer, or choose another model.");
     case "aborted":
       return lent
         ? giveUp("The task ended with its session. Start it again in another session.")
         : retry("Find out what ended the session, and run the job again.");
-    case "runtime-died": {
-      const advice = "Check that this machine has enough memory, and run the job again.";
-      return crash.ended === true && !lent ? { kind: "retry-uncounted", advice } : retry(advice);
-    }
-    case "start-failed":
-      return retry(
-        "Check that this machine has enough memory, and that the path of the Copilot runtime is correct.",
-      );
-    case "internal":
-      return retry("This is a bug in agent-jobs. Please report it.");
+    case "runtime-died":
+      return crash.ended === true && !lent
+        ? { kind: "retry-uncounted", advice: memoryAdvice }
+        : retry(memoryAdvice);
+    default:
+      return remedies[crash.cause];
   }
 }
 
@@ -245,14 +241,12 @@ export function refusalOf(status: number): Refusal | undefined {
       return { cause: "forbidden", status };
     case 404:
       return { cause: "not-found", status };
-    case 408:
-      return undefined;
     case 413:
       return { cause: "too-large", status };
     case 429:
       return { cause: "rate-limited", status };
     default:
       if (status >= 500) return { cause: "overloaded", status };
-      return status >= 400 ? { cause: "rejected", status } : undefined;
+      return status >= 400 && status !== 408 ? { cause: "rejected", status } : undefined;
   }
 }

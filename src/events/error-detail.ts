@@ -26,44 +26,24 @@ interface Budget {
 export function errorToDetailedString(err: unknown): string {
   const budget: Budget = { left: MAX_TOTAL, open: new Set() };
   try {
-    const detail =
-      typeof err === "object" && err !== null && isError(err)
-        ? describeError(err, budget, 0)
-        : { name: "NonError", message: briefly(err, budget), value: describe(err, budget, 0) };
+    const detail = isError(err)
+      ? describe(err, budget, 0)
+      : { name: "NonError", message: briefly(err, budget), value: describe(err, budget, 0) };
     return JSON.stringify(detail);
   } catch {
     return '{"name":"NonError","message":"An error that cannot be inspected"}';
   }
 }
 
-function isError(value: object): boolean {
-  try {
-    return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
-  } catch {
-    return false;
-  }
+function isError(value: unknown): value is object {
+  return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
 }
 
 /** The message of something that is no error: its own `message`, else itself. */
 function briefly(value: unknown, budget: Budget): string {
-  if (typeof value === "string") return clip(value, budget);
-  if (typeof value === "object" && value !== null) {
-    const message = field(value, "message");
-    return typeof message === "string" ? clip(message, budget) : "An object was thrown";
-  }
-  return String(describe(value, budget, 0));
-}
-
-function describeError(error: object, budget: Budget, depth: number): unknown {
-  return guarded(error, budget, depth, () => {
-    const detail = new Map<string, unknown>();
-    for (const key of ["name", "message", "stack", "cause", "errors"]) {
-      const value = field(error, key);
-      if (value !== undefined) detail.set(key, describe(value, budget, depth + 1));
-    }
-    addFields(detail, error, budget, depth);
-    return Object.fromEntries(detail);
-  });
+  if (typeof value !== "object" || value === null) return String(describe(value, budget, 0));
+  const message = field(value, "message");
+  return typeof message === "string" ? clip(message, budget) : "An object was thrown";
 }
 
 function describe(value: unknown, budget: Budget, depth: number): unknown {
@@ -87,46 +67,8 @@ function describe(value: unknown, budget: Budget, depth: number): unknown {
   }
 }
 
-function describeObject(value: object, budget: Budget, depth: number): unknown {
-  if (isError(value)) return describeError(value, budget, depth);
-  return guarded(value, budget, depth, () => {
-    if (value instanceof Date) {
-      return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
-    }
-    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
-    if (value instanceof Map || value instanceof Set) {
-      return describeList([...value].slice(0, MAX_FIELDS), value.size, budget, depth);
-    }
-    if (Array.isArray(value)) {
-      return describeList(value.slice(0, MAX_FIELDS), value.length, budget, depth);
-    }
-    const detail = new Map<string, unknown>();
-    addFields(detail, value, budget, depth);
-    return Object.fromEntries(detail);
-  });
-}
-
-function describeList(items: unknown[], length: number, budget: Budget, depth: number): unknown[] {
-  const list = items.map((item) => describe(item, budget, depth + 1));
-  return length > list.length ? [...list, `[${length - list.length} more]`] : list;
-}
-
-function addFields(
-  detail: Map<string, unknown>,
-  value: object,
-  budget: Budget,
-  depth: number,
-): void {
-  const keys = Object.keys(value);
-  for (const key of keys.slice(0, MAX_FIELDS)) {
-    const name = clip(key, budget);
-    if (!detail.has(name)) detail.set(name, describe(field(value, key), budget, depth + 1));
-  }
-  if (keys.length > MAX_FIELDS) detail.set("…", `[${keys.length - MAX_FIELDS} more fields]`);
-}
-
 /** Cycles, depth, and objects whose very inspection throws (a revoked proxy). */
-function guarded(value: object, budget: Budget, depth: number, make: () => unknown): unknown {
+function describeObject(value: object, budget: Budget, depth: number): unknown {
   if (budget.open.has(value)) return "[circular]";
   if (depth >= MAX_DEPTH) return "[too deep]";
   if (budget.left <= 0) return "[omitted: too long]";
@@ -134,12 +76,39 @@ function guarded(value: object, budget: Budget, depth: number, make: () => unkno
   // A shape costs too, else many small objects would get past the bound.
   budget.left -= 16;
   try {
-    return make();
+    return contentsOf(value, budget, depth);
   } catch {
     return "[cannot be inspected]";
   } finally {
     budget.open.delete(value);
   }
+}
+
+function contentsOf(value: object, budget: Budget, depth: number): unknown {
+  if (value instanceof Date)
+    return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (value instanceof Map || value instanceof Set)
+    return describeList([...value].slice(0, MAX_FIELDS), value.size, budget, depth);
+  if (Array.isArray(value))
+    return describeList(value.slice(0, MAX_FIELDS), value.length, budget, depth);
+  const own = Object.keys(value);
+  const detail = new Map<string, unknown>();
+  const add = (key: string): void => {
+    const name = clip(key, budget);
+    if (!detail.has(name)) detail.set(name, describe(field(value, key), budget, depth + 1));
+  };
+  if (isError(value))
+    for (const key of ["name", "message", "stack", "cause", "errors"])
+      if (field(value, key) !== undefined) add(key);
+  for (const key of own.slice(0, MAX_FIELDS)) add(key);
+  if (own.length > MAX_FIELDS) detail.set("…", `[${own.length - MAX_FIELDS} more fields]`);
+  return Object.fromEntries(detail);
+}
+
+function describeList(items: unknown[], length: number, budget: Budget, depth: number): unknown[] {
+  const list = items.map((item) => describe(item, budget, depth + 1));
+  return length > list.length ? [...list, `[${length - list.length} more]`] : list;
 }
 
 function field(value: object, key: string): unknown {

@@ -47,18 +47,12 @@ export function memoryDiff(
 ): readonly string[] {
   const before = parts(lined(text)).entries;
   const after = parts(remember(text, notes, max)).entries;
-  const lines = (sign: string, entries: readonly string[]): string[] =>
-    entries.flatMap((entry) => entry.trimEnd().split("\n")).map((line) => `${sign} ${line}`);
-  return [
-    ...lines(
-      "-",
-      before.filter((entry) => !after.includes(entry)),
-    ),
-    ...lines(
-      "+",
-      after.filter((entry) => !before.includes(entry)),
-    ),
-  ];
+  const lines = (sign: string, entries: readonly string[], others: readonly string[]): string[] =>
+    entries
+      .filter((entry) => !others.includes(entry))
+      .flatMap((entry) => entry.trimEnd().split("\n"))
+      .map((line) => `${sign} ${line}`);
+  return [...lines("-", before, after), ...lines("+", after, before)];
 }
 
 /** Ends with a line break. */

@@ -86,11 +86,14 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
 }
 
 export function list<T>(item: Shape<T>): Shape<readonly T[]> {
-  return other((value) =>
-    Array.isArray(value)
-      ? first(value.entries(), ([index, one]) => at(`[${index}]`, item.fault(one)))
-      : " must be a list",
-  );
+  return other((value) => {
+    if (!Array.isArray(value)) return " must be a list";
+    for (const [index, one] of value.entries()) {
+      const fault = item.fault(one);
+      if (fault !== undefined) return `[${index}]${fault}`;
+    }
+    return undefined;
+  });
 }
 
 export function pair<A, B>(a: Shape<A>, b: Shape<B>): Shape<readonly [A, B]> {
@@ -102,13 +105,14 @@ export function pair<A, B>(a: Shape<A>, b: Shape<B>): Shape<readonly [A, B]> {
 }
 
 export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
-  return other((value) =>
-    isRecord(value)
-      ? first(Object.entries(value), ([name, one]) =>
-          at(`[${JSON.stringify(name)}]`, item.fault(one)),
-        )
-      : " must be an object",
-  );
+  return other((value) => {
+    if (!isRecord(value)) return " must be an object";
+    for (const [name, one] of Object.entries(value)) {
+      const fault = item.fault(one);
+      if (fault !== undefined) return `[${JSON.stringify(name)}]${fault}`;
+    }
+    return undefined;
+  });
 }
 
 export function optional<T>(shape: Shape<T>): Optional<T> {
@@ -201,11 +205,14 @@ function faultOfFields(
   fields: readonly (readonly [string, Shape<unknown> | Optional<unknown>])[],
   value: object,
 ): string | undefined {
-  return first(fields, ([name, field]) => {
+  for (const [name, field] of fields) {
     const item = own(value, name);
-    if (!("optional" in field)) return at(`.${name}`, field.fault(item));
-    return item === undefined ? undefined : at(`.${name}`, field.optional.fault(item));
-  });
+    const isOptional = "optional" in field;
+    if (isOptional && item === undefined) continue;
+    const fault = (isOptional ? field.optional : field).fault(item);
+    if (fault !== undefined) return `.${name}${fault}`;
+  }
+  return undefined;
 }
 
 function isAmount(value: unknown): value is number {
@@ -222,12 +229,4 @@ function at(place: string, fault: string | undefined): string | undefined {
 
 function own(value: object, name: string): unknown {
   return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
-}
-
-function first<T>(items: Iterable<T>, fault: (item: T) => string | undefined): string | undefined {
-  for (const item of items) {
-    const found = fault(item);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }

@@ -7,36 +7,24 @@
  *   `counts` counts all of them, except those that were under way and are no longer kept.
  * - Events are accepted in any order: an end without a beginning is an action too.
  */
-import { clip } from "./cut.ts";
 import type {
-  ActionEnded,
   ActionEvent,
-  ActionProgress,
-  ActionStarted,
   ActionStatus,
   ActionWaiting,
-  CardEnded,
-  DocumentAccepted,
   DocumentRejected,
-  DocumentWarning,
   EndedStatus,
 } from "./action.ts";
+import { clip } from "./cut.ts";
 
 export interface ActionsView {
   /** Of the latest turn that sent a prompt. */
   sent: Sent | undefined;
   accepted: number;
-  /** The latest; `accepted` counts all. */
-  readonly documents: DocumentView[];
   rejected: number;
   /** The latest; `rejected` counts all. */
   readonly rejections: RejectionView[];
   /** How many there were. */
   warnings: number;
-  /** The texts of the latest ones. */
-  readonly latestWarnings: string[];
-  /** Runs of standing actions. */
-  readonly cards: { succeeded: number; failed: number };
   /** Actions of all documents, members of groups as well. */
   readonly counts: Record<ActionStatus, number>;
   /** Those that wait or run, in the order of their documents. */
@@ -47,26 +35,15 @@ export interface ActionsView {
   actionCount: number;
 }
 
-export interface DocumentView {
-  readonly iteration: number;
-  /** The task that was run on behalf of an action, if the document is not from the work's own task. */
-  readonly task: string | undefined;
-  readonly at: number;
-  readonly actions: number;
-  readonly stop: boolean;
-}
-
 export interface RejectionView {
   readonly iteration: number;
-  readonly task: string | undefined;
-  readonly at: number;
   /** The first ones. */
   readonly problems: DocumentRejected["problems"];
   readonly problemCount: number;
 }
 
-/** What is known of an action from its beginning. All texts are bounded. */
-interface ActionHead {
+/** All texts are bounded. */
+export interface OpenAction {
   /** Of the actions of its work, from 1 on. */
   readonly number: number;
   readonly id: string;
@@ -81,25 +58,17 @@ interface ActionHead {
   readonly inThought: boolean;
   /** Of its display, if it has one. */
   readonly label: string | undefined;
-  readonly waitingSince: number;
-}
-
-export interface OpenAction extends ActionHead {
-  /** Undefined while it waits. */
+  /** Undefined while it waits, or if it never started. */
   startedAt: number | undefined;
   /** 0 to 95. */
   percent: number | undefined;
   message: string | undefined;
 }
 
-export interface ActionView extends ActionHead {
-  /** Undefined if it never started. */
-  readonly startedAt: number | undefined;
+export interface ActionView extends OpenAction {
   readonly endedAt: number;
   readonly status: EndedStatus;
   readonly reason: string | undefined;
-  /** Of a skipped action: the id of the one that it needed. */
-  readonly cause: string | undefined;
   /** The result of an identical earlier action: nothing was run. */
   readonly replayed: boolean;
 }
@@ -108,9 +77,7 @@ export interface ActionView extends ActionHead {
 export const KEPT_ACTIONS = 300;
 /** More are never under way at once, unless the journal is damaged. */
 export const MAX_OPEN_ACTIONS = 4096;
-const KEPT_DOCUMENTS = 100;
 const KEPT_REJECTIONS = 10;
-const KEPT_WARNINGS = 20;
 const KEPT_PROBLEMS = 5;
 const MAX_NAME = 200;
 const MAX_TEXT = 500;
@@ -132,12 +99,9 @@ export function createActionsView(): ActionsView {
   return {
     sent: undefined,
     accepted: 0,
-    documents: [],
     rejected: 0,
     rejections: [],
     warnings: 0,
-    latestWarnings: [],
-    cards: { succeeded: 0, failed: 0 },
     counts: {
       waiting: 0,
       running: 0,
@@ -162,100 +126,74 @@ export function applyAction(
 ): void {
   switch (event.type) {
     case "actions.accepted":
-      return accept(view, event, task, at);
+      view.accepted += 1;
+      return;
     case "actions.rejected":
-      return reject(view, event, task, at);
+      view.rejected += 1;
+      return keep(view.rejections, rejectionOf(event), KEPT_REJECTIONS);
     case "actions.warning":
-      return warn(view, event);
+      view.warnings += 1;
+      return;
     case "action.waiting":
-      return void open(view, event, task, at);
-    case "action.started":
-      return start(view, event, task, at);
-    case "action.progress":
-      return progress(view, event, task);
-    case "action.ended":
-      return end(view, event, task, at);
+      return void open(view, event, task);
+    case "action.started": {
+      const action = open(view, event, task);
+      if (action.startedAt !== undefined) return;
+      action.startedAt = at;
+      view.counts.waiting -= 1;
+      view.counts.running += 1;
+      return;
+    }
+    case "action.progress": {
+      const action = view.open.get(keyOf(event, task));
+      if (action === undefined) return;
+      const { percent = 0, message } = event;
+      if (event.percent !== undefined)
+        action.percent = Math.max(action.percent ?? 0, Math.min(MAX_PERCENT, percent));
+      if (message !== undefined) action.message = clip(message, MAX_NAME);
+      return;
+    }
+    case "action.ended": {
+      const { status, reason, milliseconds, replayed = false } = event;
+      const key = keyOf(event, task);
+      const isKnown = view.open.has(key);
+      const action = open(view, event, task);
+      const startedAt = isKnown || milliseconds === 0 ? action.startedAt : at - milliseconds;
+      const text = reason === undefined ? undefined : clip(reason, MAX_TEXT);
+      return end(view, key, action, { startedAt, endedAt: at, status, reason: text, replayed });
+    }
     case "card.ended":
-      return endCard(view, event);
+      return;
   }
 }
 
-function accept(
-  view: ActionsView,
-  { iteration, actions, stop }: DocumentAccepted,
-  task: string | undefined,
-  at: number,
-): void {
-  view.accepted += 1;
-  keep(view.documents, { iteration, task, at, actions, stop }, KEPT_DOCUMENTS);
-}
-
-function reject(
-  view: ActionsView,
-  { iteration, problems }: DocumentRejected,
-  task: string | undefined,
-  at: number,
-): void {
-  view.rejected += 1;
+function rejectionOf({ iteration, problems }: DocumentRejected): RejectionView {
   const shown = problems.slice(0, KEPT_PROBLEMS).map(({ path, code, message }) => ({
     path: clip(path, MAX_NAME),
     code: clip(code, MAX_NAME),
     message: clip(message, MAX_TEXT),
   }));
-  const rejection = { iteration, task, at, problems: shown, problemCount: problems.length };
-  keep(view.rejections, rejection, KEPT_REJECTIONS);
-}
-
-function warn(view: ActionsView, { text }: DocumentWarning): void {
-  view.warnings += 1;
-  keep(view.latestWarnings, clip(text, MAX_TEXT), KEPT_WARNINGS);
-}
-
-function endCard({ cards }: ActionsView, { status }: CardEnded): void {
-  if (status === "succeeded") cards.succeeded += 1;
-  else cards.failed += 1;
+  return { iteration, problems: shown, problemCount: problems.length };
 }
 
 /** A later document may use an id again. */
-function keyOf(
-  { id, iteration }: { readonly id: string; readonly iteration: number },
-  task: string | undefined,
-): string {
+function keyOf({ id, iteration }: ActionId, task: string | undefined): string {
   return `${iteration} ${id} ${task ?? ""}`;
 }
 
-type Head = Pick<ActionWaiting, "id" | "iteration"> & Partial<Omit<ActionWaiting, "type">>;
+type ActionId = Pick<ActionWaiting, "id" | "iteration">;
 
-function open(view: ActionsView, head: Head, task: string | undefined, at: number): OpenAction {
-  const key = keyOf(head, task);
+function open(
+  view: ActionsView,
+  event: ActionId & Partial<Omit<ActionWaiting, "type">>,
+  task: string | undefined,
+): OpenAction {
+  const key = keyOf(event, task);
   const known = view.open.get(key);
   if (known !== undefined) return known;
-  const action: OpenAction = {
-    ...headOf(view, head, task, at),
-    startedAt: undefined,
-    percent: undefined,
-    message: undefined,
-  };
-  view.open.set(key, action);
-  view.counts.waiting += 1;
-  const [oldest] = view.open.size > MAX_OPEN_ACTIONS ? view.open : [];
-  if (oldest !== undefined) drop(view, ...oldest);
-  return action;
-}
-
-function drop(view: ActionsView, key: string, { startedAt }: OpenAction): void {
-  view.open.delete(key);
-  view.counts[startedAt === undefined ? "waiting" : "running"] -= 1;
-}
-
-function headOf(
-  view: ActionsView,
-  { id, iteration, action = "", kind = "tool", execution, group, inThought, display }: Head,
-  task: string | undefined,
-  at: number,
-): ActionHead {
+  const { id, iteration, action = "", kind = "tool", execution, group, inThought, display } = event;
   view.actionCount += 1;
-  return {
+  const opened: OpenAction = {
     number: view.actionCount,
     id: clip(id, MAX_NAME),
     task,
@@ -263,85 +201,47 @@ function headOf(
     action: clip(action, MAX_NAME),
     kind,
     background: execution === "ASYNC",
-    group: group === undefined ? undefined : clip(group, MAX_NAME),
+    group: group && clip(group, MAX_NAME),
     inThought: inThought === true,
-    label: display === undefined ? undefined : clip(display.label, MAX_NAME),
-    waitingSince: at,
-  };
-}
-
-function start(
-  view: ActionsView,
-  event: ActionStarted,
-  task: string | undefined,
-  at: number,
-): void {
-  const action = open(view, event, task, at);
-  if (action.startedAt !== undefined) return;
-  action.startedAt = at;
-  view.counts.waiting -= 1;
-  view.counts.running += 1;
-}
-
-function progress(view: ActionsView, event: ActionProgress, task: string | undefined): void {
-  const action = view.open.get(keyOf(event, task));
-  if (action === undefined) return;
-  const { percent, message } = event;
-  if (percent !== undefined)
-    action.percent = Math.max(action.percent ?? 0, Math.min(MAX_PERCENT, percent));
-  if (message !== undefined) action.message = clip(message, MAX_NAME);
-}
-
-function end(view: ActionsView, event: ActionEnded, task: string | undefined, at: number): void {
-  const { status, reason, cause, milliseconds, replayed } = event;
-  const key = keyOf(event, task);
-  const known = view.open.get(key);
-  if (known !== undefined) drop(view, key, known);
-  const {
-    percent: _percent,
-    message: _message,
-    ...head
-  } = known ?? {
-    ...headOf(view, event, task, at),
-    startedAt: milliseconds > 0 ? at - milliseconds : undefined,
+    label: display && clip(display.label, MAX_NAME),
+    startedAt: undefined,
     percent: undefined,
     message: undefined,
   };
-  keepEnded(view, {
-    ...head,
-    endedAt: at,
-    status,
-    reason: reason === undefined ? undefined : clip(reason, MAX_TEXT),
-    cause: cause === undefined ? undefined : clip(cause.id, MAX_NAME),
-    replayed: replayed === true,
-  });
+  view.open.set(key, opened);
+  view.counts.waiting += 1;
+  const [oldest] = view.open.size > MAX_OPEN_ACTIONS ? view.open : [];
+  if (oldest !== undefined) drop(view, ...oldest);
+  return opened;
 }
 
-function keepEnded(view: ActionsView, action: ActionView): void {
-  view.counts[action.status] += 1;
-  keep(view.ended, action, KEPT_ACTIONS);
+function drop(view: ActionsView, key: string, { startedAt }: OpenAction): void {
+  view.open.delete(key);
+  view.counts[startedAt === undefined ? "waiting" : "running"] -= 1;
+}
+
+function end(
+  view: ActionsView,
+  key: string,
+  action: OpenAction,
+  ending: Pick<ActionView, "startedAt" | "endedAt" | "status" | "reason" | "replayed">,
+): void {
+  drop(view, key, action);
+  view.counts[ending.status] += 1;
+  keep(view.ended, { ...action, ...ending }, KEPT_ACTIONS);
 }
 
 /** Nothing runs after the end of the work. */
-export function endActions(view: ActionsView, at: number): void {
-  for (const [key, action] of view.open) {
-    drop(view, key, action);
-    const { percent: _percent, message: _message, ...head } = action;
-    keepEnded(view, {
-      ...head,
-      endedAt: at,
-      status: "cancelled",
-      reason: undefined,
-      cause: undefined,
-      replayed: false,
-    });
-  }
+export function endActions(view: ActionsView, endedAt: number): void {
+  const canceled = { endedAt, status: "cancelled", reason: undefined, replayed: false } as const;
+  for (const [key, action] of view.open)
+    end(view, key, action, { ...canceled, startedAt: action.startedAt });
 }
 
 /** The action of an event that has just been applied. */
 export function actionOf(
   { open: under, ended }: ActionsView,
-  event: { readonly id: string; readonly iteration: number },
+  event: ActionId,
   task: string | undefined,
 ): OpenAction | ActionView | undefined {
   const last = ended.at(-1);
@@ -354,11 +254,6 @@ export function actionOf(
 export function* runningActions({ open: under }: ActionsView): Generator<OpenAction> {
   for (const action of under.values())
     if (action.startedAt !== undefined && action.kind !== "group") yield action;
-}
-
-/** Those that are known by name, in the order of their documents. */
-export function keptActions({ open: under, ended }: ActionsView): (OpenAction | ActionView)[] {
-  return [...ended, ...under.values()].sort((a, b) => a.number - b.number);
 }
 
 function keep<T>(list: T[], item: T, most: number): void {

@@ -5,17 +5,10 @@
  *   and its first visits, and the work its latest steps, with bounded texts.
  * - Steps are accepted in any order: an end without a beginning is a step too.
  */
-import { defined } from "../document/guards.ts";
+import { isRecord } from "../document/guards.ts";
 import { bothEnds } from "./cut.ts";
 import type { FlowChart, FlowNode } from "./plan.ts";
-import type {
-  EffectResult,
-  ScriptRun,
-  StepEnded,
-  StepInput,
-  StepPrinted,
-  StepStarted,
-} from "./step.ts";
+import type { EffectResult, StepEnded, StepInput, StepPrinted, StepStarted } from "./step.ts";
 
 export interface FlowView {
   /** Of the plan; undefined in a torn journal. */
@@ -53,7 +46,6 @@ export interface StepView {
   readonly file: string;
   readonly activity: string;
   readonly hit: number;
-  readonly depth: number;
   readonly startedAt: number;
   endedAt: number | undefined;
   status: StepStatus;
@@ -93,7 +85,7 @@ export function createFlowView(chart?: FlowChart): FlowView {
 }
 
 export function startStep(flow: FlowView, event: StepStarted, at: number): void {
-  addStep(flow, event, at).input = event.input === undefined ? undefined : clipInput(event.input);
+  addStep(flow, event, at).input = bounded(event.input);
 }
 
 export function printStep(flow: FlowView, event: StepPrinted): void {
@@ -103,7 +95,7 @@ export function printStep(flow: FlowView, event: StepPrinted): void {
 
 export function endStep(flow: FlowView, event: StepEnded, at: number): void {
   const index = flow.open.findLastIndex((one) => one.step === event.step);
-  const step = flow.open[index] ?? addStep(flow, { ...event, hit: 1, depth: 0 }, at);
+  const step = flow.open[index] ?? addStep(flow, { ...event, hit: 1 }, at);
   // What it contains is over too.
   for (const inner of flow.open.splice(index === -1 ? flow.open.length - 1 : index))
     if (inner !== step) cancel(flow, inner, at);
@@ -111,13 +103,12 @@ export function endStep(flow: FlowView, event: StepEnded, at: number): void {
   step.status = event.succeeded ? "succeeded" : "failed";
   step.reason = event.reason === undefined ? undefined : bothEnds(event.reason, MAX_REASON);
   step.printed = "";
-  step.effects = (event.effects ?? []).slice(0, KEPT_ITEMS).map(clipEffect);
+  step.effects = bounded(event.effects ?? []).map(withoutSeparateOutput);
   step.to = event.to;
-  step.result = event.result === undefined ? undefined : clipped(event.result);
+  step.result = bounded(event.result);
+  const variables = Object.entries(event.variables ?? {}).slice(0, KEPT_ITEMS);
   step.variables = Object.fromEntries(
-    Object.entries(event.variables ?? {})
-      .slice(0, KEPT_ITEMS)
-      .map(([name, value]) => [bothEnds(name, 200), bothEnds(value, MAX_REASON)]),
+    variables.map(([name, value]) => [bothEnds(name, 200), bothEnds(value, MAX_REASON)]),
   );
   const activity = activityOf(flow, event);
   activity.status = step.status;
@@ -139,7 +130,7 @@ function cancel(flow: FlowView, step: StepView, at: number): void {
 
 function addStep(
   flow: FlowView,
-  { step: number, file, activity, hit, depth, restored }: Omit<StepStarted, "type" | "work">,
+  { step: number, file, activity, hit, restored }: Omit<StepStarted, "type" | "work" | "depth">,
   at: number,
 ): StepView {
   const step: StepView = {
@@ -147,7 +138,6 @@ function addStep(
     file,
     activity,
     hit,
-    depth,
     startedAt: at,
     endedAt: undefined,
     status: "running",
@@ -211,48 +201,18 @@ export function hasFailed(flow: FlowView, step: Place & { readonly status: StepS
   return step.status === "failed" && flowNode(flow, step)?.kind !== "check";
 }
 
-function clipInput(input: StepInput): StepInput {
-  switch (input.kind) {
-    case "prompt":
-      return { ...input, text: clipped(input.text) };
-    case "ask":
-      return { ...input, question: clipped(input.question) };
-    case "execute":
-      return {
-        ...input,
-        scripts: input.scripts
-          .slice(0, KEPT_ITEMS)
-          .map(({ tag, code }) => ({ tag: bothEnds(tag, 100), code: clipped(code) })),
-      };
-  }
+/** The same value with both ends of every text, and the first items of every list. */
+function bounded<T>(value: T): T;
+function bounded(value: unknown): unknown {
+  if (typeof value === "string") return bothEnds(value, KEPT_STEP_TEXT);
+  if (Array.isArray(value)) return value.slice(0, KEPT_ITEMS).map((item) => bounded<unknown>(item));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, bounded(item)]));
 }
 
-function clipEffect(effect: EffectResult): EffectResult {
-  switch (effect.kind) {
-    case "passed":
-      return effect;
-    case "answered":
-    case "read":
-      return { ...effect, text: clipped(effect.text) };
-    case "executed":
-      return { ...effect, runs: effect.runs.slice(0, KEPT_ITEMS).map(clipRun) };
-    case "failed":
-    case "stopped":
-      return { ...effect, reason: bothEnds(effect.reason, MAX_REASON) };
-  }
-}
-
-function clipRun(run: ScriptRun): ScriptRun {
-  const { code, output, exitCode, timedOut, outputCharacters } = run;
-  return {
-    code: clipped(code),
-    output: clipped(output),
-    outputCharacters: outputCharacters ?? output.length,
-    exitCode,
-    ...defined({ timedOut }),
-  };
-}
-
-function clipped(text: string): string {
-  return bothEnds(text, KEPT_STEP_TEXT);
+/** `output` has it. */
+function withoutSeparateOutput(effect: EffectResult): EffectResult {
+  if (effect.kind !== "executed") return effect;
+  const runs = effect.runs.map(({ stdout: _stdout, stderr: _stderr, ...run }) => run);
+  return { ...effect, runs };
 }

@@ -1,19 +1,31 @@
 /** The works of a view: what an event is about is found here, or made if nothing has announced it. */
+import { defined, isRecord } from "../document/guards.ts";
+import { clip, cutStart } from "./cut.ts";
 import type { SessionRole } from "./decision.ts";
+import type { SessionActed } from "./event.ts";
 import type { WorkRef } from "./plan.ts";
+import type { PermissionDenied, ToolEnded } from "./session-activity.ts";
 import { createActionsView, endActions, type ActionsView } from "./view-actions.ts";
 import { createFlowView, endSteps, type FlowView } from "./view-flow.ts";
-import { clip } from "./cut.ts";
 import {
+  addUsage,
+  KEPT_COMMANDS,
+  KEPT_DENIALS,
   KEPT_ITEMS,
   noCounters,
   type Counters,
+  type DenialEntry,
   type ItemView,
   type OpenSession,
   type RunView,
   type WorkStatus,
   type WorkView,
 } from "./view-model.ts";
+
+export const MAX_MESSAGE = 64 * 1024;
+/** Of the texts of a denial or of a failed command. */
+const MAX_SHOWN = 500;
+const MAX_ITEM = 200;
 
 /** How long all iterations of the work have taken at the time `now`. */
 export function elapsedMs(work: WorkView, now: number): number {
@@ -66,7 +78,7 @@ export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   const known = work.items.get(key);
   if (known === undefined) work.itemCount += 1;
   if (known === undefined && work.items.size >= KEPT_ITEMS) return;
-  const name = clip([...(ref.outerItems ?? []), item].join(" › "), MAX_ITEM);
+  const name = clip(itemsIn(ref).join(" › "), MAX_ITEM);
   const fresh = { name, status: "running", reason: undefined, startedAt: at } as const;
   work.items.set(key, { ...fresh, elapsedMs: undefined });
 }
@@ -134,11 +146,14 @@ export function mostTelling(works: readonly WorkView[], most: number): readonly 
   return works.filter((work) => kept.has(work));
 }
 
-function itemKey({ outerItems = [], item = "" }: WorkRef): string {
-  return JSON.stringify([...outerItems, item]);
+/** The items that a work runs for, the outermost first; none outside of an `Each`. */
+export function itemsIn({ outerItems = [], item }: WorkRef): readonly string[] {
+  return item === undefined ? [] : [...outerItems, item];
 }
 
-const MAX_ITEM = 200;
+function itemKey(ref: WorkRef): string {
+  return JSON.stringify(itemsIn(ref));
+}
 
 interface SessionHead {
   readonly work: WorkRef;
@@ -210,4 +225,116 @@ export function delegateIn(work: WorkView, { taskId }: WorkRef): string | undefi
 export function hasProtocol({ plan, works }: RunView, { workId, taskId }: WorkRef): boolean {
   if (plan?.actionTasks !== undefined) return plan.actionTasks.includes(taskId);
   return works.get(workId)?.actions !== undefined;
+}
+
+export function applyActivity(
+  view: RunView,
+  work: WorkView,
+  { work: ref, sessionId, activity }: SessionActed,
+  at: number,
+): void {
+  const session = work.sessions.get(sessionId);
+  switch (activity.kind) {
+    case "message.delta":
+    case "reasoning.delta":
+      if (session !== undefined) session.streamed += activity.text.length;
+      return;
+    case "reasoning.ended":
+      if (session !== undefined) session.streamed = 0;
+      return;
+    case "message.ended":
+      if (session !== undefined) session.streamed = 0;
+      if (activity.text.trim() === "" || (session?.purpose ?? "prompt") !== "prompt") return;
+      // A document has its own event, with the response for people.
+      if (delegateIn(work, ref) !== undefined || hasProtocol(view, ref)) return;
+      keepMessage(view, work, activity.text);
+      return;
+    case "tool.started": {
+      const command = textIn(activity.arguments, "command");
+      session?.tools.set(activity.toolCallId, {
+        name: activity.toolName,
+        startedAt: at,
+        ...defined({ command }),
+      });
+      if (activity.toolName === "job_prepare_document") {
+        view.reportedDocument = reportedDocument(activity.arguments) ?? view.reportedDocument;
+      }
+      return;
+    }
+    case "tool.ended":
+      keepCommand(view, ref, activity, session?.tools.get(activity.toolCallId)?.command);
+      session?.tools.delete(activity.toolCallId);
+      return;
+    case "model.used":
+      addUsage(work, activity);
+      addUsage(view.totals, activity);
+      return;
+    case "permission.denied":
+      count(view, work, "denials", 1);
+      keepOnce(view.denials, denialOf(ref, activity), KEPT_DENIALS);
+      return;
+    default:
+      return;
+  }
+}
+
+/** What a work says to people. */
+export function keepMessage(view: RunView, work: WorkView, text: string): void {
+  work.lastMessage = clip(text, MAX_MESSAGE);
+  view.lastSpeaker = work.workId;
+}
+
+function denialOf(
+  { workId, taskId }: WorkRef,
+  { operation, target, reason }: PermissionDenied,
+): DenialEntry {
+  return {
+    workId,
+    taskId,
+    operation: clip(operation, MAX_SHOWN),
+    target: clip(target, MAX_SHOWN),
+    reason: clip(reason, MAX_SHOWN),
+    count: 1,
+  };
+}
+
+function keepCommand(
+  view: RunView,
+  { workId, taskId }: WorkRef,
+  { exitCode, result, toolName = "", stopped }: ToolEnded,
+  given: string | undefined,
+): void {
+  if (exitCode === undefined || stopped === true) return;
+  view.failedCommandCount += 1;
+  const command = clip(given ?? toolName, MAX_SHOWN);
+  // The last line is the runtime's own: `<shellId: 0 completed with exit code 1>`.
+  const text = (result?.content ?? "").trim().replace(/(^|\n)<shellId: .*>$/, "");
+  const entry = { workId, taskId, command, exitCode, output: cutStart(text, MAX_SHOWN), count: 1 };
+  keepOnce(view.failedCommands, entry, KEPT_COMMANDS);
+}
+
+/** Equal entries are kept once, with their count; of many different ones the first. The output of a command may differ. */
+export function keepOnce<T extends { readonly workId: number; count?: number }>(
+  entries: T[],
+  entry: T,
+  most: number,
+): void {
+  const keyOf = (one: T): string => JSON.stringify({ ...one, count: 0, output: "" });
+  const key = keyOf(entry);
+  const known = entries.find((one) => one.workId === entry.workId && keyOf(one) === key);
+  if (known === undefined) {
+    if (entries.length < most) entries.push(entry);
+  } else if (known.count !== undefined) known.count += 1;
+}
+
+/** The value of `$reported-document` (docs/entry-format.md): the first line of what the tool was given. */
+function reportedDocument(given: unknown): string | undefined {
+  return textIn(given, "argument")
+    ?.split(/\r\n|\r|\n/, 1)[0]
+    ?.trim();
+}
+
+function textIn(value: unknown, key: string): string | undefined {
+  const found: unknown = isRecord(value) ? value[key] : undefined;
+  return typeof found === "string" ? found : undefined;
 }

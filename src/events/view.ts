@@ -16,7 +16,7 @@ import {
   withoutDetail,
   type Decision,
 } from "./decision.ts";
-import { clip } from "./cut.ts";
+import { bothEnds, clip } from "./cut.ts";
 import { decisionOf } from "./decision-of.ts";
 import {
   outcomeText,
@@ -29,8 +29,6 @@ import {
 } from "./event.ts";
 import { plannedWorks, type RunPlan } from "./plan.ts";
 import { applyAction, createActionsView, isSending } from "./view-actions.ts";
-import { applyActivity, keepMessage, MAX_MESSAGE } from "./view-activity.ts";
-import { bothEnds } from "./cut.ts";
 import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
 import {
   createRunView,
@@ -44,52 +42,26 @@ import {
 } from "./view-model.ts";
 import {
   actionsOf,
+  applyActivity,
   count,
   delegateIn,
   flowOf,
-  sessionOf,
+  itemsIn,
   endIteration,
+  keepMessage,
+  keepOnce,
+  MAX_MESSAGE,
+  sessionOf,
   settle,
   startIteration,
   workOf,
 } from "./view-works.ts";
 
-export { createRunView, KEPT_DECISIONS, KEPT_DENIALS, wasRetried } from "./view-model.ts";
-export type {
-  Counters,
-  DecisionEntry,
-  DenialEntry,
-  GivenView,
-  ItemView,
-  OmissionEntry,
-  OpenSession,
-  RunStatus,
-  RunView,
-  Usage,
-  WorkStatus,
-  WorkView,
-} from "./view-model.ts";
-export {
-  currentStep,
-  flowNode,
-  hasFailed,
-  KEPT_STEPS,
-  KEPT_VISITS,
-  type ActivityView,
-  type FlowView,
-  type StepStatus,
-  type StepView,
-} from "./view-flow.ts";
-export {
-  actionOf,
-  keptActions,
-  KEPT_ACTIONS,
-  runningActions,
-  type ActionsView,
-  type ActionView,
-  type OpenAction,
-} from "./view-actions.ts";
-export { isSending, type Sent } from "./view-actions.ts";
+export * from "./view-model.ts";
+export type * from "./view-actions.ts";
+export { actionOf, isSending, KEPT_ACTIONS, runningActions } from "./view-actions.ts";
+export type * from "./view-flow.ts";
+export { currentStep, flowNode, hasFailed, KEPT_STEPS, KEPT_VISITS } from "./view-flow.ts";
 export {
   delegateIn,
   elapsedMs,
@@ -226,37 +198,20 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "step.ended":
       return endStep(flowOf(workOf(view, event.work)), event, event.at);
     case "report.given": {
-      const work = workOf(view, event.work);
       const { title, markdown } = event;
-      const given = givenOf(view, event.work);
-      if (given !== undefined) given.report = { title, markdown: bothEnds(markdown, MAX_MESSAGE) };
+      give(view, event.work, { report: { title, markdown: bothEnds(markdown, MAX_MESSAGE) } });
+      const work = workOf(view, event.work);
       if (delegateIn(work, event.work) === undefined) setReport(work, event.work, markdown);
       return;
     }
-    case "result.given": {
-      const given = givenOf(view, event.work);
-      if (given !== undefined) given.result = { value: event.result };
-      return;
-    }
-    case "finding.reported": {
-      const given = givenOf(view, event.work);
-      if (given === undefined) return;
-      if (event.first === true) given.findings.length = 0;
-      given.findings.push(event.finding);
-      return;
-    }
-    case "verdict.given": {
-      const given = givenOf(view, event.work);
-      if (given !== undefined) given.verdict = event.verdict;
-      return;
-    }
-    case "proposal.made": {
-      const given = givenOf(view, event.work);
-      if (given === undefined) return;
-      if (event.first === true) given.proposals.length = 0;
-      given.proposals.push(event.proposal);
-      return;
-    }
+    case "result.given":
+      return give(view, event.work, { result: { value: event.result } });
+    case "verdict.given":
+      return give(view, event.work, { verdict: event.verdict });
+    case "finding.reported":
+      return add(givenOf(view, event.work)?.findings, event.finding, event.first);
+    case "proposal.made":
+      return add(givenOf(view, event.work)?.proposals, event.proposal, event.first);
     case "note.added":
       return void view.notes.push(event.note);
     case "action":
@@ -276,33 +231,47 @@ function forgetOlder(view: RunView, work: WorkView, ref: WorkRef): void {
   if (!isOfRun(view.given.get(key), ref)) view.given.delete(key);
 }
 
-function keyOfGiven({ taskId, item, outerItems = [] }: WorkRef): string {
-  return JSON.stringify([taskId, item === undefined ? [] : [...outerItems, item]]);
+function keyOfGiven(ref: WorkRef): string {
+  return JSON.stringify([ref.taskId, itemsIn(ref)]);
 }
 
-function isOfRun(given: GivenView | undefined, { workId, iteration }: WorkRef): boolean {
+function give(
+  view: RunView,
+  ref: WorkRef,
+  given: Partial<Pick<GivenView, "report" | "result" | "verdict">>,
+): void {
+  Object.assign(givenOf(view, ref) ?? {}, given);
+}
+
+/** `isFirst`: what its run has handed in before doesn't count any more. */
+function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
+  if (isFirst) list?.splice(0);
+  list?.push(item);
+}
+
+function isOfRun(given: GivenView | undefined, { workId, iteration }: WorkRef): given is GivenView {
   return given?.workId === workId && given.iteration === iteration;
 }
 
 /** Of this run of the task. Undefined for what comes after the first `KEPT_ITEMS`. */
 function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
-  const { workId, taskId, iteration, item, outerItems = [] } = ref;
-  const items = item === undefined ? [] : [...outerItems, item];
+  const { workId, taskId, iteration } = ref;
   const key = keyOfGiven(ref);
-  const before = view.given.get(key);
-  if (before === undefined && view.given.size >= KEPT_ITEMS) return undefined;
-  const known = isOfRun(before, ref) ? before : undefined;
-  const given = {
-    workId,
-    taskId,
-    iteration,
-    items,
-    report: known?.report,
-    result: known?.result,
-    findings: known?.findings ?? [],
-    verdict: known?.verdict,
-    proposals: known?.proposals ?? [],
-  };
+  const known = view.given.get(key);
+  if (known === undefined && view.given.size >= KEPT_ITEMS) return undefined;
+  const given = isOfRun(known, ref)
+    ? known
+    : {
+        workId,
+        taskId,
+        iteration,
+        items: itemsIn(ref),
+        report: undefined,
+        result: undefined,
+        findings: [],
+        verdict: undefined,
+        proposals: [],
+      };
   // What was handed in last stands last.
   view.given.delete(key);
   view.given.set(key, given);
@@ -353,18 +322,15 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     owner.decisions.shift();
     owner.droppedDecisions += 1;
   }
-  if (work !== undefined && decisionTraits(decision.kind).audience.listed === true)
-    keepOmission(view, work, entry.text);
-  if (work === undefined || delegate !== undefined) return;
+  if (work === undefined) return;
+  if (decisionTraits(decision.kind).audience.listed === true) {
+    const { workId, taskId } = work;
+    keepOnce(view.omissions, { workId, taskId, text: entry.text }, KEPT_OMISSIONS);
+  }
+  if (delegate !== undefined) return;
   if (decision.kind === "attempts-exhausted") work.advice = decision.advice;
   if (decision.kind === "criteria-retry") count(view, work, "retries", 1);
   if (decision.kind === "session-crashed") count(view, work, "crashes", 1);
-}
-
-function keepOmission({ omissions }: RunView, { workId, taskId }: WorkView, text: string): void {
-  if (omissions.length >= KEPT_OMISSIONS) return;
-  if (omissions.some((known) => known.workId === workId && known.text === text)) return;
-  omissions.push({ workId, taskId, text });
 }
 
 function placeOf(work: WorkView | undefined, decision: Decision): DecisionEntry["place"] {

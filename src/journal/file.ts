@@ -88,7 +88,7 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
     },
   });
   async function* events(): AsyncIterable<readonly RunEvent[]> {
-    const lines = new LineReader(reader, maxLine);
+    const lines = new LineReader(maxLine);
     const breath = new Breath();
     const parts: AsyncIterable<Buffer> = file.createReadStream({
       start: 0,
@@ -97,7 +97,12 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
     });
     for await (const part of parts) {
       let goesOn = true;
-      for (goesOn of lines.read(part)) if (breath.isDue) await breath.take();
+      for (const line of lines.endedBy(part)) {
+        goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
+        goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
+        if (!goesOn) break;
+        if (breath.isDue) await breath.take();
+      }
       if (found.length > 0) yield found;
       found = [];
       if (!goesOn) break;
@@ -123,28 +128,28 @@ class LineReader {
   /** Of the line that is not complete yet; undefined if it is too long to be kept. */
   #begun: Buffer[] | undefined = [];
   #length = 0;
-  readonly #reader: JournalReader;
   readonly #longest: number;
 
-  constructor(reader: JournalReader, longest: number) {
-    this.#reader = reader;
+  constructor(longest: number) {
     this.#longest = longest;
   }
 
   /** What follows the last LF. */
   get rest(): string {
-    return this.#begun === undefined ? "…" : Buffer.concat(this.#begun).toString();
+    const [only, ...more] = this.#begun ?? [Buffer.from("…")];
+    return more.length === 0 ? String(only ?? "") : Buffer.concat(this.#begun ?? []).toString();
   }
 
-  /** Yields after each line whether the rest can be read, and ends with the first `false`. */
-  *read(part: Buffer): Generator<boolean> {
+  /** Undefined for a line that is too long. */
+  *endedBy(part: Buffer): Generator<string | undefined> {
     let start = 0;
     for (let end = part.indexOf(LF); end !== -1; end = part.indexOf(LF, start)) {
       this.#keep(part.subarray(start, end));
-      const goesOn = this.#endLine();
-      yield goesOn;
-      if (!goesOn) return;
+      const line = this.#begun && this.rest;
+      this.#begun = [];
+      this.#length = 0;
       start = end + 1;
+      yield line;
     }
     this.#keep(part.subarray(start));
   }
@@ -153,14 +158,5 @@ class LineReader {
     this.#length += bytes.length;
     if (this.#length > this.#longest) this.#begun = undefined;
     else if (bytes.length > 0) this.#begun?.push(bytes);
-  }
-
-  #endLine(): boolean {
-    const [only, ...more] = this.#begun ?? [];
-    const line = this.#begun && (more.length === 0 ? (only?.toString() ?? "") : this.rest);
-    this.#begun = [];
-    this.#length = 0;
-    const goesOn = line === undefined ? this.#reader.skipLongLine() : this.#reader.read(line);
-    return goesOn && (this.#reader.isJournal || this.#reader.lines < MAX_STRANGE_LINES);
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The lines of a journal (docs/journal.md), and reading them back. Every line is checked: its version, its number, and every field of its event. A line that can't be used is a problem, and the others are used.
+ * The lines of a journal (docs/journal.md), and reading them back. Every line is checked: its version, its number, and
+ * every field of its event. A line that can't be used is a problem, and the others are used.
  */
 import { eventShape, eventTypes } from "../events/event.ts";
 import { isRecord } from "../document/guards.ts";
@@ -102,7 +103,6 @@ export class JournalReader {
   isJournal = false;
   nextSeq = 0;
   #line = 0;
-  #crlf = false;
   #stopped = false;
 
   constructor(found: JournalFindings) {
@@ -114,30 +114,18 @@ export class JournalReader {
   }
 
   /** A whole line, without its LF. False: nothing that follows can be read. */
-  read(found: string): boolean {
+  read(line: string): boolean {
     this.#line += 1;
-    const line = found.endsWith("\r") ? found.slice(0, -1) : found;
-    if (line !== found && !this.#crlf) {
-      this.#crlf = true;
-      this.#problem("The lines end with CRLF instead of LF: the file was changed.");
-    }
     const value = parseLine(line);
-    if (typeof value === "string") {
-      this.#skip(value);
-      return true;
-    }
+    if (typeof value === "string") return this.#skip(value);
     const { v, seq, prev: _prev, hash: _hash, ...fields } = value;
     this.isJournal ||= v !== undefined && (seq !== undefined || fields["type"] === "journal");
     if (!READ_VERSIONS.includes(v)) {
-      const isHeader = this.#line === 1 && fields["type"] === "journal";
-      this.#skip(versionText(v, isHeader));
-      this.#stopped = isHeader;
-      return !isHeader;
+      this.#stopped = this.#line === 1 && fields["type"] === "journal";
+      this.#skip(versionText(v, this.#stopped));
+      return !this.#stopped;
     }
-    if (typeof seq !== "number") {
-      this.#skip("seq must be a number.");
-      return true;
-    }
+    if (typeof seq !== "number") return this.#skip("seq must be a number.");
     if (seq !== this.nextSeq)
       this.#problem(
         `Expected number ${this.nextSeq}, found ${seq}: lines are missing, repeated or out of order.`,
@@ -150,8 +138,7 @@ export class JournalReader {
   /** Instead of `read`, for a line that is too long to be held. */
   skipLongLine(): true {
     this.#line += 1;
-    this.#skip("The line is too long.");
-    return true;
+    return this.#skip("The line is too long.");
   }
 
   /** To be called once, at the end, with what follows the last LF. */
@@ -166,29 +153,27 @@ export class JournalReader {
   }
 
   #use(fields: Readonly<Record<string, unknown>>): void {
-    const isFirst = this.#line === 1;
-    if (fields["type"] === "journal") {
-      const fault = faultOf(header, fields);
-      const { removed } = fields;
-      if (fault !== undefined) this.#problem(`Invalid header: ${fault}.`);
-      else if (removed !== undefined)
+    const { type } = fields;
+    if (type === "journal") {
+      if (!fits(header, fields)) this.#problem(`Invalid header: ${faultOf(header, fields) ?? ""}.`);
+      else if (fields.removed !== undefined)
         this.#problem(
-          `A torn line of ${JSON.stringify(removed)} bytes was removed before this one.`,
+          `A torn line of ${fields.removed} bytes was removed before this one.`,
           "removed",
         );
       return;
     }
-    if (isFirst) this.#problem("The header is missing.");
-    const { type } = fields;
+    if (this.#line === 1) this.#problem("The header is missing.");
     if (typeof type === "string" && !eventTypes.has(type))
       this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
     else if (fits(eventShape, fields)) this.#found.event(fields);
     else this.#problem(`Invalid event: ${faultOf(eventShape, fields) ?? ""}.`);
   }
 
-  #skip(reason: string): void {
+  #skip(reason: string): true {
     this.#problem(reason);
     this.nextSeq += 1;
+    return true;
   }
 
   #problem(reason: string, kind: JournalProblem["kind"] = "damaged"): void {

@@ -30,41 +30,32 @@ export interface JournalFile {
   close(): Promise<void> | void;
 }
 
-/**
- * Starts a journal at `path`, or continues one; parent folders are created. The first event replaces an existing file. Throws if that is not possible, so that it is
- * known before the run. A damaged journal, or a file that is not a journal, is not continued. A torn last line is
- * removed, and the next line records this.
- */
-export function createJournal(path: string, options: JournalOptions = {}): Reporter {
-  return openJournal(path, options);
-}
-
 export interface JournalReporter extends Reporter {
   /** Closes it before the first event. The file stays as it was. */
   abandon(): void;
 }
 
-/** As `createJournal`, for a run that may still be refused. */
-export function openJournal(path: string, options: JournalOptions = {}): JournalReporter {
+/**
+ * Starts a journal at `path`, or continues one; parent folders are created. The first event replaces an existing file.
+ * Throws if that is not possible, so that it is known before the run. A damaged journal, or a file that is not a
+ * journal, is not continued. A torn last line is removed, and the next line records this.
+ */
+export function createJournal(path: string, options: JournalOptions = {}): JournalReporter {
   const { append = false, now = () => systemClock.now() } = options;
   const file = new OwnFile("journal", path, { keep: append });
   const abandon = (): void => file.abandon();
-  if (!append) return { ...createJournalReporter(file, now), abandon };
   try {
-    const { nextSeq, removed } = prepareToContinue(file);
+    const { nextSeq, removed } = append ? prepareToContinue(file) : { nextSeq: 0, removed: 0 };
     return { ...createJournalReporter(file, now, nextSeq, removed), abandon };
   } catch (error) {
-    file.abandon();
+    abandon();
     const why = errorMessage(error);
     throw new Error(`The journal ${path} can't be continued: ${why}`, { cause: error });
   }
 }
 
 /** Leaves whole lines only. `removed`: so many bytes of a torn one. */
-function prepareToContinue(file: OwnFile): {
-  readonly nextSeq: number;
-  readonly removed: number;
-} {
+function prepareToContinue(file: OwnFile): { nextSeq: number; removed: number } {
   const bytes = file.read();
   if (bytes.length === 0) return { nextSeq: 0, removed: 0 };
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
@@ -91,11 +82,7 @@ export function createJournalReporter(
     if (broken) return;
     const bytes = new TextEncoder().encode(journalLine(seq, fields));
     try {
-      for (let offset = 0; offset < bytes.length;) {
-        const written = file.write(bytes, offset);
-        if (written <= 0) throw new Error("nothing was written");
-        offset += written;
-      }
+      for (let offset = 0; offset < bytes.length;) offset += file.write(bytes, offset);
     } catch (error) {
       broken = true;
       const why = errorMessage(error);

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { Reporter } from "../events/sink.ts";
-import { openJournal } from "../journal/write.ts";
+import { createJournal } from "../journal/write.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage, fileErrorMessage } from "../platform/system-error.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -57,7 +57,7 @@ interface RecordKind {
 
 const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   /** Every event, as JSON lines. */
-  journal: { title: "journal", open: (path) => openJournal(path) },
+  journal: { title: "journal", open: (path) => createJournal(path) },
   /** A rehearsal of this run. */
   record: {
     title: "recording",
@@ -152,7 +152,7 @@ export function openJournalIn(
   const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
   const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
   try {
-    return openJournal(join(folder, `${name}-${start}-${runId}.jsonl`));
+    return createJournal(join(folder, `${name}-${start}-${runId}.jsonl`));
   } catch (error) {
     const report = (): never => {
       throw new Error(errorMessage(error), { cause: error });

@@ -66,40 +66,25 @@ async function play(
 }
 
 describe("the budget of an eval", () => {
-  it("is never exceeded by more than one turn, whatever the turns are", async () => {
-    const turn = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 4 });
-    const runs = fc.array(fc.array(turn, { minLength: 1, maxLength: 4 }), {
-      minLength: 1,
-      maxLength: 12,
+  for (const of of ["tokens", "cost"] as const) {
+    it(`of ${of} is never exceeded by more than one turn, whatever the turns are`, async () => {
+      const turn = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 4 });
+      const run = fc.array(turn, { minLength: 1, maxLength: 4 });
+      const runs = fc.array(run, { minLength: 1, maxLength: 12 });
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 1, max: 2000 }), runs, async (limit, all) => {
+          // Costs are fractions.
+          const unit = of === "cost" ? 10 : 1;
+          const sizes = all.flat().map((calls) => calls.reduce((a, b) => a + b, 0) / unit);
+          const { spent, stopped } = await play(limit, all, of);
+          assert.ok(spent <= limit + Math.max(...sizes) + 1e-6, `${spent} of ${limit}`);
+          // All of it ran, or the reason was said once.
+          if (sizes.reduce((a, b) => a + b, 0) > limit + 1e-6) assert.equal(stopped.length, 1);
+        }),
+        rounds(300),
+      );
     });
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 2000 }), runs, async (limit, all) => {
-        const sizes = all.flat().map((calls) => calls.reduce((a, b) => a + b, 0));
-        const { spent, stopped } = await play(limit, all);
-        assert.ok(spent <= limit + Math.max(...sizes), `${spent} of ${limit}`);
-        const whole = sizes.reduce((a, b) => a + b, 0);
-        // All of it ran, or the reason was said once.
-        assert.equal(stopped.length, spent === whole ? stopped.length : 1);
-        if (whole > limit) assert.equal(stopped.length, 1);
-      }),
-      rounds(300),
-    );
-  });
-
-  it("of cost is never exceeded by more than one turn, either, though it has fractions", async () => {
-    const turn = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 3 });
-    const runs = fc.array(fc.array(turn, { minLength: 1, maxLength: 4 }), {
-      minLength: 1,
-      maxLength: 12,
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 60 }), runs, async (limit, all) => {
-        const sizes = all.flat().map((calls) => calls.reduce((a, b) => a + b, 0) / 10);
-        const { spent } = await play(limit, all, "cost");
-        assert.ok(spent <= limit + Math.max(...sizes) + 1e-6, `${spent} of ${limit}`);
-      }),
-    );
-  });
+  }
 
   it("is not exceeded at all if turns are of one size", async () => {
     const runs = Array.from({ length: 20 }, () => [[60, 40], [100]]);

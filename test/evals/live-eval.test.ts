@@ -1,7 +1,7 @@
 /** `agent-jobs eval` against a model server on loopback, as an eval of real models runs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { runCli, startCli } from "../rig/cli.ts";
+import { runCli } from "../rig/cli.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, evalFile } from "./rig.ts";
@@ -78,35 +78,5 @@ describe("an eval of models", () => {
     const { code, stderr } = await runCli(["eval", "a.eval.yml"], { cwd: path });
     assert.equal(code, 2);
     assert.match(stderr, /--provider-base-url/);
-  });
-
-  it("goes on after it was killed, and pays for no run twice", async (t) => {
-    let patient = true;
-    const server = await startModelServer((request) => {
-      const whole = server.requests.filter(({ toolResults }) => toolResults.length > 0).length;
-      return patient && whole > 3 ? { hang: "before" } : obedient(request);
-    });
-    t.after(() => server.close());
-    const workspace = await makeWorkspace(t, {
-      "entry.yml": entry,
-      "a.eval.yml": evalFile({ runs: 3, parallel: 1, cases }),
-    });
-    const args = ["eval", "a.eval.yml", "--provider-base-url", server.baseUrl];
-    const child = startCli(args, { cwd: workspace.path });
-    await workspace.holds("a.eval.results.jsonl", `"key":"two","fingerprint"`);
-    await child.printed("one #2");
-    child.kill();
-    await child.ended;
-    const results = await workspace.read("a.eval.results.jsonl");
-    const there = results.split("\n").filter((line) => line.includes('"type":"run"')).length;
-    // As a process that died while it wrote.
-    await workspace.write("a.eval.results.jsonl", `${results}{"type":"run","key":"o`);
-    patient = false;
-    const before = server.requests.length;
-    const { code, stdout, stderr } = await runCli(args, { cwd: workspace.path });
-    assert.equal(code, 0, stdout + stderr);
-    assert.match(stdout, new RegExp(`interrupted: ${there} runs are there`));
-    assert.match(stdout, /6 of 6 runs passed/);
-    assert.equal(server.requests.length - before, (6 - there) * 2);
   });
 });

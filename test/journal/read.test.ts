@@ -74,57 +74,12 @@ test("a field of another type is reported with its line, wherever it is, and all
   assert.ok(fields > 400, `${fields} fields`);
 });
 
-const optional =
-  /^(entryFile|file|title|actionTasks|report|input|to|variables|effects|restored|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
-
-const optionalOfActions =
-  /^action\.(response|group|inThought|requires|display|params|percent|cause|output|outputCharacters|replayed)$/;
-
-/** Journals of earlier versions don't have them. */
-const laterLimits = new RegExp(`^limits\\.(cost|${workflowLimits.join("|")})$`);
-
-test("a number that is negative, a count that is a fraction, and permissions of unknown fields are reported", () => {
-  const fractions = /^(milliseconds|retryAfterMs|cost|durationMs|value|used|percent)$/;
-  let numbers = 0;
-  for (const [index, event] of every.entries()) {
-    for (const path of pathsOf(event)) {
-      const name = path.at(-1) ?? "";
-      const found = valueAt(event, path);
-      if (typeof found !== "number" || path.includes("arguments")) continue;
-      numbers += 1;
-      const mayBeFraction =
-        fractions.test(name) &&
-        !/tokens|modelCalls|loop|parallel|activit|call|Characters/.test(path[1] ?? "");
-      for (const wrong of [-1, -1.5, ...(mayBeFraction ? [] : [1.5, 2 ** 60])]) {
-        const lines = sealed(
-          every.with(index, JSON.parse(JSON.stringify(replaced(event, path, wrong)))),
-        );
-        const where = `${event.type} ${path.join(".")} ${wrong}`;
-        const { problems } = parseJournal(lines.join(""));
-        assert.deepEqual(
-          problems.map(({ line, kind }) => [line, kind]),
-          [[index + 2, "damaged"]],
-          where,
-        );
-      }
-    }
-  }
-  assert.ok(numbers > 60, `${numbers} numbers`);
-  const [started] = every;
-  const permitted = (rules: unknown): string[] =>
-    said(parseJournal(sealed([{ ...started, permissions: { a: rules } }]).join("")));
-  assert.deepEqual(permitted({ x: 1 }), [
-    '2: Invalid event: permissions["a"] must have one of preset, read, write, shell, url, hosts, tools, sandbox.',
-  ]);
-  assert.deepEqual(permitted({}), []);
-  assert.deepEqual(permitted({ shell: ["ls"], added: "later" }), []);
-});
-
 test("a plan of an earlier version, which names fewer limits, is read", () => {
   const [started] = every;
   assert.ok(started?.type === "run.started");
+  const later = new Set<string>(["cost", ...workflowLimits]);
   const limits = Object.fromEntries(
-    Object.entries(started.limits).filter(([name]) => !laterLimits.test(`limits.${name}`)),
+    Object.entries(started.limits).filter(([name]) => !later.has(name)),
   );
   assert.equal(Object.keys(limits).length, 8);
   assert.deepEqual(said(parseJournal(sealed([{ ...started, limits }]).join(""))), []);
@@ -139,30 +94,6 @@ test("an intact event of an unknown type is skipped, and is no damage", () => {
     { line: 3, reason: 'Unknown event type "budget.changed".', kind: "unknown" },
   ]);
   assert.deepEqual([events, torn], [[note("1"), note("2")], false]);
-});
-
-test("a field that is missing is reported with its line", () => {
-  const without = (value: unknown, [name, ...rest]: readonly string[]): object => {
-    const copy: Record<string, unknown> = { ...Object(value) };
-    if (rest.length > 0) copy[name ?? ""] = without(copy[name ?? ""], rest);
-    else delete copy[name ?? ""];
-    return copy;
-  };
-  for (const [index, event] of every.entries()) {
-    for (const path of pathsOf(event)) {
-      // Names of the entry's own, and elements of lists, are no fields.
-      if (
-        /^(models|permissions|work,works|variables|shell,variables)/.test(path.join(",")) ||
-        /^\d+$/.test(path.join(""))
-      )
-        continue;
-      if (path.some((name) => /^\d+$/.test(name)) || optional.test(path.at(-1) ?? "")) continue;
-      if (laterLimits.test(path.join(".")) || optionalOfActions.test(path.join("."))) continue;
-      const lines = sealed(every.with(index, JSON.parse(JSON.stringify(without(event, path)))));
-      const { problems } = parseJournal(lines.join(""));
-      assert.equal(problems[0]?.line, index + 2, `${event.type} without ${path.join(".")}`);
-    }
-  }
 });
 
 test("a line that was dropped, moved or put in is noticed, and all others are used", async (t) => {
@@ -246,9 +177,6 @@ test("what is no journal, or no event, is said", () => {
     "2: The line is not JSON.",
     "3: The line is not a JSON object.",
   ]);
-  const crlf = parseJournal((header + first).replaceAll("\n", "\r\n"));
-  assert.deepEqual(said(crlf), ["1: The lines end with CRLF instead of LF: the file was changed."]);
-  assert.deepEqual(crlf.events, [note("1")]);
   assert.deepEqual(said(parseJournal(first)), [
     "1: Expected number 0, found 1: lines are missing, repeated or out of order.",
     "1: The header is missing.",
@@ -264,10 +192,6 @@ test("what is no journal, or no event, is said", () => {
     '2: Unknown event type "something.new".',
     "3: Invalid event: at must be a whole number of 0 or more.",
   ]);
-  let tree: object = { kind: "Ref", workIdInJob: 0, taskId: "a", modelId: "m" };
-  for (let level = 0; level < 1500; level += 1) tree = { kind: "Seq", works: [tree] };
-  const deep = sealed([{ ...every[0], work: tree }]);
-  assert.match(said(parseJournal(deep.join("")))[0] ?? "", /nested deeper than 1000 levels/);
 });
 
 test("reading never throws, whatever the text, and what it reads can be folded", async (t) => {

@@ -4,15 +4,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readJournal } from "../../src/journal/read.ts";
-import type { Measurement, Span } from "../../src/reports/otlp/span.ts";
 import { parseTraceparent } from "../../src/reports/otlp/trace-context.ts";
-import { Trace } from "../../src/reports/otlp/trace.ts";
 import { everything, readsItself } from "../tools/mcp/rig.ts";
 import { runCli, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type Reply, type Script } from "../rig/model-server.ts";
 import { startCollector, type Collector } from "../rig/otlp-collector.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
+import { traceOf, type MadeSpan } from "./otlp-rig.ts";
 
 const calls = (name: string, given: Readonly<Record<string, unknown>>): Reply => ({
   toolCalls: [{ name, arguments: given }],
@@ -104,6 +103,9 @@ describe("a run with --otlp", () => {
     const { result, collector, cwd, toolResults } = await run(t);
     assert.equal(result.code, 0, result.stdout + result.stderr);
     const { spans } = collector;
+    // No content by default.
+    assert.match(text(spans), /execute_tool look/);
+    assert.doesNotMatch(text(spans), /-TEXT|not called|decision\.text|sk-0123/i);
     const root = collector.span("invoke_workflow job");
     assert.equal(root.parentSpanId, "");
     assert.deepEqual([...new Set(spans.map(({ traceId }) => traceId))], [root.traceId]);
@@ -227,48 +229,27 @@ describe("a run with --otlp", () => {
     assert.ok(toolResults.includes(`"TRACEPARENT": "${traceparent}"`), "an MCP server");
 
     // The journal alone makes the same trace.
-    const again: Span[] = [];
-    const measured: Measurement[] = [];
-    const events = readJournal(readFileSync(join(cwd, "j.jsonl"), "utf8")).events;
-    const [first] = events;
-    assert.ok(first !== undefined);
-    const trace = new Trace(
-      first,
-      { content: false, provider: "openai" },
-      {
-        span: (span) => again.push(span),
-        measure: (measurement) => measured.push(measurement),
-      },
-    );
-    for (const event of events) trace.apply(event);
-    assert.deepEqual(
-      again.map(({ name, spanId, parentSpanId = "", startedAt, endedAt }) => [
-        name,
-        spanId,
-        parentSpanId,
-        Math.round(startedAt * 100) / 100,
-        endedAt,
-      ]),
-      spans.map(({ name, spanId, parentSpanId, start, end }) => [
-        name,
-        spanId,
-        parentSpanId,
-        start,
-        end,
-      ]),
-    );
-    assert.equal(measured.filter(({ metric }) => metric === "agent_jobs.retries").length, 2);
+    const { events } = readJournal(readFileSync(join(cwd, "j.jsonl"), "utf8"));
+    const again = traceOf(events);
+    type Essence = Pick<MadeSpan, "name" | "spanId" | "parentSpanId" | "start" | "end">;
+    const essence = ({ name, spanId, parentSpanId, start, end }: Essence): Essence => ({
+      name,
+      spanId,
+      parentSpanId,
+      start,
+      end,
+    });
+    assert.deepEqual(again.spans.map(essence), spans.map(essence));
+    assert.equal(again.measured.filter((metric) => metric === "agent_jobs.retries").length, 2);
   });
 
-  it("sends no content by default", async (t) => {
-    const { collector } = await run(t);
-    assert.match(text(collector.spans), /execute_tool look/);
-    assert.doesNotMatch(text(collector.spans), /-TEXT|not called|decision\.text|sk-0123/i);
-  });
-
-  it("sends content when OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for it, without secrets", async (t) => {
-    const { collector } = await run(t, {
+  it("follows its environment: content without secrets, the trace of TRACEPARENT, headers and resource attributes", async (t) => {
+    const parent = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
+    const { collector, cwd } = await run(t, {
       OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true",
+      TRACEPARENT: `00-${parent.traceId}-${parent.spanId}-01`,
+      OTEL_EXPORTER_OTLP_HEADERS: "x-key=of%20mine",
+      OTEL_RESOURCE_ATTRIBUTES: "service.name=nightly,team=a",
     });
     const [first] = collector.spans.filter(
       ({ name, attributes }) => name === "chat worker" && "gen_ai.input.messages" in attributes,
@@ -281,15 +262,6 @@ describe("a run with --otlp", () => {
       assert.ok(all.includes(part), part);
     assert.match(all, /agent_jobs\.decision\.text/);
     assert.doesNotMatch(all, /sk-0123/);
-  });
-
-  it("continues the trace of TRACEPARENT, and sends headers and resource attributes of the environment", async (t) => {
-    const parent = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
-    const { collector, cwd } = await run(t, {
-      TRACEPARENT: `00-${parent.traceId}-${parent.spanId}-01`,
-      OTEL_EXPORTER_OTLP_HEADERS: "x-key=of%20mine",
-      OTEL_RESOURCE_ATTRIBUTES: "service.name=nightly,team=a",
-    });
     const root = collector.span("invoke_workflow job");
     assert.deepEqual([root.traceId, root.parentSpanId], [parent.traceId, parent.spanId]);
     const passed = parseTraceparent(readFileSync(join(cwd, "run.txt"), "utf8"));

@@ -1,7 +1,7 @@
 /** The actions of the protocol in one work, its standing actions left out. */
 import type { ActionEvent, ActionWaiting } from "../../events/action.ts";
-import type { OpenSpan, SpanWriter } from "./span.ts";
-import { toolAttributes } from "./turn-spans.ts";
+import type { OpenSpan, RunSpans } from "./span.ts";
+import { toolAttributes } from "./task-spans.ts";
 
 interface UnderWay {
   readonly head: ActionWaiting;
@@ -10,11 +10,11 @@ interface UnderWay {
 }
 
 export class ActionSpans {
-  readonly #writer: SpanWriter;
+  readonly #run: RunSpans;
   readonly #underWay = new Map<string, UnderWay>();
 
-  constructor(writer: SpanWriter) {
-    this.#writer = writer;
+  constructor(run: RunSpans) {
+    this.#run = run;
   }
 
   /** `attempt`: of the task, whose answer the actions are in. */
@@ -31,18 +31,17 @@ export class ActionSpans {
     if (action === undefined) return;
     const { group } = action.head;
     const above = group === undefined ? undefined : this.#underWay.get(placeOf(group))?.span;
-    action.span ??= this.#open(action.head, place, above ?? attempt ?? task, at);
+    action.span ??= (above ?? attempt ?? task).open(headOf(action.head, place, at));
     if (type === "action.started") {
-      const given = this.#writer.content({ "gen_ai.tool.call.arguments": event.params });
-      action.span.attributes = { ...action.span.attributes, ...given };
+      action.span.set(this.#run.content({ "gen_ai.tool.call.arguments": event.params }));
       return;
     }
     this.#underWay.delete(place);
     const { status, output, reason } = event;
-    this.#writer.end(action.span, at, {
+    action.span.end(at, {
       attributes: {
         "agent_jobs.outcome": status,
-        ...this.#writer.content({ "gen_ai.tool.call.result": output }),
+        ...this.#run.content({ "gen_ai.tool.call.result": output }),
       },
       ...((status === "failed" || status === "timed_out") && { error: status, reason }),
     });
@@ -54,28 +53,24 @@ export class ActionSpans {
     return running.findLast(({ head, span }) => head.kind === "delegate" && span !== undefined)
       ?.span;
   }
+}
 
-  end(at: number): void {
-    for (const { span } of [...this.#underWay.values()].toReversed())
-      if (span !== undefined) this.#writer.end(span, at);
-    this.#underWay.clear();
-  }
-
-  #open(head: ActionWaiting, place: string, parent: OpenSpan, startedAt: number): OpenSpan {
-    const { id, iteration, action, kind, execution } = head;
-    const isTool = kind === "tool";
-    return this.#writer.open({
-      place,
-      parent,
-      name: `${isTool ? "execute_tool" : `action ${kind}`} ${action}`,
-      startedAt,
-      attributes: {
-        ...(isTool && toolAttributes(action)),
-        "agent_jobs.action.id": id,
-        "agent_jobs.action.kind": kind,
-        "agent_jobs.action.execution": execution,
-        "agent_jobs.action.iteration": iteration,
-      },
-    });
-  }
+function headOf(
+  { id, iteration, action, kind, execution }: ActionWaiting,
+  place: string,
+  startedAt: number,
+): Parameters<OpenSpan["open"]>[0] {
+  const isTool = kind === "tool";
+  return {
+    place,
+    name: `${isTool ? "execute_tool" : `action ${kind}`} ${action}`,
+    startedAt,
+    attributes: {
+      ...(isTool && toolAttributes(action)),
+      "agent_jobs.action.id": id,
+      "agent_jobs.action.kind": kind,
+      "agent_jobs.action.execution": execution,
+      "agent_jobs.action.iteration": iteration,
+    },
+  };
 }

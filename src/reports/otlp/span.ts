@@ -1,101 +1,64 @@
-/** Spans and measurements in our own words: the fold makes them, and only the exporter knows the SDK. */
-import type { Decision } from "../../events/decision.ts";
-import { decisionCategory, decisionMessage, withoutDetail } from "../../events/decision.ts";
+/** The spans of one run. Each has its id from its place in the run, so a journal makes the same trace again. */
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Attributes,
+  type HrTime,
+  type Span,
+  type SpanContext,
+  type Tracer,
+} from "@opentelemetry/api";
 import { clip } from "../../events/cut.ts";
-import { spanIdOf, traceIdOf, type ParentContext } from "./trace-context.ts";
+import {
+  decisionCategory,
+  decisionMessage,
+  withoutDetail,
+  type Decision,
+} from "../../events/decision.ts";
+import { ROOT, spanIdOf, traceIdOf, type ParentContext } from "./trace-context.ts";
 
-export type AttributeValue = string | number | boolean | string[];
-/** An undefined value is left out. */
-export type Attributes = Readonly<Record<string, AttributeValue | undefined>>;
-
-export interface SpanEvent {
-  readonly name: string;
-  readonly at: number;
-  readonly attributes: Attributes;
-}
-
-/** `client`: a call to a model server. */
-export type SpanKind = "internal" | "client";
-
-export interface Span {
-  readonly runId: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string | undefined;
-  readonly name: string;
-  readonly kind: SpanKind;
-  /** In milliseconds since 1970, as in events. */
-  readonly startedAt: number;
-  readonly endedAt: number;
-  readonly attributes: Attributes;
-  readonly events: readonly SpanEvent[];
-  /** It failed. The text is empty unless content is captured. */
-  readonly error: { readonly text: string } | undefined;
+export interface Metric {
+  readonly unit: string;
+  readonly description: string;
+  /** Of a histogram; others are counters. */
+  readonly buckets?: readonly number[];
 }
 
 const seconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
+const powers = (of: (power: number) => number): number[] =>
+  Array.from({ length: 14 }, (_, power) => of(power));
 
-/** Of each metric: how it is counted, its unit, and what it says. Those of `gen_ai` are from the conventions. */
+/** Those of `gen_ai` are from the conventions. */
 export const metrics = {
-  "agent_jobs.runs": { kind: "counter", unit: "{run}", description: "Runs that have ended" },
-  "agent_jobs.run.duration": {
-    kind: "histogram",
-    unit: "s",
-    description: "Duration of runs",
-    buckets: seconds,
-  },
+  "agent_jobs.runs": { unit: "{run}", description: "Runs that have ended" },
+  "agent_jobs.run.duration": { unit: "s", description: "Duration of runs", buckets: seconds },
   "agent_jobs.retries": {
-    kind: "counter",
     unit: "{retry}",
     description: "Retries, by cause: unmet criteria, or the crash of a session",
   },
-  "agent_jobs.usage.cost": {
-    kind: "counter",
-    unit: "{request}",
-    description: "Premium requests",
-  },
+  "agent_jobs.usage.cost": { unit: "{request}", description: "Premium requests" },
   "gen_ai.client.token.usage": {
-    kind: "histogram",
     unit: "{token}",
     description: "Input and output tokens of model calls",
-    buckets: Array.from({ length: 14 }, (_, power) => 4 ** power),
+    buckets: powers((power) => 4 ** power),
   },
   "gen_ai.client.operation.duration": {
-    kind: "histogram",
     unit: "s",
     description: "Duration of model calls",
-    buckets: Array.from({ length: 14 }, (_, power) => 2 ** power / 100),
+    buckets: powers((power) => 2 ** power / 100),
   },
-} as const satisfies Readonly<Record<string, Metric>>;
-type Metric = { readonly unit: string; readonly description: string } & (
-  { readonly kind: "counter" } | { readonly kind: "histogram"; readonly buckets: readonly number[] }
-);
-export type MetricName = keyof typeof metrics;
+} satisfies Readonly<Record<string, Metric>>;
 
-export interface Measurement {
-  readonly metric: MetricName;
-  readonly value: number;
-  readonly attributes: Attributes;
+/** What the SDK gives. */
+export interface Instruments {
+  readonly tracer: Tracer;
+  /** Of the span that is started next. */
+  readonly ids: { traceId: string; spanId: string };
+  readonly measure: (metric: keyof typeof metrics, value: number, attributes: Attributes) => void;
 }
-
-export interface OpenSpan {
-  readonly spanId: string;
-  /** Makes its id. Those of its children begin with it. */
-  readonly place: string;
-  readonly parent: OpenSpan | undefined;
-  readonly name: string;
-  readonly kind: SpanKind;
-  readonly startedAt: number;
-  readonly events: SpanEvent[];
-  attributes: Attributes;
-  /** Its last event, or the end of its last child. */
-  latest: number;
-}
-
-export type SpanHead = Pick<OpenSpan, "place" | "parent" | "name" | "startedAt"> & {
-  readonly attributes?: Attributes;
-  readonly kind?: SpanKind;
-};
 
 export interface TraceOptions {
   /** Whether prompts, answers, arguments, results and reasons are part of the trace. */
@@ -106,32 +69,17 @@ export interface TraceOptions {
   readonly parent?: ParentContext | undefined;
 }
 
-export interface TraceOutput {
-  readonly span: (span: Span) => void;
-  readonly measure: (measurement: Measurement) => void;
-}
-
-/** How a span ended. `reason` is content. */
-export interface SpanEnd {
-  readonly attributes?: Attributes;
-  /** A class of errors, such as the cause of a crash. Undefined: it did not fail. */
-  readonly error?: string | undefined;
-  readonly reason?: string | undefined;
-}
-
-/** Opens and ends the spans of one run. */
-export class SpanWriter {
-  readonly #runId: string;
-  readonly #traceId: string;
-  readonly #output: TraceOutput;
-  readonly #taken = new Set<string>();
+/** What the spans of a run share. */
+export class RunSpans {
+  readonly runId: string;
+  readonly sdk: Instruments;
   readonly options: TraceOptions;
+  readonly #taken = new Set<string>();
 
-  constructor(runId: string, options: TraceOptions, output: TraceOutput) {
-    this.#runId = runId;
-    this.#traceId = traceIdOf(runId, options.parent);
-    this.#output = output;
+  constructor(runId: string, options: TraceOptions, sdk: Instruments) {
+    this.runId = runId;
     this.options = options;
+    this.sdk = sdk;
   }
 
   /** False if a span has the place: model servers may give two calls of a session the same id. */
@@ -139,12 +87,6 @@ export class SpanWriter {
     if (this.#taken.has(place)) return false;
     this.#taken.add(place);
     return true;
-  }
-
-  open({ attributes = {}, kind = "internal", ...head }: SpanHead): OpenSpan {
-    const { place, startedAt } = head;
-    const spanId = spanIdOf(this.#runId, place);
-    return { ...head, kind, spanId, attributes, events: [], latest: startedAt };
   }
 
   /** Attributes that are left out unless content is captured. */
@@ -155,80 +97,131 @@ export class SpanWriter {
     );
   }
 
-  /** No child ends after its parent. */
-  end(span: OpenSpan, at: number, { attributes, error, reason = "" }: SpanEnd = {}): void {
-    const { spanId, parent, name, kind, startedAt, events } = span;
-    const endedAt = Math.max(at, span.latest);
-    if (parent !== undefined) parent.latest = Math.max(parent.latest, endedAt);
-    this.#output.span({
-      runId: this.#runId,
-      traceId: this.#traceId,
-      spanId,
-      parentSpanId: parent?.spanId ?? this.options.parent?.spanId,
-      name,
-      kind,
-      startedAt,
-      endedAt,
-      attributes: { ...span.attributes, ...attributes, "error.type": error },
-      events,
-      error:
-        error === undefined ? undefined : { text: this.options.content ? shortened(reason) : "" },
-    });
+  root(head: Omit<SpanHead, "place">): OpenSpan {
+    const { parent } = this.options;
+    const traceFlags = parent?.sampled === false ? TraceFlags.NONE : TraceFlags.SAMPLED;
+    const context = parent && { ...parent, traceFlags, isRemote: true };
+    return new OpenSpan(this, { ...head, place: ROOT }, context);
+  }
+}
+
+export interface SpanHead {
+  /** Makes its id. Those of its children begin with it. */
+  readonly place: string;
+  readonly name: string;
+  readonly startedAt: number;
+  readonly attributes?: Attributes;
+  /** Default: internal. */
+  readonly kind?: SpanKind;
+  /** It is over then, or with its last event or child, whenever that is known. */
+  readonly endsAt?: number | undefined;
+}
+
+/** How a span ended. `reason` is content. */
+export interface SpanEnd {
+  readonly attributes?: Attributes;
+  /** A class of errors, such as the cause of a crash. Undefined: it did not fail. */
+  readonly error?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+export class OpenSpan {
+  readonly place: string;
+  readonly startedAt: number;
+  readonly #run: RunSpans;
+  readonly #span: Span;
+  readonly #parent: OpenSpan | undefined;
+  readonly #children = new Set<OpenSpan>();
+  readonly #endsWithLast: boolean;
+  #ended = false;
+  /** Its last event, or the end of its last child. */
+  #latest: number;
+
+  constructor(run: RunSpans, head: SpanHead, above?: SpanContext, parent?: OpenSpan) {
+    const { place, name, startedAt, endsAt, attributes = {}, kind = SpanKind.INTERNAL } = head;
+    const { tracer, ids } = run.sdk;
+    ids.traceId = traceIdOf(run.runId, run.options.parent);
+    ids.spanId = spanIdOf(run.runId, place);
+    const context = above === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, above);
+    this.#span = tracer.startSpan(name, { kind, attributes, startTime: time(startedAt) }, context);
+    this.place = place;
+    this.startedAt = startedAt;
+    this.#run = run;
+    this.#parent = parent;
+    this.#endsWithLast = endsAt !== undefined;
+    this.#latest = endsAt ?? startedAt;
   }
 
-  measure(metric: MetricName, value: number, attributes: Attributes): void {
-    this.#output.measure({ metric, value, attributes });
+  open(head: SpanHead): OpenSpan {
+    const child = new OpenSpan(this.#run, head, this.#span.spanContext(), this);
+    this.#children.add(child);
+    return child;
   }
+
+  set(attributes: Attributes): void {
+    this.#span.setAttributes(attributes);
+  }
+
+  /** With content its text, without only what can't contain any. */
+  decide(decision: Decision, at: number): void {
+    const plain = Object.entries(decision).flatMap(([name, value]: [string, unknown]) =>
+      typeof value === "number" ||
+      typeof value === "boolean" ||
+      (typeof value === "string" && plainFields.has(name))
+        ? [[`agent_jobs.decision.${name}`, value] as const]
+        : [],
+    );
+    const attributes = {
+      "agent_jobs.decision.category": decisionCategory(decision),
+      ...Object.fromEntries(plain),
+      ...("crash" in decision && { "error.type": decision.crash.cause }),
+      ...this.#run.content({
+        "agent_jobs.decision.text": decisionMessage(withoutDetail(decision)),
+      }),
+    };
+    this.#span.addEvent(decision.kind, attributes, time(at));
+    this.#latest = Math.max(this.#latest, at);
+  }
+
+  /** No child ends after its parent. */
+  end(at: number, { attributes = {}, error, reason = "" }: SpanEnd = {}): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const endedAt = this.#endsWithLast ? this.#latest : Math.max(at, this.#latest);
+    this.set({ ...attributes, "error.type": error });
+    if (error !== undefined) {
+      const message = this.#run.options.content ? shortened(reason) : "";
+      this.#span.setStatus({ code: SpanStatusCode.ERROR, message });
+    }
+    this.#span.end(time(endedAt));
+    const parent = this.#parent;
+    if (parent === undefined) return;
+    parent.#latest = Math.max(parent.#latest, endedAt);
+    parent.#children.delete(this);
+    for (const child of this.#children) parent.#children.add(child);
+  }
+
+  /** After what is under way below it. */
+  endAll(at: number, end?: SpanEnd): void {
+    for (const child of [...this.#children].toReversed()) child.endAll(at);
+    this.end(at, end);
+  }
+}
+
+/** As numbers, small ones would be taken for the time since the process has started. */
+function time(milliseconds: number): HrTime {
+  const whole = Math.floor(milliseconds / 1000);
+  return [whole, Math.floor((milliseconds - whole * 1000) * 1e6)];
 }
 
 /** Fields of decisions that are words or names of the entry. Others may quote the model, a tool or a person. */
 const plainFields = new Set(["field", "purpose", "cause", "limit", "modelId", "role", "operation"]);
-
-/** A decision as an event of its span: with content its text, without only what can't contain any. */
-export function decisionEvent(decision: Decision, at: number, content: boolean): SpanEvent {
-  const plain = Object.entries(decision).flatMap(([name, value]: [string, unknown]) =>
-    typeof value === "number" ||
-    typeof value === "boolean" ||
-    (typeof value === "string" && plainFields.has(name))
-      ? [[`agent_jobs.decision.${name}`, value] as const]
-      : [],
-  );
-  return {
-    name: decision.kind,
-    at,
-    attributes: {
-      "agent_jobs.decision.category": decisionCategory(decision),
-      ...Object.fromEntries(plain),
-      ...("crash" in decision && { "error.type": decision.crash.cause }),
-      ...(content && {
-        "agent_jobs.decision.text": shortened(decisionMessage(withoutDetail(decision))),
-      }),
-    },
-  };
-}
 
 const MAX_TEXT = 16_384;
 
 /** Collectors refuse requests of a few megabytes. */
 export function shortened(text: string): string {
   return clip(text, MAX_TEXT);
-}
-
-type Part =
-  | { readonly type: "text"; readonly content: string }
-  | {
-      readonly type: "tool_call";
-      readonly id?: string;
-      readonly name: string;
-      readonly arguments: unknown;
-    }
-  | { readonly type: "tool_call_response"; readonly id: string; readonly response: string };
-
-/** A message of a conversation, in the form of `gen_ai.input.messages` and `gen_ai.output.messages`. */
-export interface Message {
-  readonly role: "user" | "assistant" | "tool";
-  readonly parts: readonly Part[];
-  readonly finish_reason?: string;
 }
 
 /** Arguments of a tool: as they are, or the beginning of their JSON. */

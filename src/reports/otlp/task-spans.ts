@@ -1,20 +1,30 @@
-/** The attempts and turns of one task, or of the agents of a workflow. An attempt ends with its last turn. */
+/** The attempts and turns of one task, or of the agents of a workflow, and the model calls and tool calls of a turn. */
+import { SpanKind, type Attributes } from "@opentelemetry/api";
+import { defined } from "../../document/guards.ts";
+import { clip } from "../../events/cut.ts";
 import type { SessionActed, TurnEnded, TurnStarted } from "../../events/event.ts";
-import type { OpenSpan, SpanWriter } from "./span.ts";
-import { TurnSpans } from "./turn-spans.ts";
+import {
+  UNKNOWN_TOOL,
+  type ModelReplied,
+  type ModelUsed,
+  type SessionActivity,
+  type ToolEnded,
+} from "../../events/session-activity.ts";
+import { shortened, shortenedValue, type OpenSpan, type RunSpans } from "./span.ts";
+import { callPlace } from "./trace-context.ts";
 
 export class TaskSpans {
   /** That of the work for a workflow. */
   readonly span: OpenSpan;
-  readonly #writer: SpanWriter;
+  readonly #run: RunSpans;
   readonly #turns = new Map<string, TurnSpans>();
   #attempt: { readonly key: string; readonly span: OpenSpan } | undefined;
   #attempts = 0;
   /** Why its last session crashed. */
   crash = "_OTHER";
 
-  constructor(writer: SpanWriter, span: OpenSpan) {
-    this.#writer = writer;
+  constructor(run: RunSpans, span: OpenSpan) {
+    this.#run = run;
     this.span = span;
   }
 
@@ -27,32 +37,33 @@ export class TaskSpans {
   }
 
   /** `parent`: the activity of a workflow. */
-  startTurn(event: TurnStarted, at: number, parent = this.span): void {
+  startTurn(event: TurnStarted, startedAt: number, parent = this.span): void {
     const { turnId, sessionId, modelId, purpose, retry, attempt } = event;
-    const about = {
+    const attributes = {
       "agent_jobs.purpose": purpose,
       "agent_jobs.retry": retry,
       "agent_jobs.attempt": attempt,
     };
-    const key = `${parent.spanId} ${purpose} ${retry} ${attempt}`;
+    const key = `${parent.place} ${purpose} ${retry} ${attempt}`;
     if (this.#attempt?.key !== key) {
       this.endAttempt();
-      const place = `${this.span.place}/attempt/${(this.#attempts += 1)}`;
-      const head = { place, parent, name: `attempt ${purpose}`, startedAt: at, attributes: about };
-      this.#attempt = { key, span: this.#writer.open(head) };
+      this.#attempts += 1;
+      const place = `${this.span.place}/attempt/${this.#attempts}`;
+      const head = { place, name: `attempt ${purpose}`, startedAt, attributes };
+      this.#attempt = { key, span: parent.open({ ...head, endsAt: startedAt }) };
     }
-    const span = this.#writer.open({
+    const span = this.#attempt.span.open({
       place: `turn/${turnId}`,
-      parent: this.#attempt.span,
       name: `turn ${purpose}`,
-      startedAt: at,
+      startedAt,
       attributes: {
-        ...about,
+        ...attributes,
+        "agent_jobs.outcome": "canceled",
         "gen_ai.conversation.id": sessionId,
         "gen_ai.request.model": modelId,
       },
     });
-    this.#turns.set(turnId, new TurnSpans(this.#writer, span, event));
+    this.#turns.set(turnId, new TurnSpans(this.#run, span, event));
   }
 
   act({ turnId, activity }: SessionActed, at: number): void {
@@ -60,20 +71,200 @@ export class TaskSpans {
   }
 
   endTurn({ turnId, outcome }: TurnEnded, at: number): void {
-    this.#turns.get(turnId)?.end(at, outcome);
+    this.#turns.get(turnId)?.end(outcome, at);
     this.#turns.delete(turnId);
   }
 
   endAttempt(): void {
-    const span = this.attempt;
+    this.attempt?.end(0);
     this.#attempt = undefined;
-    if (span !== undefined) this.#writer.end(span, span.latest);
+  }
+}
+
+/** A message of a conversation, in the form of `gen_ai.input.messages` and `gen_ai.output.messages`. */
+interface Message {
+  readonly role: "user" | "assistant" | "tool";
+  readonly parts: readonly object[];
+  readonly finish_reason?: string;
+}
+
+const MAX_NAME = 100;
+
+class TurnSpans {
+  readonly span: OpenSpan;
+  readonly #run: RunSpans;
+  readonly #modelId: string;
+  readonly #sessionId: string;
+  readonly #tools = new Map<string, OpenSpan>();
+  /** A model call whose answer may follow. */
+  #call: { readonly span: OpenSpan; readonly used: ModelUsed } | undefined;
+  /** What the next model call gets in addition. */
+  #input: Message[];
+  #children = 0;
+
+  constructor(
+    run: RunSpans,
+    span: OpenSpan,
+    { modelId, sessionId, prompt }: Pick<TurnStarted, "modelId" | "sessionId" | "prompt">,
+  ) {
+    this.#run = run;
+    this.span = span;
+    this.#modelId = modelId;
+    this.#sessionId = sessionId;
+    this.#input = [{ role: "user", parts: [textPart(prompt)] }];
   }
 
-  /** What is under way has been canceled. */
-  end(at: number): void {
-    for (const turn of this.#turns.values()) turn.end(at, "canceled");
-    this.#turns.clear();
-    this.endAttempt();
+  apply(activity: SessionActivity, at: number): void {
+    switch (activity.kind) {
+      case "model.used":
+        return this.#startCall(activity, at);
+      case "model.replied":
+        if (this.#call?.used.subAgent === activity.subAgent) this.#endCall(activity);
+        return;
+      case "model.failed": {
+        this.#endCall();
+        const { modelId = this.#modelId, statusCode, message, subAgent } = activity;
+        const span = this.#openChat(this.#ofCall(modelId, subAgent), at);
+        return span.end(at, { error: String(statusCode ?? "_OTHER"), reason: message });
+      }
+      case "tool.started": {
+        const { toolCallId, parentToolCallId = "", toolName } = activity;
+        const parent = this.#tools.get(parentToolCallId);
+        this.#openTool(toolCallId, toolName, at, parent, activity.arguments);
+        return;
+      }
+      case "tool.ended":
+        return this.#endTool(activity, at);
+      default:
+        return;
+    }
   }
+
+  end(outcome: TurnEnded["outcome"], at: number): void {
+    this.#endCall();
+    const attributes = { "agent_jobs.outcome": outcome };
+    this.span.endAll(at, { attributes, ...(outcome === "crashed" && { error: outcome }) });
+  }
+
+  #nextPlace(): string {
+    this.#children += 1;
+    return `${this.span.place}/${this.#children}`;
+  }
+
+  #openChat(attributes: Attributes, startedAt: number, endsAt?: number): OpenSpan {
+    return this.span.open({
+      place: this.#nextPlace(),
+      name: `chat ${String(attributes["gen_ai.request.model"])}`,
+      startedAt: Math.max(this.span.startedAt, startedAt),
+      endsAt,
+      kind: SpanKind.CLIENT,
+      attributes: { ...attributes, "gen_ai.conversation.id": this.#sessionId },
+    });
+  }
+
+  /** A sub-agent has a model of its own. */
+  #ofCall(model: string, subAgent: boolean): Attributes {
+    return {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": this.#run.options.provider,
+      "gen_ai.request.model": subAgent ? model : this.#modelId,
+      "gen_ai.response.model": model,
+      ...(subAgent && { "agent_jobs.sub_agent": true }),
+    };
+  }
+
+  #startCall(used: ModelUsed, at: number): void {
+    this.#endCall();
+    const { modelId, inputTokens, outputTokens, cacheReadTokens, reasoningTokens, cost } = used;
+    const call = this.#ofCall(modelId, used.subAgent);
+    const span = this.#openChat(call, at - used.durationMs, at);
+    this.#call = { span, used };
+    span.set({
+      "gen_ai.usage.input_tokens": inputTokens,
+      "gen_ai.usage.output_tokens": outputTokens,
+      "gen_ai.usage.cache_read.input_tokens": cacheReadTokens,
+      "gen_ai.usage.reasoning.output_tokens": reasoningTokens,
+      "agent_jobs.usage.cost": cost,
+    });
+    if (this.#run.options.content && !used.subAgent && this.#input.length > 0)
+      // Only what this call adds: the whole conversation would be in every span.
+      span.set({ "gen_ai.input.messages": JSON.stringify(this.#input.splice(0)) });
+    const { measure } = this.#run.sdk;
+    for (const [type, tokens] of Object.entries({ input: inputTokens, output: outputTokens }))
+      measure("gen_ai.client.token.usage", tokens, { ...call, "gen_ai.token.type": type });
+    const failure = used.finish === "error" ? { "error.type": used.finish } : {};
+    measure("gen_ai.client.operation.duration", used.durationMs / 1000, { ...call, ...failure });
+    if (cost > 0) measure("agent_jobs.usage.cost", cost, call);
+  }
+
+  #endCall(reply?: ModelReplied): void {
+    if (this.#call === undefined) return;
+    const { span, used } = this.#call;
+    this.#call = undefined;
+    const finish = used.finish ?? (reply && (reply.toolCalls.length > 0 ? "tool_call" : "stop"));
+    if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
+    if (this.#run.options.content && !used.subAgent && reply !== undefined)
+      span.set({ "gen_ai.output.messages": JSON.stringify([answerOf(reply, finish)]) });
+    span.end(0, finish === "error" ? { error: finish } : {});
+  }
+
+  #openTool(id: string, called: string, at: number, parent = this.span, given?: unknown): OpenSpan {
+    // The model may call what doesn't exist.
+    const name = clip(called, MAX_NAME);
+    const place = callPlace(this.#sessionId, id);
+    const span = parent.open({
+      place: this.#run.take(place) ? place : this.#nextPlace(),
+      name: `execute_tool ${name}`,
+      startedAt: at,
+      attributes: {
+        ...toolAttributes(name),
+        "gen_ai.tool.call.id": id,
+        ...this.#run.content({ "gen_ai.tool.call.arguments": JSON.stringify(given) }),
+      },
+    });
+    this.#tools.set(id, span);
+    return span;
+  }
+
+  #endTool(
+    { toolCallId, toolName = UNKNOWN_TOOL, succeeded, stopped, result, error, exitCode }: ToolEnded,
+    at: number,
+  ): void {
+    const span = this.#tools.get(toolCallId) ?? this.#openTool(toolCallId, toolName, at);
+    this.#tools.delete(toolCallId);
+    const response = result?.content ?? error?.message ?? "";
+    const part = { type: "tool_call_response", id: toolCallId, response: shortened(response) };
+    if (this.#run.options.content) this.#input.push({ role: "tool", parts: [part] });
+    span.end(at, {
+      attributes: {
+        "process.exit.code": exitCode,
+        ...this.#run.content({ "gen_ai.tool.call.result": response }),
+      },
+      ...(!succeeded &&
+        stopped !== true && { error: error?.code ?? "_OTHER", reason: error?.message }),
+    });
+  }
+}
+
+function answerOf({ text, toolCalls }: ModelReplied, finish = ""): Message {
+  const calls = toolCalls.map(({ id, name, arguments: given }) => ({
+    type: "tool_call",
+    name,
+    arguments: shortenedValue(given),
+    ...defined({ id }),
+  }));
+  const parts = [...(text === "" ? [] : [textPart(text)]), ...calls];
+  return { role: "assistant", parts, finish_reason: finish };
+}
+
+function textPart(text: string): object {
+  return { type: "text", content: shortened(text) };
+}
+
+export function toolAttributes(name: string): Attributes {
+  return {
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": name,
+    "gen_ai.tool.type": "function",
+  };
 }

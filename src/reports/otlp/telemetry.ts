@@ -6,12 +6,12 @@ import type { Clock } from "../../platform/clock.ts";
 import type { RunEvent } from "../../events/event.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { within } from "../../platform/waiting.ts";
-import type { Exporter, ExporterOptions } from "./exporter.ts";
-import type { TraceOptions, TraceOutput } from "./span.ts";
-import { Trace } from "./trace.ts";
+import type { SdkOptions } from "./sdk.ts";
+import type { TraceOptions } from "./span.ts";
+import type { Trace } from "./trace.ts";
 
 export type TelemetryOptions = TraceOptions &
-  Pick<ExporterOptions, "tracesUrl" | "metricsUrl" | "version" | "environment"> & {
+  Pick<SdkOptions, "tracesUrl" | "metricsUrl" | "version" | "environment"> & {
     readonly clock: Clock;
   };
 
@@ -20,47 +20,43 @@ const CLOSE_MS = 1_500;
 
 export function createTelemetry(options: TelemetryOptions): Reporter {
   const { clock } = options;
-  const traces = new Map<string, Trace>();
   const end = new AbortController();
-  const waiting: ((exporter: Exporter) => void)[] = [];
-  let exporter: Exporter | undefined;
+  /** Until the SDK is loaded. */
+  const waiting: RunEvent[] = [];
+  let apply = (event: RunEvent): void => void waiting.push(event);
   let failure: unknown;
   const failed = (error: unknown): void => void (failure ??= error ?? new Error("unknown error"));
-  const load = async (): Promise<void> => {
-    try {
-      const { createExporter } = await import("./exporter.ts");
-      const bounds = { timeoutMs: CLOSE_MS, signal: end.signal, onFailure: failed };
-      exporter = createExporter({ ...options, ...bounds });
-      for (const use of waiting) use(exporter);
-    } catch (error) {
-      failed(error);
-    }
-    waiting.length = 0;
-  };
-  const loaded = load();
-  const use = (action: (exporter: Exporter) => void): void => {
-    if (exporter !== undefined) action(exporter);
-    else if (failure === undefined) waiting.push(action);
-  };
-  const output: TraceOutput = {
-    span: (span) => use((to) => to.add(span)),
-    measure: (measurement) => use((to) => to.measure(measurement)),
-  };
-  const send = async (): Promise<void> => {
-    await loaded;
-    await exporter?.close();
-  };
-
-  return {
-    name: "telemetry",
-    report(event: RunEvent) {
-      const trace = traces.get(event.runId) ?? new Trace(event, options, output);
+  const load = async (): Promise<() => Promise<void>> => {
+    const [{ createSdk }, { Trace }] = await Promise.all([
+      import("./sdk.ts"),
+      import("./trace.ts"),
+    ]);
+    const bounds = { timeoutMs: CLOSE_MS, signal: end.signal, onFailure: failed };
+    const sdk = createSdk({ ...options, ...bounds });
+    const traces = new Map<string, Trace>();
+    apply = (event) => {
+      const trace = traces.get(event.runId) ?? new Trace(event, options, sdk);
       traces.set(event.runId, trace);
       trace.apply(event);
       if (event.type === "run.ended") traces.delete(event.runId);
-    },
-    async close() {
+    };
+    for (const event of waiting.splice(0)) apply(event);
+    return () => {
       for (const trace of traces.values()) trace.end(clock.now());
+      return sdk.close();
+    };
+  };
+  const loaded = load().catch((error: unknown): undefined => {
+    failed(error);
+    apply = () => {};
+    waiting.length = 0;
+  });
+
+  return {
+    name: "telemetry",
+    report: (event) => apply(event),
+    async close() {
+      const send = async (): Promise<void> => (await loaded)?.();
       const sent = await within(send(), CLOSE_MS, clock);
       end.abort();
       const host = URL.canParse(options.tracesUrl)

@@ -6,6 +6,7 @@
  * those of a called file below the CALL. Actions of the protocol are below the attempt. A task that is run on behalf of
  * an action is below that action.
  */
+import type { Attributes } from "@opentelemetry/api";
 import { decisionOf } from "../../events/decision-of.ts";
 import type { Decision } from "../../events/decision.ts";
 import type {
@@ -20,18 +21,15 @@ import type {
 import { plannedWorks, type PlannedWork } from "../../events/plan.ts";
 import type { StepStarted } from "../../events/step.ts";
 import { outcomeReason } from "../../events/view.ts";
+import { ActionSpans } from "./action-spans.ts";
 import {
-  decisionEvent,
-  SpanWriter,
-  type Attributes,
+  RunSpans,
+  type Instruments,
   type OpenSpan,
   type SpanEnd,
   type TraceOptions,
-  type TraceOutput,
 } from "./span.ts";
-import { ActionSpans } from "./action-spans.ts";
 import { TaskSpans } from "./task-spans.ts";
-import { ROOT } from "./trace-context.ts";
 
 interface WorkSpans {
   readonly span: OpenSpan;
@@ -45,32 +43,29 @@ interface WorkSpans {
 }
 
 export class Trace {
-  readonly #writer: SpanWriter;
-  readonly #options: TraceOptions;
+  readonly #run: RunSpans;
   readonly #root: OpenSpan;
   /** By id and iteration. */
   readonly #works = new Map<string, WorkSpans>();
   readonly #totals = { calls: 0, input: 0, output: 0, cost: 0 };
-  #jobName = "";
-  #planned: readonly PlannedWork[] = [];
+  readonly #jobName: string;
+  readonly #planned: readonly PlannedWork[];
 
   /** `first`: the first event of the run, which `apply` gets, too. */
-  constructor(first: RunEvent, options: TraceOptions, output: TraceOutput) {
-    this.#options = options;
-    this.#writer = new SpanWriter(first.runId, options, output);
-    this.#jobName = first.type === "run.started" ? first.jobName : "";
-    this.#root = this.#writer.open({
-      place: ROOT,
-      parent: undefined,
+  constructor(first: RunEvent, options: TraceOptions, sdk: Instruments) {
+    const started = first.type === "run.started" ? first : undefined;
+    this.#run = new RunSpans(first.runId, options, sdk);
+    this.#jobName = started?.jobName ?? "";
+    this.#planned = started === undefined ? [] : plannedWorks(started.work);
+    this.#root = this.#run.root({
       name: `invoke_workflow ${this.#jobName}`.trim(),
       startedAt: first.at,
       attributes: {
         "gen_ai.operation.name": "invoke_workflow",
         "agent_jobs.run.id": first.runId,
-        ...(first.type === "run.started" && this.#runAttributes(first)),
+        ...(started && this.#runAttributes(started)),
       },
     });
-    if (first.type === "run.started") this.#planned = plannedWorks(first.work);
   }
 
   apply(event: RunEvent): void {
@@ -81,8 +76,6 @@ export class Trace {
 
   /** Ends what is under way: nothing of the run follows. */
   end(at: number, end: SpanEnd = {}): void {
-    for (const work of this.#works.values()) this.#endWork(work, at);
-    this.#works.clear();
     const { calls, input, output, cost } = this.#totals;
     const usage = {
       "agent_jobs.model_calls": calls,
@@ -90,7 +83,7 @@ export class Trace {
       "gen_ai.usage.output_tokens": output,
       "agent_jobs.usage.cost": cost,
     };
-    this.#writer.end(this.#root, at, { ...end, attributes: { ...usage, ...end.attributes } });
+    this.#root.endAll(at, { ...end, attributes: { ...usage, ...end.attributes } });
   }
 
   #applyItself(event: RunEvent): void {
@@ -126,7 +119,7 @@ export class Trace {
         work.steps.delete(event.step);
         for (const task of work.tasks.values()) task.endAttempt();
         const failure = event.succeeded ? {} : { error: "failed", reason: event.reason };
-        return this.#writer.end(span, event.at, failure);
+        return span.end(event.at, failure);
       }
       case "action":
         return this.#applyAction(event, event.at);
@@ -158,7 +151,7 @@ export class Trace {
       "agent_jobs.version": version,
       "agent_jobs.entry.file": entryFile,
       "agent_jobs.entry.fingerprint": entryFingerprint,
-      ...this.#writer.content({ "agent_jobs.user_input": userInput }),
+      ...this.#run.content({ "agent_jobs.user_input": userInput }),
     };
   }
 
@@ -167,8 +160,8 @@ export class Trace {
     const failure = outcome.kind === "failed" ? { error: "failed", reason: outcome.reason } : {};
     this.end(at, { attributes, ...failure });
     const of = { "agent_jobs.job.name": this.#jobName, ...attributes };
-    this.#writer.measure("agent_jobs.runs", 1, of);
-    this.#writer.measure("agent_jobs.run.duration", (at - this.#root.startedAt) / 1000, of);
+    this.#run.sdk.measure("agent_jobs.runs", 1, of);
+    this.#run.sdk.measure("agent_jobs.run.duration", (at - this.#root.startedAt) / 1000, of);
   }
 
   /** Not of a task that is run on behalf of an action. */
@@ -184,9 +177,8 @@ export class Trace {
     const { workId, iteration, item, itemIndex } = ref;
     const planned = this.#planned.find((one) => one.workId === workId);
     const work: WorkSpans = {
-      span: this.#writer.open({
+      span: this.#root.open({
         place: `work/${key}`,
-        parent: this.#root,
         name: `work ${planned?.taskId ?? ref.taskId}`,
         startedAt: at,
         attributes: {
@@ -194,14 +186,14 @@ export class Trace {
           "agent_jobs.work.iteration": iteration,
           "agent_jobs.item.index": itemIndex,
           "agent_jobs.condition": planned?.condition === true ? true : undefined,
-          ...this.#writer.content({ "agent_jobs.item": item }),
+          ...this.#run.content({ "agent_jobs.item": item }),
         },
       }),
       planned,
       tasks: new Map(),
       taskCount: 0,
       steps: new Map(),
-      actions: new ActionSpans(this.#writer),
+      actions: new ActionSpans(this.#run),
     };
     this.#works.set(key, work);
     return work;
@@ -222,18 +214,18 @@ export class Trace {
       (planned.chart === undefined && planned.modelId !== undefined) ||
       !this.#isOwn(ref);
     work.taskCount += 1;
+    const parent = (this.#isOwn(ref) ? undefined : work.actions.delegating) ?? work.span;
     const task = new TaskSpans(
-      this.#writer,
+      this.#run,
       !isTask
         ? work.span
-        : this.#writer.open({
+        : parent.open({
             place: `${work.span.place}/task/${work.taskCount}`,
-            parent: (this.#isOwn(ref) ? undefined : work.actions.delegating) ?? work.span,
             name: `invoke_agent ${taskId}`,
             startedAt: at,
             attributes: {
               "gen_ai.operation.name": "invoke_agent",
-              "gen_ai.provider.name": this.#options.provider,
+              "gen_ai.provider.name": this.#run.options.provider,
               "gen_ai.agent.name": taskId,
               "gen_ai.request.model": modelId,
             },
@@ -243,28 +235,20 @@ export class Trace {
     return task;
   }
 
-  #endWork(work: WorkSpans, at: number, outcome?: WorkOutcome): void {
+  #endWork(work: WorkSpans, at: number, outcome: WorkOutcome): void {
     const end = this.#endOf(work, outcome);
-    for (const task of [...work.tasks.values()].toReversed()) this.#endTask(work, task, at, end);
-    work.actions.end(at);
-    for (const span of [...work.steps.values()].toReversed()) this.#writer.end(span, at);
-    this.#writer.end(work.span, at, end);
+    for (const { span } of [...work.tasks.values()].toReversed()) span.endAll(at, end);
+    work.span.endAll(at, end);
   }
 
   /** A condition that does not hold is an answer, not an error. */
-  #endOf({ planned }: WorkSpans, outcome: WorkOutcome | undefined): SpanEnd {
-    if (outcome === undefined) return {};
+  #endOf({ planned }: WorkSpans, outcome: WorkOutcome): SpanEnd {
     const attributes = { "agent_jobs.outcome": outcome.kind };
     if (outcome.kind === "crashed")
       return { attributes, error: outcome.crash.cause, reason: outcome.crash.message };
     const isAnswer = planned?.condition === true && !("unanswered" in outcome);
     if (outcome.kind !== "failed" || isAnswer) return { attributes };
     return { attributes, error: "failed", reason: outcomeReason(outcome) };
-  }
-
-  #endTask(work: WorkSpans, task: TaskSpans, at: number, end: SpanEnd = {}): void {
-    task.end(at);
-    if (task.span !== work.span) this.#writer.end(task.span, at, end);
   }
 
   /** Of the activities under way. */
@@ -290,9 +274,8 @@ export class Trace {
     // Nothing is done.
     if (restored === true) return;
     const work = this.#workOf(ref, at);
-    const span = this.#writer.open({
+    const span = (this.#innermost(ref) ?? work.span).open({
       place: `${work.span.place}/step/${step}`,
-      parent: this.#innermost(ref) ?? work.span,
       name: `activity ${activity}`,
       startedAt: at,
       attributes: {
@@ -313,15 +296,14 @@ export class Trace {
 
   #decide(event: RunEvent, ref: WorkRef | null, decision: Decision): void {
     const { at } = event;
-    const shown = decisionEvent(decision, at, this.#options.content);
     const work = ref === null ? undefined : this.#works.get(keyOf(ref));
     // What ends last of a task may come after it.
     const isLate = event.type === "session.ended" && ref !== null && !work?.tasks.has(ref.taskId);
     if (ref === null || work === undefined || isLate)
-      return addEvent(work?.span ?? this.#root, shown);
+      return (work?.span ?? this.#root).decide(decision, at);
     const task = this.#taskOf(ref, at);
     const turn = event.type === "activity" ? task.turn(event.turnId) : undefined;
-    addEvent(turn ?? this.#innermost(ref) ?? task.span, shown);
+    (turn ?? this.#innermost(ref) ?? task.span).decide(decision, at);
     switch (decision.kind) {
       case "session-crashed":
         task.crash = decision.crash.cause;
@@ -334,9 +316,10 @@ export class Trace {
       case "task-failed":
         if (this.#isOwn(ref)) return;
         work.tasks.delete(ref.taskId);
-        return this.#endTask(work, task, at, {
-          ...(decision.kind === "task-failed" && { error: "failed", reason: decision.reason }),
-        });
+        return task.span.endAll(
+          at,
+          decision.kind === "task-failed" ? { error: "failed", reason: decision.reason } : {},
+        );
       default:
         return;
     }
@@ -348,13 +331,8 @@ export class Trace {
       "gen_ai.agent.name": taskId,
       "agent_jobs.retry.cause": cause,
     };
-    this.#writer.measure("agent_jobs.retries", 1, attributes);
+    this.#run.sdk.measure("agent_jobs.retries", 1, attributes);
   }
-}
-
-function addEvent(span: OpenSpan, event: OpenSpan["events"][number]): void {
-  span.events.push(event);
-  span.latest = Math.max(span.latest, event.at);
 }
 
 function keyOf({ workId, iteration }: WorkRef): string {
