@@ -1,14 +1,11 @@
 /** JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
-import { type Node, parseTree, printParseErrorCode, visit } from "#jsonc-parser";
+import { type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from "#jsonc-parser";
 import { emptyObject, type Limits, type ReadText, type TextFault } from "./read-text.ts";
 
 type ErrorName = ReturnType<typeof printParseErrorCode>;
 type Container = Record<string, unknown> | unknown[];
 
 export function readJson(text: string, limits: Limits): ReadText {
-  const unsafe = scan(text, limits.nesting);
-  if (unsafe !== undefined) return { kind: "rejected", faults: [unsafe] };
-
   let value: unknown;
   let key = "";
   const open: Container[] = [];
@@ -20,78 +17,61 @@ export function readJson(text: string, limits: Limits): ReadText {
     else if (Array.isArray(parent)) parent.push(item);
     else parent[key] = item;
   };
-  const enter = (container: Container): void => {
+  const enter = (container: Container, offset: number): void => {
+    // The parser recurses.
+    if (open.length === limits.nesting) throw new TooDeep(offset);
     put(container);
     open.push(container);
   };
   const leave = (): void => {
     open.pop();
   };
-  visit(
-    text,
-    {
-      onObjectBegin: () => enter(emptyObject()),
-      onObjectProperty: (name, offset) => {
-        const parent = open.at(-1);
-        if (parent !== undefined && name in parent) {
-          duplicates.push({ offset, reason: `Duplicate key ${JSON.stringify(name)}.` });
-        }
-        key = name;
-      },
-      onObjectEnd: leave,
-      onArrayBegin: () => enter([]),
-      onArrayEnd: leave,
-      onLiteralValue: put,
-      onError: (code, offset) => {
-        // Whatever follows the first fault in the syntax is a guess.
-        syntax ??= syntaxFault(text, printParseErrorCode(code), offset);
-      },
+  const visitor: JSONVisitor = {
+    onObjectBegin: (offset) => enter(emptyObject(), offset),
+    onObjectProperty: (name, offset) => {
+      const parent = open.at(-1);
+      if (parent !== undefined && name in parent) {
+        duplicates.push({ offset, reason: `Duplicate key ${JSON.stringify(name)}.` });
+      }
+      key = name;
     },
-    { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false },
-  );
+    onObjectEnd: leave,
+    onArrayBegin: (offset) => enter([], offset),
+    onArrayEnd: leave,
+    onLiteralValue: put,
+    onError: (code, offset) => {
+      // Whatever follows the first fault in the syntax is a guess.
+      syntax ??= syntaxFault(text, printParseErrorCode(code), offset);
+    },
+  };
+  try {
+    visit(text, visitor, {
+      disallowComments: true,
+      allowTrailingComma: false,
+      allowEmptyContent: false,
+    });
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error;
+    const reason = `Nested deeper than ${limits.nesting} levels.`;
+    return { kind: "rejected", faults: [{ offset: error.offset, reason }] };
+  }
   if (syntax !== undefined) return { kind: "rejected", faults: [syntax] };
   if (duplicates.length > 0) return { kind: "rejected", faults: duplicates };
   return { kind: "read", value, offsetOf: jsonOffsets(text) };
+}
+
+class TooDeep extends Error {
+  readonly offset: number;
+  constructor(offset: number) {
+    super();
+    this.offset = offset;
+  }
 }
 
 const noComments = {
   reason: "Comments are not allowed in JSON.",
   hint: "a YAML file (.yml) may have comments",
 };
-
-/**
- * Finds the bracket that is one too many. A comment ends the scan: it is a fault anyway, and what
- * is in it would be read differently here and by the parser.
- */
-function scan(text: string, limit: number): TextFault | undefined {
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case 0x22: // a string: skip to its end
-        for (at++; at < text.length && text.charCodeAt(at) !== 0x22; at++) {
-          const unit = text.charCodeAt(at);
-          if (unit === 0x5c) at++;
-          // No string goes over the end of a line: one that is never closed must not hide the rest.
-          else if (unit === 0x0a || unit === 0x0d) break;
-        }
-        break;
-      case 0x2f:
-        if (/[/*]/.test(text.charAt(at + 1))) return { offset: at, ...noComments };
-        break;
-      case 0x5b:
-      case 0x7b:
-        depth++;
-        if (depth > limit) return { offset: at, reason: `Nested deeper than ${limit} levels.` };
-        break;
-      case 0x5d:
-      case 0x7d:
-        depth--;
-        break;
-      default:
-    }
-  }
-  return undefined;
-}
 
 function syntaxFault(text: string, code: ErrorName, offset: number): TextFault {
   if (text.slice(offset).trim() === "" && code !== "InvalidCommentToken") {

@@ -1,8 +1,17 @@
-import { defined } from "./guards.ts";
+import { defined, isList, isRecord } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
 /** The way from the root of a document to one of its values: keys and indexes. */
 export type Path = readonly (string | number)[];
+
+/** The value there; undefined if there is none. */
+export function valueAt(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) =>
+      isList(at) ? at[Number(key)] : isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined,
+    root,
+  );
+}
 
 /** 1-based; the column counts UTF-16 units. */
 export interface Position {

@@ -1,5 +1,5 @@
 import { isList, isRecord } from "./guards.ts";
-import type { Path, Problem } from "./problem.ts";
+import { type Path, type Problem, valueAt } from "./problem.ts";
 
 /**
  * A `T` without the values that its schema rejects: any field may be absent, but the remaining fields are
@@ -20,11 +20,7 @@ export function salvage<T>(value: unknown, problems: readonly Problem[]): Salvag
 }
 
 function remove(root: unknown, path: Path): void {
-  let parent = root;
-  for (const key of path.slice(0, -1)) {
-    if (isList(parent)) parent = parent[Number(key)];
-    else parent = isRecord(parent) ? parent[key] : undefined;
-  }
+  const parent = valueAt(root, path.slice(0, -1));
   const last = path.at(-1);
   if (last === undefined) return;
   // An element leaves a hole, so that the others keep their indexes.

@@ -21,13 +21,29 @@ type SchemaObject = Readonly<Record<string, unknown>>;
  */
 export const reportedProblems = 20_000;
 
+/** A field of a schema: what its values are beyond their form, such as the name of a task. */
+export const meaning = Symbol("meaning");
+
+/** A value whose schema has a `meaning`. The schema accepts it, but for what is inside of it. */
+export interface MeantPlace {
+  readonly meaning: string;
+  readonly value: unknown;
+  readonly path: Path;
+}
+
+export type Inspection<T> = { readonly places: readonly MeantPlace[] } & (
+  | { readonly kind: "accepted"; readonly value: T }
+  /** `complete`: these are all problems. */
+  | { readonly kind: "refused"; readonly problems: Problem[]; readonly complete: boolean }
+);
+
 export interface SchemaCheck<T> {
   /** Whether the value matches the schema. */
   accepts(value: unknown): value is T;
   /** What is wrong, as far as it is looked for; empty for an accepted value. */
   problems(value: unknown): Problem[];
-  /** The same, and whether that is all that is wrong. */
-  inspect(value: unknown): { readonly problems: Problem[]; readonly complete: boolean };
+  /** The same, with the values that mean something. */
+  inspect(value: unknown): Inspection<T>;
   /** The same with places. */
   diagnose(value: unknown, place?: Place): Diagnostic[];
   /** The expression of a path, such as `entry.tasks["a"].model`. */
@@ -41,8 +57,11 @@ export function schemaCheck<T = unknown>(
   most = reportedProblems,
 ): SchemaCheck<T> {
   const codePath = (path: Path): string => codePathOf(schema, root, path);
-  const inspect = (value: unknown): { problems: Problem[]; complete: boolean } => {
-    const found = faultsOf(value, schema, schema, most);
+  const inspect = (value: unknown): Inspection<T> => {
+    const walk = new Walk(schema, most);
+    walk.check(value, schema);
+    const { found, places } = walk;
+    if (isAccepted<T>(value, found)) return { kind: "accepted", value, places };
     const problems = found.slice(0, most).map((fault): Problem => {
       const { path, reason, hint, meant } = explain(fault, fault.path, schema);
       return {
@@ -53,16 +72,23 @@ export function schemaCheck<T = unknown>(
         ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
       };
     });
-    return { problems, complete: found.length <= most };
+    return { kind: "refused", problems, complete: found.length <= most, places };
   };
-  const problems = (value: unknown): Problem[] => inspect(value).problems;
+  const problems = (value: unknown): Problem[] => {
+    const inspected = inspect(value);
+    return inspected.kind === "accepted" ? [] : inspected.problems;
+  };
   return {
-    accepts: (value): value is T => faultsOf(value, schema, schema, 0).length === 0,
+    accepts: (value): value is T => isAccepted<T>(value, faultsOf(value, schema, schema, 0)),
     problems,
     inspect,
     diagnose: (value, place) => toDiagnostics(problems(value), place),
     codePath,
   };
+}
+
+function isAccepted<T>(_value: unknown, faults: readonly PlacedFault[]): _value is T {
+  return faults.length === 0;
 }
 
 interface PlacedFault extends Fault {
@@ -75,37 +101,42 @@ function faultsOf(
   schema: unknown,
   root: object,
   most: number,
-  path: Path = [],
 ): readonly PlacedFault[] {
-  const walk = new Walk(root, most, path);
+  const walk = new Walk(root, most);
   walk.check(value, schema);
   return walk.found;
 }
 
 class Walk {
   readonly found: PlacedFault[] = [];
+  readonly places: MeantPlace[] = [];
   readonly #root: object;
   readonly #most: number;
   /** Of the value at hand. */
-  readonly #path: (string | number)[];
+  readonly #path: (string | number)[] = [];
 
-  constructor(root: object, most: number, path: Path) {
+  constructor(root: object, most: number) {
     this.#root = root;
     this.#most = most;
-    this.#path = [...path];
   }
 
-  check(value: unknown, schema: unknown): void {
-    if (!isRecord(schema) || this.found.length > this.#most) return;
+  /** `meant`: by the schema that refers to this one. */
+  check(value: unknown, schema: unknown, meant?: unknown): void {
+    const before = this.found.length;
+    if (!isRecord(schema) || before > this.#most) return;
     const { $ref: reference, type, const: constant, enum: allowed } = schema;
-    if (isText(reference)) this.check(value, resolve(this.#root, reference));
+    const means: unknown = meant ?? Reflect.get(schema, meaning);
+    if (isText(reference)) return this.check(value, resolve(this.#root, reference), means);
     if (type !== undefined && !textsOf([type].flat()).some((one) => isOfType(value, one)))
       return this.#add("type", schema, value);
     if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
     if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
     if (isText(value)) this.#checkText(value, schema);
     else if (typeof value === "number") this.#checkNumber(value, schema);
-    else if (isList(value)) this.#checkList(value, schema);
+    else if (isList(value)) this.#checkSize(value.length, schema, ["minItems", "maxItems"], value);
+    if (isText(means) && this.found.length === before)
+      this.places.push({ meaning: means, value, path: [...this.#path] });
+    if (isList(value)) this.#checkList(value, schema);
     const misspelled = isRecord(value) ? this.#checkObject(value, schema) : [];
     this.#checkUnion(value, schema, misspelled);
     this.#checkConditions(value, schema);
@@ -133,7 +164,6 @@ class Walk {
 
   #checkList(value: readonly unknown[], schema: SchemaObject): void {
     const { prefixItems, items, uniqueItems } = schema;
-    this.#checkSize(value.length, schema, ["minItems", "maxItems"], value);
     if (uniqueItems === true && new Set(value).size < value.length)
       this.#add("uniqueItems", schema, value);
     const first = isList(prefixItems) ? prefixItems : [];
@@ -159,16 +189,15 @@ class Walk {
     }
     if (unknown.length === 0)
       this.#checkSize(keys.length, schema, ["minProperties", "maxProperties"], value);
-    const missing = textsOf(required).filter((field) => !Object.hasOwn(value, field));
-    for (const [property, needed] of Object.entries(dependentRequired ?? {})) {
-      const lacks = Object.hasOwn(value, property) ? textsOf(needed) : [];
-      for (const missingProperty of lacks.filter((field) => !Object.hasOwn(value, field)))
-        this.#add("dependentRequired", schema, value, { property, missingProperty });
-    }
     const meant = unknown.flatMap((key) => suggest(key, Object.keys(properties)) ?? []);
-    for (const missingProperty of missing) {
-      if (!meant.includes(missingProperty))
-        this.#add("required", schema, value, { missingProperty });
+    const lacks = (field: string): boolean =>
+      !Object.hasOwn(value, field) && !meant.includes(field);
+    for (const missingProperty of textsOf(required).filter(lacks))
+      this.#add("required", schema, value, { missingProperty });
+    for (const [property, needed] of Object.entries(dependentRequired ?? {})) {
+      if (!Object.hasOwn(value, property)) continue;
+      for (const missingProperty of textsOf(needed).filter(lacks))
+        this.#add("dependentRequired", schema, value, { property, missingProperty });
     }
     return meant;
   }
@@ -210,10 +239,10 @@ class Walk {
     if (only === undefined) this.#add(keyword, schema, value, { types: types.flat() });
     else if (others.length === 0) this.check(value, only);
     else {
-      const [closest = []] = fitting
-        .map((branch) => faultsOf(value, branch, this.#root, this.#most, this.#path))
-        .sort((a, b) => a.length - b.length);
-      for (const fault of closest) this.found.push(fault);
+      const [closest] = fitting
+        .map((branch) => ({ branch, faults: faultsOf(value, branch, this.#root, this.#most) }))
+        .sort((a, b) => a.faults.length - b.faults.length);
+      this.check(value, closest?.branch);
     }
   }
 

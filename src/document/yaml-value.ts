@@ -1,4 +1,4 @@
-/** Nodes of `yaml` to plain values, with aliases and merge keys resolved and their cost bounded. */
+/** Nodes of `yaml` to plain values, with aliases and merge keys written out, and their size bounded. */
 import {
   type Alias,
   isAlias,
@@ -10,7 +10,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
-import { isRecord } from "./guards.ts";
+import { defined, isRecord } from "./guards.ts";
 import type { Path } from "./problem.ts";
 import { emptyObject, type Limits, type TextFault } from "./read-text.ts";
 
@@ -19,12 +19,6 @@ export interface ConvertedYaml {
   readonly faults: readonly TextFault[];
   /** The value of each alias. */
   readonly targets: ReadonlyMap<Alias, Node>;
-}
-
-/** A node with an anchor: what one use of it costs, known once it is converted. */
-interface Anchored {
-  readonly node: Node;
-  done?: { readonly value: unknown; readonly size: number; readonly height: number };
 }
 
 export function convertYaml(root: Node, limits: Limits): ConvertedYaml {
@@ -36,12 +30,14 @@ export function convertYaml(root: Node, limits: Limits): ConvertedYaml {
 class Converter {
   readonly faults: TextFault[] = [];
   readonly targets = new Map<Alias, Node>();
-  readonly #anchors = new Map<string, Anchored>();
+  readonly #anchors = new Map<string, Node>();
+  /** Nodes that are being converted. */
+  readonly #open = new Set<Node>();
   readonly #limits: Limits;
+  /** The outermost alias whose value is being converted once more. */
+  #within: Alias | undefined;
   /** About the length of the text, had it been written without aliases. */
   #size = 0;
-  /** The deepest level reached since the last reset. */
-  #deepest = 0;
   #stopped = false;
 
   constructor(limits: Limits) {
@@ -52,26 +48,19 @@ class Converter {
     if (this.#stopped) return undefined;
     if (isAlias(node)) return this.#alias(node, depth);
     if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
-    const anchor = node.anchor;
-    if (anchor === undefined) return this.#plain(node, depth);
-
-    const anchored: Anchored = { node };
-    this.#anchors.set(anchor, anchored);
-    const { size, deepest } = { size: this.#size, deepest: this.#deepest };
-    this.#deepest = depth;
-    const value = this.#plain(node, depth);
-    anchored.done = { value, size: this.#size - size, height: this.#deepest - depth };
-    this.#deepest = Math.max(deepest, this.#deepest);
-    return value;
-  }
-
-  #plain(node: Node, depth: number): unknown {
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     this.#size += 1;
     if (isScalar(node)) return this.#scalar(node);
-    this.#reach(node, depth + 1);
-    if (this.#stopped) return undefined;
-    if (isSeq(node)) return node.items.map((item) => this.convert(item, depth + 1));
-    return isMap(node) ? this.#map(node, depth + 1) : null;
+    if (depth === this.#limits.nesting) {
+      this.#stop(node, `Nested deeper than ${this.#limits.nesting} levels.`);
+      return undefined;
+    }
+    this.#open.add(node);
+    const value = isSeq(node)
+      ? node.items.map((item) => this.convert(item, depth + 1))
+      : this.#map(node, depth + 1);
+    this.#open.delete(node);
+    return value;
   }
 
   #scalar(node: Scalar): unknown {
@@ -120,21 +109,19 @@ class Converter {
 
   /** Numbers and booleans count as they are written: `404: …` is the key "404". */
   #key(key: unknown): string | undefined {
-    const node = isAlias(key) ? this.#anchors.get(key.source)?.node : key;
+    const node = isAlias(key) ? this.#targetOf(key) : key;
     if (!isScalar(node)) return undefined;
     this.#size += node.source?.length ?? 0;
-    if (node === key && node.anchor !== undefined) {
-      const done = { value: node.value, size: node.source?.length ?? 0, height: 0 };
-      this.#anchors.set(node.anchor, { node, done });
-    }
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (typeof node.value === "string") return node.value;
     const other = typeof node.value === "number" || typeof node.value === "boolean";
     return other ? node.source : undefined;
   }
 
+  /** Its value anew, so that no two places share one. */
   #alias(alias: Alias, depth: number): unknown {
-    const anchored = this.#anchors.get(alias.source);
-    if (anchored === undefined) {
+    const target = this.#targetOf(alias);
+    if (target === undefined) {
       // A glob such as `**/*.md`, which must be quoted.
       const reason = /[*/]/.test(alias.source)
         ? `\`*${alias.source}\` is read as a YAML alias.`
@@ -142,33 +129,37 @@ class Converter {
       this.#fault(alias, reason);
       return null;
     }
-    if (anchored.done === undefined) {
+    if (this.#open.has(target)) {
       this.#fault(alias, `The anchor &${alias.source} contains itself.`);
       return null;
     }
-    const { value, size, height } = anchored.done;
-    this.targets.set(alias, anchored.node);
-    this.#size += size;
+    const outer = this.#within;
+    this.#within ??= alias;
+    const value = this.convert(target, depth);
     if (this.#size > this.#limits.bytes) {
       const limit = this.#limits.bytes / 1e6;
-      this.#fault(alias, `With all aliases expanded, the file has more than ${limit} MB.`);
-      this.#stopped = true;
+      this.#stop(alias, `With all aliases expanded, the file has more than ${limit} MB.`);
     }
-    this.#reach(alias, depth + height);
+    this.#within = outer;
     return value;
   }
 
-  #reach(node: Node, depth: number): void {
-    this.#deepest = Math.max(this.#deepest, depth);
-    if (depth > this.#limits.nesting && !this.#stopped) {
-      this.#fault(node, `Nested deeper than ${this.#limits.nesting} levels.`);
-      this.#stopped = true;
-    }
+  /** What the anchor meant when the alias was read first. */
+  #targetOf(alias: Alias): Node | undefined {
+    const target = this.targets.get(alias) ?? this.#anchors.get(alias.source);
+    if (target !== undefined) this.targets.set(alias, target);
+    return target;
+  }
+
+  #stop(node: Node, reason: string): void {
+    if (!this.#stopped) this.faults.push({ offset: offsetOf(this.#within ?? node), reason });
+    this.#stopped = true;
   }
 
   #fault(node: unknown, reason: string, hint?: string): void {
-    const fault = { offset: offsetOf(node), reason };
-    this.faults.push(hint === undefined ? fault : { ...fault, hint });
+    // The faults in the value of an alias have been found at its anchor.
+    if (this.#within !== undefined) return;
+    this.faults.push({ offset: offsetOf(node), reason, ...defined({ hint }) });
   }
 }
 

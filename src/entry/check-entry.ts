@@ -3,38 +3,36 @@
  * add no follow-up problems: what depends on something that is broken is passed over.
  */
 import { isList, isText } from "../document/guards.ts";
-import type { Outputs } from "./outputs.ts";
-import { readGlob } from "./glob.ts";
-import { toolPatternProblem } from "./tool-pattern.ts";
-import {
-  type Entry,
-  type FlowWork,
-  type ItemSource,
-  type Model,
-  type Permissions,
-  type Prompt,
-  type Task,
-  type Work,
-} from "./model.ts";
-import { PromptExpander } from "./prompt-expander.ts";
-import { trailPath } from "./prompt.ts";
-import { fixedVariables } from "./runtime-variables.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
-import { checkInputs, checkVariables } from "./check-data.ts";
-import { checkTools } from "./check-tools.ts";
+import type { MeantPlace } from "../document/schema-check.ts";
+import { checkParameters, leadsOutside, ToolChecker } from "./check-tools.ts";
+import { readGlob } from "./glob.ts";
+import type { Entry, Prompt, RunWork, TaskWork } from "./model.ts";
+import { type EntryNames, entryCheck, listed, Problems } from "./problems.ts";
+import { type Expansion, PromptExpander, variablesIn } from "./prompt-expander.ts";
+import { trailPath } from "./prompt.ts";
+import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
+import type { Meaning, Meanings } from "./schema-parts.ts";
+import { toolPatternProblem } from "./tool-pattern.ts";
 import { commandName } from "./work.ts";
-import { entryCheck, type EntryNames, listed, Problems } from "./problems.ts";
 
-/** Whether a work requires user input, and which task (quoted) is the reason. */
-type Need = "none" | "unknown" | { readonly of: string };
-
+/** `places`: what means something, in the order of the entry. */
 export function checkEntry(
   entry: Salvaged<Entry>,
+  places: readonly MeantPlace[],
   names: EntryNames,
   schemaProblems: readonly Problem[],
 ): Problem[] {
-  return new EntryChecker(entry, names, schemaProblems).check();
+  const problems = new Problems(schemaProblems);
+  const checker = new EntryChecker(entry, names, problems);
+  checker.checkDrivingRetries();
+  checker.checkInputs();
+  for (const { meaning, value, path } of places)
+    if (checker.knows(meaning)) checker.checkPlace(meaning, value, path);
+  checker.checkJobs();
+  new ToolChecker(entry, names, problems).checkDeclarations();
+  return problems.all;
 }
 
 class EntryChecker {
@@ -42,49 +40,61 @@ class EntryChecker {
   readonly #names: EntryNames;
   readonly #problems: Problems;
   readonly #expander: PromptExpander;
+  readonly #tools: ToolChecker;
+  /** Why a job requires user input: the subject of a sentence. */
+  readonly #needs = new Map<string, string>();
 
-  constructor(entry: Salvaged<Entry>, names: EntryNames, schemaProblems: readonly Problem[]) {
+  readonly #checks: { readonly [M in Meaning]: (value: Meanings[M], path: Path) => void } = {
+    category: (name, path) => this.#checkCategory(name, path),
+    task: (name, path) => this.#isTask(name, path),
+    job: (name, path) => this.#checkName("job", "jobs", name, path),
+    relic: (name, path) => this.#checkName("relic", "relics", name, path),
+    monument: (name, path) => this.#checkName("monument", "monuments", name, path),
+    tool: (name, path) => this.#tools.checkName(name, path, []),
+    "tool of a task": (name, path) => this.#tools.checkExecuted(name, path),
+    "task with a result": (name, path) => this.#checkResultOf(name, path),
+    "name of a work": (name, path) => this.#checkOwnName(name, path),
+    glob: (glob, path) => this.#checkGlob(glob, path),
+    "glob inside": (glob, path) => this.#checkGlob(glob, path, true),
+    "tool pattern": (pattern, path) => {
+      const reason = toolPatternProblem(pattern.replace(/^!/, ""));
+      if (reason !== undefined) this.#problems.add(path, `Is not a valid pattern: ${reason}.`);
+    },
+    "command pattern": () => undefined,
+    parameters: (schema, path) => checkParameters(schema, path, this.#problems),
+    variable: () => undefined,
+    prompt: (prompt, path) => void this.#expand(prompt, path),
+    "prompt of a task": (prompt, path) => this.#checkTaskPrompt(prompt, path),
+    "prompt of a work": (prompt, path) => {
+      if (this.#expand(prompt, path)?.usesUserInput === true)
+        this.#need(path, "a prompt of its works uses $user-input");
+    },
+    condition: (prompt, path) => void this.#expand(prompt, path, true),
+    Ref: (work, path) => this.#checkRef(work, path),
+    Run: (work, path) => this.#checkRun(work, path),
+  };
+
+  constructor(entry: Salvaged<Entry>, names: EntryNames, problems: Problems) {
     this.#entry = entry;
     this.#names = names;
-    this.#problems = new Problems(schemaProblems);
+    this.#problems = problems;
+    this.#tools = new ToolChecker(entry, names, problems);
     const variables = entry.promptVariables ?? {};
     this.#expander = new PromptExpander((name) => {
       if (names.promptVariables.has(name)) return sound(variables[name]) ?? null;
-      return this.#problems.isBroken(["promptVariables"]) ? null : undefined;
+      return problems.isBroken(["promptVariables"]) ? null : undefined;
     });
   }
 
-  check(): Problem[] {
-    const { tasks, jobs } = this.#entry;
-    this.#checkDrivingRetries();
-    this.#checkPatterns(["permissions"], this.#entry.permissions);
-    for (const [name, task] of Object.entries(tasks ?? {})) {
-      if (task !== undefined) this.#checkTask(name, task);
-    }
-    for (const [name, job] of Object.entries(jobs ?? {})) {
-      if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
-      this.#checkOutputs(["jobs", name, "outputs"], job?.outputs);
-    }
-    this.#checkGrid();
-    checkInputs(this.#entry, this.#problems);
-    this.#checkOutputs(["outputs"], this.#entry.outputs);
-    checkTools(this.#entry, this.#names, this.#problems);
-    return this.#problems.all;
+  knows(meaning: string): meaning is Meaning {
+    return Object.hasOwn(this.#checks, meaning);
   }
 
-  #checkOutputs(path: Path, outputs: Salvaged<Outputs> = {}): void {
-    for (const [part, settings] of Object.entries(outputs)) {
-      settings?.from?.forEach((task, index) => {
-        if (task !== undefined) this.#checkTaskName([...path, part, "from", index], task);
-      });
-    }
-    this.#checkGlobs(
-      [...path, "proposals", "pull_request", "paths"],
-      outputs.proposals?.pull_request?.paths,
-    );
+  checkPlace<M extends Meaning>(meaning: M, value: unknown, path: Path): void {
+    if (isMeant<M>(value)) this.#checks[meaning](value, path);
   }
 
-  #checkDrivingRetries(): void {
+  checkDrivingRetries(): void {
     const first = this.#entry.drivingSessionRetries?.[0]?.modelId;
     const driving = this.#entry.models?.driving;
     if (first === undefined || driving === undefined || first === driving) return;
@@ -94,72 +104,83 @@ class EntryChecker {
     );
   }
 
-  #checkTask(name: string, task: Salvaged<Task>): void {
-    const at = ["tasks", name];
-    this.#checkModel([...at, "model"], task.model);
-    task.availability?.previousTasks?.forEach((previous, index) => {
-      if (previous !== undefined) {
-        this.#checkTaskName([...at, "availability", "previousTasks", index], previous);
+  checkInputs(): void {
+    for (const [name, input] of Object.entries(this.#entry.inputs ?? {})) {
+      const { options, required, default: value } = input ?? {};
+      const at = ["inputs", name, "default"];
+      if (value === undefined) continue;
+      if (required === true) this.#problems.add(at, "A required input has no default.");
+      if (options?.includes(value) === false) {
+        const texts = options.filter((text) => text !== undefined);
+        this.#problems.add(at, `Must be one of its options: ${listed(texts)}.`);
       }
-    });
-    this.#checkGlobs([...at, "availability", "change"], task.availability?.change);
-    const usesUserInput = this.#checkPrompt([...at, "prompt"], task.prompt);
-    this.#checkPrompt([...at, "availability", "condition"], task.availability?.condition, true);
-    this.#checkPrompt([...at, "criteria", "condition"], task.criteria?.condition, true);
-    this.#checkPrompt(
-      [...at, "criteria", "failureAction", "additionalPrompt"],
-      task.criteria?.failureAction?.additionalPrompt,
-    );
-    this.#checkTaskUserInput(name, task.requireUserInput === true, usesUserInput);
-    this.#checkPatterns([...at, "permissions"], task.permissions);
-  }
-
-  #checkPatterns(path: Path, permissions: Salvaged<Permissions> | undefined): void {
-    if (typeof permissions !== "object") return;
-    for (const field of ["read", "write"] as const)
-      this.#checkGlobs([...path, field], permissions[field]);
-    for (const [index, pattern] of (permissions.tools ?? []).entries()) {
-      const reason =
-        pattern === undefined ? pattern : toolPatternProblem(pattern.replace(/^!/, ""));
-      if (reason !== undefined)
-        this.#problems.add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
     }
   }
 
-  #checkGlobs(path: Path, globs: true | readonly (string | undefined)[] | undefined): void {
-    if (globs === true) return;
-    for (const [index, glob] of (globs ?? []).entries()) {
-      const reason = glob === undefined ? [] : readGlob(glob.replace(/^!/, ""));
-      if (typeof reason === "string")
-        this.#problems.add([...path, index], `Is not a valid glob: ${reason}.`);
+  /** After the places, which say what a job needs. */
+  checkJobs(): void {
+    for (const [name, job] of Object.entries(this.#entry.jobs ?? {})) {
+      const path = ["jobs", name, "requireUserInput"];
+      const need = this.#needs.get(name);
+      if (job?.requireUserInput === false && need !== undefined)
+        this.#problems.add(path, `Must be true, because ${need}.`);
+      // What is broken may be what needs it.
+      const isKnown = [["tasks"], ["jobs", name], ["promptVariables"]].every((part) =>
+        this.#problems.isSound(part),
+      );
+      if (job?.requireUserInput === true && need === undefined && isKnown) {
+        const reason = "Must not be true, because no task of the job requires user input.";
+        this.#problems.add(path, reason);
+      }
     }
   }
 
-  #checkTaskUserInput(name: string, required: boolean, used: boolean | undefined): void {
-    const path = ["tasks", name, "requireUserInput"];
-    if (used === undefined || used === required || this.#problems.isBroken(path)) return;
+  #need([, job]: Path, reason: string): void {
+    if (!this.#needs.has(String(job))) this.#needs.set(String(job), reason);
+  }
+
+  #checkGlob(glob: string, path: Path, inside = false): void {
+    const read = readGlob(glob.replace(/^!/, ""));
+    if (typeof read === "string") this.#problems.add(path, `Is not a valid glob: ${read}.`);
+    else if (
+      inside &&
+      read.some(({ text, parts }) =>
+        leadsOutside([
+          text.split("/")[0] ?? "",
+          ...parts.map((part) => (part.kind === "text" ? part.text : "*")),
+        ]),
+      )
+    ) {
+      const reason = "Must be a glob of files within the working directory, relative to it.";
+      this.#problems.add(path, reason);
+    }
+  }
+
+  #checkTaskPrompt(prompt: Salvaged<Prompt>, path: Path): void {
+    const [, name = ""] = path;
+    const used = this.#expand(prompt, path)?.usesUserInput;
+    const required = this.#entry.tasks?.[name]?.requireUserInput === true;
+    const field = ["tasks", name, "requireUserInput"];
+    if (used === undefined || used === required || this.#problems.isBroken(field)) return;
     this.#problems.add(
-      path,
+      field,
       used
         ? "Must be true, because the prompt uses $user-input."
         : "Must not be true, because the prompt doesn't use $user-input.",
     );
   }
 
-  /** Whether the prompt uses `$user-input`; undefined if that is unknown. */
-  #checkPrompt(
+  /** Undefined if a part is missing. */
+  #expand(
+    prompt: Salvaged<Prompt>,
     path: Path,
-    prompt: Salvaged<Prompt> | undefined,
     requiresBooleanTool = false,
-  ): boolean | undefined {
+  ): Expansion | undefined {
     const whole = sound(prompt);
     if (whole === undefined) return undefined;
-    const { faults, complete, usesUserInput, text } = this.#expander.expand(
-      whole,
-      requiresBooleanTool,
-    );
-    checkVariables(path, text, this.#entry, this.#names, this.#problems);
-    for (const { trail, reason, missing } of faults) {
+    const expansion = this.#expander.expand(whole, requiresBooleanTool);
+    this.#checkVariables(expansion.text, path);
+    for (const { trail, reason, missing } of expansion.faults) {
       const codePath = trailPath(entryCheck.codePath(path), trail);
       const variable = trail.at(-1);
       // The text at fault is that of the innermost variable.
@@ -168,181 +189,90 @@ class EntryChecker {
         missing === undefined ? {} : { ...this.#suggestVariable(missing), text: `$${missing}` };
       this.#problems.all.push({ path: place, codePath, reason, ...hint });
     }
-    return complete ? usesUserInput : undefined;
+    return expansion.complete ? expansion : undefined;
   }
 
-  #checkJob(name: string, work: Salvaged<Work>, required: boolean | undefined): void {
-    const at = ["jobs", name];
-    const need = this.#checkWork([...at, "work"], work);
-    const path = [...at, "requireUserInput"];
-    if (required === undefined || need === "unknown") return;
-    if (need === "none") {
-      if (required) {
-        this.#problems.add(
-          path,
-          "Must not be true, because no task of the job requires user input.",
+  /** Those that name a task or an input. */
+  #checkVariables(text: string, path: Path): void {
+    for (const name of new Set(variablesIn(text))) {
+      const variable = runtimeVariable(name);
+      if (variable === undefined || variable.kind === "fixed") continue;
+      const { kind, of } = variable;
+      const [what, field] =
+        kind === "input" ? (["input", "inputs"] as const) : (["task", "tasks"] as const);
+      const known = this.#names[field];
+      if (this.#problems.isBroken([field])) continue;
+      const add = (reason: string, hint = {}): void =>
+        this.#problems.add(path, `$${name}: ${reason}`, { ...hint, text: `$${name}` });
+      if (!known.has(of)) {
+        const longer = [...known].find((one) => one.startsWith(of));
+        add(
+          `there is no ${what} ${JSON.stringify(of)}.`,
+          longer === undefined
+            ? this.#problems.suggest(of, known)
+            : {
+                hint: `the name ${JSON.stringify(longer)} can't be a part of a variable: use words joined by hyphens`,
+              },
         );
-      }
-    } else if (!required) {
-      this.#problems.add(path, `Must be true, because task ${need.of} requires user input.`);
+      } else if (kind === "result" && !this.#hasResult(of))
+        add(`task ${JSON.stringify(of)} has no criteria.result.`);
     }
   }
 
-  #checkWork(path: Path, work: Salvaged<Work> | undefined): Need {
-    switch (work?.kind) {
-      case undefined:
-        return "unknown";
-      case "Ref":
-        return this.#checkRef(path, work.taskId, work.modelOverride);
-      case "Flow":
-        return this.#checkFlow(path, work);
-      case "Run":
-        if (work.run !== undefined)
-          this.#checkOwnName([...path, "name"], work.name ?? commandName({ run: whole(work.run) }));
-        return "none";
-      case "Each":
-        return most([
-          this.#checkItems([...path, "items"], work.items),
-          this.#checkBranch([...path, "work"], work.work),
-        ]);
-      case "Seq":
-      case "Par":
-        if (work.works === undefined) return "unknown";
-        return most(
-          work.works.map((part, index) => this.#checkWork([...path, "works", index], part)),
-        );
-      case "Loop":
-        if (
-          work.atMostReached !== undefined &&
-          work.atMost === undefined &&
-          !this.#problems.isBroken([...path, "atMost"])
-        ) {
-          this.#problems.add([...path, "atMostReached"], "Requires atMost.");
-        }
-        return most([
-          this.#checkCondition([...path, "preCondition"], work.preCondition),
-          this.#checkWork([...path, "body"], work.body),
-          this.#checkCondition([...path, "postCondition"], work.postCondition),
-        ]);
-      case "Alt":
-        return most([
-          this.#checkWork([...path, "condition"], work.condition),
-          this.#checkBranch([...path, "trueWork"], work.trueWork),
-          this.#checkBranch([...path, "falseWork"], work.falseWork),
-        ]);
-    }
+  #hasResult(task: string): boolean {
+    return this.#entry.tasks?.[task]?.criteria?.result !== undefined;
   }
 
-  #checkCondition(
-    path: Path,
-    condition: readonly [boolean | undefined, Salvaged<Work> | undefined] | undefined,
-  ): Need {
-    if (condition === undefined) return this.#problems.isBroken(path) ? "unknown" : "none";
-    return this.#checkWork([...path, 1], condition[1]);
+  #checkResultOf(task: string, path: Path): void {
+    if (this.#isTask(task, path) && !this.#hasResult(task))
+      this.#problems.add(path, `Task ${JSON.stringify(task)} has no criteria.result.`);
   }
 
-  #checkBranch(path: Path, work: Salvaged<Work> | undefined): Need {
-    if (work === undefined) return this.#problems.isBroken(path) ? "unknown" : "none";
-    return this.#checkWork(path, work);
-  }
-
-  #checkRef(
-    path: Path,
-    taskId: string | undefined,
-    modelOverride: Salvaged<Model> | undefined,
-  ): Need {
-    const overridePath = [...path, "modelOverride"];
-    this.#checkModel(overridePath, modelOverride);
-    if (taskId === undefined || !this.#checkTaskName([...path, "taskId"], taskId)) return "unknown";
-    const task = this.#entry.tasks?.[taskId];
-    if (task === undefined) return "unknown";
+  #checkRef({ taskId, modelOverride }: Salvaged<TaskWork>, path: Path): void {
+    const task = this.#entry.tasks?.[taskId ?? ""];
+    if (taskId === undefined || task === undefined) return;
     const quoted = JSON.stringify(taskId);
+    const overridePath = [...path, "modelOverride"];
     const hasModel =
       task.model !== undefined || this.#problems.isBroken(["tasks", taskId, "model"]);
     if (!hasModel && modelOverride === undefined && !this.#problems.isBroken(overridePath)) {
-      this.#problems.add(
-        overridePath,
-        `This field is required, because task ${quoted} has no model.`,
-      );
+      const reason = `This field is required, because task ${quoted} has no model.`;
+      this.#problems.add(overridePath, reason);
     }
-    if (this.#problems.isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
-    return task.requireUserInput === true ? { of: quoted } : "none";
+    if (task.requireUserInput === true) this.#need(path, `task ${quoted} requires user input`);
   }
 
-  #checkFlow(path: Path, { file, params }: Salvaged<FlowWork>): Need {
-    const quoted = JSON.stringify(file ?? "");
-    if (file !== undefined) this.#checkOwnName([...path, "file"], file);
-    const needs = Object.entries<Salvaged<Prompt> | undefined>(params ?? {}).map(
-      ([name, prompt]): Need => {
-        const uses = this.#checkPrompt([...path, "params", name], prompt);
-        return uses === true ? { of: quoted } : uses === false ? "none" : "unknown";
-      },
-    );
-    return most(needs);
+  #checkRun({ name, run }: Salvaged<RunWork>, path: Path): void {
+    if (run === undefined) return;
+    const command = isText(run) ? run : run.filter((word) => word !== undefined);
+    this.#checkOwnName(name ?? commandName({ run: command }), [...path, "name"]);
   }
 
-  #checkOwnName(path: Path, name: string): void {
+  #checkOwnName(name: string, path: Path): void {
     if (!this.#names.tasks.has(name)) return;
     const quoted = JSON.stringify(name);
     const reason = `A task is called ${quoted}, too. What is told of them could not be told apart.`;
     this.#problems.add(path, reason);
   }
 
-  #checkItems(path: Path, items: Salvaged<ItemSource> | undefined): Need {
-    if (items === undefined) return "unknown";
-    if ("files" in items) this.#checkGlobs([...path, "files"], items.files ?? []);
-    if ("changedFiles" in items)
-      this.#checkGlobs([...path, "changedFiles"], items.changedFiles ?? []);
-    if ("result" in items && items.result !== undefined) {
-      const { result } = items;
-      if (
-        this.#checkTaskName([...path, "result"], result) &&
-        this.#entry.tasks?.[result]?.criteria?.result === undefined
-      )
-        this.#problems.add(
-          [...path, "result"],
-          `Task ${JSON.stringify(result)} has no criteria.result.`,
-        );
-    }
-    if (!("lines" in items)) return "none";
-    const uses = this.#checkPrompt([...path, "lines"], items.lines);
-    return uses === true ? { of: "of the items" } : uses === false ? "none" : "unknown";
-  }
-
-  #checkGrid(): void {
-    this.#entry.grid?.forEach((row, rowIndex) => {
-      row?.jobs?.forEach((cell, column) => {
-        const jobName = cell?.jobName;
-        if (jobName === undefined || this.#names.jobs.has(jobName)) return;
-        if (this.#problems.isBroken(["jobs"])) return;
-        const path = ["grid", rowIndex, "jobs", column, "jobName"];
-        this.#problems.addMissing(path, "job", jobName, this.#names.jobs);
-      });
-    });
-  }
-
-  #checkModel(path: Path, model: Salvaged<Model> | undefined): void {
-    if (model === undefined || !("category" in model)) return;
-    const { category } = model;
-    if (category === undefined || this.#names.models.has(category)) return;
-    if (this.#problems.isBroken(["models"])) return;
-    const { hint: guess } = this.#problems.suggest(category, this.#names.models);
-    const known = `the entry has ${listed(this.#names.models)}`;
-    const hint = guess === undefined || this.#names.models.size > 1 ? known : undefined;
-    const hints = [guess, hint].filter((one) => one !== undefined).join(" ");
+  #checkCategory(category: string, path: Path): void {
+    const { models } = this.#names;
+    if (models.has(category) || this.#problems.isBroken(["models"])) return;
+    const { hint: guess } = this.#problems.suggest(category, models);
+    const known = guess === undefined || models.size > 1 ? `the entry has ${listed(models)}` : "";
+    const hint = [guess ?? "", known].join(" ").trim();
     const reason = `There is no model category ${JSON.stringify(category)}.`;
-    this.#problems.add(
-      [...path, "category"],
-      reason,
-      this.#names.models.size === 0 ? {} : { hint: hints },
-    );
+    this.#problems.add(path, reason, models.size === 0 ? {} : { hint });
   }
 
-  #checkTaskName(path: Path, name: string): boolean {
-    if (this.#names.tasks.has(name)) return true;
-    if (!this.#problems.isBroken(["tasks"]))
-      this.#problems.addMissing(path, "task", name, this.#names.tasks);
-    return false;
+  #isTask(name: string, path: Path): boolean {
+    this.#checkName("task", "tasks", name, path);
+    return this.#names.tasks.has(name);
+  }
+
+  #checkName(what: string, field: keyof EntryNames, name: string, path: Path): void {
+    if (!this.#names[field].has(name) && !this.#problems.isBroken([field]))
+      this.#problems.addMissing(path, what, name, this.#names[field]);
   }
 
   #suggestVariable(name: string): { hint?: string } {
@@ -357,17 +287,9 @@ class EntryChecker {
   }
 }
 
-/** A known need for user input wins over an unknown one, which wins over none. */
-function most(needs: readonly Need[]): Need {
-  return needs.find((need) => typeof need === "object") ?? needs.find(isUnknown) ?? "none";
-}
-
-function isUnknown(need: Need): boolean {
-  return need === "unknown";
-}
-
-function whole(run: string | readonly (string | undefined)[]): string | readonly string[] {
-  return typeof run === "string" ? run : run.filter((word) => word !== undefined);
+/** The schema has checked this. The cast is for the compiler. */
+function isMeant<M extends Meaning>(_value: unknown): _value is Meanings[M] {
+  return true;
 }
 
 /** A prompt of which no line has been taken out. What is left of a file that the schema rejects is no text. */

@@ -7,7 +7,6 @@ import type { Path } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
 import { type EntryNames, type Hint, listed, type Problems } from "./problems.ts";
-import { readGlob } from "./glob.ts";
 import {
   availableTools,
   type Criteria,
@@ -20,31 +19,10 @@ import {
 } from "./model.ts";
 import { ownerOf, reportTools } from "./reserved-names.ts";
 
-type Names = readonly (string | undefined)[];
-
 /** Every session is told the parameters of its tools. In characters. */
 const longestParameters = 50_000;
 
-export function checkTools(entry: Salvaged<Entry>, names: EntryNames, problems: Problems): void {
-  const checker = new ToolChecker(entry, names, problems);
-  for (const [name, tool] of Object.entries(entry.tools ?? {})) {
-    if (tool !== undefined) checker.checkTool(name, tool);
-  }
-  for (const [name, server] of Object.entries(entry.mcpServers ?? {})) {
-    if (server !== undefined) checker.checkServer(name, server);
-  }
-  for (const [name, relic] of Object.entries(entry.relics ?? {})) {
-    if (relic !== undefined) checker.checkRelic(name, relic);
-  }
-  for (const [name, monument] of Object.entries(entry.monuments ?? {})) {
-    if (monument !== undefined) checker.checkMonument(name, monument);
-  }
-  for (const [name, task] of Object.entries(entry.tasks ?? {})) {
-    if (task !== undefined) checker.checkTask(name, task);
-  }
-}
-
-class ToolChecker {
+export class ToolChecker {
   readonly #entry: Salvaged<Entry>;
   readonly #names: EntryNames;
   readonly #problems: Problems;
@@ -55,42 +33,30 @@ class ToolChecker {
     this.#problems = problems;
   }
 
-  checkTool(name: string, tool: Salvaged<ToolDeclaration>): void {
+  /** What compares the parts of a declaration, or of a task. */
+  checkDeclarations(): void {
+    const { tools, mcpServers, relics, monuments, tasks } = this.#entry;
+    for (const [name, tool] of Object.entries(tools ?? {})) this.#checkTool(name, tool ?? {});
+    for (const [name, server] of Object.entries(mcpServers ?? {}))
+      this.#checkServer(name, server ?? {});
+    for (const [name, relic] of Object.entries(relics ?? {})) this.#checkRelic(name, relic ?? {});
+    for (const [name, monument] of Object.entries(monuments ?? {}))
+      this.#checkMonument(name, monument ?? {});
+    for (const [name, task] of Object.entries(tasks ?? {})) this.#checkTask(name, task ?? {});
+  }
+
+  #checkTool(name: string, tool: Salvaged<ToolDeclaration>): void {
     const at = ["tools", name];
     const owner = ownerOf(name);
     if (owner !== undefined) this.#problems.add(at, `This name is reserved: it is ${owner}.`);
-    if (tool.parameters !== undefined) {
-      this.#checkParameters([...at, "parameters"], tool.parameters);
-    }
-    this.#checkGlobs([...at, "build", "inputs"], tool.build?.inputs, false);
-    if ("module" in tool && tool.module !== undefined) {
-      const outside =
-        leadsOutside(tool.module.split(/[\\/]/)) || /^[a-z][a-z\d+.-]*:/i.test(tool.module);
-      if (outside) {
-        const reason = "Must be a path within the working directory, relative to it.";
-        this.#problems.add([...at, "module"], reason);
-      }
+    if (!("module" in tool) || tool.module === undefined) return;
+    if (leadsOutside(tool.module.split(/[\\/]/)) || /^[a-z][a-z\d+.-]*:/i.test(tool.module)) {
+      const reason = "Must be a path within the working directory, relative to it.";
+      this.#problems.add([...at, "module"], reason);
     }
   }
 
-  #checkParameters(path: Path, parameters: object): void {
-    const schema: Readonly<Record<string, unknown>> = { ...parameters };
-    if (JSON.stringify(schema).length > longestParameters) {
-      this.#problems.add(path, `Must not be longer than ${longestParameters} characters.`);
-      return;
-    }
-    const { type } = schema;
-    const faults = schemaFaults(schema);
-    for (const { path: below, reason, hint } of faults) {
-      this.#problems.add([...path, ...below], reason, defined({ hint }));
-    }
-    if (faults.length === 0 && type !== undefined && type !== "object") {
-      const reason = 'Must be "object", because the arguments of a tool are one object.';
-      this.#problems.add([...path, "type"], reason);
-    }
-  }
-
-  checkServer(name: string, server: Salvaged<McpServer>): void {
+  #checkServer(name: string, server: Salvaged<McpServer>): void {
     const at = ["mcpServers", name];
     if (name === "delegate") {
       const reason = "This name is reserved: in permissions, delegate/TASK means a task.";
@@ -132,60 +98,23 @@ class ToolChecker {
     }
   }
 
-  checkRelic(name: string, relic: Salvaged<RelicDeclaration>): void {
-    const path = ["relics", name, "files"];
-    this.#checkGlobs(path, relic.files, true);
-    const files = relic.files ?? [];
+  #checkRelic(name: string, { files = [] }: Salvaged<RelicDeclaration>): void {
     if (files.length > 0 && files.every((glob) => glob?.startsWith("!") === true)) {
       const reason = "Must have a glob that doesn't start with !, which only excludes files.";
-      this.#problems.add(path, reason);
+      this.#problems.add(["relics", name, "files"], reason);
     }
   }
 
-  #checkGlobs(path: Path, globs: Names | undefined, inside: boolean): void {
-    for (const [index, glob] of (globs ?? []).entries()) {
-      if (glob === undefined) continue;
-      const read = readGlob(glob.replace(/^!/, ""));
-      if (typeof read === "string") {
-        this.#problems.add([...path, index], `Is not a valid glob: ${read}.`);
-      } else if (
-        inside &&
-        read.some(({ text, parts }) =>
-          leadsOutside([
-            text.split("/")[0] ?? "",
-            ...parts.map((part) => (part.kind === "text" ? part.text : "*")),
-          ]),
-        )
-      ) {
-        const reason = "Must be a glob of files within the working directory, relative to it.";
-        this.#problems.add([...path, index], reason);
-      }
-    }
-  }
-
-  checkMonument(name: string, { tools, relics }: Salvaged<MonumentDeclaration>): void {
-    const at = ["monuments", name];
-    tools?.forEach((tool, index) => this.#checkToolName([...at, "tools", index], tool, []));
-    this.#checkNames([...at, "relics"], relics, "relics", "relic");
+  #checkMonument(name: string, { tools, relics }: Salvaged<MonumentDeclaration>): void {
     relics?.forEach((relic, index) => {
       if (relic === undefined || tools?.includes(relic) !== true) return;
       const reason = `A tool of this monument is called ${JSON.stringify(relic)}, too. Members are addressed by name.`;
-      this.#problems.add([...at, "relics", index], reason);
+      this.#problems.add(["monuments", name, "relics", index], reason);
     });
   }
 
-  checkTask(name: string, task: Salvaged<Task>): void {
+  #checkTask(name: string, task: Salvaged<Task>): void {
     const at = ["tasks", name];
-    const result = task.criteria?.result;
-    if (result !== undefined) this.#checkParameters([...at, "criteria", "result"], result);
-    task.criteria?.toolExecuted?.forEach((tool, index) => {
-      this.#checkToolName([...at, "criteria", "toolExecuted", index], tool, [
-        ...availableTools,
-        ...reportTools,
-      ]);
-    });
-    this.#checkNames([...at, "relics"], task.relics, "relics", "relic");
-    this.#checkNames([...at, "monuments"], task.monuments, "monuments", "monument");
     if (task.protocol !== undefined) this.#refuseReports([...at, "criteria"], task.criteria);
     if (task.protocol !== undefined || this.#problems.isBroken([...at, "protocol"])) return;
     for (const field of ["iterations", "preThinking", "relics", "monuments"] as const) {
@@ -209,23 +138,13 @@ class ToolChecker {
     }
   }
 
-  #checkNames(
-    path: Path,
-    names: Names | undefined,
-    field: "relics" | "monuments",
-    what: string,
-  ): void {
-    const known = this.#names[field];
-    if (this.#problems.isBroken([field])) return;
-    names?.forEach((name, index) => {
-      if (name === undefined || known.has(name)) return;
-      this.#problems.addMissing([...path, index], what, name, known);
-    });
+  checkExecuted(name: string, path: Path): void {
+    this.checkName(name, path, [...availableTools, ...reportTools]);
   }
 
   /** A tool of the entry, `server/tool`, or one of `others`. */
-  #checkToolName(path: Path, name: string | undefined, others: readonly string[]): void {
-    if (name === undefined || others.includes(name) || this.#names.tools.has(name)) return;
+  checkName(name: string, path: Path, others: readonly string[]): void {
+    if (others.includes(name) || this.#names.tools.has(name)) return;
     const slash = name.indexOf("/");
     const server = slash > 0 ? name.slice(0, slash) : undefined;
     if (server !== undefined && this.#names.mcpServers.has(server)) {
@@ -271,6 +190,23 @@ class ToolChecker {
   }
 }
 
+export function checkParameters(
+  schema: Readonly<Record<string, unknown>>,
+  path: Path,
+  problems: Problems,
+): void {
+  if (JSON.stringify(schema).length > longestParameters)
+    return problems.add(path, `Must not be longer than ${longestParameters} characters.`);
+  const { type } = schema;
+  const faults = schemaFaults(schema);
+  for (const { path: below, reason, hint } of faults)
+    problems.add([...path, ...below], reason, defined({ hint }));
+  if (faults.length === 0 && type !== undefined && type !== "object") {
+    const reason = 'Must be "object", because the arguments of a tool are one object.';
+    problems.add([...path, "type"], reason);
+  }
+}
+
 const variable = {
   is: "an environment variable",
   isName: /^[A-Za-z_][A-Za-z0-9_]*$/,
@@ -291,7 +227,7 @@ const header = {
 };
 
 /** Whether a path, or a glob, is absolute or has a part that leads up. */
-function leadsOutside(parts: readonly string[]): boolean {
+export function leadsOutside(parts: readonly string[]): boolean {
   const [first = ""] = parts;
   return first === "" || first === "~" || /^[A-Za-z]:/.test(first) || parts.includes("..");
 }

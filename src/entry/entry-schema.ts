@@ -4,7 +4,7 @@
  */
 import { limitProperties } from "./limits-schema.ts";
 import { availableTools, permissionPresets, sandboxModes } from "./model.ts";
-import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
+import { listOf, map, means, name, names, object, ref, text, texts } from "./schema-parts.ts";
 import { command, work } from "./works-schema.ts";
 import { outputs } from "./outputs-schema.ts";
 import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
@@ -17,7 +17,7 @@ const promptFile = {
   additionalProperties: false,
 };
 
-const prompt = {
+const prompt = means("prompt", {
   title: "Prompt",
   description:
     "A text, the file of a text, or a list of them that is joined with line breaks. $name inserts a prompt variable, or a runtime variable such as $user-input. $$ is a literal $.",
@@ -25,14 +25,14 @@ const prompt = {
   items: { type: ["string", "object"], ...promptFile },
   minItems: 1,
   ...promptFile,
-};
+});
 
 const model = {
   title: "Model",
   description: "A model, either by category (a key of models) or by id.",
   type: "object",
   properties: {
-    category: { ...name, description: "A key of models." },
+    category: { ...means("category"), description: "A key of models." },
     id: { ...name, description: "The id of a model, passed to the provider unchanged." },
   },
   additionalProperties: false,
@@ -48,15 +48,18 @@ const permissionRules = object(
       default: "read-only",
       description: "The preset that the rules add to.",
     },
-    read: { ...names, description: "Globs of files that the agent may read. A leading ! denies." },
+    read: {
+      ...listOf("glob"),
+      description: "Globs of files that the agent may read. A leading ! denies.",
+    },
     write: {
-      ...names,
+      ...listOf("glob"),
       description: "Globs of files that the agent may write. A leading ! denies.",
     },
     shell: {
       description:
         "true, or patterns of shell commands such as `git diff *`. Every command of a pipeline or list must match. A leading ! denies.",
-      oneOf: [{ const: true }, names],
+      oneOf: [{ const: true }, listOf("command pattern")],
     },
     url: {
       ...names,
@@ -74,7 +77,7 @@ const permissionRules = object(
         "auto: a sandbox wherever this machine has one; where it has none, tasks that start programs don't run. required: every task needs one. off: no sandbox.",
     },
     tools: {
-      ...names,
+      ...listOf("tool pattern"),
       description:
         "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
     },
@@ -100,12 +103,16 @@ const availability = object(
     change: {
       description:
         "true: there must be a changed file. Globs: one must match, relative to the root of the repository; a leading ! excludes. Otherwise the task is skipped, which is no failure.",
-      oneOf: [{ const: true }, { ...names, minItems: 1 }],
+      oneOf: [{ const: true }, { ...listOf("glob"), minItems: 1 }],
     },
-    previousTasks: { ...texts, description: "The task that ran before must be one of these." },
-    condition: ref(
-      "prompt",
-      "Sent before the prompt. Must mention job_boolean_true or job_boolean_false.",
+    previousTasks: {
+      type: "array",
+      items: means("task", text),
+      description: "The task that ran before must be one of these.",
+    },
+    condition: means(
+      "condition",
+      ref("prompt", "Sent before the prompt. Must mention job_boolean_true or job_boolean_false."),
     ),
   },
   [],
@@ -116,13 +123,13 @@ const criteria = object(
   {
     toolExecuted: {
       type: "array",
-      items: { ...name, examples: availableTools },
+      items: { ...means("tool of a task"), examples: availableTools },
       description:
         "Tools that must have been called: job tools, tools of this entry, or `server/tool`. In the last turn; with `protocol`, in any turn since the last retry.",
     },
-    condition: ref(
-      "prompt",
-      "Sent after the prompt. Must mention job_boolean_true or job_boolean_false.",
+    condition: means(
+      "condition",
+      ref("prompt", "Sent after the prompt. Must mention job_boolean_true or job_boolean_false."),
     ),
     commands: {
       type: "array",
@@ -131,11 +138,11 @@ const criteria = object(
       description:
         "Commands that must exit with 0. Run after toolExecuted and before the condition; a retry is told what they printed.",
     },
-    result: {
+    result: means("parameters", {
       type: "object",
       description:
         "JSON Schema of an object. The task is offered job_result, and must call it with arguments that fit.",
-    },
+    }),
     runConditionInSameSession: {
       type: "boolean",
       default: true,
@@ -161,7 +168,7 @@ const criteria = object(
 const task = object(
   {
     model: ref("model", "Without it, every Ref to this task needs a modelOverride."),
-    prompt: ref("prompt", "What the agent is asked to do."),
+    prompt: means("prompt of a task", ref("prompt", "What the agent is asked to do.")),
     requireUserInput: {
       type: "boolean",
       default: false,
@@ -190,8 +197,14 @@ const task = object(
         object({ iterations: { type: "integer", minimum: 1, maximum: 100 } }, ["iterations"]),
       ],
     },
-    relics: { ...names, description: "With protocol: the relics of the task. Default: all." },
-    monuments: { ...names, description: "With protocol: the monuments of the task. Default: all." },
+    relics: {
+      ...listOf("relic"),
+      description: "With protocol: the relics of the task. Default: all.",
+    },
+    monuments: {
+      ...listOf("monument"),
+      description: "With protocol: the monuments of the task. Default: all.",
+    },
   },
   ["prompt"],
   { title: "Task" },
@@ -241,10 +254,10 @@ const gridRow = object(
     jobs: {
       type: "array",
       items: {
-        ...object({ name: text, jobName: { ...text, description: "A key of jobs." } }, [
-          "name",
-          "jobName",
-        ]),
+        ...object(
+          { name: text, jobName: { ...means("job", text), description: "A key of jobs." } },
+          ["name", "jobName"],
+        ),
         type: ["object", "null"],
       },
     },
@@ -269,7 +282,7 @@ export const entrySchema = {
         required: ["driving"],
         examples: [{ driving: "gpt-5-mini", planning: "gpt-5" }],
       },
-      promptVariables: map(ref("prompt"), {
+      promptVariables: map(means("variable", ref("prompt")), {
         description: "Texts that prompts insert with $name. They may use each other.",
       }),
       inputs: {

@@ -2,19 +2,17 @@
 import type { Limits } from "./limits.ts";
 import type { Outputs } from "./outputs.ts";
 import type { Permissions } from "./permissions.ts";
-import type { Model, Prompt } from "./terms.ts";
 import type {
   McpServer,
   MonumentDeclaration,
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
-import type { Command, Work } from "./works.ts";
+import type { Command, Model, Prompt, Work } from "./works.ts";
 
 export * from "./limits.ts";
 export type { Outputs } from "./outputs.ts";
 export * from "./permissions.ts";
-export * from "./terms.ts";
 export * from "./tool-declarations.ts";
 export * from "./works.ts";
 

@@ -1,8 +1,12 @@
 /** The JSON Schema of what a job publishes. */
 import { defaultOutputs, severities, verdicts } from "./outputs.ts";
-import { names, object, text } from "./schema-parts.ts";
+import { listOf, names, object, text } from "./schema-parts.ts";
 
-const from = { ...names, minItems: 1, description: "The tasks whose contributions count." };
+const from = {
+  ...listOf("task"),
+  minItems: 1,
+  description: "The tasks whose contributions count.",
+};
 const list = { ...names, minItems: 1 };
 
 function kind(description: string, more: object = {}, required: readonly string[] = []): object {
@@ -84,7 +88,8 @@ const proposals = object(
       },
       draft: { type: "boolean", default: defaultOutputs.proposals.draft },
       paths: {
-        ...list,
+        ...listOf("glob"),
+        minItems: 1,
         description: "Globs of the files that it may change. Default: all but .github/.",
       },
     }),

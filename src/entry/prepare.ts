@@ -14,9 +14,15 @@ import type {
   Task,
   ToolDeclaration,
 } from "./model.ts";
-import { defined, isList, isRecord, isText } from "../document/guards.ts";
+import { defined, isList, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
-import { type Path, type Place, type Problem, toDiagnostics } from "../document/problem.ts";
+import {
+  type Path,
+  type Place,
+  type Problem,
+  toDiagnostics,
+  valueAt,
+} from "../document/problem.ts";
 import {
   insertPromptFiles,
   placeInPrompt,
@@ -80,22 +86,29 @@ function isRowOfGrid([field, , row, ...deeper]: Path): boolean {
 
 /** The same for plain data of the caller's own making, such as a document: it may be changed. */
 export function preparePlain(data: unknown, given: PrepareOptions): PrepareResult {
-  const { problems: unread, inserted } = insertPromptFiles(data, given.readPrompt);
-  const options = { ...given, inserted };
   const names = entryNames(data);
-  if (unread.length === 0 && entryCheck.accepts(data)) {
-    const problems = checkEntry(data, names, []);
+  const inspected = entryCheck.inspect(data);
+  const {
+    places,
+    problems: unread,
+    inserted,
+  } = insertPromptFiles(data, inspected.places, given.readPrompt);
+  const options = { ...given, inserted };
+  if (inspected.kind === "accepted" && unread.length === 0) {
+    const { value } = inspected;
+    const problems = checkEntry(value, places, names, []);
     if (problems.length > 0) return rejected(problems, options);
-    const entry = build(data);
-    const warnings = diagnosticsOf(entryWarnings(data, entry, options.checks ?? {}), options);
-    return { kind: "prepared", entry, warnings, leaves: flowLeaves(data) };
+    const entry = build(value);
+    const warnings = diagnosticsOf(entryWarnings(value, entry, options.checks ?? {}), options);
+    return { kind: "prepared", entry, warnings, leaves: flowLeaves(value) };
   }
-  const { problems: found, complete } = entryCheck.inspect(data);
+  const { problems: found, complete } =
+    inspected.kind === "refused" ? inspected : { problems: [], complete: true };
   const schemaProblems = [...found.map((problem) => withForm(problem, data, names)), ...unread];
   // If there are unreported faults, the rest would be inconsistent.
   if (!complete) return rejected(schemaProblems, options);
   const sound = salvage<Entry>(data, schemaProblems);
-  const problems = sound === undefined ? [] : checkEntry(sound, names, schemaProblems);
+  const problems = sound === undefined ? [] : checkEntry(sound, places, names, schemaProblems);
   return rejected([...schemaProblems, ...problems], options);
 }
 
@@ -124,11 +137,7 @@ function diagnosticsOf(problems: readonly Problem[], options: PlacedOptions): Di
 /** Models, tasks and conditions are often written in a shorter form. The hint shows the full one. */
 function withForm(problem: Problem, data: unknown, names: EntryNames): Problem {
   const { path } = problem;
-  const value = path.reduce<unknown>(
-    (at, key) => (isRecord(at) || isList(at) ? Reflect.get(at, key) : undefined),
-    data,
-  );
-  const form = meantForm(path, value, names);
+  const form = meantForm(path, valueAt(data, path), names);
   return form === undefined ? problem : { ...problem, hint: form };
 }
 

@@ -16,12 +16,14 @@ export interface Hint {
 
 export class Problems {
   readonly all: Problem[] = [];
+  readonly #ofSchema: readonly Problem[];
   /** Code paths with a problem. */
   readonly #broken: Set<string>;
   /** Looking for a similar name among thousands, for thousands of names, would take minutes. */
   #suggestionsLeft = 100;
 
   constructor(schemaProblems: readonly Problem[]) {
+    this.#ofSchema = schemaProblems;
     this.#broken = new Set(
       schemaProblems.flatMap(({ codePath, meant = codePath }) => [codePath, meant]),
     );
@@ -39,6 +41,13 @@ export class Problems {
 
   suggest(name: string, known: Iterable<string>): Hint {
     return this.#suggestionsLeft-- > 0 ? suggestion(name, known) : {};
+  }
+
+  /** Whether nothing in this part has a problem so far. */
+  isSound(part: Path): boolean {
+    return ![...this.#ofSchema, ...this.all].some(({ path }) =>
+      part.every((key, index) => path[index] === key),
+    );
   }
 
   isBroken(path: Path): boolean {

@@ -3,8 +3,8 @@
  * nothing after this knows them.
  */
 import { defined, isList, isRecord, isText } from "../document/guards.ts";
-import type { Path, Position, Problem } from "../document/problem.ts";
-import { entrySchema } from "./entry-schema.ts";
+import { type Path, type Position, type Problem, valueAt } from "../document/problem.ts";
+import type { MeantPlace } from "../document/schema-check.ts";
 import { entryCheck } from "./problems.ts";
 
 export type PromptFile =
@@ -35,71 +35,45 @@ export interface InsertedPrompt {
 }
 
 interface Insertion {
+  /** With the texts in place of their files. */
+  readonly places: readonly MeantPlace[];
   readonly problems: readonly Problem[];
   readonly inserted: readonly InsertedPrompt[];
 }
 
 /** Changes `data`. What can't be read stays as it is. */
-export function insertPromptFiles(data: unknown, read: ReadPrompt = nowhere): Insertion {
+export function insertPromptFiles(
+  data: unknown,
+  found: readonly MeantPlace[],
+  read: ReadPrompt = nowhere,
+): Insertion {
   const problems: Problem[] = [];
   const inserted: InsertedPrompt[] = [];
-  // Several cases of a union describe the same value: without this, works would be visited 2^depth times.
-  const visited = new Map<string, WeakSet<object>>();
-  visit(data, entrySchema, [], () => undefined);
-  return { problems, inserted };
-
-  /** `replace` puts a text where the value is. */
-  function visit(
-    value: unknown,
-    schema: unknown,
-    path: Path,
-    replace: (text: string) => void,
-  ): void {
-    if (!isRecord(schema) || !(isRecord(value) || isList(value))) return;
-    const reference = schema["$ref"];
-    if (isText(reference)) {
-      const name = reference.replace(/^#\/\$defs\//, "");
-      // In each place: by an alias, one prompt may be that of several tasks.
-      if (name === "prompt") return insert(value, path, replace);
-      const seen = visited.get(reference) ?? new WeakSet<object>();
-      visited.set(reference, seen);
-      if (seen.has(value)) return;
-      seen.add(value);
-      visit(value, Reflect.get(entrySchema.$defs, name), path, replace);
-    }
-    for (const one of listOf(schema["oneOf"])) visit(value, one, path, replace);
-    if (isList(value)) {
-      const first = listOf(schema["prefixItems"]);
-      value.forEach((item, index) =>
-        visit(item, first[index] ?? schema["items"], [...path, index], put(value, index)),
-      );
-      return;
-    }
-    const { properties, additionalProperties } = schema;
-    for (const [key, field] of Object.entries(value)) {
-      const own =
-        isRecord(properties) && Object.hasOwn(properties, key)
-          ? properties[key]
-          : additionalProperties;
-      visit(field, own, [...path, key], put(value, key));
-    }
-  }
-
-  function insert(prompt: unknown, path: Path, replace: (text: string) => void): void {
+  const insert = (prompt: unknown, path: Path): unknown => {
     if (isList(prompt)) {
-      prompt.forEach((item, index) => insert(item, [...path, index], put(prompt, index)));
-      return;
+      prompt.forEach((item, index) => insert(item, [...path, index]));
+      return prompt;
     }
     const file = isRecord(prompt) ? prompt["file"] : undefined;
-    if (!isText(file) || file === "") return;
-    const found = read(file);
-    if (found.kind === "read") {
-      inserted.push({ path, file: found.place ?? file, text: found.text });
-      return replace(found.text);
+    if (!isText(file)) return prompt;
+    const text = read(file);
+    if (text.kind === "read") {
+      inserted.push({ path, file: text.place ?? file, text: text.text });
+      put(data, path, text.text);
+      return text.text;
     }
-    const { reason, hint } = found;
+    const { reason, hint } = text;
     problems.push({ path, codePath: entryCheck.codePath(path), reason, ...defined({ hint }) });
-  }
+    return prompt;
+  };
+  const places = found.map((place) =>
+    isPrompt(place.meaning) ? { ...place, value: insert(place.value, place.path) } : place,
+  );
+  return { places, problems, inserted };
+}
+
+function isPrompt(meaning: string): boolean {
+  return meaning === "variable" || meaning === "condition" || meaning.startsWith("prompt");
 }
 
 /** Where in the file of a prompt a problem is, if its text is there. The path of a problem may be that of a list of prompts. */
@@ -118,10 +92,8 @@ export function placeInPrompt(
   return undefined;
 }
 
-function put(to: object, key: string | number): (text: string) => void {
-  return (text) => void Reflect.set(to, key, text);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return isList(value) ? value : [];
+function put(root: unknown, path: Path, text: string): void {
+  const key = path.at(-1);
+  const parent = valueAt(root, path.slice(0, -1));
+  if (key !== undefined && (isRecord(parent) || isList(parent))) Reflect.set(parent, key, text);
 }

@@ -1,6 +1,6 @@
 /** The schema of what agents may call: tools, MCP servers, relics and monuments. */
 import { defaultStartSeconds } from "./model.ts";
-import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
+import { listOf, map, means, name, names, object, ref, text, texts } from "./schema-parts.ts";
 
 export const toolName = {
   type: "string",
@@ -22,11 +22,11 @@ function oneOfFields(...fields: readonly string[]): object {
 export const tool = object(
   {
     description: { ...name, description: "What it does, for the model." },
-    parameters: {
+    parameters: means("parameters", {
       type: "object",
       description: "JSON Schema of the arguments, which are one object.",
       examples: [{ type: "object", properties: { target: { type: "string" } } }],
-    },
+    }),
     command,
     module: {
       ...name,
@@ -50,7 +50,10 @@ export const tool = object(
     build: object(
       {
         command,
-        inputs: { ...names, description: "Globs of the files that the result depends on." },
+        inputs: {
+          ...listOf("glob"),
+          description: "Globs of the files that the result depends on.",
+        },
         minutes: {
           type: "number",
           exclusiveMinimum: 0,
@@ -129,7 +132,7 @@ export const relic = object(
   {
     description: { ...name, description: "What it is about, for the model." },
     files: {
-      ...names,
+      ...listOf("glob inside"),
       minItems: 1,
       description: "Globs of its files, relative to the working directory. A leading ! excludes.",
     },
@@ -148,8 +151,8 @@ export const relic = object(
 export const monument = object(
   {
     description: { ...text, description: "What it is for, for the model." },
-    tools: { ...names, description: "Tools of this entry, or `server/tool`." },
-    relics: { ...names, description: "Relics of this entry." },
+    tools: { ...listOf("tool"), description: "Tools of this entry, or `server/tool`." },
+    relics: { ...listOf("relic"), description: "Relics of this entry." },
   },
   [],
   { title: "Monument" },

@@ -1,6 +1,6 @@
 /** The JSON Schema of works: the kinds, commands, and sources of items. */
 import { defaultAtMostItems, defaultCommandMinutes, onCrashes, type Work } from "./model.ts";
-import { names, object, ref, text } from "./schema-parts.ts";
+import { listOf, means, object, ref, text } from "./schema-parts.ts";
 
 export const command = {
   run: {
@@ -49,18 +49,22 @@ const items = {
   type: "object",
   oneOf: [
     itemsOf("Values, as they are.", { values: { type: "array" } }, ["values"]),
-    itemsOf("Tracked files.", { files: { ...names, minItems: 1 } }, ["files"]),
+    itemsOf("Tracked files.", { files: { ...listOf("glob"), minItems: 1 } }, ["files"]),
     itemsOf(
       "Files of the change, but for deleted ones.",
-      { changedFiles: { ...names, minItems: 1 } },
+      { changedFiles: { ...listOf("glob"), minItems: 1 } },
       ["changedFiles"],
     ),
-    itemsOf("The lines of a text, such as $report-of-TASK.", { lines: ref("prompt") }, ["lines"]),
+    itemsOf(
+      "The lines of a text, such as $report-of-TASK.",
+      { lines: means("prompt of a work", ref("prompt")) },
+      ["lines"],
+    ),
     itemsOf("The lines that a command prints.", command, ["run"]),
     itemsOf(
       "A list in the structured result of a task.",
       {
-        result: { ...text, description: "A key of tasks." },
+        result: { ...means("task with a result", text), description: "A key of tasks." },
         path: { ...text, pattern: "^(/.*)?$" },
       },
       ["result"],
@@ -70,31 +74,40 @@ const items = {
 
 /** A kind without a row doesn't compile. */
 const kinds: Readonly<
-  Record<Work["kind"], readonly [description: string, properties: object, required: string[]]>
+  Record<
+    Work["kind"],
+    readonly [description: string, properties: object, required: string[], more?: object]
+  >
 > = {
   Ref: [
     "Runs a task.",
     {
-      taskId: { ...text, description: "A key of tasks." },
+      taskId: { ...means("task", text), description: "A key of tasks." },
       modelOverride: ref("model", "The model to use in place of the task's."),
       workIdInJob,
     },
     ["taskId"],
+    means("Ref", {}),
   ],
   Flow: [
     "Runs a Markdown workflow.",
     {
-      file: { ...text, minLength: 1, description: "The workflow, relative to this file." },
+      file: { ...means("name of a work"), description: "The workflow, relative to this file." },
       params: {
         type: "object",
         description: "The parameters of the workflow, by name.",
-        additionalProperties: ref("prompt"),
+        additionalProperties: means("prompt of a work", ref("prompt")),
       },
       workIdInJob,
     },
     ["file"],
   ],
-  Run: ["Runs a command, and succeeds if it exits with 0.", { ...command, workIdInJob }, ["run"]],
+  Run: [
+    "Runs a command, and succeeds if it exits with 0.",
+    { ...command, workIdInJob },
+    ["run"],
+    means("Run", {}),
+  ],
   Seq: ["One after the other; stops at the first that fails.", { works }, ["works"]],
   Par: ["All at once; fails if one of them fails.", { works, onCrash }, ["works"]],
   Loop: [
@@ -121,6 +134,7 @@ const kinds: Readonly<
       },
     },
     ["body"],
+    { dependentRequired: { atMostReached: ["atMost"] } },
   ],
   Alt: [
     "Runs one of two works, depending on the outcome of a condition.",
@@ -159,10 +173,11 @@ export const work = {
   type: "object",
   required: ["kind"],
   discriminator: { propertyName: "kind" },
-  oneOf: Object.entries(kinds).map(([kind, [description, properties, required]]) =>
+  oneOf: Object.entries(kinds).map(([kind, [description, properties, required, more]]) =>
     object({ kind: { const: kind }, ...properties }, ["kind", ...required], {
       title: kind,
       description,
+      ...more,
     }),
   ),
 };

@@ -1,5 +1,10 @@
 /** What a job does, and in which order: the kinds of work. Source of the rules: `docs/entry-format.md`. */
-import type { Model, Prompt } from "./terms.ts";
+
+/** Lines of a prompt, joined with LF. A plain string counts as one item. */
+export type Prompt = string | readonly string[];
+
+/** A model by its category (a key of `Entry.models`) or by its id. */
+export type Model = { readonly category: string } | { readonly id: string };
 
 /**
  * `Work<never>` is a tree as an author writes it, `Work<number>` one whose leaves carry a

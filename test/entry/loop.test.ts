@@ -19,8 +19,8 @@ test("a loop is bounded by a whole number of passes, and what reaching it means 
     `${at(1)}.atMost: Must be a whole number, not 1.5.`,
     `${at(2)}.atMost: Must be a whole number, not the text "5".`,
     `${at(3)}.atMostReached: Must be "fail" or "succeed", not the text "stop".`,
-    `${at(5)}.atmost: Unknown field "atmost".`,
     `${at(4)}.atMostReached: Requires atMost.`,
+    `${at(5)}.atmost: Unknown field "atmost".`,
   ]);
 });
 

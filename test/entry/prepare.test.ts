@@ -183,8 +183,8 @@ describe("validateEntry", () => {
     });
     assert.deepEqual(problemsOf(entry), [
       'entry.tasks["a"].model.category: There is no model category "constructor".',
-      'entry.tasks["a"].availability.previousTasks[0]: There is no task "__proto__".',
       'entry.tasks["a"].prompt: Cannot find prompt variable: $toString.',
+      'entry.tasks["a"].availability.previousTasks[0]: There is no task "__proto__".',
       'entry.jobs["j"].work.taskId: There is no task "hasOwnProperty".',
       'entry.grid[0].jobs[0].jobName: There is no job "valueOf".',
     ]);
