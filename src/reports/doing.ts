@@ -8,6 +8,7 @@ import {
   type StepView,
   type WorkView,
 } from "../events/view.ts";
+import type { Clock } from "../platform/clock.ts";
 import { clockText, countText, oneLine } from "./text.ts";
 
 /** `queued`: the work waits for a slot of `limits.parallel`. */
@@ -123,4 +124,52 @@ export function stillRunning(view: RunView, now: number): string {
     );
   if (works.length > MAX_NAMED) named.push(`${works.length - MAX_NAMED} more`);
   return `still running: ${named.join("; ")}`;
+}
+
+const MINUTE = 60_000;
+
+/**
+ * Prints a line at least every minute while something runs. A log without new lines looks like a job that
+ * hangs, and some runners end such a job.
+ */
+export class Heartbeat {
+  readonly #clock: Clock;
+  readonly #view: RunView;
+  readonly #print: (now: number, line: string) => void;
+  #last = 0;
+  #running: AbortController | undefined;
+
+  constructor(clock: Clock, view: RunView, print: (now: number, line: string) => void) {
+    this.#clock = clock;
+    this.#view = view;
+    this.#print = print;
+  }
+
+  start(): void {
+    if (this.#running !== undefined) return;
+    this.#running = new AbortController();
+    this.printed();
+    void this.#run(this.#running.signal);
+  }
+
+  /** Something else has been printed. */
+  printed(): void {
+    this.#last = this.#clock.now();
+  }
+
+  stop(): void {
+    this.#running?.abort();
+    this.#running = undefined;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#clock.sleep(Math.max(1, this.#last + MINUTE - this.#clock.now()), signal);
+      if (signal.aborted) return;
+      if (this.#clock.now() < this.#last + MINUTE) continue;
+      this.printed();
+      const now = this.#clock.now();
+      if (runningWorks(this.#view).length > 0) this.#print(now, stillRunning(this.#view, now));
+    }
+  }
 }

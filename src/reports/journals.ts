@@ -2,8 +2,8 @@
  * The journals of a folder, for a server that lists them and hands them out. Owns which files of the folder may be
  * read: regular ones named `*.jsonl`, in the folder itself, and not through a link. They may be written meanwhile.
  *
- * Bounded: the latest `MAX_JOURNALS` are listed; of each, the summary is kept until its size or its time changes. Of
- * all that are being read, one part of one journal is parsed at a time, and no line of more than `MAX_LINE` is held.
+ * Bounded: the latest `MAX_JOURNALS` are listed; of each, the summary is kept until its size or its time changes. They
+ * are read part by part, and no line of more than `MAX_LINE` is held.
  */
 import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
@@ -28,7 +28,6 @@ export class JournalFolder {
   readonly #path: string;
   #known = new Map<string, Known>();
   #listing: Promise<readonly JournalInfo[]> | undefined;
-  #lastPart: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
     this.#path = path;
@@ -44,7 +43,7 @@ export class JournalFolder {
   async read(name: string): Promise<AsyncIterable<string> | undefined> {
     if (!isJournalName(name)) return undefined;
     try {
-      return asNdjson(this.#parts(await this.#open(name)));
+      return asNdjson((await this.#open(name)).events);
     } catch {
       return undefined;
     }
@@ -52,22 +51,6 @@ export class JournalFolder {
 
   #open(name: string): Promise<JournalReading> {
     return openJournalFile(join(this.#path, name), { links: "refused", maxLine: MAX_LINE });
-  }
-
-  /** Reads part by part, so that a slow reader doesn't hold up the others. */
-  async *#parts({ events }: JournalReading): AsyncIterable<readonly RunEvent[]> {
-    const parts = events[Symbol.asyncIterator]();
-    try {
-      for (;;) {
-        const part = this.#lastPart.then(() => parts.next());
-        this.#lastPart = part.catch(() => undefined);
-        const { done, value } = await part;
-        if (done === true) return;
-        yield value;
-      }
-    } finally {
-      await parts.return?.();
-    }
   }
 
   async #list(): Promise<readonly JournalInfo[]> {
@@ -103,7 +86,7 @@ export class JournalFolder {
   async #tally(name: string, tallies: RunTallies): Promise<number> {
     try {
       const reading = await this.#open(name);
-      for await (const events of this.#parts(reading)) tallies.add(events);
+      for await (const events of reading.events) tallies.add(events);
       const { problems, moreProblems } = reading.condition();
       return problems.length + moreProblems;
     } catch {

@@ -11,8 +11,8 @@ import {
   useBrowser,
 } from "../rig/browser.ts";
 import { nightly, onlyNightly } from "../rig/nightly.ts";
-import { startCli } from "../rig/cli.ts";
-import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { startServer, type Server } from "./portal.ts";
 
 const open = useBrowser();
 
@@ -64,24 +64,16 @@ sessions:
       - document: { status: SUCCESS, thoughts: [], actions: null, stop: true, response: "It is **built**." }
 `;
 
-/** The address of a server of the job, with the file that lets its actions go on. */
-async function serve(t: TestContext): Promise<{ address: string; workspace: Workspace }> {
+/** A server of the job, with files that let its actions go on. */
+async function serve(t: TestContext): Promise<Server> {
   const workspace = await makeWorkspace(t, { "build.mjs": tool, "entry.yml": entry });
   await workspace.write("ship.rehearsal.yml", rehearsal(`${workspace.path}/gate`));
-  const child = startCli(
-    ["serve", "--port", "0", "--entry", "entry.yml", "--rehearse", "ship.rehearsal.yml"],
-    { cwd: workspace.path },
+  return startServer(
+    t,
+    workspace,
+    ["--entry", "entry.yml", "--rehearse", "ship.rehearsal.yml"],
+    () => Promise.all([workspace.write("gate", ""), workspace.write("gate-lint", "")]),
   );
-  t.after(async () => {
-    await workspace.write("gate", "");
-    await workspace.write("gate-lint", "");
-    child.signal("SIGTERM");
-    await child.ended;
-  });
-  await child.printed("/api/");
-  const [address] = /http:\/\/[^/]*:\d+\//.exec(child.output.stdout) ?? [];
-  assert.ok(address !== undefined, child.output.stdout);
-  return { address, workspace };
 }
 
 async function start(page: Page): Promise<void> {

@@ -1,6 +1,6 @@
 /** Tasks with the action protocol in a report: documents, actions, their lanes, and what is said of them. */
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
+import { after, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import {
   browserTests,
@@ -10,7 +10,6 @@ import {
   picture,
   until,
   useBrowser,
-  type TabOptions,
 } from "../rig/browser.ts";
 import { act, ActionTelling, documentOf, releaseStory } from "../rig/action-events.ts";
 import { hostile as all } from "../web/large-run.ts";
@@ -20,17 +19,25 @@ const open = useBrowser();
 
 const told = await (await releaseStory()).finish();
 
-async function openReport(t: TestContext, options: TabOptions = {}): Promise<Page> {
-  const address = await writeReport(t, { "run.jsonl": told.events });
-  const { page } = await open({ offline: true, ...options });
-  await page.goto(address);
+const files: (() => unknown)[] = [];
+let address: Promise<string> | undefined;
+after(async () => {
+  for (const remove of files) await remove();
+});
+
+/** The tests share the report, and the tab in which it is open. */
+async function openReport(): Promise<Page> {
+  const owner = { after: (remove: () => unknown) => void files.push(remove) };
+  address ??= writeReport(owner, { "run.jsonl": told.events });
+  const { page } = await open({ offline: true, kept: true });
+  await page.goto(await address);
   await page.getByRole("heading", { level: 1, name: /release/ }).waitFor();
   return page;
 }
 
 describe("actions in a report", browserTests, () => {
-  it("are rows below their document, which open with the keyboard", async (t) => {
-    const page = await openReport(t);
+  it("are rows below their document, which open with the keyboard", async () => {
+    const page = await openReport();
     const rows = page.getByRole("list", { name: "What happened in ship" });
     await rows.getByText("Document 1", { exact: true }).waitFor();
     await picture(page, "actions-rows");
@@ -54,8 +61,8 @@ describe("actions in a report", browserTests, () => {
     await picture(page, "actions-end");
   });
 
-  it("say how they ended in words, also to screen readers", async (t) => {
-    const page = await openReport(t);
+  it("say how they ended in words, also to screen readers", async () => {
+    const page = await openReport();
     const rows = page.getByRole("list", { name: "What happened in ship" });
     const jump = async (query: string): Promise<void> => {
       await page.getByRole("searchbox").fill(query);
@@ -72,8 +79,8 @@ describe("actions in a report", browserTests, () => {
     await picture(page, "actions-ends");
   });
 
-  it("have lanes in the timeline, which the keyboard reaches, and rows in its table", async (t) => {
-    const page = await openReport(t);
+  it("have lanes in the timeline, which the keyboard reaches, and rows in its table", async () => {
+    const page = await openReport();
     await page.getByRole("tab", { name: "Timeline" }).click();
     await page.getByRole("list", { name: "What the colors mean" }).getByText("action").waitFor();
     const canvas = page.getByRole("application", { name: /Timeline/ });
@@ -99,8 +106,10 @@ describe("actions in a report", browserTests, () => {
     await expectAccessible(page, "the timeline's table with actions");
   });
 
-  it("fit a phone, and are readable in the dark", async (t) => {
-    const page = await openReport(t, { viewport: phone, colorScheme: "dark" });
+  it("fit a phone, and are readable in the dark", async () => {
+    const page = await openReport();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.setViewportSize(phone);
     const rows = page.getByRole("list", { name: "What happened in ship" });
     await rows.getByText("Document 1", { exact: true }).scrollIntoViewIfNeeded();
     await expectNoSidewaysScroll(page, "a run with actions");

@@ -1,4 +1,7 @@
-/** The portal in a browser: jobs are started, watched and stopped. The server is the real process. */
+/**
+ * The portal in a browser: jobs are started, watched and stopped. The server is the real process. Loading the page and
+ * searching it with axe are what costs: tests share a tab, and each page is searched once.
+ */
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
@@ -16,7 +19,8 @@ import {
 import { notAStream, startPortal, usePortal, type Portal } from "./portal.ts";
 
 const open = useBrowser();
-const portal = usePortal();
+const question = "Why is the sky blue?";
+const portal = usePortal(["--journals", "journals"], { job: "ask", userInput: question });
 
 const title = (page: Page, name: RegExp | string): Locator =>
   page.getByRole("heading", { level: 1, name });
@@ -59,11 +63,12 @@ async function expectCounts(page: Page): Promise<void> {
 describe("the portal", browserTests, () => {
   it("starts a job of the grid, and shows it to its end", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await page.goto(address);
     const grid = page.getByRole("table", { name: "Jobs by keyword" });
     await grid.getByRole("rowheader", { name: "Every night" }).waitFor();
     await picture(page, "portal");
+    await expectAccessibleInBoth(page, "the start page");
     await start(page, "Maintain");
     await title(page, /maintain.*Succeeded/).waitFor();
     await picture(page, "portal-run");
@@ -100,7 +105,10 @@ describe("the portal", browserTests, () => {
     await decisions.getByText("nothing was changed").first().waitFor();
     await expectCounts(page);
     await picture(page, "portal-decisions");
-    await expectAccessible(page, "the decisions of a run");
+    await expectAccessibleInBoth(page, "the decisions of a run");
+    await page.getByRole("tab", { name: "Timeline" }).click();
+    await page.getByRole("button", { name: "Table", exact: true }).click();
+    await expectAccessible(page, "the table of a timeline");
 
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page
@@ -110,7 +118,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("shows what happened in the sessions: reasoning, Markdown, tool calls", async () => {
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await openMaintained(page, portal());
     await work(page, /look/).click();
     const rows = page.getByRole("list", { name: "What happened in look" });
@@ -133,7 +141,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("has a tab for each iteration and each attempt", async () => {
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await openMaintained(page, portal());
     await work(page, /find/).click();
     await page.getByRole("tab", { name: "Iteration 1" }).click();
@@ -152,7 +160,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("searches the whole run, and every hit has an address that can be opened afresh", async () => {
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await openMaintained(page, portal());
     await page.keyboard.press("/");
     await page.keyboard.type("second try");
@@ -171,7 +179,7 @@ describe("the portal", browserTests, () => {
 
   it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async () => {
     const { address, openGate } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await page.goto(address);
     await start(page, "Gated");
     await page.getByText("Waiting at the gate.").first().waitFor();
@@ -196,7 +204,7 @@ describe("the portal", browserTests, () => {
 
   it("stops a job after asking, and starts it again", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await page.goto(address);
     await start(page, "endless");
     await work(page, /hang.*Running/).waitFor();
@@ -220,67 +228,34 @@ describe("the portal", browserTests, () => {
       .waitFor();
   });
 
-  it("stops the server after asking, with what would be canceled", async (t) => {
-    const { address, child } = await startPortal(t);
-    const { page } = await open();
-    await page.goto(address);
-    await start(page, "endless");
-    await work(page, /hang.*Running/).waitFor();
-    await page.getByRole("button", { name: "Stop the server" }).click();
-    const dialog = page.getByRole("dialog", { name: "Stop the server?" });
-    await dialog.getByText("1 run will be canceled.").waitFor();
-    await expectAccessible(page, "the question whether to stop the server");
-    await picture(page, "stop-server");
-    await dialog.getByRole("button", { name: "Keep it running" }).click();
-    await dialog.waitFor({ state: "detached" });
-    await page.getByRole("button", { name: "Stop the server" }).click();
-    await dialog.getByRole("button", { name: "Stop the server" }).click();
-    await title(page, "The server has stopped").waitFor();
-    await expectAccessible(page, "the page of a stopped server");
-    await picture(page, "server-stopped");
-    assert.equal(await child.exited, 0);
-  });
-
-  it("can be opened at the addresses of earlier portals", async () => {
-    const { address, workspace, maintained } = portal();
-    const { page } = await open();
-    const folder = page.getByRole("textbox", { name: "Working directory" });
-    await page.goto(`${address}index.html?project=shop`);
-    await page.getByRole("button", { name: /^Start Maintain/ }).click();
-    await folder.waitFor();
-    assert.equal(await folder.inputValue(), join(dirname(workspace.path), "shop"));
-    await page.keyboard.press("Escape");
-    await page.getByRole("link", { name: "Session", exact: true }).click();
-    await title(page, "New session").waitFor();
-    assert.equal(await folder.inputValue(), join(dirname(workspace.path), "shop"));
-
-    await page.goto(`${address}jobs.html?wb=${encodeURIComponent(workspace.path)}`);
-    await page.getByRole("button", { name: /^Start Maintain/ }).click();
-    await folder.waitFor();
-    assert.equal(await folder.inputValue(), workspace.path);
-
-    await page.goto(`${address}jobTracking.html?jobName=other`);
-    const job = page.getByRole("combobox", { name: "Job" });
-    await job.waitFor();
-    assert.equal(await job.inputValue(), "other");
-    await page.goto(`${address}jobTracking.html?jobName=maintain&jobId=${await maintained()}`);
-    await title(page, /maintain.*Succeeded/).waitFor();
-  });
-
-  it("asks for the input that a job needs, and says what is wrong with a folder", async () => {
+  it("says that a script plays the models, fills in its input, and asks for that of another job", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
+    const note = page.getByText(/^This is a rehearsal/);
+    await page.goto(`${address}#/session`);
+    await title(page, "New session").waitFor();
+    await note.waitFor();
+    await expectAccessible(page, "a new session");
     await page.goto(address);
-    await page.getByRole("button", { name: /^Start Ask/ }).click();
-    const dialog = page.getByRole("dialog", { name: "Start ask" });
+    await note.waitFor();
+    assert.match(await note.innerText(), /all\.rehearsal\.yml.*another input than/);
+    assert.equal(await note.locator("q").textContent(), question);
+    await page.getByRole("button", { name: /^Start other/ }).click();
+    const dialog = page.getByRole("dialog");
     const input = dialog.getByRole("textbox", { name: "Input" });
+    await input.waitFor();
+    assert.equal(await input.inputValue(), "");
     await dialog.getByRole("button", { name: "Start", exact: true }).click();
     await dialog.getByText("This job needs an input.").waitFor();
     assert.equal(await input.getAttribute("aria-invalid"), "true");
     await until(page, `document.activeElement?.tagName === "TEXTAREA"`);
-    await input.fill("Why is the sky blue?");
     await picture(page, "portal-dialog");
     await expectAccessible(page, "the dialog");
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("button", { name: /^Start Ask/ }).click();
+    await input.waitFor();
+    assert.equal(await input.inputValue(), question);
     const folder = dialog.getByRole("textbox", { name: "Working directory" });
     const proposed = await folder.inputValue();
     await folder.fill("not/absolute");
@@ -296,9 +271,25 @@ describe("the portal", browserTests, () => {
     await page.getByText("Because of scattering.").first().waitFor();
   });
 
+  it("can be opened at the addresses of earlier portals", async () => {
+    const { address, workspace, maintained } = portal();
+    const { page } = await open();
+    await page.goto(`${address}index.html?project=shop`);
+    await page.getByRole("button", { name: /^Start Maintain/ }).click();
+    const folder = page.getByRole("textbox", { name: "Working directory" });
+    await folder.waitFor();
+    assert.equal(await folder.inputValue(), join(dirname(workspace.path), "shop"));
+    await page.goto(`${address}jobTracking.html?jobName=other`);
+    const job = page.getByRole("combobox", { name: "Job" });
+    await job.waitFor();
+    assert.equal(await job.inputValue(), "other");
+    await page.goto(`${address}jobTracking.html?jobName=maintain&jobId=${await maintained()}`);
+    await title(page, /maintain.*Succeeded/).waitFor();
+  });
+
   it("says why a job can't be started whose name is no part of an address", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await page.goto(address);
     for (const [name, button] of [
       [".", /^Start \.(?!\.)/],
@@ -313,90 +304,17 @@ describe("the portal", browserTests, () => {
     await expectNoSidewaysScroll(page, "the start page");
   });
 
-  it("says that a script plays the models, and fills in the input of the job that it is for", async (t) => {
-    const question = "Why is the sky blue?";
-    const server = await startPortal(t, [], { job: "ask", userInput: question });
-    const { page } = await open();
-    const note = page.getByText(/^This is a rehearsal/);
-    await page.goto(`${server.address}#/session`);
-    await note.waitFor();
-    await page.goto(server.address);
-    await note.waitFor();
-    assert.match(await note.innerText(), /all\.rehearsal\.yml.*another input than/);
-    assert.equal(await note.locator("q").textContent(), question);
-    const input = page.getByRole("dialog").getByRole("textbox", { name: "Input" });
-    await page.getByRole("button", { name: /^Start other/ }).click();
-    await input.waitFor();
-    assert.equal(await input.inputValue(), "");
-    await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: /^Start Ask/ }).click();
-    await input.waitFor();
-    assert.equal(await input.inputValue(), question);
-    await input.press("Control+Enter");
-    await title(page, /ask.*Succeeded/).waitFor();
-  });
-
-  it("says so when the server is gone, and the next server keeps its runs", async (t) => {
-    const server = await startPortal(t, ["--journals", "journals"]);
-    const { page, tolerate } = await open();
-    tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
-    await page.goto(server.address);
-    // Before there is a journal.
-    await page.getByRole("link", { name: "Journals", exact: true }).waitFor();
-    await openMaintained(page, server);
-    const { hash } = new URL(page.url());
-    await page.getByRole("link", { name: "Jobs", exact: true }).click();
-    await start(page, "Gated");
-    await page.getByText("Waiting at the gate.").first().waitFor();
-    await server.kill();
-    await page
-      .getByText(/connection lost/i)
-      .first()
-      .waitFor();
-    await picture(page, "portal-gone");
-    await page.getByText("Waiting at the gate.").first().waitFor();
-    await page.getByRole("link", { name: "Jobs", exact: true }).click();
-    await page.getByRole("alert").first().waitFor();
-    // The next server knows both from their journals. One has no end.
-    const next = await startPortal(t, ["--journals", `${server.workspace.path}/journals`]);
-    await page.goto(next.address);
-    await page.getByRole("link", { name: /gated.*Incomplete/ }).waitFor();
-    await page.goto(`${next.address}#/journals`);
-    await page.getByRole("row", { name: /gated/ }).getByText("Incomplete").waitFor();
-    await picture(page, "journals");
-    await page.getByRole("link", { name: "maintain" }).click();
-    await title(page, /maintain.*Succeeded/).waitFor();
-    await work(page, /correct.*Retried/).waitFor();
-    assert.equal(new URL(page.url()).hash, hash);
-    assert.equal(await page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
-  });
-
-  it("is accessible on every page, light and dark", async () => {
+  it("says what is unknown, with a link to the portal", async () => {
     const { address } = portal();
-    const { page, tolerate } = await open();
+    const { page, tolerate } = await open({ kept: true });
     tolerate(notAStream);
-    await page.goto(address);
-    await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
-    await expectAccessibleInBoth(page, "the start page");
-    await openMaintained(page, portal());
-    await expectAccessibleInBoth(page, "a run");
-    await page.getByRole("button", { name: "Table", exact: true }).click();
-    await expectAccessibleInBoth(page, "the table of a timeline");
-    await page.getByRole("link", { name: "Session", exact: true }).click();
-    await title(page, "New session").waitFor();
-    await expectAccessibleInBoth(page, "a new session");
+    tolerate(/status of 404/);
     await page.goto(`${address}#/no/such/page`);
     await title(page, "Page not found").waitFor();
-    await expectAccessibleInBoth(page, "an unknown page");
+    await expectAccessible(page, "an unknown page");
     await page.goto(`${address}#/run/unknown`);
     await page.getByRole("alert").waitFor();
-    await expectAccessibleInBoth(page, "an unknown run");
-  });
-
-  it("is a step away from a mistyped address", async () => {
-    const { address } = portal();
-    const { page, tolerate } = await open();
-    tolerate(/status of 404/);
+    await expectAccessible(page, "an unknown run");
     await page.goto(`${address}foo`);
     await title(page, "Page not found").waitFor();
     await picture(page, "mistyped");
@@ -407,7 +325,7 @@ describe("the portal", browserTests, () => {
 
   it("fits a phone", async () => {
     const { address } = portal();
-    const { page } = await open({ viewport: phone });
+    const { page } = await open({ kept: true, viewport: phone });
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
     await picture(page, "portal-phone");
@@ -429,5 +347,60 @@ describe("the portal", browserTests, () => {
     await page.goto(`${address}#/session`);
     await title(page, "New session").waitFor();
     await expectNoSidewaysScroll(page, "a new session");
+  });
+
+  it("says so when the server is gone; the next one keeps its runs, and is stopped after asking", async (t) => {
+    const server = portal();
+    const { page, tolerate } = await open({ kept: true });
+    tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
+    await openMaintained(page, server);
+    const { hash } = new URL(page.url());
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await start(page, "branches");
+    await work(page, /hang.*Running/)
+      .first()
+      .waitFor();
+    await server.kill();
+    await page
+      .getByText(/connection lost/i)
+      .first()
+      .waitFor();
+    await picture(page, "portal-gone");
+    await work(page, /look.*Succeeded/)
+      .first()
+      .waitFor();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.getByRole("alert").first().waitFor();
+    // The next server knows both from their journals. One has no end.
+    const next = await startPortal(t, ["--journals", `${server.workspace.path}/journals`]);
+    await page.goto(next.address);
+    await page.getByRole("link", { name: /branches.*Incomplete/ }).waitFor();
+    await page.goto(`${next.address}#/journals`);
+    await page
+      .getByRole("row", { name: /branches/ })
+      .getByText("Incomplete")
+      .waitFor();
+    await picture(page, "journals");
+    await page.goto(`${next.address}${hash}`);
+    await title(page, /maintain.*Succeeded/).waitFor();
+    await work(page, /correct.*Retried/).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
+
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await start(page, "endless");
+    await work(page, /hang.*Running/).waitFor();
+    await page.getByRole("button", { name: "Stop the server" }).click();
+    const dialog = page.getByRole("dialog", { name: "Stop the server?" });
+    await dialog.getByText("1 run will be canceled.").waitFor();
+    await expectAccessible(page, "the question whether to stop the server");
+    await picture(page, "stop-server");
+    await dialog.getByRole("button", { name: "Keep it running" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Stop the server" }).click();
+    await dialog.getByRole("button", { name: "Stop the server" }).click();
+    await title(page, "The server has stopped").waitFor();
+    await expectAccessible(page, "the page of a stopped server");
+    await picture(page, "server-stopped");
+    assert.equal(await next.child.exited, 0);
   });
 });

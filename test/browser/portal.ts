@@ -1,16 +1,12 @@
-/** A server with a rehearsed entry, as a real process, for the tests of the page. */
+/** Servers as real processes, for the tests of the page: one for all tests of a file. */
 import { after, before } from "node:test";
 import { browserTests } from "../rig/browser.ts";
 import { startCli, type CliChild } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
-export interface Portal {
-  /** Of the page, with a slash at the end. */
-  readonly address: string;
-  readonly child: CliChild;
-  readonly workspace: Workspace;
+export interface Portal extends Server {
   /** Lets the job `gated` go on. */
-  readonly openGate: () => Promise<void>;
+  readonly openGate: () => Promise<unknown>;
   /** Kills the process, as a crash of the machine does. */
   readonly kill: () => Promise<void>;
   /** Starts a run of the job `maintain` without the page, once for all tests that only look at it: its id. */
@@ -142,21 +138,57 @@ sessions:
 /** What the browser says about a stream that the server refused: the page asks why, and shows it. */
 export const notAStream = /EventSource's response has a MIME type/;
 
-/** One server for all tests of a file. */
-export function usePortal(): () => Portal {
+export interface Server {
+  /** Of the page, with a slash at the end. */
+  readonly address: string;
+  readonly child: CliChild;
+  readonly workspace: Workspace;
+}
+
+interface Owner {
+  after(hook: () => unknown): void;
+}
+
+/** What `start` makes, for all tests of a file. */
+export function useStarted<Value>(start: (owner: Owner) => Promise<Value>): () => Value {
   const afters: (() => unknown)[] = [];
-  let portal: Portal | undefined;
+  let started: { readonly value: Value } | undefined;
   before(async () => {
     if (browserTests.skip === false)
-      portal = await startPortal({ after: (hook) => void afters.push(hook) });
+      started = { value: await start({ after: (hook) => void afters.push(hook) }) };
   });
   after(async () => {
     for (const hook of afters.toReversed()) await hook();
   });
   return () => {
-    if (portal === undefined) throw new Error("The server is started before the first test.");
-    return portal;
+    if (started === undefined) throw new Error("It is started before the first test.");
+    return started.value;
   };
+}
+
+export function usePortal(args: readonly string[] = [], written?: Written): () => Portal {
+  return useStarted((owner) => startPortal(owner, args, written));
+}
+
+/** `agent-jobs serve ARGS` in a workspace. `release`: lets what waits go on, before the end. */
+export async function startServer(
+  owner: Owner,
+  workspace: Workspace,
+  args: readonly string[],
+  release: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Server> {
+  const child = startCli(["serve", "--port", "0", ...args], { cwd: workspace.path });
+  let isRunning = true;
+  void child.exited.then(() => (isRunning = false));
+  owner.after(async () => {
+    await release();
+    if (isRunning) child.signal("SIGTERM");
+    await child.ended;
+  });
+  await child.printed("/api/");
+  const [address] = /http:\/\/[^/]*:\d+\//.exec(child.output.stdout) ?? [];
+  if (address === undefined) throw new Error(`No address: ${child.output.stdout}`);
+  return { address, child, workspace };
 }
 
 /** What a rehearsal was written for. */
@@ -165,40 +197,27 @@ export interface Written {
   readonly userInput?: string;
 }
 
-interface Owner {
-  after(hook: () => unknown): void;
-}
-
 export async function startPortal(
-  t: Owner,
+  owner: Owner,
   args: readonly string[] = [],
   written: Written = { job: "maintain" },
 ): Promise<Portal> {
-  const workspace = await makeWorkspace(t);
+  const workspace = await makeWorkspace(owner);
   await workspace.write("entry.yml", entry);
-  const gate = `${workspace.path}/gate`;
-  await workspace.write("all.rehearsal.yml", rehearsal(gate, written));
-  const child = startCli(
-    ["serve", "--port", "0", "--entry", "entry.yml", "--rehearse", "all.rehearsal.yml", ...args],
-    { cwd: workspace.path },
+  await workspace.write("all.rehearsal.yml", rehearsal(`${workspace.path}/gate`, written));
+  const openGate = (): Promise<unknown> => workspace.write("gate", "");
+  const server = await startServer(
+    owner,
+    workspace,
+    ["--entry", "entry.yml", "--rehearse", "all.rehearsal.yml", ...args],
+    openGate,
   );
-  let isRunning = true;
-  void child.exited.then(() => (isRunning = false));
-  t.after(async () => {
-    await workspace.write("gate", "");
-    if (isRunning) child.signal("SIGTERM");
-    await child.ended;
-  });
-  await child.printed("/api/");
-  const [address] = /http:\/\/[^/]*:\d+\//.exec(child.output.stdout) ?? [];
-  if (address === undefined) throw new Error(`No address: ${child.output.stdout}`);
+  const { address, child } = server;
   let runId: Promise<string> | undefined;
   return {
-    address,
-    child,
-    workspace,
+    ...server,
     maintained: () => (runId ??= startMaintain(address, workspace.path)),
-    openGate: async () => void (await workspace.write("gate", "")),
+    openGate,
     async kill() {
       child.signalGroup("SIGKILL");
       await child.ended;

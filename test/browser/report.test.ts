@@ -37,28 +37,43 @@ describe("a report", browserTests, () => {
     ]),
   );
 
-  it("of one run opens on that run, and links to what is in it", async (t) => {
+  it("of one run opens on that run, is accessible, fits a phone, and links to what is in it", async (t) => {
     const address = await writeReport(t, { "run.jsonl": small });
     const { page } = await open({ offline: true });
     await page.goto(address);
     await page.getByRole("heading", { level: 1, name: /nightly-review/ }).waitFor();
+    const works = page.getByRole("navigation", { name: "Works" }).getByRole("link");
+    await works.first().waitFor();
     await picture(page, "report-run");
-    await page.getByRole("navigation", { name: "Works" }).getByRole("link").first().click();
+    await expectAccessibleInBoth(page, "the run");
+    await page.setViewportSize(phone);
+    await picture(page, "report-run-phone");
+    await expectNoSidewaysScroll(page, "the run");
+    await works.first().click();
     await until(page, `location.hash.includes("/work/")`);
+    await page.getByRole("tab").first().waitFor();
+    await picture(page, "report-work-phone");
+    await expectNoSidewaysScroll(page, "a work");
+    await expectAccessibleInBoth(page, "a work");
     const deep = page.url();
     const again = await open({ offline: true });
     await again.page.goto(deep);
     await again.page.getByRole("tab").first().waitFor();
   });
 
-  it("of a run that was killed doesn't show it as running", async (t) => {
-    const all = largeRun({ events: 400 });
-    const address = await writeReport(t, { "run.jsonl": all.slice(0, 200) });
+  it("shows a run that was killed as incomplete, in the list and on its page", async (t) => {
+    const killed = renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" });
+    const address = await writeReport(t, { "one.jsonl": small, "two.jsonl": killed });
     const { page } = await open({ offline: true });
     await page.goto(address);
+    const row = page.getByRole("row", { name: /killed/ });
+    await row.getByText("Incomplete").waitFor();
+    await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
+    await page.getByText("1 of 2 runs").waitFor();
+    await row.getByRole("link").first().click();
     await page.getByRole("heading", { level: 1, name: /Incomplete/ }).waitFor();
-    const works = page.getByRole("navigation", { name: "Works" });
-    await works
+    await page
+      .getByRole("navigation", { name: "Works" })
       .getByRole("link", { name: /Incomplete/ })
       .first()
       .waitFor();
@@ -204,7 +219,7 @@ describe("a report", browserTests, () => {
     await expectNoSidewaysScroll(page, "what agents handed in, on a phone");
   });
 
-  it("of a week is a list with totals, to search and to group", async (t) => {
+  it("of a week is a list with totals, to search, to group and to compare", async (t) => {
     const address = await writeReport(t, week);
     const { page } = await open({ offline: true });
     await page.goto(address);
@@ -226,27 +241,7 @@ describe("a report", browserTests, () => {
     await page.getByRole("heading", { level: 1, name: /nightly/ }).waitFor();
     await page.goBack();
     await rows.first().waitFor();
-    await page.setViewportSize(phone);
-    await expectNoSidewaysScroll(page, "the list of runs");
-  });
-
-  it("lists a run that was killed as incomplete", async (t) => {
-    const killed = renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" });
-    const address = await writeReport(t, { "one.jsonl": small, "two.jsonl": killed });
-    const { page } = await open({ offline: true });
-    await page.goto(address);
-    await page
-      .getByRole("row", { name: /killed/ })
-      .getByText("Incomplete")
-      .waitFor();
-    await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
-    await page.getByText("1 of 2 runs").waitFor();
-  });
-
-  it("compares two runs side by side", async (t) => {
-    const address = await writeReport(t, week);
-    const { page } = await open({ offline: true });
-    await page.goto(address);
+    await page.getByRole("searchbox", { name: "Search" }).fill("");
     await page.getByRole("checkbox").nth(0).check();
     await page.getByRole("checkbox").nth(3).check();
     await page.getByRole("link", { name: "Compare the two runs" }).click();
@@ -255,26 +250,10 @@ describe("a report", browserTests, () => {
     await picture(page, "report-compare");
     await expectAccessible(page, "the comparison");
     await page.setViewportSize(phone);
-    await page.reload();
-    await page.getByRole("table").first().waitFor();
     await expectNoSidewaysScroll(page, "the comparison");
-  });
-
-  it("of one run is accessible, and fits a phone", async (t) => {
-    const address = await writeReport(t, { "run.jsonl": small });
-    const { page } = await open({ offline: true });
-    await page.goto(address);
-    await page.getByRole("heading", { level: 1, name: /nightly-review/ }).waitFor();
-    await page.getByRole("navigation", { name: "Works" }).waitFor();
-    await expectAccessibleInBoth(page, "the run");
-    await page.setViewportSize(phone);
-    await picture(page, "report-run-phone");
-    await expectNoSidewaysScroll(page, "the run");
-    await page.getByRole("navigation", { name: "Works" }).getByRole("link").first().click();
-    await page.getByRole("tab").first().waitFor();
-    await picture(page, "report-work-phone");
-    await expectNoSidewaysScroll(page, "a work");
-    await expectAccessibleInBoth(page, "a work");
+    await page.goBack();
+    await rows.first().waitFor();
+    await expectNoSidewaysScroll(page, "the list of runs");
   });
 
   it("of many events keeps few elements in the document, wherever one scrolls", async (t) => {

@@ -30,7 +30,7 @@ async function say(page: Page, text: string): Promise<void> {
 describe("a session", browserTests, () => {
   it("answers, keeps its conversation over a reload, and is stopped", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await startSession(page, address);
     await say(page, "Who are you?");
     const conversation = page.getByRole("list", { name: "Conversation" });
@@ -59,7 +59,7 @@ describe("a session", browserTests, () => {
 
   it("has the prompts, the model and the folder in another tab, and is found from elsewhere", async () => {
     const { address, workspace } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await startSession(page, address);
     await say(page, "Who are you?");
     await page.getByText("I am a script.").waitFor();
@@ -95,7 +95,7 @@ describe("a session", browserTests, () => {
 
   it("runs a task of the entry in the conversation, with its decisions", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await startSession(page, address);
     await say(page, "Who are you?");
     await page.getByText("I am a script.").waitFor();
@@ -119,7 +119,7 @@ describe("a session", browserTests, () => {
 
   it("sends with Ctrl+Enter from every field", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await page.goto(`${address}#/session`);
     await page.getByRole("textbox", { name: "Working directory" }).press("Control+Enter");
     await page.getByText("The session is ready.").waitFor();
@@ -137,7 +137,7 @@ describe("a session", browserTests, () => {
 
   it("says what is wrong with a folder", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     await page.goto(`${address}#/session`);
     const folder = page.getByRole("textbox", { name: "Working directory" });
     await folder.fill("/no/such/folder");
@@ -147,7 +147,7 @@ describe("a session", browserTests, () => {
 
   it("that is unknown is an error with a way on", async () => {
     const { address } = portal();
-    const { page, tolerate } = await open();
+    const { page, tolerate } = await open({ kept: true });
     tolerate(notAStream);
     await page.goto(`${address}#/session/unknown`);
     await page.getByRole("alert").waitFor();
@@ -157,7 +157,7 @@ describe("a session", browserTests, () => {
 
   it("whose stream breaks off has ended, and keeps what was said", async () => {
     const { address } = portal();
-    const { page } = await open();
+    const { page } = await open({ kept: true });
     const headers = { "content-type": "text/event-stream" };
     for (const [index, last] of ['{"error":"SessionNotFound"}', "null", "{bad}"].entries()) {
       const said = { callback: "onEndMessage", messageId: "m", completeContent: `answer ${index}` };

@@ -1,6 +1,6 @@
 /** A workflow in the portal: its parameters in the dialog, and a question that the page answers. */
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import {
   browserTests,
@@ -11,9 +11,9 @@ import {
   until,
   useBrowser,
 } from "../rig/browser.ts";
-import { startCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
+import { startServer, useStarted } from "./portal.ts";
 
 const open = useBrowser();
 
@@ -22,19 +22,9 @@ START --> ASK_A["May I greet {{NAME}} in a {{TONE}} tone?"] --> ASK_B["And what 
 CHECK_B -->|yes| SUCCESS
 CHECK_B -->|no| FAILED`)}`;
 
-/** The address of a server of the workflow. */
-async function serve(t: TestContext): Promise<string> {
-  const workspace = await makeWorkspace(t, { "greet.wf.md": text });
-  const child = startCli(["serve", "greet.wf.md", "--port", "0"], { cwd: workspace.path });
-  t.after(async () => {
-    child.signal("SIGTERM");
-    await child.ended;
-  });
-  await child.printed("/api/");
-  const [address] = /http:\/\/[^/]*:\d+\//.exec(child.output.stdout) ?? [];
-  assert.ok(address !== undefined, child.output.stdout);
-  return address;
-}
+const server = useStarted(async (owner) =>
+  startServer(owner, await makeWorkspace(owner, { "greet.wf.md": text }), ["greet.wf.md"]),
+);
 
 async function start(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Start Greeting of a guest/ }).click();
@@ -45,9 +35,9 @@ async function start(page: Page): Promise<void> {
 }
 
 describe("a workflow in the portal", browserTests, () => {
-  it("asks for its parameters, with an error at the field", async (t) => {
-    const address = await serve(t);
-    const { page } = await open();
+  it("asks for its parameters, with an error at the field", async () => {
+    const { address } = server();
+    const { page } = await open({ kept: true });
     await page.goto(address);
     await page.getByRole("button", { name: /workflow · 2 parameters/ }).click();
     const dialog = page.getByRole("dialog", { name: "Start Greeting of a guest" });
@@ -65,11 +55,14 @@ describe("a workflow in the portal", browserTests, () => {
     await tone.fill("cold\nand short");
     await dialog.getByRole("button", { name: "Start", exact: true }).click();
     await page.getByText("May I greet Ada in a cold\nand short tone?").first().waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: /Stop/ }).click();
+    await page.getByRole("heading", { level: 1, name: /Canceled/ }).waitFor();
   });
 
-  it("shows a question at once, and sends the answer", async (t) => {
-    const address = await serve(t);
-    const { page } = await open();
+  it("shows a question at once, and sends the answer", async () => {
+    const { address } = server();
+    const { page } = await open({ kept: true });
     const { page: other } = await open();
     await page.goto(address);
     await other.goto(address);
@@ -93,9 +86,9 @@ describe("a workflow in the portal", browserTests, () => {
     await picture(page, "workflow-answered");
   });
 
-  it("fits a phone, and ends the question with the run", async (t) => {
-    const address = await serve(t);
-    const { page } = await open({ viewport: phone });
+  it("fits a phone, and ends the question with the run", async () => {
+    const { address } = server();
+    const { page } = await open({ kept: true, viewport: phone });
     await page.goto(address);
     await start(page);
     const form = page.getByRole("form", { name: /The workflow asks/ });

@@ -58,6 +58,8 @@ export interface TabOptions {
   readonly scale?: number;
   /** Ignores the Content-Security-Policy, to see what holds without it. */
   readonly bypassPolicy?: boolean;
+  /** The same tab for all tests of the file that ask for it: going to a part of the page that it shows loads nothing. */
+  readonly kept?: boolean;
 }
 
 export interface Tab {
@@ -67,6 +69,7 @@ export interface Tab {
   readonly tolerate: (pattern: RegExp) => void;
 }
 
+const desktop = { width: 1280, height: 800 };
 /** A phone in portrait: the narrowest page that must be readable. */
 export const phone = { width: 380, height: 780 };
 
@@ -76,6 +79,7 @@ export const phone = { width: 380, height: 780 };
  */
 export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
   let browser: Browser | undefined;
+  let kept: OpenTab | undefined;
   let opened: OpenTab[] = [];
   before(async () => {
     if (browserTests.skip === false) browser = await launchChromium();
@@ -85,10 +89,19 @@ export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
     const tabs = opened;
     opened = [];
     const problems = await Promise.all(tabs.map((tab) => tab.close()));
-    assert.deepEqual(problems.flat(), [], "problems that the page had");
+    assert.deepEqual(
+      [...problems.flat(), ...(kept?.problems() ?? [])],
+      [],
+      "problems that the page had",
+    );
   });
   return async (options = {}) => {
     assert.ok(browser, "The browser is started before the first test.");
+    if (options.kept === true) {
+      kept ??= await openTab(browser, options);
+      await kept.page.setViewportSize(options.viewport ?? desktop);
+      return kept;
+    }
     const tab = await openTab(browser, options);
     opened.push(tab);
     return tab;
@@ -96,7 +109,9 @@ export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
 }
 
 export interface OpenTab extends Tab {
-  /** Closes the tab: the problems that it had and that nobody tolerates. */
+  /** The problems since the last time that nobody tolerates. */
+  readonly problems: () => readonly string[];
+  /** Closes the tab: the same. */
   readonly close: () => Promise<readonly string[]>;
 }
 
@@ -120,13 +135,18 @@ export async function openTab(browser: Browser, options: TabOptions = {}): Promi
   });
   const page = await context.newPage();
   context.on("page", (other) => void problems.push(`window: ${other.url()}`));
+  const untolerated = (): readonly string[] => {
+    const patterns = tolerated.splice(0);
+    return problems.splice(0).filter((problem) => !patterns.some((one) => one.test(problem)));
+  };
   return {
     page,
     context,
     tolerate: (pattern) => void tolerated.push(pattern),
+    problems: untolerated,
     async close() {
       await context.close();
-      return problems.filter((problem) => !tolerated.some((pattern) => pattern.test(problem)));
+      return untolerated();
     },
   };
 }
@@ -147,7 +167,7 @@ function contextOptions(options: TabOptions): BrowserContextOptions {
     timezoneId: "UTC",
     offline: options.offline ?? false,
     bypassCSP: options.bypassPolicy ?? false,
-    viewport: options.viewport ?? { width: 1280, height: 800 },
+    viewport: options.viewport ?? desktop,
     ...(options.scale === undefined ? {} : { deviceScaleFactor: options.scale }),
     reducedMotion: "reduce",
   };

@@ -26,15 +26,14 @@ export interface JobInputs {
 export const api = {
   stopServer: () => act<object>("api/stop"),
   config: () => read<Config>("api/config"),
-  models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
+  models: () => field(read<{ models: Model[] }>("api/copilot/models"), "models"),
   jobs: () => read<Jobs>("api/copilot/job"),
-  runs: async () =>
-    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), (a) => a.jobs),
+  runs: () => field(read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), "jobs"),
   runStatus: (jobId: string) => read<object>(apiPath`copilot/job/${jobId}/status`),
-  startJob: async (jobName: string, inputs: JobInputs) =>
-    map(
-      await act<{ jobId: string }>(apiPath`copilot/job/start/${jobName}`, JSON.stringify(inputs)),
-      (a) => a.jobId,
+  startJob: (jobName: string, inputs: JobInputs) =>
+    field(
+      act<{ jobId: string }>(apiPath`copilot/job/start/${jobName}`, JSON.stringify(inputs)),
+      "jobId",
     ),
   answer: (jobId: string, question: string, text: string) =>
     act<object>(
@@ -42,31 +41,22 @@ export const api = {
       text,
     ),
   stopJob: (jobId: string) => act<{ result: string }>(apiPath`copilot/job/${jobId}/stop`),
-  tasks: async () => map(await read<{ tasks: TaskListItem[] }>("api/copilot/task"), (a) => a.tasks),
-  startTask: async (taskName: string, sessionId: string, userInput: string) =>
-    map(
-      await act<{ taskId: string }>(
-        apiPath`copilot/task/start/${taskName}/session/${sessionId}`,
-        userInput,
-      ),
-      (a) => a.taskId,
-    ),
-  sessions: async () =>
-    map(
-      await read<{ sessions: SessionListItem[] }>("api/copilot/session/recent"),
-      (a) => a.sessions,
-    ),
-  startSession: async (modelId: string, workingDirectory: string) =>
-    map(
-      await act<{ sessionId: string }>(apiPath`copilot/session/start/${modelId}`, workingDirectory),
-      (a) => a.sessionId,
-    ),
+  tasks: () => field(read<{ tasks: TaskListItem[] }>("api/copilot/task"), "tasks"),
+  startTask: (taskName: string, sessionId: string, userInput: string) => {
+    const path = apiPath`copilot/task/start/${taskName}/session/${sessionId}`;
+    return field(act<{ taskId: string }>(path, userInput), "taskId");
+  },
+  sessions: () =>
+    field(read<{ sessions: SessionListItem[] }>("api/copilot/session/recent"), "sessions"),
+  startSession: (modelId: string, workingDirectory: string) => {
+    const path = apiPath`copilot/session/start/${modelId}`;
+    return field(act<{ sessionId: string }>(path, workingDirectory), "sessionId");
+  },
   query: (sessionId: string, prompt: string) =>
     act<object>(apiPath`copilot/session/${sessionId}/query`, prompt),
   stopSession: (sessionId: string) =>
     act<{ result: string }>(apiPath`copilot/session/${sessionId}/stop`),
-  journals: async () =>
-    map(await read<{ journals: JournalSummary[] }>("api/copilot/journal"), (a) => a.journals),
+  journals: () => field(read<{ journals: JournalSummary[] }>("api/copilot/journal"), "journals"),
 };
 
 /** A path below `api/`, with every value encoded. Relative, so that a proxy may put the server anywhere. */
@@ -74,8 +64,12 @@ export function apiPath(texts: TemplateStringsArray, ...values: readonly string[
   return `api/${String.raw(texts, ...values.map(encodeURIComponent))}`;
 }
 
-function map<A, B>(answer: Answer<A>, change: (value: A) => B): Answer<B> {
-  return answer.ok ? { ok: true, value: change(answer.value) } : answer;
+async function field<T, Key extends keyof T>(
+  asked: Promise<Answer<T>>,
+  key: Key,
+): Promise<Answer<T[Key]>> {
+  const answer = await asked;
+  return answer.ok ? { ok: true, value: answer.value[key] } : answer;
 }
 
 function read<T extends object>(path: string): Promise<Answer<T>> {

@@ -1,16 +1,23 @@
 /** The start: the jobs of the entry, and the runs of the last hour. */
-import { useState } from "preact/hooks";
-import { api, type JournalSummary } from "../data/api.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import {
+  api,
+  type Jobs,
+  type JournalSummary,
+  type RunListItem,
+  type RunStatus,
+} from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
-import { JobCharts } from "./job-chart.tsx";
 import { JobGrid } from "./job-grid.tsx";
 import { RehearsalNote } from "./rehearsal.tsx";
 import { OpenSessions } from "./open-sessions.tsx";
 import { EarlierRuns, RecentRuns } from "./recent-runs.tsx";
 import { earlierRuns } from "./runs.ts";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
-import { useRunAnnouncements } from "./use-run-announcements.ts";
+import { useAnnounce } from "../parts/announcer.tsx";
+import type { ChartGraph } from "../../src/entry/chart.ts";
+import { drawFlowchart, MANY_NODES } from "../parts/flowchart.ts";
 
 const RUNS_MS = 1_500;
 /** With `--test`, clients install other entries. */
@@ -63,6 +70,104 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
       {request === undefined ? null : (
         <StartDialog request={request} onClose={() => setRequest(undefined)} />
       )}
+    </>
+  );
+}
+
+/** Announces the end of every run that was seen running, and every question. */
+function useRunAnnouncements(runs: readonly RunListItem[] | undefined): void {
+  const announce = useAnnounce();
+  const before = useRef(new Map<string, RunStatus>());
+  const asked = useRef(new Set<string>());
+  useEffect(() => {
+    if (runs === undefined) return;
+    const open = runs.flatMap(({ jobId, jobName, questions = [] }) =>
+      questions.map(({ id }) => ({ key: `${jobId} ${id}`, jobName })),
+    );
+    for (const { key, jobName } of open)
+      if (!asked.current.has(key)) announce(`${jobName} waits for an answer.`);
+    asked.current = new Set(open.map(({ key }) => key));
+    for (const { jobId, jobName, status } of runs)
+      if (before.current.get(jobId) === "Running" && status !== "Running")
+        announce(`${jobName} ${status.toLowerCase()}.`);
+    before.current = new Map(runs.map(({ jobId, status }) => [jobId, status]));
+  }, [runs]);
+}
+
+/** What a job does, as a flowchart; the reader chooses which. */
+function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
+  const names = useMemo(() => {
+    const placed = grid.flatMap((row) => row.jobs.map((cell) => cell?.jobName ?? ""));
+    return [...new Set([...placed, ...Object.keys(jobs)])].filter((name) =>
+      Object.hasOwn(jobs, name),
+    );
+  }, [grid, jobs]);
+  const [chosen, setChosen] = useState(() => {
+    const asked = new URLSearchParams(location.search).get("jobName");
+    return asked !== null && names.includes(asked) ? asked : names[0];
+  });
+  const graph = chosen === undefined ? undefined : chart[chosen];
+  if (chosen === undefined || graph === undefined) return null;
+  return (
+    <section class="card job-chart" aria-labelledby="job-chart">
+      <header class="job-chart-head">
+        <h2 id="job-chart">Flowchart</h2>
+        {names.length === 1 ? (
+          <span class="muted">{chosen}</span>
+        ) : (
+          <select
+            class="input"
+            aria-label="Job"
+            value={chosen}
+            onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+          >
+            {names.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </header>
+      {graph.nodes.length > MANY_NODES ? (
+        <p class="muted job-chart-drawing">
+          With {graph.nodes.length} nodes, this flowchart is too large to be shown here.
+        </p>
+      ) : (
+        <Chart key={chosen} graph={graph} label={`Flowchart of ${chosen}`} />
+      )}
+    </section>
+  );
+}
+
+/** Mermaid draws for a text of 16 pixels. */
+const SCALE = 0.85;
+
+function Chart({ graph, label }: { graph: ChartGraph; label: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState(false);
+  // It is asked for again and again, and is mostly the same.
+  const drawn = JSON.stringify(graph);
+  useEffect(() => {
+    let current = true;
+    drawFlowchart(graph).then(
+      (svg) => {
+        if (!current) return;
+        svg.style.width = `${svg.viewBox.baseVal.width * SCALE}px`;
+        place.current?.replaceChildren(svg);
+      },
+      () => {
+        if (current) setFailed(true);
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [drawn]);
+  return (
+    <>
+      {failed ? <p class="muted job-chart-drawing">The flowchart can't be drawn.</p> : null}
+      <div ref={place} class="flowchart-drawing job-chart-drawing" role="img" aria-label={label} />
     </>
   );
 }

@@ -86,11 +86,7 @@ function RunRow({
       <a class="recent-link" href={runHref(run.jobId)}>
         <span class="recent-name">{run.jobName}</span>
         <span class="recent-facts">
-          {asks ? (
-            <StatusBadge status="asking" quiet />
-          ) : (
-            <StatusBadge status={statusOf(run.status)} quiet />
-          )}
+          <StatusBadge status={asks ? "asking" : statusOf(run.status)} quiet />
           {isRunning ? (
             <span class="number">
               {done} of {plural(run.tasks.length, "task")}
@@ -107,27 +103,15 @@ function RunRow({
           <Duration ms={Date.parse(run.endTime) - from} />
         )}
       </span>
-      {isRunning ? (
-        <button
-          type="button"
-          class="button button-icon button-small recent-action"
-          aria-label={`Stop ${run.jobName}`}
-          title="Stop"
-          onClick={onStop}
-        >
-          <Icon name="stop" />
-        </button>
-      ) : (
-        <button
-          type="button"
-          class="button button-icon button-small recent-action"
-          aria-label={`Start ${run.jobName} again`}
-          title="Start again"
-          onClick={onStartAgain}
-        >
-          <Icon name="retry" />
-        </button>
-      )}
+      <button
+        type="button"
+        class="button button-icon button-small recent-action"
+        aria-label={isRunning ? `Stop ${run.jobName}` : `Start ${run.jobName} again`}
+        title={isRunning ? "Stop" : "Start again"}
+        onClick={isRunning ? onStop : onStartAgain}
+      >
+        <Icon name={isRunning ? "stop" : "retry"} />
+      </button>
       {isRunning ? (
         <span
           class="recent-progress"
@@ -158,11 +142,7 @@ export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
             <a class="recent-link" href={runHref(run.runId)}>
               <span class="recent-name">{run.jobName}</span>
               <span class="recent-facts">
-                {run.status === "running" ? (
-                  <StatusBadge status="incomplete" quiet />
-                ) : (
-                  <StatusBadge status={run.status} quiet />
-                )}
+                <StatusBadge status={run.status === "running" ? "incomplete" : run.status} quiet />
                 <RelativeTime at={Date.parse(run.startTime ?? "")} />
               </span>
             </a>

@@ -6,7 +6,6 @@ import type { Place } from "../model/model.ts";
 import { targetOf, type Target } from "../model/places.ts";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { Tabs } from "../parts/tabs.tsx";
-import { useMedia } from "../parts/use-media.ts";
 import { navigate } from "../router.ts";
 import { runHref, type RunPart } from "../routes.ts";
 import { RunContext } from "./context.ts";
@@ -196,4 +195,17 @@ function useShown(
     if (route.kind === "overview" || !isThere) return;
     detail.current?.scrollIntoView({ block: "start" });
   }, [route, isThere]);
+}
+
+/** Whether a media query matches now. */
+function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const change = () => setMatches(media.matches);
+    change();
+    media.addEventListener("change", change);
+    return () => media.removeEventListener("change", change);
+  }, [query]);
+  return matches;
 }

@@ -21,18 +21,5 @@ export function runState(view: RunView, feed: Feed): RunState {
     if (feed.kind === "reading") return { status: "pending", word: "Loading" };
     if (feed.kind !== "open") return { status: "incomplete", word: looks.incomplete.word };
   }
-  switch (status) {
-    case "pending":
-      return { status, word: "Starting" };
-    case "running":
-      return { status, word: "Running" };
-    case "succeeded":
-      return { status, word: "Succeeded" };
-    case "failed":
-      return { status, word: "Failed" };
-    case "canceled":
-      return { status, word: "Canceled" };
-    case "skipped":
-      return { status, word: "Skipped" };
-  }
+  return { status, word: status === "pending" ? "Starting" : looks[status].word };
 }

@@ -1,9 +1,15 @@
-/** What is around the canvas of the timeline, and over it. */
+/** What is around the canvas of the timeline and over it, its size and colors, and the timeline as a list. */
 import { iterationOfPlace, titleOf } from "../model/places.ts";
-import { placeOfItem, type Item } from "../model/timeline.ts";
+import { itemsOf, laneRows, placeOfItem, startOf, type Item } from "../model/timeline.ts";
 import { Icon } from "../parts/icon.tsx";
-import { useRunContext } from "./context.ts";
-import { itemDetail, itemTitle } from "./item-text.ts";
+import { placeHref, useRunContext } from "./context.ts";
+import { itemDetail, itemText, itemTitle } from "./item-text.ts";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import type { RunModel } from "../model/model.ts";
+import { EmptyState } from "../parts/notes.tsx";
+import { ClockTime } from "../parts/time.tsx";
+import { VirtualList } from "../parts/virtual-list.tsx";
+import { readPalette, type Palette } from "./timeline-palette.ts";
 
 export function ToolButton({
   name,
@@ -91,4 +97,80 @@ export function Tip({
       )}
     </div>
   );
+}
+
+export function TimelineTable({ model, version }: { model: RunModel; version: number }) {
+  const { runId, live } = useRunContext();
+  const items = useMemo(
+    () =>
+      laneRows(model, true)
+        .flatMap(({ lane }) => itemsOf(lane))
+        .filter((item) => placeOfItem(item) !== undefined)
+        .sort((one, other) => startOf(one) - startOf(other)),
+    [model, version],
+  );
+  if (items.length === 0) return <EmptyState title="Nothing has happened yet" />;
+  return (
+    <VirtualList
+      label="Everything on the timeline, by time"
+      class="timeline-table"
+      items={items}
+      keyOf={(_item, index) => index}
+      estimate={28}
+      render={(item: Item) => {
+        const place = placeOfItem(item);
+        return place === undefined ? null : (
+          <a class="timeline-row" href={placeHref(runId, place)}>
+            <ClockTime at={startOf(item)} />
+            <span class="truncate">{itemText(item, model.lastAt ?? 0, live)}</span>
+          </a>
+        );
+      }}
+    />
+  );
+}
+
+/** Read again when the theme changes. */
+export function usePalette(
+  canvas: { readonly current: HTMLCanvasElement | null },
+  isTable: boolean,
+): Palette | undefined {
+  const [palette, setPalette] = useState<Palette | undefined>(undefined);
+  useLayoutEffect(() => {
+    const read = () => {
+      const parent = canvas.current?.parentElement;
+      if (parent !== null && parent !== undefined) setPalette(readPalette(parent));
+    };
+    read();
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", read);
+    const observer = new MutationObserver(read);
+    observer.observe(document.documentElement, {
+      attributes: true,
+      attributeFilter: ["data-theme"],
+    });
+    return () => {
+      dark.removeEventListener("change", read);
+      observer.disconnect();
+    };
+  }, [isTable]);
+  return palette;
+}
+
+export function useSize(
+  element: { readonly current: HTMLElement | null },
+  isTable: boolean,
+): { readonly width: number; readonly height: number; readonly ratio: number } {
+  const [size, setSize] = useState({ width: 600, height: 300, ratio: 1 });
+  useLayoutEffect(() => {
+    const box = element.current;
+    if (box === null) return undefined;
+    const measure = () =>
+      setSize({ width: box.clientWidth, height: box.clientHeight, ratio: devicePixelRatio });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, [isTable]);
+  return size;
 }

@@ -22,8 +22,8 @@ import { useRunContext } from "./context.ts";
 import { itemText } from "./item-text.ts";
 import { AXIS_HEIGHT, drawTimeline, type View } from "./timeline-canvas.ts";
 import { Key, Tip, ToolButton } from "./timeline-parts.tsx";
-import { usePalette, useSize } from "./timeline-measures.ts";
-import { TimelineTable } from "./timeline-table.tsx";
+import { usePalette, useSize } from "./timeline-parts.tsx";
+import { TimelineTable } from "./timeline-parts.tsx";
 import { usePointer } from "./timeline-pointer.ts";
 
 const STEP = 1.5;

@@ -3,11 +3,11 @@
  * texts. This one owns the order, and that everything is reported once.
  */
 import type { Reporter } from "../../events/sink.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { applyEvent, createRunView } from "../../events/view.ts";
 import { chooseAnnotations, type Annotation, type AnnotationOptions } from "./annotations.ts";
-import { runningWorks, stillRunning } from "../doing.ts";
+import { Heartbeat } from "../doing.ts";
 import { logLine } from "./escape.ts";
-import { Heartbeat, type HeartbeatClock } from "../heartbeat.ts";
 import { createGithubLog, type GithubCore } from "./step-log.ts";
 import { renderSummary, type SummaryOptions } from "./summary.ts";
 import { clockText } from "../text.ts";
@@ -24,7 +24,7 @@ export interface GithubOptions extends SummaryOptions, AnnotationOptions {
   readonly core: GithubCore;
   /** For `::stop-commands::`: long and unpredictable. */
   readonly randomToken: () => string;
-  readonly clock: HeartbeatClock;
+  readonly clock: Clock;
 }
 
 export interface GithubReporter extends Reporter {
@@ -39,10 +39,9 @@ export interface GithubReporter extends Reporter {
 export function createGithubReporter(options: GithubOptions): GithubReporter {
   const { core } = options;
   const view = createRunView();
-  const heartbeat = new Heartbeat(options.clock, (now) => {
-    if (runningWorks(view).length === 0) return;
+  const heartbeat = new Heartbeat(options.clock, view, (now, line) => {
     const time = clockText(now - (view.startedAt ?? now));
-    core.info(`${time} ${logLine(stillRunning(view, now), MAX_STILL)}`);
+    core.info(`${time} ${logLine(line, MAX_STILL)}`);
   });
   const watched = {
     ...core,

@@ -6,7 +6,7 @@ import { elapsedMs, endText, type RunView } from "../../events/view.ts";
 import type { Delivery } from "../../outputs/delivery.ts";
 import { collectOutputs, resultsOf } from "../../outputs/collect.ts";
 import { findingJson, jobReport } from "../run-json.ts";
-import type { DecisionEntry } from "../../events/view.ts";
+import { lastItems, wholeItems } from "./layout.ts";
 import type { outputNames } from "../../generated/action-manifest.ts";
 
 /** Those that action.yml declares. */
@@ -137,83 +137,45 @@ function resultOf(view: RunView): Result {
   }
 }
 
-interface Decided {
-  /** ISO 8601; the start of the line of time is the event's own clock. */
-  readonly at: string;
-  readonly task: string | null;
-  readonly work: number | null;
-  readonly iteration: number;
-  readonly kind: string;
-  readonly category: string;
-  readonly text: string;
-}
-
+/** The latest decisions that fit, after a line with the number of missing ones. */
 function decisionsOf(view: RunView, hasJournal: boolean): string {
-  const of = (entry: DecisionEntry, task: string | null, work: number | null) => ({
-    time: entry.at,
-    decided: {
-      at: isoTime(entry.at),
-      task,
-      work,
-      iteration: entry.iteration,
-      kind: entry.kind,
-      category: entry.category,
-      text: entry.text,
-    } satisfies Decided,
-  });
+  const works = [...view.works.values()];
   const all = [
-    ...view.decisions.map((entry) => of(entry, null, null)),
-    ...[...view.works.values()].flatMap(({ decisions, taskId, workId }) =>
-      decisions.map((entry) => of(entry, taskId, workId)),
+    ...view.decisions.map((entry) => ({ entry, task: null, work: null })),
+    ...works.flatMap(({ decisions, taskId, workId }) =>
+      decisions.map((entry) => ({ entry, task: taskId, work: workId })),
     ),
-  ].sort((a, b) => a.time - b.time);
-  const dropped = [...view.works.values()].reduce(
-    (sum, work) => sum + work.droppedDecisions,
-    view.droppedDecisions,
+  ].sort((a, b) => a.entry.at - b.entry.at);
+  const items = all.map(({ entry: { at, iteration, kind, category, text }, task, work }) =>
+    listItem({ at: isoTime(at), task, work, iteration, kind, category, text }),
   );
-  return latest(
-    all.map(({ decided }) => decided),
-    dropped,
-    hasJournal,
-  );
+  const kept = lastItems(items, MAX_DECISIONS - 300);
+  const dropped = works.reduce((sum, work) => sum + work.droppedDecisions, view.droppedDecisions);
+  const missing = dropped + all.length - kept.length;
+  if (missing === 0) return listOf(kept);
+  const omitted = {
+    at: isoTime(all[all.length - kept.length]?.entry.at ?? 0),
+    task: null,
+    work: null,
+    iteration: 0,
+    kind: "note",
+    category: "MISC",
+    text: `${missing} older decisions are omitted${hasJournal ? "; the journal contains them" : ""}`,
+  };
+  return listOf([listItem(omitted), ...kept]);
 }
 
-/** The latest ones that fit, after a line with the number of missing ones. */
-function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): string {
-  const texts: string[] = [];
-  let room = MAX_DECISIONS - 300;
-  for (const one of all.toReversed()) {
-    const text = JSON.stringify(one);
-    room -= Buffer.byteLength(text) + 1;
-    if (room < 0) break;
-    texts.unshift(text);
-  }
-  const missing = dropped + all.length - texts.length;
-  if (missing > 0) {
-    const omitted: Decided = {
-      at: all[all.length - texts.length]?.at ?? isoTime(0),
-      task: null,
-      work: null,
-      iteration: 0,
-      kind: "note",
-      category: "MISC",
-      text: `${missing} older decisions are omitted${hasJournal ? "; the journal contains them" : ""}`,
-    };
-    texts.unshift(JSON.stringify(omitted));
-  }
-  return `[${texts.join(",")}]`;
-}
-
+/** The first values that fit. */
 function jsonList(values: readonly unknown[], length: number): string {
-  const texts: string[] = [];
-  let room = length;
-  for (const value of values) {
-    const text = JSON.stringify(value);
-    room -= Buffer.byteLength(text) + 1;
-    if (room < 0) break;
-    texts.push(text);
-  }
-  return `[${texts.join(",")}]`;
+  return listOf(wholeItems(values.map(listItem), length));
+}
+
+function listItem(value: unknown): string {
+  return `${JSON.stringify(value)},`;
+}
+
+function listOf(items: readonly string[]): string {
+  return `[${items.join("").slice(0, -1)}]`;
 }
 
 function isoTime(at: number): string {

@@ -2,6 +2,7 @@
  * An output whose reader may be slow, or stall. What it has not taken yet is kept, up to a bound: beyond it the
  * oldest texts are dropped, and a line says so. At the end it waits for the reader.
  */
+import type { Clock } from "../../platform/clock.ts";
 import type { TerminalStream } from "./terminal-reporter.ts";
 
 /** Of a stream of Node. */
@@ -9,10 +10,6 @@ export interface OutputStream extends TerminalStream {
   readonly writableLength: number;
   readonly destroyed: boolean;
   write(text: string, done?: () => void): boolean;
-}
-
-export interface OutputClock {
-  sleep(milliseconds: number): Promise<void>;
 }
 
 /** UTF-16 units kept for a reader that is behind. */
@@ -50,7 +47,7 @@ export class BoundedOutput {
   }
 
   /** Waits for the reader. Resolves with the reason if something was lost. */
-  async end(patienceMs: number, clock: OutputClock): Promise<string | undefined> {
+  async end(patienceMs: number, clock: Pick<Clock, "sleep">): Promise<string | undefined> {
     let progress = this.#progress;
     let waited = 0;
     while (this.#length + this.#stream.writableLength > 0 && !this.#stream.destroyed) {

@@ -9,6 +9,7 @@
  */
 import stringWidth from "fast-string-width";
 import type { OpenAction, RunView, WorkView } from "../../events/view.ts";
+import type { Clock } from "../../platform/clock.ts";
 import {
   actionDoing,
   actionsUnderWay,
@@ -27,11 +28,6 @@ export interface LiveStream {
   readonly rows?: number | undefined;
 }
 
-export interface LiveClock {
-  now(): number;
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
-
 export interface LiveView {
   start(): void;
   /** Whole lines, each with its LF, above the frame. */
@@ -46,38 +42,37 @@ const MAX_WAITING = 64 * 1024;
 
 export function createLiveView(
   stream: LiveStream,
-  clock: LiveClock,
+  clock: Clock,
   view: RunView,
   paint: Paint,
   /** `line`: the totals alone, as a sign of life. */
   form: "full" | "line" = "full",
 ): LiveView {
-  const canvas = new Canvas(stream);
   let drawn: readonly string[] = [];
   let waiting = "";
   let ticks = 0;
   let running: AbortController | undefined;
 
-  const erase = (): void => {
-    if (drawn.length === 0) return;
-    const height = drawn.reduce((sum, line) => sum + rowsOf(line, canvas.columns), 0);
-    canvas.write(`\u001B[${height}A\u001B[J`);
-    drawn = [];
+  /** In one write: the frame is erased, what waits is printed, and `lines` are the new frame. */
+  const draw = (columns: number, lines: readonly string[]): void => {
+    const height = drawn.reduce((sum, line) => sum + rowsOf(line, columns), 0);
+    const erase = height === 0 ? "" : `\u001B[${height}A\u001B[J`;
+    const text = erase + waiting + lines.map((line) => `${line}\n`).join("");
+    drawn = lines;
+    waiting = "";
+    if (text !== "") stream.write(`\u001B[?2026h${text}\u001B[?2026l`);
   };
+  const columnsNow = (): number => Math.max(1, stream.columns ?? 80);
 
   const refresh = (): void => {
-    erase();
-    canvas.write(waiting);
-    waiting = "";
-    const whole = frame(view, clock.now(), canvas.columns, canvas.rows, ticks, paint);
+    const columns = columnsNow();
+    const rows = Math.max(1, stream.rows ?? 24);
+    const whole = frame(view, clock.now(), columns, rows, ticks, paint);
     const sign = spinner[ticks % spinner.length] ?? "";
-    drawn =
-      form === "full"
-        ? whole
-        : whole.slice(0, 1).map((head) => cutTo(`${sign} ${head}`, canvas.columns - 1));
+    const [head] = whole;
     ticks += 1;
-    canvas.write(drawn.map((line) => `${line}\n`).join(""));
-    canvas.flush();
+    if (form === "full" || head === undefined) draw(columns, whole);
+    else draw(columns, [cutTo(`${sign} ${head}`, columns - 1)]);
   };
 
   const keepRefreshing = async (signal: AbortSignal): Promise<void> => {
@@ -96,50 +91,14 @@ export function createLiveView(
     },
     print(lines) {
       waiting += lines;
-      if (running === undefined || waiting.length > MAX_WAITING) {
-        erase();
-        canvas.write(waiting);
-        waiting = "";
-        canvas.flush();
-      }
+      if (running === undefined || waiting.length > MAX_WAITING) draw(columnsNow(), []);
     },
     stop() {
       running?.abort();
       running = undefined;
-      erase();
-      canvas.write(waiting);
-      waiting = "";
-      canvas.flush();
+      draw(columnsNow(), []);
     },
   };
-}
-
-/** Collects what is drawn, until `flush` writes it at once as one synchronized update. */
-class Canvas {
-  readonly #stream: LiveStream;
-  #collected = "";
-
-  constructor(stream: LiveStream) {
-    this.#stream = stream;
-  }
-
-  get columns(): number {
-    return Math.max(1, this.#stream.columns ?? 80);
-  }
-
-  get rows(): number {
-    return Math.max(1, this.#stream.rows ?? 24);
-  }
-
-  write(text: string): void {
-    this.#collected += text;
-  }
-
-  flush(): void {
-    if (this.#collected === "") return;
-    this.#stream.write(`\u001B[?2026h${this.#collected}\u001B[?2026l`);
-    this.#collected = "";
-  }
 }
 
 function rowsOf(line: string, columns: number): number {

@@ -13,13 +13,13 @@ import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
 import { eventLines, type Verbosity } from "../event-line.ts";
 import type { TerminalPause } from "./terminal-pause.ts";
-import { createLiveView, type LiveClock, type LiveStream } from "./live-view.ts";
+import { createLiveView, type LiveStream } from "./live-view.ts";
 import { createPaint } from "../paint.ts";
-import { runningWorks, stillRunning } from "../doing.ts";
-import { Heartbeat } from "../heartbeat.ts";
+import { Heartbeat } from "../doing.ts";
 import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
 import { resultLines } from "../result-lines.ts";
 import { worksTable } from "../works-table.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 
 export interface TerminalStream extends LiveStream {
@@ -32,7 +32,7 @@ export interface TerminalOptions {
   readonly colors: boolean;
   /** A view of the running works below the log, of one line with `quiet`; takes effect on a TTY only. */
   readonly live: boolean;
-  readonly clock: LiveClock;
+  readonly clock: Clock;
   /** Of the terminal, while a person is asked. */
   readonly pause?: TerminalPause;
   /** The chart of what ran, as text (Mermaid), for the end. */
@@ -62,10 +62,9 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   /** What was printed during a pause; undefined: there is none. */
   let held: string[] | undefined;
 
-  const heartbeat = new Heartbeat(clock, (now) => {
-    if (runningWorks(view).length === 0) return;
-    printLine(now, paint("faint", oneLine(stillRunning(view, now), MAX_STILL)));
-  });
+  const heartbeat = new Heartbeat(clock, view, (now, line) =>
+    printLine(now, paint("faint", oneLine(line, MAX_STILL))),
+  );
 
   const print = (line: string): void => {
     if (held !== undefined) return void held.push(line);

@@ -7,7 +7,13 @@ import {
   diagnosticAnnotations,
 } from "../../../src/reports/github/github-reporter.ts";
 import * as arbitrary from "../../events/samples.ts";
-import { options } from "./rig.ts";
+import { createTerminalReporter } from "../../../src/reports/terminal/terminal-reporter.ts";
+import { ManualClock } from "../terminal/screen.ts";
+import { hostile, hostileText } from "../../outputs/hostile.ts";
+import { finding, hostileFinding } from "../../outputs/published.ts";
+import { runWith, type Results } from "./results.ts";
+import { options, report } from "./rig.ts";
+import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
 import { rounds } from "../../rig/nightly.ts";
 
@@ -99,9 +105,16 @@ test("decisions that the view no longer holds are counted among those that are n
   for (let run = 1; run <= 200; run += 1) {
     telling.deny(0, "shell", `run ${run}`, "no");
   }
+  const work = telling.ref(0);
+  for (const line of [1, 2, 3])
+    telling.say({
+      type: "finding.reported",
+      work,
+      finding: finding({ line, headLine: line, fingerprint: `${line}` }),
+    });
   const said = chooseAnnotations(samples.viewOf(telling), options);
   assert.equal(said.length, 10);
-  assert.equal(said.at(-1)?.title, "And 191 more warnings");
+  assert.equal(said.at(-1)?.title, "And 194 more warnings");
   assert.match(said.at(-1)?.message ?? "", /: the log has the others\.$/);
   const kept = chooseAnnotations(samples.viewOf(telling), { ...options, journal: "j.jsonl" });
   assert.match(kept.at(-1)?.message ?? "", /: the log and the journal have the others\.$/);
@@ -168,4 +181,108 @@ test("each problem of an entry is an error at its line, the tenth of more says h
   );
   assert.equal(many.length, 10);
   assert.equal(many.at(-1)?.title, "And 3 more errors");
+});
+
+function annotations(results: Results) {
+  return chooseAnnotations(samples.viewOf({ events: runWith(results) }), options);
+}
+
+test("a finding is an annotation of its severity at its lines in the head of the change", () => {
+  const [error, warning] = annotations({
+    findings: [
+      finding({ severity: "error", line: 7, endLine: 9, headLine: 17, title: "Lost" }),
+      finding({ path: "b.ts", fingerprint: "b", rule: "tests", message: "None." }),
+    ],
+  }).filter(({ file }) => file !== options.entryFile);
+  assert.deepEqual(error, {
+    level: "error",
+    title: "Lost",
+    message: "The error is swallowed.",
+    file: "src/a.ts",
+    startLine: 17,
+    endLine: 19,
+  });
+  assert.deepEqual(warning, {
+    level: "warning",
+    title: "tests",
+    message: "None.",
+    file: "b.ts",
+    startLine: 3,
+  });
+});
+
+test("the same words at two lines are two annotations; of more than ten, the tenth says how many", () => {
+  const at = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      finding({ severity: "error", headLine: index + 1, line: index + 1, fingerprint: `${index}` }),
+    );
+  const errors = (count: number) =>
+    annotations({ findings: at(count) }).filter(({ level }) => level === "error");
+  assert.deepEqual(
+    errors(3).map(({ startLine }) => startLine),
+    [1, 2, 3],
+  );
+  assert.equal(errors(14).length, 10);
+  assert.equal(errors(14).at(-1)?.title, "And 5 more errors");
+});
+
+test("a failed task comes before findings, and findings before what went wrong on the way", () => {
+  const failed = annotations({
+    findings: [finding({ severity: "error" })],
+    outcome: { kind: "failed", reason: "no" },
+  });
+  assert.deepEqual(
+    failed.flatMap(({ level, title }) => (level === "error" ? [title] : [])),
+    ["TASK FAILED: review", "review"],
+  );
+  const [first, second] = annotations({ findings: [finding()] });
+  assert.deepEqual([first?.title, second?.title], ["review", "OPERATION: review"]);
+});
+
+test("the log and the terminal tell each finding and the verdict on one line", async () => {
+  const events = runWith({
+    findings: [finding({ endLine: 5, title: "Lost", message: "It is\nswallowed." })],
+    verdict: { verdict: "needs-work", reason: "One error\nis lost." },
+  });
+  const { lines } = await report(events);
+  const said = "warning at src/a.ts:3-5: Lost: It is ⏎ swallowed. (review)";
+  assert.ok(lines.includes(`00:00 ${said}`), lines.join("\n"));
+  assert.ok(lines.includes("00:00 verdict: Needs work: One error is lost."), lines.join("\n"));
+  let text = "";
+  const terminal = createTerminalReporter({
+    stream: { write: (part) => void (text += part) },
+    verbosity: "normal",
+    colors: false,
+    live: false,
+    clock: new ManualClock(),
+  });
+  for (const event of events) terminal.report(event);
+  assert.match(
+    text,
+    new RegExp(
+      `\\n${said.replaceAll("(", "\\(").replaceAll(")", "\\)")}\\nNeeds work: One error is lost.\\njob review succeeded\\n$`,
+    ),
+  );
+});
+
+test("no text of a finding or a verdict is a command for the runner", async () => {
+  const check = async (text: string): Promise<void> => {
+    const findings = [hostileFinding(text), hostileFinding(`::error::x\n##[error]y\n${text}`)];
+    for (const { title, message, file } of annotations({ findings })) {
+      assert.doesNotMatch(`${title}${file}${message}`, /(?!\n)\p{Cc}|\p{Cs}|[\u202A-\u202E]|##\[/u);
+      assert.ok(!/\n/.test(title) && title.length < 300 && message.length <= 4096);
+    }
+    const verdict = { verdict: "reject", reason: text } as const;
+    const { output } = await report(runWith({ findings, verdict, report: text }));
+    const names = commandsOf(output).map(({ name }) => name);
+    const ours = ["group", "endgroup", "stop-commands", "warning", "notice"];
+    assert.deepEqual(
+      names.filter((name) => !ours.includes(name)),
+      [],
+    );
+    // Of the findings, and of a denied command.
+    assert.equal(names.filter((name) => name === "warning").length, 3);
+  };
+  await check(hostileText);
+  await fc.assert(fc.asyncProperty(hostile, check), rounds(50));
 });

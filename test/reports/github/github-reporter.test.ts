@@ -1,11 +1,37 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGithubReporter } from "../../../src/reports/github/github-reporter.ts";
+import {
+  createGithubReporter,
+  type GithubCore,
+} from "../../../src/reports/github/github-reporter.ts";
 import { options, report } from "./rig.ts";
 import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
 import { ManualClock } from "../terminal/screen.ts";
 import { plannedTasks } from "../../rig/plan.ts";
+
+/** A reporter whose words, of every kind, are kept in one list. */
+function saying(changed: Partial<GithubCore> = {}) {
+  const said: string[] = [];
+  const say = (message: string): void => void said.push(message);
+  const clock = new ManualClock();
+  const reporter = createGithubReporter({
+    ...options,
+    clock,
+    randomToken: () => "token",
+    core: {
+      info: say,
+      startGroup: say,
+      endGroup: () => say("end"),
+      error: say,
+      warning: say,
+      notice: say,
+      writeSummary: async () => say("summary"),
+      ...changed,
+    },
+  });
+  return { said, clock, reporter };
+}
 
 test("the annotations come through @actions/core with file and line, after the log", async () => {
   const { output, lines } = await report(samples.failure().events);
@@ -30,22 +56,7 @@ test("stopped in the middle, it tells a canceled run from what is known", async 
 });
 
 test("it finishes once, however often it is asked, and says nothing afterwards", async () => {
-  const said: string[] = [];
-  const say = (message: string): void => void said.push(message);
-  const reporter = createGithubReporter({
-    ...options,
-    clock: new ManualClock(),
-    randomToken: () => "token",
-    core: {
-      info: say,
-      startGroup: say,
-      endGroup: () => say("end"),
-      error: say,
-      warning: say,
-      notice: say,
-      writeSummary: async () => say("summary"),
-    },
-  });
+  const { said, reporter } = saying();
   const { events } = samples.failure();
   for (const event of events.slice(0, 20)) reporter.report(event);
   const first = reporter.finish();
@@ -59,21 +70,8 @@ test("it finishes once, however often it is asked, and says nothing afterwards",
 });
 
 test("a summary that can't be written rejects after everything else has been said", async () => {
-  const said: string[] = [];
-  const say = (message: string): void => void said.push(message);
-  const reporter = createGithubReporter({
-    ...options,
-    clock: new ManualClock(),
-    randomToken: () => "token",
-    core: {
-      info: say,
-      startGroup: say,
-      endGroup: () => undefined,
-      error: say,
-      warning: say,
-      notice: say,
-      writeSummary: () => Promise.reject(new Error("no file")),
-    },
+  const { said, reporter } = saying({
+    writeSummary: () => Promise.reject(new Error("no file")),
   });
   for (const event of samples.failure().events) reporter.report(event);
   await assert.rejects(reporter.finish(), /no file/);
@@ -86,17 +84,7 @@ test("without a summary nothing is written", async () => {
 });
 
 test("the log has a line at least every minute while something runs", async () => {
-  const said: string[] = [];
-  const say = (message: string): void => void said.push(message);
-  const clock = new ManualClock();
-  const core = { info: say, startGroup: say, endGroup: () => say("end") };
-  const rest = { error: say, warning: say, notice: say, writeSummary: async () => {} };
-  const reporter = createGithubReporter({
-    ...options,
-    clock,
-    randomToken: () => "token",
-    core: { ...core, ...rest },
-  });
+  const { said, clock, reporter } = saying();
   const work = { workId: 0, taskId: "##[error]a\n::error::b", iteration: 1 };
   const plan = plannedTasks([[work.taskId, "m"]]);
   reporter.report({
