@@ -293,9 +293,8 @@ class Reader {
     const logins = this.lines(name);
     for (const login of logins) {
       if (form.test(login)) continue;
-      const isBot = name === "allowed-users" && login.endsWith("[bot]");
       this.#problems.push(
-        `\`${name}\` has the line ${JSON.stringify(login)}. A line must be a login, for example ${example}, without wildcards.${isBot ? " List bots in `allowed-bots`." : ""}`,
+        `\`${name}\` has the line ${JSON.stringify(login)}. A line must be a login, for example ${example}, without wildcards.`,
       );
     }
     return logins;

@@ -9,7 +9,6 @@ import {
   type Occasion,
   type Release,
 } from "../platform/waiting.ts";
-import { saidOnce } from "./tool-output.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
 
 export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
@@ -53,7 +52,7 @@ export function startCall(
   const context: CallContext = {
     signal: controller.signal,
     onProgress: (progress) => {
-      if (!settled && stopped === undefined) onProgress?.(saidOnce(progress));
+      if (!settled && stopped === undefined) onProgress?.(progress);
     },
     pauseTimeLimit: () => limit.pause(),
   };

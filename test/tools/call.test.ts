@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startCall } from "../../src/tools/call.ts";
-import { progressOf, saidOnce } from "../../src/tools/tool-output.ts";
+import { progressOf } from "../../src/tools/tool-output.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "../../src/tools/tool.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { StillClock } from "../workflow/run/scripts-rig.ts";
@@ -51,18 +51,4 @@ test("a percentage at the beginning or the end of a line is separated from its m
     ["in the 50% of cases", { message: "in the 50% of cases" }],
   ];
   for (const [line, progress] of lines) assert.deepEqual(progressOf(line), progress, line);
-});
-
-test("a message repeats the percentage only if it is another one", () => {
-  assert.deepEqual(saidOnce({ percent: 10, message: "10% compiling" }), {
-    percent: 10,
-    message: "compiling",
-  });
-  const kept: ToolProgress[] = [
-    { percent: 10, message: "20% of a file" },
-    { percent: 10, message: "compiling" },
-    { message: "10% compiling" },
-    { percent: 10 },
-  ];
-  for (const progress of kept) assert.deepEqual(saidOnce(progress), progress);
 });
