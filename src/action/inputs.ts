@@ -351,7 +351,6 @@ export function modelKey({ rehearse, provider, gitHubToken }: Keys): ModelKey {
   return { kind: "given", text: `GitHub Copilot, with ${tokenName(gitHubToken)}` };
 }
 
-/** The type of a token, by its prefix. */
 function tokenName(token: string): string {
   if (token.startsWith("ghs_")) {
     return "an installation token (ghs_…) such as the built-in GITHUB_TOKEN, which requires `permissions: copilot-requests: write`";

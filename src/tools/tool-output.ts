@@ -10,7 +10,6 @@ import { clip, cutStart } from "../events/cut.ts";
 
 /** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
-/** Characters of the end of a log that are kept. */
 const keptTail = 4_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
@@ -66,7 +65,6 @@ export class ToolLog {
   }
 }
 
-/** The end of a log, as plain text. */
 export function tailOf(text: string): string {
   return withoutSequences(cutStart(text, keptTail)).trim();
 }
@@ -128,7 +126,6 @@ function jsonProgress(text: string): ToolProgress | undefined {
   };
 }
 
-/** Bytes up to a limit. */
 export class BoundedBytes {
   #pieces: Buffer[] = [];
   #length = 0;
