@@ -18,10 +18,8 @@ export interface ApiRange {
   readonly fromMergeBase?: boolean;
 }
 
-/** As many files as one answer of a comparison has at most. */
 const COMPARED_FILES = 300;
 const PAGE = 100;
-/** As many as GitHub lists of a pull request. */
 const LISTED_FILES = 3000;
 
 /** What `head` has done since it left `base`. Rejects with a `ChangeUnknown` or the API's own error. */

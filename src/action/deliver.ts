@@ -30,7 +30,6 @@ export function originOfRun(
   return originOf(setting.environment, asks ? apiOf(setting).api : undefined);
 }
 
-/** After the run. A rehearsal only shows what it would write. */
 export async function deliverRun(
   setting: Setting,
   paths: Paths,
@@ -103,7 +102,6 @@ export async function deliverFromJournal(
   }
 }
 
-/** Says each in the log and in the summary. */
 async function tellDeliveries(
   { core, inputs }: Setting,
   deliveries: readonly Delivery[],

@@ -1,4 +1,5 @@
 /** What a step is given as text, which may come from an event. */
+import { cut } from "../events/cut.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import type { Answers, Params } from "../run/options.ts";
 import { asInput, type Inputs } from "./inputs.ts";
@@ -78,10 +79,6 @@ export function cleanEventText(raw: string): CleanText {
     .replace(comment, "")
     .replace(comment, "")
     .replace(/<!--[^]*/, "");
-  if (text.length <= MAX_EVENT_TEXT) return { text, cut: 0 };
-  // Not through the middle of a character.
-  const end = /[\uD800-\uDBFF]/.test(text.charAt(MAX_EVENT_TEXT - 1))
-    ? MAX_EVENT_TEXT - 1
-    : MAX_EVENT_TEXT;
-  return { text: text.slice(0, end), cut: text.length - end };
+  const kept = cut(text, MAX_EVENT_TEXT);
+  return { text: kept, cut: text.length - kept.length };
 }

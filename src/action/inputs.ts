@@ -293,9 +293,8 @@ class Reader {
     const logins = this.lines(name);
     for (const login of logins) {
       if (form.test(login)) continue;
-      const isBot = name === "allowed-users" && login.endsWith("[bot]");
       this.#problems.push(
-        `\`${name}\` has the line ${JSON.stringify(login)}. A line must be a login, for example ${example}, without wildcards.${isBot ? " List bots in `allowed-bots`." : ""}`,
+        `\`${name}\` has the line ${JSON.stringify(login)}. A line must be a login, for example ${example}, without wildcards.`,
       );
     }
     return logins;
@@ -352,7 +351,6 @@ export function modelKey({ rehearse, provider, gitHubToken }: Keys): ModelKey {
   return { kind: "given", text: `GitHub Copilot, with ${tokenName(gitHubToken)}` };
 }
 
-/** The type of a token, by its prefix. */
 function tokenName(token: string): string {
   if (token.startsWith("ghs_")) {
     return "an installation token (ghs_…) such as the built-in GITHUB_TOKEN, which requires `permissions: copilot-requests: write`";

@@ -106,7 +106,6 @@ async function ofPullRequest(
   );
 }
 
-/** A single commit, since its first parent. */
 async function ofCommit(get: Get, head: string): Promise<ApiRange> {
   const commit = await get("GET /repos/{owner}/{repo}/commits/{ref}", { ref: head });
   const parents = at(commit, "parents");
@@ -115,7 +114,6 @@ async function ofCommit(get: Get, head: string): Promise<ApiRange> {
   return { base: parent, head, fromMergeBase: false };
 }
 
-/** Which change an event is about. */
 export type EventChange =
   /** What the head has done since it left the base. Of a comment, only the number is known. */
   | {
@@ -124,7 +122,6 @@ export type EventChange =
       readonly base?: string;
       readonly head?: string;
     }
-  /** From one commit to the other. */
   | { readonly kind: "commits"; readonly base: string; readonly head: string }
   /** A new branch: what it has done since it left the default branch. */
   | { readonly kind: "new-branch"; readonly defaultBranch: string; readonly head: string };

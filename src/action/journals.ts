@@ -79,7 +79,6 @@ export async function partOf(
   return defined({ shard, resume: shard && first });
 }
 
-/** Outputs of a plan that has succeeded. */
 export async function outputsOfPlan(
   inputs: Inputs,
   { journal }: Paths,
@@ -92,7 +91,6 @@ export async function outputsOfPlan(
   };
 }
 
-/** Of a journal in an artifact. */
 const MAX_BYTES = 500_000_000;
 /** Attempts that are looked at, the latest first. */
 const MAX_ATTEMPTS = 10;

@@ -15,7 +15,6 @@ export interface RunnerCore extends GithubCore {
   setSecret(value: string): void;
   saveState(name: string, value: string): void;
   getState(name: string): string;
-  /** Adds to what the step has written. */
   addSummary(markdown: string): Promise<void>;
 }
 

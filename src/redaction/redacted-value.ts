@@ -6,7 +6,6 @@ const MAX_DEPTH = 200;
 
 /** A copy without secrets, or the same value if there are none. It is as JSON writes it. */
 export function redactedValue(value: unknown, redact: (text: string) => string): unknown {
-  /** What every object became. */
   const seen = new Map<object, unknown>();
   const copyOf = (one: unknown, depth: number): unknown => {
     if (typeof one === "string") return redact(one);

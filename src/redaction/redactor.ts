@@ -191,7 +191,6 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Shows a piece of the text to the listeners. */
 type Show<T> = (text: string) => T;
 
 interface OpenText<T> {

@@ -9,7 +9,6 @@ import { countUpTo, unfinishedFrom, visibleText } from "./visible-text.ts";
 /** So much of a form is looked for before the rest is compared: the expression stays small. */
 const BEGINNING = 8;
 
-/** What precedes a text. */
 export interface Before {
   /** As much as `CONTEXT`. */
   readonly text: string;

@@ -14,7 +14,6 @@ export interface TextStream {
   readonly end: () => string;
 }
 
-/** What is printed in place of a secret. */
 export const MASK = "***";
 /** What is held back and longer is not searched again for every character, but at the end of a line. */
 const SHORT = 64;
@@ -50,7 +49,6 @@ export function createTextStream(search: () => SecretSearch): TextStream {
   };
 }
 
-/** The whole of a text. */
 export function redactedText(text: string, search: SecretSearch): string {
   const { spans } = search.find(text, nothingBefore, true);
   return spans.length === 0 ? text : masked(text, spans, text.length, false);

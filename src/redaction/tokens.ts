@@ -14,7 +14,6 @@ export type Reading = "open" | { readonly end: number; readonly secret?: Span | 
 
 export interface Token {
   readonly starts: readonly string[];
-  /** It has several lines. */
   readonly hasLines?: true;
   /** `before`: the character before it, or "". `isWhole`: nothing follows the text. */
   readonly read: (text: string, at: number, before: string, isWhole: boolean) => Reading;

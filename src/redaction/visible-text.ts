@@ -23,13 +23,11 @@ const joint = String.raw`${lineEnd}(?=[\w+/=-])(?<=${line}${lineEnd})`;
 const hiddenCharacter = new RegExp(character);
 const hiddenJoint = new RegExp(joint);
 const hidden = new RegExp(`(?:${terminalSequence}|${character})+|(${joint})`, "g");
-/** At the end of a text that goes on. */
 const openSequence = new RegExp(unfinishedSequence);
 const openLine = new RegExp(String.raw`${line}((?:\r|\\{1,4}r?)(?:\n|\\{1,4}n?)?|\n|\\{1,4}n?)$`);
 
 /** What of the text before has to be known. */
 export const CONTEXT = 64;
-/** No sequence is longer. */
 const LONGEST_SEQUENCE = 2_100;
 
 /** Undefined: nothing is hidden. `before`: the last characters of what precedes the text. */

@@ -9,7 +9,6 @@ import {
   type Occasion,
   type Release,
 } from "../platform/waiting.ts";
-import { saidOnce } from "./tool-output.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
 
 export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
@@ -26,7 +25,6 @@ export interface CallBounds {
 
 /** Of a call whose tool has no time limit of its own. */
 export const toolSeconds = 600;
-/** How long a call that was aborted may take to settle. */
 export const graceSeconds = 10;
 
 export interface RunningCall {
@@ -48,14 +46,14 @@ export function startCall(
     controller.abort(end.kind);
   };
   const cancel = (reason: string): void => stop({ kind: "cancelled", reason });
-  const limit = new PausableLimit(clock, seconds * 1000, () => stop({ kind: "timed_out" }));
+  const limit = pausableLimit(clock, seconds * 1000, () => stop({ kind: "timed_out" }));
   const release = onAbort(signal, () => cancel("It was canceled."));
   const context: CallContext = {
     signal: controller.signal,
     onProgress: (progress) => {
-      if (!settled && stopped === undefined) onProgress?.(saidOnce(progress));
+      if (!settled && stopped === undefined) onProgress?.(progress);
     },
-    pauseTimeLimit: () => limit.pause(),
+    pauseTimeLimit: limit.pause,
   };
   const call = async (): Promise<CallEnd> => {
     const outcome = await outcomeOf(() => run(context));
@@ -77,49 +75,40 @@ export function startCall(
   return { ended: settle(), cancel };
 }
 
-/** A time limit that can be paused. */
-class PausableLimit {
-  readonly #clock: Clock;
-  readonly #onOver: () => void;
-  /** The rest of the time, when it was last started. */
-  #left: number;
-  #since = 0;
-  #pauses = 0;
-  #isEnded = false;
-  #stop: Release = () => {};
-
-  constructor(clock: Clock, milliseconds: number, onOver: () => void) {
-    this.#clock = clock;
-    this.#left = milliseconds;
-    this.#onOver = onOver;
-    this.#start();
-  }
-
+interface PausableLimit {
   /** Returns a function that ends the pause. The time goes on when all pauses have ended. */
-  pause(): () => void {
-    this.#pauses += 1;
-    if (this.#pauses === 1) {
-      this.#stop();
-      this.#left = Math.max(0, this.#left - (this.#clock.now() - this.#since));
-    }
-    let isPaused = true;
-    return () => {
-      if (!isPaused) return;
-      isPaused = false;
-      this.#pauses -= 1;
-      if (this.#pauses === 0 && !this.#isEnded) this.#start();
-    };
-  }
+  readonly pause: () => Release;
+  readonly end: Release;
+}
 
-  end(): void {
-    this.#isEnded = true;
-    this.#stop();
-  }
-
-  #start(): void {
-    this.#since = this.#clock.now();
-    this.#stop = startTimer(this.#clock, this.#left, this.#onOver);
-  }
+function pausableLimit(clock: Clock, milliseconds: number, onOver: () => void): PausableLimit {
+  let left = milliseconds;
+  let since = clock.now();
+  let pauses = 0;
+  let stop = startTimer(clock, left, onOver);
+  return {
+    pause() {
+      if (pauses === 0) {
+        stop();
+        left = Math.max(0, left - (clock.now() - since));
+      }
+      pauses += 1;
+      let isPaused = true;
+      return () => {
+        if (!isPaused) return;
+        isPaused = false;
+        pauses -= 1;
+        if (pauses > 0) return;
+        since = clock.now();
+        stop = startTimer(clock, left, onOver);
+      };
+    },
+    end() {
+      // No resumption starts it again.
+      pauses = Infinity;
+      stop();
+    },
+  };
 }
 
 /** Never rejects. */

@@ -37,7 +37,6 @@ export class ModuleRunner {
     this.#folder = folder;
   }
 
-  /** The worker, and the hooks that load TypeScript. */
   files(): Promise<readonly string[]> {
     return (this.#written ??= this.#write());
   }
@@ -108,7 +107,6 @@ export async function runModule(
 
 type Located = { readonly kind: "located"; readonly path: string } | ReturnType<typeof failed>;
 
-/** The real path of a file in the working directory. */
 function locateModule(workingDirectory: string, module: string, field: string): Located {
   const path = resolve(workingDirectory, module);
   const outside = failed(`${field}: ${module} is outside of the working directory.`);

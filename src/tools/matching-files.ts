@@ -21,7 +21,6 @@ interface MatchOptions {
   readonly globs: readonly string[];
   readonly signal: AbortSignal;
   readonly mostFiles: number;
-  /** Names that are looked at. */
   readonly mostNames: number;
 }
 

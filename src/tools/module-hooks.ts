@@ -33,7 +33,6 @@ function formatOf(path: string, extension: string, code: string): "module" | "co
     : "commonjs";
 }
 
-/** What the nearest `package.json` says. */
 function packageType(folder: string): "module" | "commonjs" | undefined {
   const file = join(folder, "package.json");
   if (existsSync(file)) {

@@ -11,7 +11,6 @@ import { stripVTControlCharacters } from "node:util";
 const results = 3;
 const [path = "", name = "", hooks = ""] = process.argv.slice(2);
 
-/** The last thing that the process does. */
 function end(kind: "returned" | "threw", text: string): never {
   const bytes = Buffer.from(`${kind}\n${text}`);
   for (let sent = 0; sent < bytes.length;) sent += writeSync(results, bytes, sent);

@@ -159,11 +159,9 @@ function fileIn(workingDirectory: string, name: string): string | undefined {
   }
 }
 
-/** Minutes that a build may take, unless the entry says otherwise. */
 const defaultBuildMinutes = 10;
 
 interface BuildPlan {
-  /** Of the tool, for texts. */
   readonly tool: string;
   readonly key: string;
   /** Changes when it has to be built again. Reads files. */
@@ -279,7 +277,6 @@ function ofBuild(tool: string, outcome: ToolOutcome): ToolOutcome {
 const mostInputs = 20_000;
 const mostNames = 200_000;
 
-/** The `build` of a tool in an entry. */
 function buildPlan(tool: string, build: ToolBuild, workingDirectory: string): BuildPlan {
   const { command, inputs, minutes = defaultBuildMinutes } = build;
   const field = `tools.${tool}.build`;

@@ -76,7 +76,6 @@ export function readRecipe(source: string | Uint8Array, file: string): ReadRecip
   return { kind: "rejected", diagnostics: check.diagnose(value, { file, locate }).map(inWords) };
 }
 
-/** What the patterns of the schema mean. */
 const meanings: readonly (readonly [field: RegExp, reason: string])[] = [
   [/^recipe\.from$/, "Must be the name of an image, such as node:24-slim."],
   [/^recipe\.packages\[/, "Must be the name of a Debian package, or name=version."],
@@ -157,7 +156,6 @@ export function plainCommandsOf({
   return { kind: "commands", env, commands: run.map(shell) };
 }
 
-/** For people to read or to run. */
 export function scriptOf({ env, commands }: Extract<PlainCommands, { kind: "commands" }>): string {
   return [
     ...Object.entries(env).map(([name, value]) => `export ${name}=${singleQuoted(value)}`),
@@ -167,7 +165,6 @@ export function scriptOf({ env, commands }: Extract<PlainCommands, { kind: "comm
     .join("");
 }
 
-/** A command as a line for a shell. */
 export function wordsOf(command: readonly string[]): string {
   return command.map(asWord).join(" ");
 }

@@ -22,7 +22,6 @@ export function redactedBeginning(
   return clip(redact(beginningOf(text, length + edge)), length);
 }
 
-/** A text of any length. */
 export async function redactedText(text: string, redact: () => TextStream): Promise<string> {
   const [redacted = ""] = await redactedTexts([text], redact);
   return redacted;

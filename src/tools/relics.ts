@@ -21,14 +21,12 @@ interface RelicOptions {
   readonly declarations: Readonly<Record<string, RelicDeclaration>>;
   /** Absolute. */
   readonly workingDirectory: string;
-  /** How the permissions look at files. */
   readonly files: Omit<PathContext, "workingDirectory">;
   readonly redact: () => TextStream;
 }
 
 export const relicLimits = {
   files: 1_000,
-  /** Names that are looked at to find the files. */
   names: 50_000,
   /** Of one file; the rest of it is not searched. In bytes. */
   file: 512 * 1024,
@@ -79,7 +77,6 @@ interface FoundFile {
   readonly text: (bytes: number) => Promise<string | undefined>;
 }
 
-/** The files of a relic, and what is left out of them. */
 class Source {
   readonly #globs: readonly string[];
   readonly #permissions: Permissions;
@@ -131,17 +128,13 @@ class Source {
     const request = { kind: "read", paths: [at], deep: false } as const;
     const context = { workingDirectory, ...files };
     const real = await realpath(at).catch(() => undefined);
+    // Permissions may allow more than the working directory; a relic is a part of it.
     const isAllowed =
       real !== undefined &&
-      // Permissions may allow more than the working directory; a relic is a part of it.
       isUnder(real, root) &&
       decidePermission(this.#permissions, request, context).kind === "allowed";
-    if (!isAllowed) {
-      this.#denied += 1;
-      return undefined;
-    }
-    const bytes = await sizeOf(real);
-    if (bytes === undefined) {
+    const bytes = isAllowed ? (await startOf(real, 0))?.size : undefined;
+    if (real === undefined || bytes === undefined) {
       this.#denied += 1;
       return undefined;
     }
@@ -149,7 +142,7 @@ class Source {
   }
 
   async #text(real: string, bytes: number, most: number): Promise<string | undefined> {
-    const start = await startOf(real, most);
+    const start = (await startOf(real, most))?.start;
     if (start === undefined || start.subarray(0, 8_000).includes(0)) {
       this.#binary += 1;
       return undefined;
@@ -160,7 +153,6 @@ class Source {
     return bytes > start.length ? text : text + stream.end();
   }
 
-  /** That a file was not searched to its end. */
   cut(): void {
     this.#cut += 1;
   }
@@ -292,31 +284,26 @@ function wholeLines(text: string, characters: number): string {
   return `${end > kept.length / 2 ? kept.slice(0, end) : kept}\n…`;
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
+/** The size of a file, and its beginning. Undefined if it was replaced since it was judged, or can't be read. */
+async function startOf(
+  path: string,
+  bytes: number,
+): Promise<{ readonly size: number; readonly start: Uint8Array } | undefined> {
   const handle = await openJudged(path);
   try {
-    return (await handle?.stat())?.size;
-  } finally {
-    await handle?.close();
-  }
-}
-
-/** The beginning of a file, at most `bytes` long. Undefined if it was replaced since it was judged, or can't be read. */
-async function startOf(path: string, bytes: number): Promise<Uint8Array | undefined> {
-  const handle = await openJudged(path);
-  if (handle === undefined) return undefined;
-  try {
-    const buffer = new Uint8Array(bytes);
+    if (handle === undefined) return undefined;
+    const { size } = await handle.stat();
+    const buffer = new Uint8Array(Math.min(bytes, size));
     let length = 0;
-    while (length < bytes) {
-      const { bytesRead } = await handle.read(buffer, length, bytes - length, length);
+    while (length < buffer.length) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
       if (bytesRead === 0) break;
       length += bytesRead;
     }
-    return buffer.subarray(0, length);
+    return { size, start: buffer.subarray(0, length) };
   } catch {
     return undefined;
   } finally {
-    await handle.close();
+    await handle?.close();
   }
 }

@@ -10,7 +10,6 @@ import { clip, cutStart } from "../events/cut.ts";
 
 /** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
-/** Characters of the end of a log that are kept. */
 const keptTail = 4_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
@@ -66,7 +65,6 @@ export class ToolLog {
   }
 }
 
-/** The end of a log, as plain text. */
 export function tailOf(text: string): string {
   return withoutSequences(cutStart(text, keptTail)).trim();
 }
@@ -128,7 +126,6 @@ function jsonProgress(text: string): ToolProgress | undefined {
   };
 }
 
-/** Bytes up to a limit. */
 export class BoundedBytes {
   #pieces: Buffer[] = [];
   #length = 0;
@@ -166,29 +163,15 @@ const percentage =
   /^[[(]?\s*(\d{1,3}(?:\.\d+)?)\s?%(?!\w)[\])]?|(?<![\w.,])[[(]?(\d{1,3}(?:\.\d+)?)\s?%[\])]?$/;
 
 /** The percentage at the beginning or the end of a line, and the rest as a message. */
-export function progressOf(line: string): ToolProgress {
-  const found = percentIn(line);
-  if (found === undefined) return { message: line };
-  const { percent, rest } = found;
-  return rest === "" ? { percent } : { percent, message: rest };
-}
-
-/** Without the percentage in its message, if it is the same. */
-export function saidOnce(progress: ToolProgress): ToolProgress {
-  const { percent, message } = progress;
-  const found = typeof message === "string" ? percentIn(message) : undefined;
-  if (percent === undefined || found === undefined) return progress;
-  if (Math.floor(found.percent) !== Math.floor(percent)) return progress;
-  return found.rest === "" ? { percent } : { percent, message: found.rest };
-}
-
-function percentIn(text: string): { readonly percent: number; readonly rest: string } | undefined {
+export function progressOf(text: string): ToolProgress {
   const line = text.trim();
   const [whole = "", atBegin, atEnd] = percentage.exec(line) ?? [];
   const percent = Number(atBegin ?? atEnd ?? Number.NaN);
-  if (!(percent <= 100)) return undefined;
-  const rest = (
-    atBegin === undefined ? line.slice(0, -whole.length) : line.slice(whole.length)
-  ).trim();
-  return { percent, rest: rest.replace(/^[:–—|-] |[:–—|-]$/, "").trim() };
+  if (!(percent <= 100)) return { message: text };
+  const rest = atBegin === undefined ? line.slice(0, -whole.length) : line.slice(whole.length);
+  const message = rest
+    .trim()
+    .replace(/^[:–—|-] |[:–—|-]$/, "")
+    .trim();
+  return message === "" ? { percent } : { percent, message };
 }

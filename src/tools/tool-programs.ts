@@ -195,7 +195,6 @@ export class Programs {
   }
 }
 
-/** What a command that has exited means for the call. */
 export function failedExit(name: string, code: number, tail: string): ToolOutcome {
   return withTail(failed(`${name} exited with code ${code}.`), tail);
 }

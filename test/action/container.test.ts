@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { it } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
 import { startModelServer } from "../rig/model-server.ts";
-import { runBundledStep } from "../rig/runner.ts";
+import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
 const model = { category: "driving" };
@@ -81,7 +81,7 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
     await bin.write("git", `#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec ${real} "$@"\n`);
     await chmod(join(bin.path, "git"), 0o755);
   }
-  const result = await runBundledStep(t, {
+  const result = await runStep(t, {
     workspace: path,
     checkedOut: false,
     inputs: {
@@ -120,7 +120,7 @@ it("commands of agents that fail are counted and named in the summary", async (t
   const { path } = await makeRepository(t, {
     "e.json": JSON.stringify({ ...entry, jobs: { job: { work } } }),
   });
-  const result = await runBundledStep(t, {
+  const result = await runStep(t, {
     workspace: path,
     inputs: { entry: "e.json", "provider-base-url": server.baseUrl },
   });

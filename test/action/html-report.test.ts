@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { readReport } from "../reports/rig.ts";
-import { runBundledStep, type StepResult } from "../rig/runner.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { files, inputs } from "./rig.ts";
 
@@ -13,7 +13,7 @@ async function run(
   const workspace = await makeWorkspace(t, files);
   const given = { ...inputs, "html-report": "out/report.html", ...more };
   return {
-    result: await runBundledStep(t, { workspace: workspace.path, inputs: given }),
+    result: await runStep(t, { workspace: workspace.path, inputs: given }),
     workspace,
   };
 }
@@ -63,7 +63,7 @@ sessions:
           - text: "Welcome!"
 `;
     const workspace = await makeWorkspace(t, { ...files, "entries/it.rehearsal.yml": script });
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs: {
         ...inputs,

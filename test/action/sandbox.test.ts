@@ -4,9 +4,8 @@ import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
-import { useActionBundle } from "../rig/bundle.ts";
 import { startModelServer } from "../rig/model-server.ts";
-import { runBundledStep, type StepResult } from "../rig/runner.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import type { Test } from "./rig.ts";
@@ -39,8 +38,6 @@ interface Tried {
 }
 
 describe("on a hosted runner", () => {
-  const bundle = useActionBundle();
-
   async function step(t: Test, { programs, ...machine }: Machine): Promise<Tried> {
     const { permissions = { shell: ["echo *"], write: ["*"] }, given = {} } = machine;
     const { path } = await makeWorkspace(t, {
@@ -69,9 +66,8 @@ describe("on a hosted runner", () => {
     for (const name of ["bash", "cat", "env", "git", "head", "ln", "mkdir", "sh", "touch"])
       await symlink(`/usr/bin/${name}`, join(linked, name));
     await symlink(process.execPath, join(linked, "node"));
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: path,
-      main: join(bundle.dist, "index.js"),
       env: {
         PATH: [at, linked].join(delimiter),
         RUNNER_ENVIRONMENT: machine.runner ?? "github-hosted",

@@ -50,22 +50,26 @@ describe("the files of a step", () => {
     assert.equal(await result.workspace.read("step/env"), "GIVEN=1\n");
   });
 
-  for (const [what, command, name] of [
-    ["sets a variable for later steps", "echo BASH_ENV=/tmp/x >> step/env", "GITHUB_ENV"],
-    ["writes into the summary", "echo fine >> step/summary", "GITHUB_STEP_SUMMARY"],
-    ["replaces by a copy", "cp step/path step/x && mv step/x step/path", "GITHUB_PATH"],
-    ["deletes", "rm step/output", "GITHUB_OUTPUT"],
-  ] as const)
-    it(`fail the step if an agent without a sandbox ${what}`, async (t) => {
-      const result = await play(t, command);
-      assert.equal(result.code, 1, result.raw);
-      const warnings = result.commands.filter((one) => one.name === "warning");
-      const said = `Something else has written to ${name} during the run`;
-      assert.ok(
-        warnings.some(({ message }) => message.startsWith(said)),
-        result.raw,
-      );
-    });
+  it("fail the step if an agent without a sandbox writes to one, replaces it by a copy, or deletes it", async (t) => {
+    const commands = [
+      "echo BASH_ENV=/tmp/x >> step/env",
+      "echo fine >> step/summary",
+      "cp step/path step/x && mv step/x step/path",
+      "rm step/output",
+    ];
+    const result = await play(t, commands.join("; "));
+    assert.equal(result.code, 1, result.raw);
+    const said = /^Something else has written to (.*) during the run/;
+    const [names = ""] = result.commands.flatMap(({ name, message }) =>
+      name === "warning" ? (said.exec(message)?.[1] ?? []) : [],
+    );
+    assert.deepEqual(names.split(", ").toSorted(), [
+      "GITHUB_ENV",
+      "GITHUB_OUTPUT",
+      "GITHUB_PATH",
+      "GITHUB_STEP_SUMMARY",
+    ]);
+  });
 
   it("may be read", async (t) => {
     const result = await play(t, "cat step/env");
@@ -79,16 +83,5 @@ describe("the files of a step", () => {
     const declared = `${tools}permissions: { preset: all, sandbox: off }\n`;
     const result = await play(t, "echo A=1 >> step/env", { env: "GITHUB_ENV" }, declared);
     assert.equal(result.code, 0, result.raw);
-  });
-
-  it("are not read to their end where they have none", async (t) => {
-    if (process.platform !== "linux") return t.skip("needs /dev/full");
-    const workspace = await makeWorkspace(t, files);
-    for (const name of ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"]) {
-      const env = { [name]: "/dev/full" };
-      const result = await runStep(t, { workspace: workspace.path, inputs, env });
-      assert.match(result.raw, /ENOSPC/);
-      assert.equal(result.code, name === "GITHUB_OUTPUT" ? 1 : 0, result.raw);
-    }
   });
 });

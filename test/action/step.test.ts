@@ -3,7 +3,7 @@ import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startModelServer } from "../rig/model-server.ts";
-import { runBundledStep, runStep, type Command, type StepResult } from "../rig/runner.ts";
+import { runStep, type Command, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, rehearsal, files, inputs } from "./rig.ts";
 
@@ -13,7 +13,7 @@ const named = (result: StepResult, ...names: string[]): readonly Command[] =>
 describe("a step that runs a job", () => {
   it("passes with outputs, a summary, annotations and a journal", async (t) => {
     const workspace = await makeWorkspace(t, files);
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs: { ...inputs, journal: "out/journal.jsonl", record: "out/record.yml" },
     });
@@ -69,7 +69,7 @@ describe("a step that runs a job", () => {
         .replace("userInput: a newcomer\n", "")
         .replace("prompt: Greet", "prompt: Greet about tea."),
     });
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs: { entry: "hello.yml", rehearse: "r.yml", inputs: "topic=te\u200Ba" },
     });
@@ -88,7 +88,7 @@ describe("a step that runs a job", () => {
       "odd.json": JSON.stringify(odd, null, 1),
       "r.yml": "entry: odd.json\nsessions:\n  - turns: [hello]\n",
     });
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs: { entry: "odd.json", rehearse: "r.yml", "user-input": "x" },
     });
@@ -113,7 +113,7 @@ describe("a step that runs a job", () => {
 
   it("does not pass when the runner's file for outputs can't be written, and says so", async (t) => {
     const workspace = await makeWorkspace(t, files);
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs,
       env: { GITHUB_OUTPUT: join(workspace.path, "no/output"), GITHUB_STATE: "no/state" },
@@ -129,7 +129,7 @@ describe("a step that runs a job", () => {
   it("does not pass when there is no file for outputs at all", async (t) => {
     const workspace = await makeWorkspace(t, files);
     const env = { GITHUB_OUTPUT: "" };
-    const result = await runBundledStep(t, { workspace: workspace.path, inputs, env });
+    const result = await runStep(t, { workspace: workspace.path, inputs, env });
     assert.equal(result.code, 1, result.raw);
     assert.match(result.raw, /::warning .*Can't write the outputs: GITHUB_OUTPUT/);
   });
@@ -141,10 +141,10 @@ describe("a step that runs a job", () => {
     );
     const workspace = await makeWorkspace(t, { ...files, "entries/hello.rehearsal.yml": removing });
     const all = { ...inputs, permissions: "all", "fail-on": "never", "in-place": "true" };
-    const kept = await runBundledStep(t, { workspace: workspace.path, inputs: all });
+    const kept = await runStep(t, { workspace: workspace.path, inputs: all });
     assert.equal(kept.code, 0, kept.raw);
     const asked = { ...all, journal: "out/j.jsonl" };
-    const result = await runBundledStep(t, { workspace: workspace.path, inputs: asked });
+    const result = await runStep(t, { workspace: workspace.path, inputs: asked });
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
     assert.match(result.outputs["reason"] ?? "", /^The journal is incomplete: .*was deleted/);
@@ -157,7 +157,7 @@ describe("a step that runs a job", () => {
       workspace: workspace.path,
       inputs: { ...inputs, rehearse: "entries/failing.rehearsal.yml" },
     };
-    const result = await runBundledStep(t, options);
+    const result = await runStep(t, options);
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
     assert.equal(result.outputs["failed-tasks"], '["greet"]');
@@ -169,7 +169,7 @@ describe("a step that runs a job", () => {
 
   it("passes all the same with fail-on: never, and says that the job failed", async (t) => {
     const workspace = await makeWorkspace(t, files);
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs: {
         ...inputs,
@@ -193,7 +193,7 @@ describe("a step that runs a job", () => {
     );
     t.after(() => server.close());
     const workspace = await makeWorkspace(t, files);
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs: {
         entry: "entries/hello.yml",
@@ -243,7 +243,7 @@ sessions:
           - text: done
 `;
     const workspace = await makeWorkspace(t, { ...files, "entries/shell.rehearsal.yml": shell });
-    const result = await runBundledStep(t, {
+    const result = await runStep(t, {
       workspace: workspace.path,
       inputs: {
         ...inputs,
@@ -271,7 +271,7 @@ sessions:
 
 describe("a step that can't run a job", () => {
   const refused = async (
-    t: Parameters<typeof runBundledStep>[0],
+    t: Parameters<typeof runStep>[0],
     given: Readonly<Record<string, string>>,
     more: Readonly<Record<string, string>> = {},
   ): Promise<StepResult> => {

@@ -4,7 +4,7 @@ import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startGithubServer } from "../rig/github-server.ts";
-import { eventSha, runStep } from "../rig/runner.ts";
+import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import {
   assertNothingRan,
@@ -73,28 +73,6 @@ describe("on GitHub, no session is started", () => {
       tried.result.summary,
     );
   });
-
-  it("when GitHub does not tell the permission", async (t) => {
-    const github = { broken: { status: 404 } };
-    const tried = await tryEvent(t, "issue-comment-maintainer", { github });
-    assertNothingRan(tried, "failure");
-    assert.match(tried.result.outputs["reason"] ?? "", /permission can't be verified/);
-  });
-
-  it("when the event can't be read", async (t) => {
-    const env = { GITHUB_EVENT_PATH: "/no/such/file" };
-    assertNothingRan(await tryEvent(t, "pull-request", { env }), "failure");
-  });
-
-  it("with a fork's head checked out", async (t) => {
-    const tried = await tryEvent(t, "issue-comment-maintainer", {
-      workspace: await makeRepository(t, files),
-      env: { GITHUB_SHA: eventSha },
-      github: { permissions: { maintainer: "write" }, pullRequests: { 7: "fork" } },
-    });
-    assertNothingRan(tried, "failure");
-    assert.match(tried.result.outputs["reason"] ?? "", /it may contain the fork's files/);
-  });
 });
 
 describe("on GitHub, the job runs", () => {
@@ -132,19 +110,6 @@ describe("on GitHub, the job runs", () => {
         authorization: "token ghs_0123456789abcdef",
       },
     ]);
-  });
-
-  it("with the entry and the rehearsal of the base, whatever a fork has put into the work tree", async (t) => {
-    const workspace = await makeRepository(t, files);
-    const { env, github } = await atHead(workspace);
-    await workspace.write(
-      "entries/hello.yml",
-      entry.replace("Greet $user-input.", "Do what the fork wants."),
-    );
-    await workspace.write("entries/hello.rehearsal.yml", "entry: hello.yml\n");
-    const given = { journal: "journal.jsonl" };
-    await runs(t, "pull-request-target", { workspace, env, github, given });
-    assert.doesNotMatch(await workspace.read("journal.jsonl"), /what the fork wants/);
   });
 
   it("in the folder whose commit was looked at, whichever the rehearsal names", async (t) => {

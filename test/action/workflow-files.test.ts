@@ -90,16 +90,6 @@ describe("the files of a workflow", () => {
     await assertBase(workspace, tried);
   });
 
-  it("are those of GITHUB_SHA for the workflows of a job", async (t) => {
-    const { workspace, sha, at } = await forked(t, { ...files, "entries/e.yml": entry });
-    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
-    const tried = await tryEvent(t, "workflow-dispatch", {
-      ...options,
-      given: { ...given, entry: "entries/e.yml", job: "a" },
-    });
-    await assertBase(workspace, tried);
-  });
-
   it("are those of GITHUB_SHA for the parameters of a workflow in a job", async (t) => {
     const named = entry.replace(
       "main.wf.md",

@@ -21,46 +21,38 @@ async function makeFolders(
 }
 
 describe("a path of an input", () => {
-  for (const [value, path] of [
-    ["entries/a.yml", "entries/a.yml"],
-    ["./entries/../entries/a.yml", "entries/a.yml"],
-    [".", "."],
-    ["new/folder/journal.jsonl", "new/folder/journal.jsonl"],
-    ["in/a.yml", "in/a.yml"],
-    ["..name/a.yml", "..name/a.yml"],
-  ] as const) {
-    it(`may be ${value}`, async (t) => {
-      const { workspace } = await makeFolders(t);
-      assert.deepEqual(await insideWorkspace(workspace, "entry", value), { kind: "inside", path });
-    });
-  }
-
-  it("may be absolute if it leads into the workspace", async (t) => {
+  it("may lead anywhere in the workspace", async (t) => {
     const { workspace } = await makeFolders(t);
-    const checked = await insideWorkspace(workspace, "entry", join(workspace, "entries/a.yml"));
-    assert.deepEqual(checked, { kind: "inside", path: "entries/a.yml" });
+    for (const [value, path] of [
+      ["./entries/../entries/a.yml", "entries/a.yml"],
+      [".", "."],
+      ["new/folder/journal.jsonl", "new/folder/journal.jsonl"],
+      ["in/a.yml", "in/a.yml"],
+      ["..name/a.yml", "..name/a.yml"],
+      [join(workspace, "entries/a.yml"), "entries/a.yml"],
+    ] as const) {
+      const checked = await insideWorkspace(workspace, "entry", value);
+      assert.deepEqual(checked, { kind: "inside", path });
+    }
   });
 
-  for (const value of [
-    "..",
-    "../outside/secret.yml",
-    "entries/../../outside/secret.yml",
-    "/etc/passwd",
-    "out/secret.yml",
-    "out/new-file",
-    "out",
-    "dangling",
-    "dangling/below",
-    "a\0b",
-  ]) {
-    it(`may not be ${JSON.stringify(value)}`, async (t) => {
-      const { workspace } = await makeFolders(t);
+  it("may not lead out of it, by its name or through a link", async (t) => {
+    const { workspace } = await makeFolders(t);
+    for (const value of [
+      "..",
+      "entries/../../outside/secret.yml",
+      "/etc/passwd",
+      "out/secret.yml",
+      "out/new-file",
+      "out",
+      "dangling/below",
+      "a\0b",
+    ]) {
       const checked = await insideWorkspace(workspace, "journal", value);
-      assert.equal(checked.kind, "outside");
-      assert.ok(checked.kind === "outside");
+      assert.ok(checked.kind === "outside", value);
       assert.match(checked.problem, /^`journal` is ".*must not leave it\.$/s);
-    });
-  }
+    }
+  });
 
   it("is judged right in a workspace that is itself behind a link", async (t) => {
     const { workspace, outside } = await makeFolders(t);

@@ -5,7 +5,7 @@ import { chmod, mkdir, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { ReadBuffer } from "@modelcontextprotocol/client";
-import { ServerProgram } from "../../src/tools/mcp/server-program.ts";
+import { ServerProgram } from "../../src/tools/mcp/transports.ts";
 import { childEnvironment } from "../../src/platform/environment.ts";
 import { runGit } from "../../src/platform/git.ts";
 import { runToEnd } from "../../src/platform/programs.ts";

@@ -90,7 +90,7 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
 });
 
 describe("the recipe for forks", { timeout: 300_000 }, () => {
-  // `templates.test.ts` plays it to its end.
+  // `delivery.test.ts` plays it to its end.
   const recipe = all.find(({ title }) => title === "docs/outputs.md: Review of forks");
   const labeled = async (
     pullRequest: PullRequest,

@@ -103,21 +103,16 @@ describe("the workflow that shares a job among machines", () => {
     assert.ok(names.includes(merge.outputs["journal-artifact"] ?? ""));
   });
 
-  it("names a shard that left no journal, and goes on without it only if it may", async (t) => {
+  it("goes on without a shard that left no journal if it may", async (t) => {
     const { play: played, prompts, artifacts } = await shared(t);
     const lose = async (id: string): Promise<void> => {
       if (id !== "merge") return;
       for (const name of await readdir(artifacts))
         if (name.includes("-shard-2-of-3-")) await rm(join(artifacts, name), { recursive: true });
     };
-    const { merge } = await played({ before: lose });
-    assert.equal(merge?.result, "failure", merge?.agents[0]?.raw);
-    assert.match(merge.agents[0]?.raw ?? "", /shard 2\/3 is missing/);
-    assert.equal(prompts.length, 4);
-    await rm(artifacts, { recursive: true });
     const called = { entry: "jobs.yml", shards: 3, "max-parallel": 3, "on-missing": "continue" };
-    const { merge: second } = await played({ before: lose, called });
-    assert.equal(second?.result, "success", second?.agents[0]?.raw);
+    const { merge } = await played({ before: lose, called });
+    assert.equal(merge?.result, "success", merge?.agents[0]?.raw);
     assert.match(prompts.at(-1) ?? "", /^Sum up with job_report:/);
     assert.equal((prompts.at(-1)?.match(/Seen: \w/g) ?? []).length, 2);
   });

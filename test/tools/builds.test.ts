@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { callsRig, failureOf, secret, writeFiles } from "./rig.ts";
+import { callsRig, failureOf, secret, toolsRig, writeFiles } from "./rig.ts";
 
 const node = process.execPath;
 const append = (text: string): string => `require("node:fs").appendFileSync("log", "${text}")`;
@@ -51,11 +51,9 @@ test("calls that come together share one build, also those of another tool with 
 
 test("a build that fails, fails every call that waits, with the end of its log; the next call tries again", async (t) => {
   const fails = `${append("b")}; console.log("line"); console.error("no ${secret}"); process.exit(2)`;
-  const { call, workspace } = await callsRig(
-    t,
-    {},
-    { a: { command: tool, build: { command: [node, "-e", fails], inputs: [] } } },
-  );
+  const { call, workspace } = await toolsRig(t, {
+    a: { command: tool, build: { command: [node, "-e", fails], inputs: [] } },
+  });
   const called = await Promise.all([call("a"), call("a")]);
   for (const { outcome } of called) {
     const { reason, tail } = failureOf(outcome);
@@ -69,7 +67,7 @@ test("a build that fails, fails every call that waits, with the end of its log; 
 
 test("a build whose program doesn't exist is named with its field", async (t) => {
   const build = { command: ["no-such-program-anywhere"], inputs: [] };
-  const { call } = await callsRig(t, {}, { a: { command: tool, build } });
+  const { call } = await toolsRig(t, { a: { command: tool, build } });
   assert.match(failureOf((await call("a")).outcome).reason, /tools\.a\.build\.command/);
 });
 
@@ -81,11 +79,7 @@ const waits = `
 
 test("a build is no part of the time limit of the call, and has a limit of its own", async (t) => {
   const build = { command: [node, "-e", waits], inputs: [], minutes: 3 };
-  const { start, workspace, clock, leftovers } = await callsRig(
-    t,
-    {},
-    { a: { command: tool, build } },
-  );
+  const { start, workspace, clock, leftovers } = await toolsRig(t, { a: { command: tool, build } });
   const late = await start("a");
   await late.said("waiting");
   clock.pass(179_000);
@@ -103,7 +97,7 @@ test("a build is no part of the time limit of the call, and has a limit of its o
 
 test("a call that is canceled stops waiting, and the build goes on for the others", async (t) => {
   const build = { command: [node, "-e", waits], inputs: [] };
-  const { start, workspace } = await callsRig(t, {}, { a: { command: tool, build } });
+  const { start, workspace } = await toolsRig(t, { a: { command: tool, build } });
   const [first, second] = [await start("a"), await start("a")];
   await first.said("waiting");
   await second.said("waiting");
@@ -116,7 +110,7 @@ test("a call that is canceled stops waiting, and the build goes on for the other
 
 test("closing the toolbox ends a build", async (t) => {
   const build = { command: [node, "-e", waits], inputs: [] };
-  const { start, toolbox, leftovers } = await callsRig(t, {}, { a: { command: tool, build } });
+  const { start, toolbox, leftovers } = await toolsRig(t, { a: { command: tool, build } });
   const call = await start("a");
   await call.said("waiting");
   await toolbox.close();

@@ -98,33 +98,32 @@ test("what a module prints is progress and never part of the result", async (t) 
   );
 });
 
-for (const { does, code, reason } of [
-  { does: "throws", code: "throw new Error('no such index')", reason: /^no such index$/ },
-  { does: "throws no error", code: "throw 'a text'", reason: /^a text$/ },
-  { does: "rejects", code: "return Promise.reject(new TypeError('bad'))", reason: /^bad$/ },
-  { does: "ends its process", code: "process.exit(0)", reason: /ended its process before/ },
-  { does: "ends its process with a code", code: "process.exit(4)", reason: /code 4/ },
-  { does: "never settles", code: "return new Promise(() => {})", reason: /never returns/ },
-  {
-    does: "returns what is not JSON",
-    code: "const a = {}; a.a = a; return a",
-    reason: /can't be written as JSON/,
-  },
-  { does: "returns a big integer", code: "return 1n", reason: /can't be written as JSON/ },
-  {
-    does: "fails outside of the function",
-    code: "setTimeout(() => { throw new Error('later') }); return new Promise(() => {})",
-    reason: /exited with code/,
-  },
-]) {
-  test(`a function that ${does} fails the call`, async (t) => {
-    const files = { "bad.mjs": `export default () => { console.log("before"); ${code} };` };
-    const { call } = await callsRig(t, files, { bad: { module: "bad.mjs" } });
-    const failure = failureOf((await call("bad")).outcome);
-    assert.match(failure.reason, reason);
-    assert.match(failure.tail, /before/);
-  });
-}
+test("a function that fails, or returns no JSON, fails the call with the reason and the log", async (t) => {
+  const cases: readonly (readonly [code: string, reason: RegExp])[] = [
+    ["throw new Error('no such index')", /^no such index$/],
+    ["throw 'a text'", /^a text$/],
+    ["return Promise.reject(new TypeError('bad'))", /^bad$/],
+    ["process.exit(0)", /ended its process before/],
+    ["process.exit(4)", /code 4/],
+    ["return new Promise(() => {})", /never returns/],
+    ["return 1n", /can't be written as JSON/],
+    [
+      "setTimeout(() => { throw new Error('later') }); return new Promise(() => {})",
+      /exited with code/,
+    ],
+  ];
+  const files = cases.map(([code], index) => [
+    `bad${index}.mjs`,
+    `export default () => { console.log("before"); ${code} };`,
+  ]);
+  const tools = cases.map((_, index) => [`bad${index}`, { module: `bad${index}.mjs` }]);
+  const { call } = await callsRig(t, Object.fromEntries(files), Object.fromEntries(tools));
+  for (const [index, [code, expected]] of cases.entries()) {
+    const { reason, tail } = failureOf((await call(`bad${index}`)).outcome);
+    assert.match(reason, expected, code);
+    assert.match(tail, /before/, code);
+  }
+});
 
 test("a module that can't be loaded fails the call with the reason", async (t) => {
   const { call } = await callsRig(

@@ -41,6 +41,15 @@ export interface Started extends RunningCall {
   readonly said: (text: string, percent?: number) => Promise<ToolProgress>;
 }
 
+/** Tools that need no files. */
+export function toolsRig(
+  t: TestContext,
+  tools: Readonly<Record<string, Declared>>,
+  options?: Partial<ToolboxOptions>,
+): Promise<CallsRig> {
+  return callsRig(t, {}, tools, options);
+}
+
 /** `files`: by path in the working directory; those that begin with `#!` can be executed. */
 export async function callsRig(
   t: TestContext,

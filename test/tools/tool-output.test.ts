@@ -98,6 +98,25 @@ test("two ends share the room, and what one leaves is the other's", async (t) =>
   await holds(t, property, 100);
 });
 
+test("what is printed is JSON if it parses, else a text without its last line break", async () => {
+  const results: readonly (readonly [printed: string, value: unknown])[] = [
+    ["two\nlines\n", "two\nlines"],
+    ["windows\r\n", "windows"],
+    ["two breaks\n\n", "two breaks\n"],
+    ["", ""],
+    [' {"a": [1]}\n', { a: [1] }],
+    ["42\n", 42],
+    ["null", null],
+    ["007", "007"],
+    // A number that JavaScript would change is an id.
+    ["12345678901234567890\n", "12345678901234567890"],
+    ["12e4567", "12e4567"],
+    ['{"a": 1} trailing', '{"a": 1} trailing'],
+  ];
+  for (const [printed, value] of results)
+    assert.deepEqual(await resultOf(printed, redactor.stream), value, printed);
+});
+
 test("what was escaped in JSON is masked", async () => {
   const escaped = secret.replaceAll(
     /./g,

@@ -17,8 +17,7 @@ import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts
 import { Breath } from "../../platform/breath.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
-import { boundedFetch, failBrokenStreams } from "./http.ts";
-import { longestMessage, ServerProgram } from "./server-program.ts";
+import { boundedFetch, failBrokenStreams, longestMessage, ServerProgram } from "./transports.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";

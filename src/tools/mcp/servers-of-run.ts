@@ -27,11 +27,9 @@ export interface ServerKey {
   /** Absolute. Undefined: an empty folder. */
   readonly cwd: string | undefined;
   readonly sandbox: Sandbox | undefined;
-  /** How long a start may take. */
   readonly startMs: number;
 }
 
-/** What a run needs of the servers. */
 interface ServerSource {
   /** The server, if it is up. */
   running(key: ServerKey): Connection | undefined;

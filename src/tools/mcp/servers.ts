@@ -28,21 +28,15 @@ export interface McpServersOptions {
   readonly graceMs?: number;
 }
 
-interface Start {
-  readonly connection: Promise<Connection>;
-  readonly abort: AbortController;
-  /** How many wait for it. */
-  waiting: number;
-}
-
 export class McpServers {
   readonly #options: McpServersOptions;
-  readonly #starting = new Map<string, Start>();
+  readonly #starting = new Map<string, Promise<Connection>>();
   readonly #running = new Map<string, Connection>();
   /** All that may still have a process. */
   readonly #open = new Set<Connection>();
   readonly #kill = (): void => this.kill();
   #folder: Promise<RunFolder> | undefined;
+  readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
   constructor(options: McpServersOptions) {
@@ -68,18 +62,11 @@ export class McpServers {
     return this.#starting.has(id);
   }
 
-  /** Joins a start that is under way. Rejects with an Error for people. */
+  /** Joins a start that is under way, which goes on for others if the wait ends. Rejects with an Error for people. */
   async start(key: ServerKey, signal: AbortSignal): Promise<Connection> {
-    const start = this.#starting.get(key.id) ?? this.#start(key);
-    start.waiting += 1;
-    try {
-      const started = await unlessAborted(start.connection, signal);
-      if (started === undefined) throw new Error("The start was canceled.");
-      return started.value;
-    } finally {
-      start.waiting -= 1;
-      if (start.waiting === 0) this.#abandon(key, start);
-    }
+    const started = await unlessAborted(this.#starting.get(key.id) ?? this.#start(key), signal);
+    if (started === undefined) throw new Error("The start was canceled.");
+    return started.value;
   }
 
   /** Ends all servers, within a few seconds. Idempotent, never rejects. */
@@ -93,32 +80,19 @@ export class McpServers {
     for (const connection of this.#open) connection.kill();
   }
 
-  #start(key: ServerKey): Start {
-    const abort = new AbortController();
-    const connection = this.#connect(key, abort.signal);
-    const start: Start = { connection, abort, waiting: 0 };
-    this.#starting.set(key.id, start);
-    const forget = (): void => {
-      if (this.#starting.get(key.id) === start) this.#starting.delete(key.id);
-    };
-    connection.then((one) => {
-      forget();
-      this.#running.set(key.id, one);
-    }, forget);
-    return start;
+  #start(key: ServerKey): Promise<Connection> {
+    const starting = this.#connect(key).finally(() => this.#starting.delete(key.id));
+    this.#starting.set(key.id, starting);
+    starting.then(
+      (connection) => this.#running.set(key.id, connection),
+      () => undefined,
+    );
+    return starting;
   }
 
-  /** Nobody waits for it any more. If it isn't done, it ends, and the next one who asks starts it anew. */
-  #abandon({ id }: ServerKey, start: Start): void {
-    if (this.#starting.get(id) === start) this.#starting.delete(id);
-    start.abort.abort("The start was canceled.");
-  }
-
-  async #connect(
-    { address, cwd, sandbox, startMs }: ServerKey,
-    signal: AbortSignal,
-  ): Promise<Connection> {
-    if (this.#closing !== undefined) throw new Error("The host is closed.");
+  async #connect({ address, cwd, sandbox, startMs }: ServerKey): Promise<Connection> {
+    const { signal } = this.#closed;
+    if (signal.aborted) throw new Error("The host is closed.");
     // A program that doesn't close its host ends its servers, too.
     if (this.#folder === undefined) process.once("exit", this.#kill);
     const { environment, redactor, version, graceMs = 1_000 } = this.#options;
@@ -140,9 +114,8 @@ export class McpServers {
   }
 
   async #close(): Promise<void> {
-    const starts = [...this.#starting.values()];
-    for (const { abort } of starts) abort.abort("The host was closed.");
-    await Promise.allSettled(starts.map(({ connection }) => connection));
+    this.#closed.abort("The host was closed.");
+    await Promise.allSettled(this.#starting.values());
     await Promise.all([...this.#open].map(async (connection) => connection.close()));
     process.off("exit", this.#kill);
     const folder = await this.#folder?.catch(() => undefined);
