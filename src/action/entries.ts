@@ -1,7 +1,7 @@
 /** Suggestions for the path of an entry that doesn't exist. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { findEntries } from "../run/find-entries.ts";
+import { findEntries } from "../run/find-files.ts";
 
 /** Undefined if there is something at the path, whatever it is. */
 export async function missingEntry(workspace: string, path: string): Promise<string | undefined> {
