@@ -175,7 +175,8 @@ export class Feed {
 
   /** All items after the number, in batches, until the feed ends or the signal aborts. */
   async *follow(after: number, signal?: AbortSignal): AsyncGenerator<readonly FeedItem[]> {
-    for (let at = after; signal?.aborted !== true;) {
+    for (let at = after; ;) {
+      if (signal?.aborted === true) return;
       const items = this.read(at);
       const last = items.at(-1);
       if (last !== undefined) {
@@ -253,7 +254,7 @@ export class Feed {
   }
 
   #wake(): void {
-    for (const done of [...this.#waiting]) done();
+    for (const done of this.#waiting) done();
   }
 }
 

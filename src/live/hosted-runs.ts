@@ -11,7 +11,7 @@ import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PermissionPreset, PreparedEntry, Work } from "../entry/model.ts";
-import { changeOfJob, type JobChange } from "../run/job-change.ts";
+import { changeOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import {
@@ -252,11 +252,8 @@ export class HostedRuns {
     const work = { kind: "Ref", taskId: taskName, workIdInJob: 0 } as const;
     const lent = session && this.#places.get(session.rawSection);
     const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
-    const place = await this.#place(
-      work,
-      lent ?? start.workingDirectory,
-      session === undefined ? changes : "as it is",
-    );
+    const named = lent ?? start.workingDirectory;
+    const place = await this.#place(work, named, session === undefined ? changes : undefined);
     const { workingDirectory, change } = place;
     const spec: TaskSpec = {
       ...runSpec(this.host, { ...settled, userInput, workingDirectory, change }),
@@ -272,21 +269,21 @@ export class HostedRuns {
     return this.#run(spec, { ...watch, folder: place.folder, play });
   }
 
-  /** Where a run works, and its change. `changes`: whether tools may change the folder; it belongs to a session "as it is". */
-  async #place(
-    work: Work<number> | undefined,
-    named: string,
-    changes: boolean | "as it is",
-  ): Promise<Place> {
-    const { options, installed: entry, host } = this;
+  /** Where a run works, and its change. `changes`: tools may change the folder. Undefined: it is that of a session. */
+  async #place(work: Work<number> | undefined, named: string, changes: boolean | undefined) {
+    const { options, installed: entry } = this;
     const made =
-      changes === "as it is" ? undefined : await this.#rehearsal?.folder(resolve(named), changes);
+      changes === undefined ? undefined : await this.#rehearsal?.folder(resolve(named), changes);
     const path = resolve(made?.path ?? named);
-    const place = { path, remove: async () => made?.remove() };
-    const { rehearsal: script } = options;
-    const { environment } = host;
-    const wanted = { entry, work, place, environment, script, options, write: asOption };
-    const change = await changeOfJob(wanted);
+    const change = await changeOfJob({
+      entry,
+      work,
+      place: { path, remove: async () => made?.remove() },
+      environment: this.host.environment,
+      script: options.rehearsal,
+      options,
+      write: asOption,
+    });
     return { workingDirectory: path, change, folder: change ?? made };
   }
 
@@ -387,12 +384,6 @@ export class HostedRuns {
 }
 
 type Removable = Pick<WorkFolder, "remove">;
-
-interface Place {
-  readonly workingDirectory: string;
-  readonly change: JobChange | undefined;
-  readonly folder: Removable | undefined;
-}
 
 interface Owned extends Watch {
   readonly folder: Removable | undefined;

@@ -190,8 +190,9 @@ export class LiveRuns {
     const startTime = clock.now();
     const { runId: jobId, ended } = run;
     const mask = host.redactor.text;
+    const live = { jobName, workingDirectory, startTime, run, feed, journal, feeds, questions };
     this.#jobs.add(jobId, {
-      ...{ jobName, workingDirectory, startTime, run, feed, journal, feeds, questions },
+      ...live,
       userInput: mask(userInput ?? ""),
       params: maskedTexts(params, mask),
       inputs: maskedTexts(inputs, mask),

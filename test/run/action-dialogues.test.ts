@@ -116,6 +116,17 @@ describe("a task with protocol: actions", () => {
     });
   }
 
+  it("rejects a document that the model's output limit has cut, sound or not", async (t) => {
+    const text = documentOf([action("touch", { params: { file: "owned" } })]);
+    const cut = { text, finishReason: "length" };
+    const { prompts, calls } = await runActions(t, {
+      // The runtime lets the model continue twice.
+      answers: [cut, cut, cut, stopped()],
+    });
+    assert.match(prompts[3] ?? "", /"code": "cut"/);
+    assert.deepEqual(await calls(), []);
+  });
+
   it("has no function of the protocol that the permissions deny", async (t) => {
     const { outcome, prompts, requests, ended } = await runActions(t, {
       task: { permissions: { preset: "workspace", tools: ["*", "!trap_card", "!task_manager"] } },

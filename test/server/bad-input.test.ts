@@ -195,22 +195,6 @@ describe("an id that nobody has given out", () => {
 });
 
 describe("a working directory", () => {
-  it("is absolute and exists, or the start is refused", async (t) => {
-    const { api } = await serve(t);
-    const workspace = await makeWorkspace(t, { "a-file": "" });
-    for (const start of ["copilot/session/start/gpt-5-mini", "copilot/job/start/hello"]) {
-      for (const relative of ["", ".", "relative/folder", "~", "\n/tmp", "file:///tmp"])
-        assert.deepEqual(await api(start, relative), { error: "WorkingDirectoryNotAbsolutePath" });
-      for (const missing of [
-        join(workspace.path, "missing"),
-        join(workspace.path, "a-file"),
-        "/with\0nul",
-        `/${"x".repeat(5000)}`,
-      ])
-        assert.deepEqual(await api(start, missing), { error: "WorkingDirectoryNotExists" });
-    }
-  });
-
   it("comes before the user input that a job lacks", async (t) => {
     const { ask } = await serve(t);
     const start = (body: string): ReturnType<typeof ask> =>
@@ -257,28 +241,6 @@ describe("installing an entry", () => {
     for (const path of ["entries/entry.json", "entries/deep/er/entry.json", "entries/inside.json"])
       assert.deepEqual(await install(at(path)), { result: "OK" });
     assert.deepEqual(await install(`${at("entries/entry.json")}\n`), { result: "OK" });
-  });
-
-  it("says what is wrong with an entry, and keeps the one before", async (t) => {
-    const workspace = await makeWorkspace(t, {
-      "broken.json": "{",
-      "wrong.json": `{"models":{}}`,
-      "entry.txt": JSON.stringify(smallEntry),
-    });
-    const { api } = await serve(t, { entriesFolder: workspace.path });
-    for (const name of ["broken.json", "wrong.json", "entry.txt"]) {
-      const answer = await api("copilot/test/installJobsEntry", join(workspace.path, name));
-      assert.ok(typeof answer === "object" && answer !== null);
-      assert.ok("result" in answer && "error" in answer);
-      assert.equal(answer.result, "InvalidateEntry");
-      assert.match(String(answer.error), /./);
-    }
-    assert.deepEqual(await api("copilot/task"), {
-      tasks: [
-        { name: "greet", requireUserInput: false },
-        { name: "answer", requireUserInput: true },
-      ],
-    });
   });
 });
 
