@@ -8,7 +8,7 @@ import { limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
-import { findEntries } from "../run/find-entries.ts";
+import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep } from "./job-change.ts";
 import { namedTexts } from "./given-texts.ts";

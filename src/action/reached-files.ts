@@ -11,8 +11,7 @@ import { leafWorks } from "../entry/work.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { loadWorkflow } from "../workflow/read/load-workflow.ts";
 import type { Params } from "../run/options.ts";
-import { promptsAround } from "../run/prompt-files.ts";
-import { filesAround, isWorkflowFile } from "../run/workflow-files.ts";
+import { filesAround, isWorkflowFile, promptsAround } from "../run/workflow-files.ts";
 
 /** Absolute paths, without the entry itself. */
 export interface ReachedFiles {

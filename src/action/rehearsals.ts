@@ -5,7 +5,7 @@ import { countsOf, rehearsalReporter, type RehearsalReport } from "../reports/re
 import { inline } from "../reports/github/escape.ts";
 import { readRehearsal } from "../run/entry-files.ts";
 import type { RunSignals } from "../run/execute.ts";
-import { findRehearsals } from "../run/find-rehearsals.ts";
+import { findRehearsals } from "../run/find-files.ts";
 import { UsageError } from "../run/options.ts";
 import { rehearseFiles, type RehearseOptions } from "../run/rehearse.ts";
 import { annotationText, outputsWithoutRun, sayLine, type Outputs } from "./github.ts";

@@ -112,7 +112,6 @@ async function models(access: ModelAccess): Promise<Found> {
   return missing(`${source} lists no models. Check ${what}, and the network.`);
 }
 
-/** Why a program can't be started. */
 async function problemOf(
   path: string,
   args: readonly string[],

@@ -27,7 +27,7 @@ import { asFlag, UsageError } from "../run/options.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
-import { table } from "./table.ts";
+import { table } from "./output.ts";
 
 type Given = OptionsOf<"eval">;
 

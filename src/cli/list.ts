@@ -2,15 +2,15 @@ import { readEntry, readWorkflow } from "../run/entry-files.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
-import { table } from "./table.ts";
+import { table } from "./output.ts";
 import { clip } from "../events/cut.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { defined } from "../document/guards.ts";
-import { outputsOf, type Outputs } from "../entry/outputs.ts";
+import { outputsOf } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
-import { modelOfFlow, type Flows } from "../run/flows.ts";
+import { type Flows, modelOfFlow } from "../run/flows.ts";
 import { callerOfFlow, callerOfTask } from "../run/callers.ts";
 
 export async function list(entryFile: string, json: boolean, { output }: Io): Promise<ExitCode> {
@@ -71,7 +71,7 @@ function runOf(
   ].join(" ");
 }
 
-function jobTable(jobs: readonly JobDescription[]): readonly string[] {
+function jobTable(jobs: ReturnType<typeof describeJobs>): readonly string[] {
   if (jobs.length === 0) return ["The entry has no jobs."];
   const about = jobs.some((job) => job.usesChange === true);
   const rows = jobs.map(({ name, requireUserInput, usesChange, tasks, models, protocols = {} }) => [
@@ -112,43 +112,8 @@ function shortened(text: string): string {
   return line.length <= 80 ? line : clip(line, 79);
 }
 
-interface JobDescription {
-  readonly name: string;
-  readonly requireUserInput: boolean;
-  /** It needs to know the change. */
-  readonly usesChange?: true;
-  readonly outputs?: Outputs;
-  /** With the files of workflows. In reading order, each once. */
-  readonly tasks: readonly string[];
-  /** The models of tasks and workflows, and the driving model where a task uses it. */
-  readonly models: readonly string[];
-  /** Those of its tasks that have a protocol. Absent if there are none. */
-  readonly protocols?: Readonly<Record<string, "actions">>;
-}
-
-interface ToolDescription {
-  readonly name: string;
-  readonly description: string;
-  /** Who may call it: names of tasks, and files of workflows. */
-  readonly tasks: readonly string[];
-}
-
-interface ServerDescription {
-  readonly name: string;
-  /** The command, or the address. */
-  readonly source: string;
-  /** Who may call any of its tools. */
-  readonly tasks: readonly string[];
-}
-
 /** The tools and servers that an entry and its workflows declare. Absent fields: there are none. */
-function describeTools(
-  entry: PreparedEntry,
-  flows: Flows,
-): {
-  readonly tools?: readonly ToolDescription[];
-  readonly mcpServers?: readonly ServerDescription[];
-} {
+function describeTools(entry: PreparedEntry, flows: Flows) {
   const callers = [
     ...Object.keys(entry.tasks).map((name) => ({ name, ...callerOfTask(entry, name, undefined) })),
     ...Object.entries(flows).map(([name, flow]) => ({
@@ -182,7 +147,8 @@ function describeTools(
   };
 }
 
-function describeJobs(entry: PreparedEntry, flows: Flows): readonly JobDescription[] {
+/** With the files of workflows among the tasks, and the driving model where a task uses it. */
+function describeJobs(entry: PreparedEntry, flows: Flows) {
   return Object.entries(entry.jobs).map(([name, job]) => {
     const leaves = leafWorks(job.work);
     const models = leaves.flatMap((leaf) => {

@@ -6,7 +6,7 @@ import { asFlag, UsageError } from "../run/options.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
-import { table } from "./table.ts";
+import { table } from "./output.ts";
 
 export async function models(
   { json, format, ...server }: OptionsOf<"models">,

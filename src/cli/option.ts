@@ -1,7 +1,7 @@
 /** How an option of the command line is described, and given to a command. */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { defined } from "../document/guards.ts";
-import { parseChoice, type Parsed } from "../run/options.ts";
+import { parseChoice, parseNumber, type Parsed } from "../run/options.ts";
 
 export interface Described<T> {
   readonly flag: string;
@@ -31,6 +31,8 @@ export const parsed = <T>(
   help,
   ...defined({ parse }),
 });
+export const count = (flag: string, help: string): Described<number> =>
+  parsed(flag, help, (one) => parseNumber(one, "a whole number"));
 export const choice = <T extends string>(
   flag: string,
   help: string,

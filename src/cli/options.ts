@@ -1,5 +1,5 @@
 /** Every option of the command line: how it is written, what the help says, how it is read, and the field it sets. */
-import { choice, option, or, parsed, type Described } from "./option.ts";
+import { choice, count, option, or, parsed, type Described } from "./option.ts";
 import { reporterNames } from "../reports/rehearsals.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import {
@@ -74,10 +74,9 @@ const models = {
     permissionPresets,
   ),
   sandbox,
-  maxParallel: parsed(
+  maxParallel: count(
     "--max-parallel <n>",
     "maximum number of concurrent turns; overrides limits.parallel",
-    (one) => parseNumber(one, "a whole number"),
   ),
   timeoutMinutes: parsed(
     "--timeout-minutes <n>",
@@ -191,12 +190,7 @@ export const options = {
   },
   plan: {
     ...run,
-    shards: or(
-      parsed("--shards <n>", "into how many parts the job is split", (one) =>
-        parseNumber(one, "a whole number"),
-      ),
-      2,
-    ),
+    shards: or(count("--shards <n>", "into how many parts the job is split"), 2),
   },
   merge: {
     ...run,
@@ -252,10 +246,9 @@ export const options = {
       "--update",
       "write what was seen into expect, where it differs or is missing",
     ),
-    parallel: parsed(
+    parallel: count(
       "--parallel <n>",
       "maximum number of concurrent rehearsals (default: the number of cores)",
-      (one) => parseNumber(one, "a whole number"),
     ),
     coverage: option<true>("--coverage", "report what of the jobs no rehearsal has reached"),
     coverageThreshold: parsed(
@@ -274,21 +267,16 @@ export const options = {
     verbose: option<true>("--verbose", "print the log of each run"),
   },
   eval: {
-    runs: parsed("--runs <n>", "runs of each case; overrides runs of the file", (one) =>
-      parseNumber(one, "a whole number"),
-    ),
+    runs: count("--runs <n>", "runs of each case; overrides runs of the file"),
     only: parsed(
       "--only <pattern>",
       "only cases whose name matches this regular expression",
       parsePattern,
     ),
-    sample: parsed("--sample <n>", "only so many cases, the same each time", (one) =>
-      parseNumber(one, "a whole number"),
-    ),
-    parallel: parsed(
+    sample: count("--sample <n>", "only so many cases, the same each time"),
+    parallel: count(
       "--parallel <n>",
       "maximum number of concurrent runs; overrides parallel of the file",
-      (one) => parseNumber(one, "a whole number"),
     ),
     baseline: option(
       "--baseline <file>",

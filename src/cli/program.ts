@@ -89,14 +89,14 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .argument("[job]", JOB)
     .description("run what comes before the fan-out of a job, and print the matrix of its shards")
     .action(async (entry: string, job: string | undefined, given: OptionsOf<"plan">) =>
-      end(await (await import("./shards.ts")).plan(entry, job, given, io)),
+      end(await (await import("./run.ts")).plan(entry, job, given, io)),
     );
 
   command("merge")
     .argument("<journal...>", "journals of a plan and of its shards")
     .description("run what comes after the fan-out of a job, with what its shards have done")
     .action(async (journals: string[], given: OptionsOf<"merge">) =>
-      end(await (await import("./shards.ts")).merge(journals, given, io)),
+      end(await (await import("./run.ts")).merge(journals, given, io)),
     );
 
   command("validate")

@@ -1,6 +1,6 @@
 /** `agent-jobs rehearse`: rehearsal files as tests. */
 import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -9,27 +9,29 @@ import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import {
   belowThreshold,
   countsOf,
-  rehearsalReporter,
   type RehearsalReport,
+  rehearsalReporter,
   type RehearsalReporter,
   type RehearsalTotals,
   type ReporterName,
 } from "../reports/rehearsals.ts";
-import { findRehearsals } from "../run/find-rehearsals.ts";
+import { findRehearsals, isRehearsalName } from "../run/find-files.ts";
 import type { Cancellation } from "../run/cancellation.ts";
 import type { RunSignals } from "../run/execute.ts";
 import { UsageError } from "../run/options.ts";
 import {
   matchingRehearsals,
   rehearseFiles,
+  type RehearseOptions,
   shardOf,
   shareRuntimes,
-  type RehearseOptions,
 } from "../run/rehearse.ts";
-import { FileChanges } from "./watch.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 import type { Output } from "./output.ts";
+import { type FSWatcher, watch } from "node:fs";
+import type { Clock } from "../platform/clock.ts";
+import { unlessAborted } from "../platform/waiting.ts";
 
 export async function rehearse(
   given: readonly string[],
@@ -41,7 +43,7 @@ export async function rehearse(
   try {
     const files = await chosenFiles(given, options);
     if (options.watch !== true) return await rehearseOnce(files, options, output, signals);
-    return await watch(given, options, output, signals);
+    return await rehearseOnChanges(given, options, output, signals);
   } finally {
     signals.dispose();
   }
@@ -177,7 +179,7 @@ async function writeReport(file: string, lines: readonly string[]): Promise<void
 }
 
 /** Until Ctrl-C: whatever changes, the rehearsals that depend on it run again. */
-async function watch(
+async function rehearseOnChanges(
   given: readonly string[],
   options: Given,
   output: Output,
@@ -215,5 +217,75 @@ async function watch(
   } finally {
     changes.close();
     await runtimes.stop();
+  }
+}
+
+/** An editor saves in several steps, and git changes many files at once. */
+const QUIET_MS = 100;
+
+/**
+ * Which of some files have changed. Its owner must close it. The folders are watched and not the files: an editor
+ * replaces a file, and then a watch of the file itself sees nothing more.
+ */
+class FileChanges {
+  readonly #clock: Pick<Clock, "sleep">;
+  /** Absolute, as all paths here. */
+  readonly #files = new Set<string>();
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #changed = new Set<string>();
+  #wake: () => void = () => {};
+
+  constructor(clock: Pick<Clock, "sleep">) {
+    this.#clock = clock;
+  }
+
+  /** Watches these, too, and their folders for new rehearsals. */
+  add(files: readonly string[]): void {
+    for (const file of files) {
+      const path = resolve(file);
+      this.#files.add(path);
+      this.#watch(dirname(path));
+    }
+  }
+
+  /** All changes since the last call, once nothing has changed for a moment. Undefined: aborted. */
+  async next(signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+    if ((await unlessAborted(this.#quiet(signal), signal)) === undefined) return undefined;
+    const changed = new Set(this.#changed);
+    this.#changed.clear();
+    return changed;
+  }
+
+  close(): void {
+    for (const watcher of this.#watchers.values()) watcher.close();
+  }
+
+  async #quiet(signal: AbortSignal): Promise<void> {
+    while (this.#changed.size === 0) await new Promise<void>((done) => (this.#wake = done));
+    let seen = 0;
+    while (this.#changed.size !== seen) {
+      seen = this.#changed.size;
+      await this.#clock.sleep(QUIET_MS, signal);
+    }
+  }
+
+  #watch(folder: string): void {
+    if (this.#watchers.has(folder)) return;
+    try {
+      const watcher = watch(folder, (_event, name) => {
+        if (name !== null) this.#see(join(folder, name));
+      });
+      // The folder was removed.
+      watcher.on("error", () => watcher.close());
+      this.#watchers.set(folder, watcher);
+    } catch {
+      // There is no such folder, which the rehearsal says.
+    }
+  }
+
+  #see(path: string): void {
+    if (!this.#files.has(path) && !isRehearsalName(path)) return;
+    this.#changed.add(path);
+    this.#wake();
   }
 }

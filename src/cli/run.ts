@@ -1,7 +1,7 @@
 import { defined } from "../document/guards.ts";
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
-import { asFlag, type Inputs } from "../run/options.ts";
+import { asFlag, type Inputs, UsageError } from "../run/options.ts";
 import { runJson } from "../reports/run-json.ts";
 import { writtenRunJson } from "../run/output-directory.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
@@ -14,6 +14,8 @@ import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
+import { checkShards, matrixOf } from "../run/shards.ts";
+import { readEarlierJob } from "../run/past-run.ts";
 
 type Given = Omit<OptionsOf<"run">, "shard">;
 
@@ -141,4 +143,36 @@ async function userInputOf(
     userInputFile === "-" ? await text(io.stdin) : await readUserInputFile(userInputFile, asFlag);
   // As a shell's $(…) does: the line break at the end of a file is not part of the input.
   return input.replace(/\r?\n$/, "");
+}
+
+/** Prints the matrix on stdout, and the log of what runs before the fan-out on stderr. */
+export async function plan(
+  entryFile: string,
+  jobName: string | undefined,
+  { shards, ...given }: OptionsOf<"plan">,
+  io: Io,
+): Promise<ExitCode> {
+  const { journal } = given;
+  checkShards(shards, "--shards");
+  if (journal === undefined)
+    throw new UsageError("--journal is missing: the shards go on from the journal of the plan.");
+  const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
+  if (code !== exitCode.success) return code;
+  io.output.print(await matrixOf(journal, shards));
+  return code;
+}
+
+export async function merge(
+  journals: readonly string[],
+  { entry, onMissing, ...given }: OptionsOf<"merge">,
+  io: Io,
+): Promise<ExitCode> {
+  const [first = ""] = journals;
+  const { started } = await readEarlierJob(first).catch(() => ({ started: undefined }));
+  const entryFile = entry ?? started?.entryFile;
+  if (entryFile === undefined || started === undefined)
+    throw new UsageError(
+      `Can't merge: ${first} does not contain the start of a run of an entry file.`,
+    );
+  return runPart(entryFile, started.jobName, given, io, { journals, ...defined({ onMissing }) });
 }

@@ -1,13 +1,13 @@
 /** `agent-jobs tool`: one tool of an entry, built or called without a task. */
+import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../tools/call.ts";
 import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/recipe.ts";
 import { McpServers } from "../tools/mcp/servers.ts";
 import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/preparation.ts";
-import { RESULTS } from "../tools/tool-programs.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
-import { createToolbox, type EntryTools } from "../tools/toolbox.ts";
+import type { EntryTools } from "../tools/toolbox.ts";
 import { isRecord } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { compileValueCheck } from "../document/value-check.ts";
@@ -16,18 +16,16 @@ import { createRedactor } from "../redaction/redactor.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import type { Environment } from "../platform/environment.ts";
-import { removeDirectory } from "../platform/files.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
-import { makeRunFolder, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
+import { RUN_MARK } from "../platform/run-folder.ts";
 import { readEntry } from "../run/entry-files.ts";
-import { findEntries } from "../run/find-entries.ts";
+import { findEntries } from "../run/find-files.ts";
 import { UsageError } from "../run/options.ts";
 import { checkWorkingDirectory } from "../run/options-paths.ts";
-import { makeResults } from "../run/run-tools.ts";
+import { RunTools } from "../run/run-tools.ts";
 import { version } from "../generated/version.ts";
 import { knownSecrets } from "../run/secrets.ts";
-import { allowedForPrograms, allowedOf } from "../run/variables.ts";
-import { claimedSecrets } from "../run/variables.ts";
+import { allowedOf, claimedSecrets } from "../run/variables.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -260,52 +258,32 @@ function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
 async function withTools<T>(
   entry: PreparedEntry,
   workingDirectory: string,
-  options: TryOptions,
-  use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
-): Promise<T> {
-  const folder = await makeRunFolder("tools-");
-  const release = onAbort(options.lastCall, () => killMarkedProcesses(RUN_MARK, folder.mark));
-  try {
-    return await withToolsIn(folder, entry, workingDirectory, options, use);
-  } finally {
-    await removeDirectory(folder.path).catch(() => undefined);
-    release();
-  }
-}
-
-async function withToolsIn<T>(
-  folder: RunFolder,
-  entry: PreparedEntry,
-  workingDirectory: string,
-  { env, environment }: TryOptions,
+  { env, environment, lastCall }: TryOptions,
   use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
 ): Promise<T> {
   const redactor = createRedactor([
     ...knownSecrets({ environment }),
     ...claimedSecrets({ entry, environment, env }),
   ]);
-  const { mark } = folder;
+  const mark = randomUUID();
+  const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, mark));
   const servers = new McpServers({ environment, redactor, version, mark });
-  const tools = createToolbox({
-    declarations: entry,
+  const variables = allowedOf({ environment, env });
+  const tools = new RunTools({
+    entry,
     workingDirectory,
     environment,
-    variables: {
-      ...allowedForPrograms(entry, { environment, env }),
-      [RESULTS]: await makeResults(folder),
-    },
+    env,
+    mark,
     redact: redactor.stream,
     clock: systemClock,
-    folder,
-    servers: servers.forRun({
-      workingDirectory,
-      variables: allowedOf({ environment, env }),
-    }),
+    servers: servers.forRun({ workingDirectory, variables }),
   });
   try {
-    return await use(tools, redactor.text);
+    return await use(await tools.toolbox(), redactor.text);
   } finally {
     await tools.close();
     await servers.close();
+    release();
   }
 }

@@ -1,6 +1,6 @@
 /** An eval from its file, checked against its entries: what will run, or every problem at its line. */
 import { dirname, isAbsolute, join } from "node:path";
-import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import type { Locate, Path } from "../document/problem.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
@@ -10,13 +10,11 @@ import type { Work } from "../entry/model.ts";
 import { assignWorkId } from "../entry/work.ts";
 import { buildScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { chooseJob, overrideModels, readEntry, readText } from "../run/entry-files.ts";
+import { checkNames, chooseJob, overrideModels, readEntry, readText } from "../run/entry-files.ts";
 import { entryFingerprint, hashOf } from "../run/fingerprint.ts";
 import type { ReadEntry } from "../run/flows.ts";
-import { inputsOf } from "../run/inputs.ts";
-import { UsageError } from "../run/options.ts";
-import { checkNames } from "../run/rehearsal-names.ts";
-import { evalSchema, type CaseFields, type EvalFile, type Judge } from "./eval-schema.ts";
+import { inputsOf, UsageError } from "../run/options.ts";
+import { type CaseFields, type EvalFile, evalSchema, type Judge } from "./eval-schema.ts";
 
 export interface Eval {
   readonly file: string;

@@ -6,9 +6,21 @@
  * bounded, whoever reads it or doesn't; readers pull at their own pace, and get every item in its order, or in its
  * place `{ callback: "onResponsesDropped", count }`; nothing that happens to the file is an exception.
  */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
 import type { Clock } from "../platform/clock.ts";
+import { makeDirectoryNow } from "../platform/files.ts";
+import { openToReadNow } from "../platform/reading.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { onAbort, startTimeLimit } from "../platform/waiting.ts";
-import type { FeedFile, Place } from "./feed-file.ts";
 
 type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
@@ -39,14 +51,14 @@ export type Taken =
   | { readonly kind: "canceled" };
 
 /** Where a feed keeps what is too much for the memory. */
-export type FeedStore = Pick<FeedFile, "write" | "read" | "end" | "remove">;
+export type FeedStore = Pick<FeedFile, "write" | "read" | "remove">;
 
 export interface FeedOptions {
   readonly clock: Clock;
   /** For what is no longer kept in memory. Default: it is dropped. */
   readonly file?: FeedStore;
-  /** How much is kept in memory, in bytes. Default: 256 kB. */
-  readonly keptBytes?: number;
+  /** How much is kept in memory, in characters. Default: 256 Ki. */
+  readonly kept?: number;
   /** What was taken can't be read again, so it is not kept. */
   readonly forgetTaken?: true;
 }
@@ -58,16 +70,11 @@ interface OlderPart {
   readonly place: Place | undefined;
 }
 
-interface Line {
-  readonly json: string;
-  readonly bytes: number;
-}
-
-const KEPT_BYTES = 256 * 1024;
+const KEPT = 256 * 1024;
 /** Of a feed that has ended and has a file: there may be many of them. */
 const KEPT_AT_END = 4 * 1024;
 /** What a line takes besides its text. */
-const LINE_BYTES = 64;
+const LINE = 64;
 const AT_ONCE = 500;
 
 /**
@@ -76,12 +83,11 @@ const AT_ONCE = 500;
  */
 export class Feed {
   readonly #options: FeedOptions;
-  readonly #keptBytes: number;
+  readonly #kept: number;
   #older: OlderPart[] = [];
-  /** From `#first` on: what is before it is in `#older`. */
-  #lines: Line[] = [];
-  #first = 0;
-  #bytes = 0;
+  /** The newest ones: what is before them is in `#older`. */
+  #lines: string[] = [];
+  #size = 0;
   #last = 0;
   #stage: "open" | "closed" | "disposed" = "open";
   readonly #waiting = new Set<() => void>();
@@ -94,7 +100,7 @@ export class Feed {
 
   constructor(options: FeedOptions) {
     this.#options = options;
-    this.#keptBytes = options.keptBytes ?? KEPT_BYTES;
+    this.#kept = options.kept ?? KEPT;
   }
 
   /** The number of the last item; 0 if there is none. */
@@ -111,11 +117,11 @@ export class Feed {
   append(response: object): void {
     if (this.closed) return;
     const json = JSON.stringify(response);
-    const bytes = Buffer.byteLength(json) + LINE_BYTES;
-    this.#lines.push({ json, bytes });
-    this.#bytes += bytes;
+    this.#lines.push(json);
+    this.#size += sizeOf(json);
     this.#last += 1;
-    if (this.#bytes > this.#keptBytes) this.#moveOut(this.#spillTo());
+    // With a file half of it leaves the memory, so that each write is a large one.
+    if (this.#size > this.#kept) this.#keep(this.#options.file ? this.#kept / 2 : this.#kept);
     this.#wake();
   }
 
@@ -123,21 +129,16 @@ export class Feed {
   close(): void {
     if (this.closed) return;
     this.#stage = "closed";
-    const { file } = this.#options;
-    if (file !== undefined && this.#bytes > KEPT_AT_END) this.#moveOut(0);
-    file?.end();
+    if (this.#options.file !== undefined && this.#size > KEPT_AT_END) this.#keep(0);
     this.#wake();
   }
 
   /** Forgets everything and removes the file. */
   dispose(): void {
-    if (this.#stage === "disposed") return;
     this.#stage = "disposed";
     this.#options.file?.remove();
     this.#older = [];
     this.#lines = [];
-    this.#first = 0;
-    this.#bytes = 0;
     this.#read = undefined;
     this.#wake();
   }
@@ -146,19 +147,15 @@ export class Feed {
   read(after: number, most = AT_ONCE): readonly FeedItem[] {
     const next = Math.max(after, 0) + 1;
     if (next > this.#last || this.#stage === "disposed") return [];
-    const firstKept = this.#firstKept;
-    if (next >= firstKept) {
-      const from = this.#first + (next - firstKept);
-      return this.#lines
-        .slice(from, from + most)
-        .map(({ json }, index) => ({ seq: next + index, json }));
+    const part = this.#older.find(({ last }) => last >= next);
+    const lines = part === undefined ? this.#lines : this.#linesOf(part);
+    if (part !== undefined && lines === undefined) {
+      const json = JSON.stringify({ callback: "onResponsesDropped", count: part.last - next + 1 });
+      return [{ seq: part.last, json }];
     }
-    const part = this.#partOf(next);
-    const lines = this.#linesOf(part);
-    if (lines === undefined) return [lost(part.last, part.last - next + 1)];
-    const from = next - part.first;
-    const read = lines.slice(from, from + most);
-    if (from + read.length === lines.length) this.#read = undefined;
+    const from = next - (part?.first ?? this.#firstKept);
+    const read = lines?.slice(from, from + most) ?? [];
+    if (part !== undefined && from + read.length === lines?.length) this.#read = undefined;
     return read.map((json, index) => ({ seq: next + index, json }));
   }
 
@@ -195,19 +192,14 @@ export class Feed {
     if (this.#taking) return { kind: "busy" };
     if (this.#said || this.#stage === "disposed") return { kind: "gone" };
     if (this.#options.forgetTaken === true) this.#forgetTaken();
-    if (this.#last === this.#taken && !this.closed) await this.#wait(milliseconds, signal);
-    return signal?.aborted === true ? { kind: "canceled" } : this.#next();
-  }
-
-  async #wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-    const limit = startTimeLimit(this.#options.clock, milliseconds, signal);
-    this.#taking = true;
-    try {
+    if (this.#last === this.#taken && !this.closed) {
+      const limit = startTimeLimit(this.#options.clock, milliseconds, signal);
+      this.#taking = true;
       await this.changed(this.#taken, limit.signal);
-    } finally {
       this.#taking = false;
       limit.end();
     }
+    return signal?.aborted === true ? { kind: "canceled" } : this.#next();
   }
 
   #next(): Taken {
@@ -226,82 +218,112 @@ export class Feed {
   }
 
   get #firstKept(): number {
-    return this.#last - (this.#lines.length - this.#first) + 1;
+    return this.#last - this.#lines.length + 1;
   }
 
-  /** How much stays in memory: with a file half of it, so that each write is a large one. */
-  #spillTo(): number {
-    return this.#options.file === undefined ? this.#keptBytes : this.#keptBytes / 2;
-  }
-
-  /** Moves the oldest lines to the file until at most so many bytes are left; drops them if there is none. */
-  #moveOut(bytesLeft: number): void {
-    const first = this.#firstKept;
-    const moved: string[] = [];
-    while (this.#bytes > bytesLeft) moved.push(this.#shift());
-    if (moved.length === 0) return;
-    const place = this.#options.file?.write(`${moved.join("\n")}\n`);
-    this.#addOlder({ first, last: first + moved.length - 1, place });
-  }
-
+  /** Only once it is half of them: to shift a long array moves all of it. */
   #forgetTaken(): void {
+    const count = this.#taken - this.#firstKept + 1;
+    if (count > 0 && count * 2 >= this.#lines.length) this.#moveOut(count, undefined);
+  }
+
+  /** Moves the oldest lines to the file until at most so much is left; drops them if there is none. */
+  #keep(left: number): void {
+    let count = 0;
+    for (let size = this.#size; size > left; count += 1) size -= sizeOf(this.#lines[count] ?? "");
+    const text = this.#lines.slice(0, count).join("\n");
+    this.#moveOut(count, this.#options.file?.write(text));
+  }
+
+  #moveOut(count: number, place: Place | undefined): void {
     const first = this.#firstKept;
-    if (this.#taken < first) return;
-    while (this.#firstKept <= this.#taken) this.#shift();
-    this.#addOlder({ first, last: this.#taken, place: undefined });
-  }
-
-  #addOlder(part: OlderPart): void {
-    const last = this.#older.at(-1);
-    if (last !== undefined && last.place === undefined && part.place === undefined)
-      last.last = part.last;
-    else this.#older.push(part);
-  }
-
-  /** In constant time on average: to shift a long array moves all of it. */
-  #shift(): string {
-    const line = this.#lines[this.#first];
-    if (line === undefined) throw new Error("There is no line in memory.");
-    this.#first += 1;
-    this.#bytes -= line.bytes;
-    if (this.#first > this.#lines.length / 2) {
-      this.#lines = this.#lines.slice(this.#first);
-      this.#first = 0;
-    }
-    return line.json;
-  }
-
-  #partOf(seq: number): OlderPart {
-    let low = 0;
-    let high = this.#older.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#older[middle]?.last ?? 0) < seq) low = middle + 1;
-      else high = middle;
-    }
-    const part = this.#older[low];
-    if (part === undefined) throw new Error(`The feed has no item ${seq}.`);
-    return part;
+    for (const line of this.#lines.splice(0, count)) this.#size -= sizeOf(line);
+    const before = this.#older.at(-1);
+    const last = first + count - 1;
+    if (before !== undefined && before.place === undefined && place === undefined)
+      before.last = last;
+    else this.#older.push({ first, last, place });
   }
 
   /** Undefined if they are lost. */
   #linesOf(part: OlderPart): readonly string[] | undefined {
     if (this.#read?.part === part) return this.#read.lines;
-    const { place, first, last } = part;
-    const text = place && this.#options.file?.read(place);
-    const lines = text?.split("\n");
-    lines?.pop();
-    if (lines?.length !== last - first + 1) return undefined;
-    this.#read = { part, lines };
+    const lines = (part.place && this.#options.file?.read(part.place))?.split("\n");
+    if (lines !== undefined) this.#read = { part, lines };
     return lines;
   }
 
   #wake(): void {
-    const waiting = [...this.#waiting];
-    for (const done of waiting) done();
+    for (const done of this.#waiting) done();
   }
 }
 
-function lost(seq: number, count: number): FeedItem {
-  return { seq, json: JSON.stringify({ callback: "onResponsesDropped", count }) };
+function sizeOf(line: string): number {
+  return line.length + LINE;
+}
+
+export interface Place {
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/**
+ * The file of a feed: the older part of its lines. It is made with the first of them, for its user only, and open only
+ * while it is used: there may be many of them. A full disk or a folder that is gone is a result, never an exception.
+ */
+export class FeedFile {
+  readonly #path: string;
+  readonly #onProblem: (problem: string) => void;
+  #isMade = false;
+
+  /** `onProblem` is called each time that something can't be written. */
+  constructor(path: string, onProblem: (problem: string) => void = () => undefined) {
+    this.#path = path;
+    this.#onProblem = onProblem;
+  }
+
+  /** Undefined if it can't be written. */
+  write(text: string): Place | undefined {
+    const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    try {
+      makeDirectoryNow(dirname(this.#path));
+      const how = this.#isMade ? O_NOFOLLOW : O_CREAT | O_EXCL;
+      const file = openSync(this.#path, O_WRONLY | O_APPEND | how, 0o600);
+      this.#isMade = true;
+      try {
+        const { size: offset } = fstatSync(file);
+        writeFileSync(file, text);
+        return { offset, bytes: fstatSync(file).size - offset };
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      this.#onProblem(errorMessage(error));
+      return undefined;
+    }
+  }
+
+  /** Undefined if it can't be read, or not all of it. */
+  read({ offset, bytes }: Place): string | undefined {
+    try {
+      const file = openToReadNow(this.#path, "refused");
+      try {
+        const buffer = Buffer.allocUnsafe(bytes);
+        const read = readSync(file, buffer, 0, bytes, offset);
+        return read === bytes ? buffer.toString("utf8") : undefined;
+      } finally {
+        closeSync(file);
+      }
+    } catch {
+      return undefined;
+    }
+  }
+
+  remove(): void {
+    try {
+      rmSync(this.#path, { force: true });
+    } catch {
+      // Its folder is removed with all that it holds.
+    }
+  }
 }

@@ -14,10 +14,10 @@ interface Kept<T> {
 export class History<T> {
   readonly #clock: Clock;
   readonly #keptMs: number;
-  readonly #forget: (value: T, id: string) => void;
+  readonly #forget: (value: T) => void;
   readonly #items = new Map<string, Kept<T>>();
 
-  constructor(clock: Clock, keptMs: number, forget: (value: T, id: string) => void) {
+  constructor(clock: Clock, keptMs: number, forget: (value: T) => void) {
     this.#clock = clock;
     this.#keptMs = keptMs;
     this.#forget = forget;
@@ -46,7 +46,7 @@ export class History<T> {
   }
 
   clear(): void {
-    for (const [id, { value }] of this.#items) this.#forget(value, id);
+    for (const { value } of this.#items.values()) this.#forget(value);
     this.#items.clear();
   }
 
@@ -55,7 +55,7 @@ export class History<T> {
     for (const [id, { value, endedAt }] of this.#items) {
       if (endedAt === undefined || endedAt > oldest) continue;
       this.#items.delete(id);
-      this.#forget(value, id);
+      this.#forget(value);
     }
   }
 }

@@ -27,7 +27,7 @@ import {
   type ProviderOptions,
 } from "../run/options-provider.ts";
 import { isCollector, telemetryReporter, telemetryTarget } from "../run/telemetry-target.ts";
-import { defined, isRecord, isText } from "../document/guards.ts";
+import { defined, isList, isRecord, isText } from "../document/guards.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";
 import { processEnvironment } from "../platform/environment.ts";
 
@@ -100,114 +100,90 @@ export interface JobHostOptions extends Partial<ModelAccess> {
 /** A rehearsal that `readRehearsal` has read and checked. */
 export type Rehearsal = Script;
 
-type Check = (value: unknown, name: string) => readonly string[];
+/** What is wrong with a value, as a phrase that follows its name. Undefined: nothing. */
+type Check = (value: unknown) => string | undefined;
 
+const must =
+  (what: string, fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? undefined : `must ${what}`;
+
+const listOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
+  isList(value) && value.every(fits);
+const valuesOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
+  isRecord(value) && Object.values(value).every(fits);
+const has =
+  (...names: readonly string[]) =>
+  (value: unknown): boolean =>
+    Object(value) === value &&
+    names.every((name) => typeof Reflect.get(Object(value), name) === "function");
+
+const text = must("be a string", isText);
+const filled: Check = (value) => (value === "" ? "must not be empty" : text(value));
+const flag = must("be true or false", (value) => typeof value === "boolean");
+const texts = must("be an object of strings", (value) => valuesOf(value, isText));
+const oneOf =
+  (known: readonly string[]): Check =>
+  (value) => {
+    if (!isText(value)) return `must be one of ${known.join(", ")}`;
+    const parsed = parseChoice(value, known);
+    return parsed.kind === "value" ? undefined : parsed.problem;
+  };
+
+/** Limits and the provider have checks of their own. */
 const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
-  provider: (value, name) => problemsOf(value, name, providerFields, ["baseUrl"]),
-  gitHubToken: filledText,
-  runtimePath: filledText,
-  environment: must(isRecord, "be an object of variables"),
+  provider: must("be an object", isRecord),
+  gitHubToken: filled,
+  runtimePath: filled,
+  environment: must("be an object of variables", isRecord),
   permissions: oneOf(permissionPresets),
   sandbox: oneOf(sandboxModes),
-  limits: limitsProblems,
-  limitNames: must(isRecord, "be an object of names"),
-  transport: must((value) => hasFunction(value, "send"), "have a function send"),
-  tools: must(
-    (value) => listOf(value, (tool) => isRecord(tool) && isText(tool["name"])),
-    "be a list of tools, each with a name",
+  limits: () => undefined,
+  limitNames: must("be an object of names", isRecord),
+  transport: must("have a function send", has("send")),
+  tools: must("be a list of tools, each with a name", (value) =>
+    listOf(value, (tool) => isRecord(tool) && isText(tool["name"])),
   ),
-  reporters: must(
-    (value) => listOf(value, (reporter) => hasFunction(reporter, "report")),
-    "be a list of reporters, each with a function report",
+  reporters: must("be a list of reporters, each with a function report", (value) =>
+    listOf(value, has("report")),
   ),
   otlp: must(
-    (value) => isText(value) && isCollector(value),
     "be an http or https address, such as http://127.0.0.1:4318",
+    (value) => isText(value) && isCollector(value),
   ),
-  models: must(
-    (value) => isRecord(value) && Object.values(value).every((id) => isText(id) && id !== ""),
-    "be an object of model ids",
+  models: must("be an object of model ids", (value) =>
+    valuesOf(value, (id) => isText(id) && id !== ""),
   ),
-  rehearsal: must((value) => isRecord(value) && Array.isArray(value["rules"]), "be a rehearsal"),
-  inPlace: trueOrFalse,
-  base: filledText,
-  uncommitted: trueOrFalse,
-  journals: filledText,
-  feedsFolder: filledText,
-  answers: must(
-    (value) => isRecord(value) && Object.values(value).every((list) => listOf(list, isText)),
-    "be an object of lists of strings",
+  rehearsal: must("be a rehearsal", (value) => isRecord(value) && isList(value["rules"])),
+  inPlace: flag,
+  base: filled,
+  uncommitted: flag,
+  journals: filled,
+  feedsFolder: filled,
+  answers: must("be an object of lists of strings", (value) =>
+    valuesOf(value, (list) => listOf(list, isText)),
   ),
-  ask: must((value) => typeof value === "function", "be a function"),
-  env: must((value) => listOf(value, isText), "be a list of names"),
-  executors: must(
-    (value) =>
-      listOf(
-        value,
-        (one) => hasFunction(one, "run") && isRecord(one) && listOf(one["tags"], isText),
-      ),
-    "be a list of executors, each with tags and a function run",
+  ask: must("be a function", (value) => typeof value === "function"),
+  env: must("be a list of names", (value) => listOf(value, isText)),
+  executors: must("be a list of executors, each with tags and a function run", (value) =>
+    listOf(value, (one) => has("run")(one) && isRecord(one) && listOf(one["tags"], isText)),
   ),
-  clock: must(
-    (value) => hasFunction(value, "now") && hasFunction(value, "sleep"),
-    "have the functions now and sleep",
-  ),
+  clock: must("have the functions now and sleep", has("now", "sleep")),
 };
 
 const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
   type: oneOf(providerTypes),
-  baseUrl: (value, name) => {
-    const problem = addressProblem(isText(value) ? value : "", "provider.apiKey");
-    return problem === undefined ? [] : [`${name} ${problem}`];
-  },
+  baseUrl: (value) => addressProblem(isText(value) ? value : "", "provider.apiKey"),
   apiKey: text,
   wireApi: oneOf(wireApis),
 };
-
-/** Throws a TypeError that names every problem. */
-export function checkHostOptions(options: unknown): void {
-  const problems = problemsOf(options, "", hostFields, []);
-  if (problems.length === 0) return;
-  throw new TypeError(`Invalid options of JobHost: ${problems.join("; ")}.`);
-}
-
-/** The options, with a reporter for `otlp`. */
-export function withTelemetry<O extends JobHostOptions>(options: O): O {
-  const { otlp, provider, reporters = [], environment = processEnvironment() } = options;
-  const target = otlp === undefined ? undefined : telemetryTarget(environment, otlp);
-  if (target === undefined) return options;
-  const telemetry = telemetryReporter(target, { environment, ...defined({ provider }) });
-  return { ...options, reporters: [...reporters, telemetry] };
-}
-
-const texts = must(
-  (value) => isRecord(value) && Object.values(value).every(isText),
-  "be an object of strings",
-);
 
 const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
   userInput: text,
   inputs: texts,
   params: texts,
-  workingDirectory: filledText,
-  signal: must((value) => value instanceof AbortSignal, "be an AbortSignal"),
-};
-
-/** Like `checkHostOptions`, for the options of a job. */
-export function checkRunJobOptions(options: unknown): void {
-  const problems = problemsOf(options, "", jobFields, []);
-  if (problems.length === 0) return;
-  throw new TypeError(`Invalid options of runJob: ${problems.join("; ")}.`);
-}
-
-const { inputs: _, ...ofAnyJob } = jobFields;
-
-const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
-  ...ofAnyJob,
-  journal: filledText,
-  history: filledText,
-  resume: filledText,
-  rerun: trueOrFalse,
+  workingDirectory: filled,
+  signal: must("be an AbortSignal", (value) => value instanceof AbortSignal),
 };
 
 /** The options of a workflow that are not those of a host. */
@@ -225,81 +201,66 @@ export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
   readonly rerun?: boolean;
 }
 
-/** Like `checkHostOptions`, for the options of a workflow that are its own. */
-export function checkWorkflowOptions(
-  options: Readonly<Record<keyof WorkflowOwnOptions, unknown>>,
-): void {
-  const problems = problemsOf(options, "", workflowFields, []);
+const { inputs: _, ...ofAnyJob } = jobFields;
+const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
+  ...ofAnyJob,
+  journal: filled,
+  history: filled,
+  resume: filled,
+  rerun: flag,
+};
+
+const fieldsOf = { JobHost: hostFields, runJob: jobFields, runWorkflow: workflowFields };
+
+/** Throws a TypeError that names every problem. */
+export function checkOptions(owner: keyof typeof fieldsOf, options: unknown): void {
+  const problems = problemsOf(options, "", fieldsOf[owner]);
+  if (owner === "JobHost" && isRecord(options)) {
+    const { provider, limits } = options;
+    if (isRecord(provider)) {
+      problems.push(...problemsOf(provider, "provider.", providerFields));
+      if (provider["baseUrl"] === undefined) problems.push("provider.baseUrl is missing");
+    }
+    if (limits !== undefined) problems.push(...limitsProblems(limits));
+  }
   if (problems.length === 0) return;
-  throw new TypeError(`Invalid options of runWorkflow: ${problems.join("; ")}.`);
+  throw new TypeError(`Invalid options of ${owner}: ${problems.join("; ")}.`);
 }
 
 function problemsOf(
   value: unknown,
-  owner: string,
+  prefix: "" | "provider.",
   checks: Readonly<Record<string, Check>>,
-  required: readonly string[],
 ): string[] {
-  if (!isRecord(value)) return [`${owner === "" ? "they" : owner} must be an object`];
-  const nameOf = (field: string): string => (owner === "" ? field : `${owner}.${field}`);
-  const found = Object.entries(value).flatMap(([field, given]) => {
+  if (!isRecord(value)) return ["they must be an object"];
+  const known = Object.keys(checks);
+  return Object.entries(value).flatMap(([field, given]) => {
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    if (check !== undefined) return given === undefined ? [] : check(given, nameOf(field));
-    const known = Object.keys(checks);
-    const ofProvider = owner === "" ? suggest(field, Object.keys(providerFields)) : undefined;
-    const guess =
-      suggest(field, known) ?? (ofProvider === undefined ? undefined : `provider.${ofProvider}`);
+    const problem = given === undefined ? undefined : check?.(given);
+    if (problem !== undefined) return [`${prefix}${field} ${problem}`];
+    if (check !== undefined) return [];
+    const ofProvider = prefix === "" ? suggest(field, Object.keys(providerFields)) : undefined;
+    const guess = suggest(field, known) ?? (ofProvider && `provider.${ofProvider}`);
     const hint = guess === undefined ? `known are ${known.join(", ")}` : didYouMean(guess);
-    return [`${nameOf(field)} is not an option: ${hint}`];
+    return [`${prefix}${field} is not an option: ${hint}`];
   });
-  const missing = required.filter((field) => value[field] === undefined);
-  return [...found, ...missing.map((field) => `${nameOf(field)} is missing`)];
 }
 
-const limitsCheck = schemaCheck<Limits>(
-  { type: "object", properties: overridingLimits, additionalProperties: false },
-  "limits",
-);
+/** The options, with a reporter for `otlp`. */
+export function withTelemetry<O extends JobHostOptions>(options: O): O {
+  const { otlp, provider, reporters = [], environment = processEnvironment() } = options;
+  const target = otlp === undefined ? undefined : telemetryTarget(environment, otlp);
+  if (target === undefined) return options;
+  const telemetry = telemetryReporter(target, { environment, ...defined({ provider }) });
+  return { ...options, reporters: [...reporters, telemetry] };
+}
 
 function limitsProblems(limits: unknown): string[] {
-  return limitsCheck
+  const schema = { type: "object", properties: overridingLimits, additionalProperties: false };
+  return schemaCheck<Limits>(schema, "limits")
     .problems(isRecord(limits) ? defined(limits) : limits)
     .map(({ codePath, reason, hint }) => {
       const end = hint === undefined ? "" : `, ${hint}`;
       return `${codePath}: ${reason.replace(/\.$/, "")}${end}`;
     });
-}
-
-function must(fits: (value: unknown) => boolean, what: string): Check {
-  return (value, name) => (fits(value) ? [] : [`${name} must ${what}`]);
-}
-
-function oneOf(known: readonly string[]): Check {
-  return (value, name) => {
-    if (!isText(value)) return [`${name} must be one of ${known.join(", ")}`];
-    const parsed = parseChoice(value, known);
-    return parsed.kind === "value" ? [] : [`${name} ${parsed.problem}`];
-  };
-}
-
-function text(value: unknown, name: string): readonly string[] {
-  return isText(value) ? [] : [`${name} must be a string`];
-}
-
-function trueOrFalse(value: unknown, name: string): readonly string[] {
-  return typeof value === "boolean" ? [] : [`${name} must be true or false`];
-}
-
-function filledText(value: unknown, name: string): readonly string[] {
-  return value === "" ? [`${name} must not be empty`] : text(value, name);
-}
-
-function listOf(value: unknown, fits: (one: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every((one) => fits(one));
-}
-
-function hasFunction(value: unknown, name: string): boolean {
-  return (
-    typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function"
-  );
 }

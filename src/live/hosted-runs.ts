@@ -7,11 +7,11 @@
 import { defined } from "../document/guards.ts";
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { resolve } from "node:path";
-import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PermissionPreset, PreparedEntry, Work } from "../entry/model.ts";
-import { changeOfJob, type JobChange } from "../run/job-change.ts";
+import { changeOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import {
@@ -21,36 +21,34 @@ import {
   mayChangeFiles,
   permissionsOfTask,
 } from "../run/callers.ts";
-import { beginJob, settleEntry, type SettledEntry } from "../run/prepare.ts";
+import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
 import { openJournalIn, recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/verdict.ts";
-import type { WorkflowRunOptions } from "../run/workflow-options.ts";
+import type { WorkflowRunOptions } from "../run/workflow-run.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
-import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import { adoptSession, type ICopilotSession, modelOfSession } from "../sessions/callbacks.ts";
 import { enter } from "../sessions/session-use.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { checkEntry, readEntry, type CheckedEntry } from "../run/entry-files.ts";
+import { type CheckedEntry, checkEntry, readEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
-import { modelNeed, noModelNamed, type FlowReading } from "../run/flows.ts";
+import { type FlowReading, modelNeed, noModelNamed } from "../run/flows.ts";
 import { Host } from "../run/host.ts";
 import type { HostRun } from "../run/host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { inputsOf } from "../run/inputs.ts";
-import { asOption, UsageError, type Inputs } from "../run/options.ts";
+import { asOption, type Inputs, inputsOf, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-callbacks.ts";
-import type { WorkFolder } from "../run/working-copy.ts";
+import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
 import { modelsNamedBy, OfferedModels, unofferedModels } from "../run/offered-models.ts";
 import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
-import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
+import { feedCallbacks, type FeedSource, SessionFeeds } from "./session-feeds.ts";
 
-/** Who follows a run. */
 export interface Watch extends FeedSource {
   /** Get the events before all other reporters. */
   readonly folds: readonly Reporter[];
@@ -78,7 +76,6 @@ export interface TaskStartOptions {
 
 interface Installed {
   readonly checked: CheckedEntry;
-  /** With the models of the host. */
   readonly settled: SettledEntry;
 }
 
@@ -221,16 +218,12 @@ export class HostedRuns {
     const { whole, userInput = start.userInput } = begun ?? {};
     const need = modelNeed(entry, jobName, flows, whole?.params);
     if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
-    const folder = await this.#rehearsal?.folder(
-      resolve(start.workingDirectory),
-      mayChangeFiles(entry, jobName, permissions, flows),
-    );
-    const workingDirectory = resolve(folder?.path ?? start.workingDirectory);
-    const change = await this.#change(entry.jobs[jobName]?.work, workingDirectory, folder);
-    const asked = { userInput, inputs, workingDirectory, whole, ask, change };
-    const spec: JobSpec = { ...runSpec(this.host, { ...settled, ...asked }), jobName };
-    const play = this.#rehearsal?.run(workingDirectory, change?.diffFile);
-    return this.#run(spec, { ...watch, folder: change ?? folder, play });
+    const changes = mayChangeFiles(entry, jobName, permissions, flows);
+    const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);
+    const asked = { userInput, inputs, whole, ask };
+    const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
+    const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
+    return this.#run(spec, { ...watch, folder: place.folder, play });
   }
 
   /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
@@ -256,14 +249,12 @@ export class HostedRuns {
     const { clock } = this;
     const modelId =
       (session && (await modelOfSession(session, clock))) ?? modelOverride ?? entry.models.driving;
-    const named = resolve(start.workingDirectory);
-    const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
-    const folder =
-      session === undefined ? await this.#rehearsal?.folder(named, changes) : undefined;
-    const place = session && this.#places.get(session.rawSection);
-    const workingDirectory = folder?.path ?? place ?? named;
     const work = { kind: "Ref", taskId: taskName, workIdInJob: 0 } as const;
-    const change = await this.#change(work, workingDirectory, folder);
+    const lent = session && this.#places.get(session.rawSection);
+    const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
+    const named = lent ?? start.workingDirectory;
+    const place = await this.#place(work, named, session === undefined ? changes : undefined);
+    const { workingDirectory, change } = place;
     const spec: TaskSpec = {
       ...runSpec(this.host, { ...settled, userInput, workingDirectory, change }),
       taskName,
@@ -275,20 +266,25 @@ export class HostedRuns {
       session === undefined
         ? this.#rehearsal?.run(workingDirectory, change?.diffFile)
         : this.#rehearsal?.borrowed(workingDirectory, session.rawSection.sessionId);
-    return this.#run(spec, { ...watch, folder: change ?? folder, play });
+    return this.#run(spec, { ...watch, folder: place.folder, play });
   }
 
-  /** `folder`: is removed with it, or if it is unknown. */
-  #change(
-    work: Work<number> | undefined,
-    path: string,
-    folder: WorkFolder | undefined,
-  ): Promise<JobChange | undefined> {
-    const { options, installed: entry, host } = this;
-    const place = { path, remove: async () => folder?.remove() };
-    const { rehearsal: script } = options;
-    const { environment } = host;
-    return changeOfJob({ entry, work, place, environment, script, options, write: asOption });
+  /** Where a run works, and its change. `changes`: tools may change the folder. Undefined: it is that of a session. */
+  async #place(work: Work<number> | undefined, named: string, changes: boolean | undefined) {
+    const { options, installed: entry } = this;
+    const made =
+      changes === undefined ? undefined : await this.#rehearsal?.folder(resolve(named), changes);
+    const path = resolve(made?.path ?? named);
+    const change = await changeOfJob({
+      entry,
+      work,
+      place: { path, remove: async () => made?.remove() },
+      environment: this.host.environment,
+      script: options.rehearsal,
+      options,
+      write: asOption,
+    });
+    return { workingDirectory: path, change, folder: change ?? made };
   }
 
   /** Rejects if it can't be opened, or if the host is closed. `onEnded`: the session has ended, for any reason. */
@@ -390,7 +386,6 @@ export class HostedRuns {
 type Removable = Pick<WorkFolder, "remove">;
 
 interface Owned extends Watch {
-  /** Removed after the run. */
   readonly folder: Removable | undefined;
   readonly play: Play | undefined;
 }

@@ -267,11 +267,3 @@ export class ResultFold {
 export function incompleteText({ reporter, message }: ReporterFailure): string {
   return `The ${reporter} is incomplete: ${message}`;
 }
-
-export const noCallbacks: ICopilotJobCallback = {
-  jobSucceeded: () => undefined,
-  jobFailed: () => undefined,
-  jobCanceled: () => undefined,
-  workStarted: () => undefined,
-  workStopped: () => undefined,
-};

@@ -10,12 +10,7 @@ import type { Reporter } from "../events/sink.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
-import {
-  checkHostOptions,
-  checkRunJobOptions,
-  withTelemetry,
-  type JobHostOptions,
-} from "./host-options.ts";
+import { checkOptions, withTelemetry, type JobHostOptions } from "./host-options.ts";
 import type { HostRun } from "../run/host-run.ts";
 import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
@@ -25,7 +20,6 @@ import {
   type ICopilotJobCallback,
   type ICopilotTask,
   type ICopilotTaskCallback,
-  noCallbacks,
   ResultFold,
   type JobResult,
   type RunJobOptions,
@@ -33,7 +27,8 @@ import {
 import { LiveRuns } from "./live-runs.ts";
 
 /** How much a session keeps for `takeSessionResponse`. */
-const KEPT_BYTES = 16 * 1024 * 1024;
+const KEPT = 16 * 1024 * 1024;
+const STOPPED = "stopped by the caller";
 
 /**
  * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
@@ -44,7 +39,7 @@ export class JobHost {
   #live: LiveRuns | undefined;
 
   constructor(options: JobHostOptions = {}) {
-    checkHostOptions(options);
+    checkOptions("JobHost", options);
     this.#runs = new HostedRuns(withTelemetry(options));
   }
 
@@ -102,42 +97,10 @@ export class JobHost {
     workingDirectory: string,
     callback: ICopilotJobCallback,
   ): Promise<ICopilotJob> {
-    const start = { jobName, userInput, workingDirectory };
-    const { job } = await this.#startJob(start, callback, []);
-    return job;
-  }
-
-  /**
-   * Runs a job of the installed entry to its end, without callbacks. Rejects only for what `startJob`
-   * rejects, and with a `TypeError` for invalid options: a job that fails or is canceled is a result too.
-   */
-  async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
-    checkRunJobOptions(options);
-    const { userInput = "", workingDirectory = ".", params = {}, inputs = {}, signal } = options;
-    const fold = new ResultFold();
-    const start = { jobName, userInput, workingDirectory, params, inputs };
-    const { job, run } = await this.#startJob(start, noCallbacks, [fold]);
-    const release = onAbort(signal, () => job.stop());
-    const { reporterFailures } = await run.ended.finally(release);
-    return fold.result(run.runId, reporterFailures);
-  }
-
-  async #startJob(
-    start: JobStartOptions,
-    callback: ICopilotJobCallback,
-    folds: readonly Reporter[],
-  ): Promise<{ readonly job: ICopilotJob; readonly run: HostRun }> {
-    const { jobName, userInput } = start;
-    const entry = this.#runs.installed;
-    if (!Object.hasOwn(entry.jobs, jobName))
-      throw new Error(`There is no job "${jobName}" in the entry.`);
     const fold = new JobFold(callback);
-    const run = await this.#runs.startJob(start, {
-      folds: [fold, ...folds],
-      openFeed: () => this.#newFeed(),
-    });
-    const unused = unusedUserInput(entry, jobName, userInput);
-    const job: ICopilotJob = {
+    const run = await this.#startJob({ jobName, userInput, workingDirectory }, fold);
+    const unused = unusedUserInput(this.#runs.installed, jobName, userInput);
+    return {
       runId: run.runId,
       warnings: unused === undefined ? [] : [unused],
       get runningWorkIds() {
@@ -148,10 +111,30 @@ export class JobHost {
       },
       stop() {
         fold.cancel();
-        run.cancel("stopped by the caller");
+        run.cancel(STOPPED);
       },
     };
-    return { job, run };
+  }
+
+  /**
+   * Runs a job of the installed entry to its end, without callbacks. Rejects only for what `startJob`
+   * rejects, and with a `TypeError` for invalid options: a job that fails or is canceled is a result too.
+   */
+  async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
+    checkOptions("runJob", options);
+    const { userInput = "", workingDirectory = ".", params = {}, inputs = {}, signal } = options;
+    const fold = new ResultFold();
+    const start = { jobName, userInput, workingDirectory, params, inputs };
+    const run = await this.#startJob(start, fold);
+    const release = onAbort(signal, () => run.cancel(STOPPED));
+    const { reporterFailures } = await run.ended.finally(release);
+    return fold.result(run.runId, reporterFailures);
+  }
+
+  async #startJob(start: JobStartOptions, fold: Reporter): Promise<HostRun> {
+    if (!Object.hasOwn(this.#runs.installed.jobs, start.jobName))
+      throw new Error(`There is no job "${start.jobName}" in the entry.`);
+    return this.#runs.startJob(start, { folds: [fold], openFeed: () => this.#newFeed() });
   }
 
   /**
@@ -201,7 +184,7 @@ export class JobHost {
       },
       stop() {
         fold.silence();
-        run.cancel("stopped by the caller");
+        run.cancel(STOPPED);
       },
     };
   }
@@ -273,6 +256,6 @@ export class JobHost {
 
   #newFeed(): Feed {
     const { clock } = this.#runs;
-    return new Feed({ clock, keptBytes: KEPT_BYTES, forgetTaken: true });
+    return new Feed({ clock, kept: KEPT, forgetTaken: true });
   }
 }

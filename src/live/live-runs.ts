@@ -12,16 +12,15 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { Inputs, Params } from "../run/options.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import { AskedLog, OwnSession, type SessionState } from "./own-session.ts";
-import { FeedFile } from "./feed-file.ts";
-import { Feed, type Taken } from "./feed.ts";
+import { OwnSession, type SessionState } from "./own-session.ts";
+import { Feed, FeedFile, type Taken } from "./feed.ts";
 import { History } from "./history.ts";
 import type { HostRun } from "../run/host-run.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
 import { noQuestion, Questions } from "./questions.ts";
 import {
   describeWorkflowJobs,
-  maskedInputs,
+  maskedTexts,
   missingParameters,
   wrongInputs,
   type Workflows,
@@ -65,7 +64,6 @@ export class LiveRuns {
   readonly #jobs: History<LiveJob>;
   readonly #tasks: History<LiveTask>;
   readonly #sessions: History<LiveSession>;
-  readonly #asked = new AskedLog();
   #warned = false;
 
   constructor(runs: HostedRuns) {
@@ -76,10 +74,7 @@ export class LiveRuns {
       journal.dispose();
     });
     this.#tasks = new History(clock, KEPT_MS, ({ task }) => task.feed.dispose());
-    this.#sessions = new History(clock, KEPT_MS, ({ feed }, sessionId) => {
-      feed.dispose();
-      this.#asked.forget(sessionId);
-    });
+    this.#sessions = new History(clock, KEPT_MS, ({ feed }) => feed.dispose());
   }
 
   /** The installed entry, if any. */
@@ -194,9 +189,14 @@ export class LiveRuns {
     }
     const startTime = clock.now();
     const { runId: jobId, ended } = run;
-    const asked = maskedInputs({ userInput, params, inputs }, host.redactor.text);
-    const place = { jobName, workingDirectory };
-    this.#jobs.add(jobId, { ...place, ...asked, startTime, run, feed, journal, feeds, questions });
+    const mask = host.redactor.text;
+    const live = { jobName, workingDirectory, startTime, run, feed, journal, feeds, questions };
+    this.#jobs.add(jobId, {
+      ...live,
+      userInput: mask(userInput ?? ""),
+      params: maskedTexts(params, mask),
+      inputs: maskedTexts(inputs, mask),
+    });
     const end = (): void => {
       feeds.end();
       for (const sessionId of sessions) this.#endSession(sessionId);
@@ -281,9 +281,7 @@ export class LiveRuns {
       );
       ({ sessionId } = session.rawSection);
       const { clock, host } = this.#runs;
-      const mask = host.redactor.text;
-      const asked = this.#asked;
-      const told = { session, modelId, workingDirectory, feed, clock, mask, asked };
+      const told = { session, modelId, workingDirectory, feed, clock, mask: host.redactor.text };
       this.#sessions.add(sessionId, { feed, own: new OwnSession(told) });
       // It may have ended before it had an id here.
       if (feed.closed) this.#sessions.end(sessionId);

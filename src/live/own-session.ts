@@ -24,6 +24,12 @@ export interface SessionState {
   readonly asked: readonly AskedItem[];
 }
 
+/** `after`: the number of the last response in the feed of the session when it was asked; 0 if there was none. */
+export type AskedItem = { readonly after: number } & (
+  | { readonly kind: "prompt"; readonly text: string }
+  | { readonly kind: "task"; readonly taskId: string; readonly taskName: string }
+);
+
 export interface OwnSessionOptions {
   readonly session: ICopilotSession;
   readonly modelId: string;
@@ -31,12 +37,18 @@ export interface OwnSessionOptions {
   readonly feed: Feed;
   readonly clock: Clock;
   readonly mask: (text: string) => string;
-  readonly asked: AskedLog;
 }
+
+/** Of a prompt, and of all that is kept of a session, in UTF-16 units. */
+const MAX_PROMPT = 64 * 1024;
+const MAX_ASKED = 1024 * 1024;
+/** What an item takes besides its text. */
+const ITEM = 100;
 
 export class OwnSession {
   readonly #options: OwnSessionOptions;
   readonly #startTime: number;
+  readonly #asked: AskedItem[] = [];
   #stopped = false;
 
   constructor(options: OwnSessionOptions) {
@@ -53,23 +65,16 @@ export class OwnSession {
   }
 
   state(endTime: number | undefined): SessionState {
-    const { modelId, workingDirectory, asked } = this.#options;
+    const { modelId, workingDirectory } = this.#options;
     const { sessionId } = this.session.rawSection;
-    const startTime = this.#startTime;
-    return {
-      sessionId,
-      modelId,
-      workingDirectory,
-      startTime,
-      endTime,
-      asked: asked.of(sessionId),
-    };
+    const [startTime, asked] = [this.#startTime, [...this.#asked]];
+    return { sessionId, modelId, workingDirectory, startTime, endTime, asked };
   }
 
   /** Sends a prompt. Why it failed, or that the session is in use, is in its feed. */
   async send(prompt: string): Promise<void> {
     const { session, feed, mask } = this.#options;
-    this.#note({ kind: "prompt", after: feed.last, text: mask(prompt) });
+    this.#note({ kind: "prompt", after: feed.last, text: shortened(mask(prompt)) });
     await session.sendRequest(prompt).catch((error: unknown) => {
       if (!this.#stopped) feed.append({ sessionError: mask(errorMessage(error)) });
     });
@@ -86,46 +91,15 @@ export class OwnSession {
     await this.session.stop();
   }
 
+  /** Forgets the oldest ones if there is no room. */
   #note(item: AskedItem): void {
-    this.#options.asked.add(this.session.rawSection.sessionId, item);
-  }
-}
-
-/** `after`: the number of the last response in the feed of the session when it was asked; 0 if there was none. */
-export type AskedItem = { readonly after: number } & (
-  | { readonly kind: "prompt"; readonly text: string }
-  | { readonly kind: "task"; readonly taskId: string; readonly taskName: string }
-);
-
-/** In UTF-16 units. */
-const MAX_PROMPT = 64 * 1024;
-const MAX_ALL = 1024 * 1024;
-/** What an item takes besides its text. */
-const ITEM = 100;
-
-/** What clients asked of their sessions. Bounded for all sessions together. */
-export class AskedLog {
-  #items: { readonly sessionId: string; readonly item: AskedItem; readonly size: number }[] = [];
-  #size = 0;
-
-  /** Forgets the oldest items, of whichever session, if there is no room. */
-  add(sessionId: string, asked: AskedItem): void {
-    const item = asked.kind === "prompt" ? { ...asked, text: shortened(asked.text) } : asked;
-    const size = ITEM + (item.kind === "prompt" ? item.text : item.taskName).length;
-    this.#items.push({ sessionId, item, size });
-    this.#size += size;
-    let dropped = 0;
-    while (this.#size > MAX_ALL) this.#size -= this.#items[dropped++]?.size ?? 0;
-    if (dropped > 0) this.#items = this.#items.slice(dropped);
-  }
-
-  of(sessionId: string): readonly AskedItem[] {
-    return this.#items.filter((one) => one.sessionId === sessionId).map(({ item }) => item);
-  }
-
-  forget(sessionId: string): void {
-    this.#items = this.#items.filter((one) => one.sessionId !== sessionId);
-    this.#size = this.#items.reduce((sum, { size }) => sum + size, 0);
+    this.#asked.push(item);
+    let size = 0;
+    const oldest = this.#asked.findLastIndex((one) => {
+      size += ITEM + (one.kind === "prompt" ? one.text : one.taskName).length;
+      return size > MAX_ASKED;
+    });
+    this.#asked.splice(0, oldest + 1);
   }
 }
 

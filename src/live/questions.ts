@@ -34,7 +34,6 @@ export class Questions {
   readonly #mask: (text: string) => string;
   readonly #waiting = new Map<string, Waiting>();
 
-  /** `mask`: of secrets. */
   constructor(clock: Clock, mask: (text: string) => string) {
     this.#clock = clock;
     this.#mask = mask;

@@ -6,8 +6,7 @@ import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { given } from "../run/flows.ts";
-import { inputsOf } from "../run/inputs.ts";
-import { asOption, UsageError, type Inputs, type Params } from "../run/options.ts";
+import { asOption, type Inputs, inputsOf, type Params, UsageError } from "../run/options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
@@ -60,7 +59,6 @@ export function refused(reason: RefusalReason, message: string): Refused {
 
 export const noSession = refused("SessionNotFound", "There is no such session, or it has ended.");
 
-/** The jobs that are workflows, by name. */
 export type Workflows = Readonly<Record<string, WorkflowDescription>>;
 
 /** `workflow`: the only job. A parameter that the rehearsal has is a default. */
@@ -116,22 +114,9 @@ export function refuseParams(params: Params): void {
   );
 }
 
-interface GivenTexts {
-  readonly userInput: string;
-  readonly params: Params;
-  readonly inputs: Inputs;
-}
-
-/** What a job was started with, without secrets. */
-export function maskedInputs(
-  {
-    userInput = "",
-    params,
-    inputs,
-  }: Record<"userInput", string | undefined> & Omit<GivenTexts, "userInput">,
-  mask: (text: string) => string,
-): GivenTexts {
-  const each = (texts: Params): Params =>
-    Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, mask(value)] as const));
-  return { userInput: mask(userInput), params: each(params), inputs: each(inputs) };
+/** Texts by name, without secrets. */
+export function maskedTexts(texts: Params, mask: (text: string) => string): Params {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, value]) => [name, mask(value)] as const),
+  );
 }

@@ -11,7 +11,8 @@ import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scr
 import type { Script } from "../rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
-import { workFolder, type WorkFolder } from "../run/working-copy.ts";
+import { workFolder } from "../run/working-copy.ts";
+import type { WorkFolder } from "../run/workspace.ts";
 
 export interface HostRehearsalOptions {
   readonly script: Script;
@@ -33,14 +34,12 @@ export interface Play {
 
 export class HostRehearsal implements ModelTransport {
   readonly scripted = true;
-  readonly script: Script;
   readonly #options: HostRehearsalOptions;
   /** By session. The last one answers. */
   readonly #models = new Map<string, ModelTransport[]>();
 
   constructor(options: HostRehearsalOptions) {
     this.#options = options;
-    this.script = options.script;
   }
 
   async send(request: ModelRequest): Promise<Response> {

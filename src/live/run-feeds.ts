@@ -14,7 +14,6 @@ import type { Reporter } from "../events/sink.ts";
 import type { Feed } from "./feed.ts";
 import { endStatus, isFine, JobFold } from "./job-callbacks.ts";
 import type { HostRun } from "../run/host-run.ts";
-import type { Params } from "../run/options.ts";
 import type { OpenQuestion, Questions } from "./questions.ts";
 
 export function newLiveTaskId(): string {
@@ -133,9 +132,7 @@ export interface JobState {
 }
 
 export interface JobFeedsOptions {
-  /** The responses of the job. */
   readonly feed: Feed;
-  /** Every event of the run. */
   readonly journal: Feed;
   /** Called at each start of a work, before the first response of its task. */
   readonly openTask: (taskId: string, workId: number) => TaskFeed;
@@ -243,13 +240,10 @@ export class JobFeeds implements Reporter {
 }
 
 /** A job that was started through `LiveRuns`. */
-export interface LiveJob {
-  readonly jobName: string;
-  readonly startTime: number;
-  readonly workingDirectory: string;
-  readonly userInput: string;
-  readonly params: Params;
-  readonly inputs: Params;
+export interface LiveJob extends Pick<
+  JobState,
+  "jobName" | "startTime" | "workingDirectory" | "userInput" | "params" | "inputs"
+> {
   readonly run: HostRun;
   readonly feed: Feed;
   readonly journal: Feed;
@@ -258,17 +252,7 @@ export interface LiveJob {
 }
 
 export function stateOf(job: LiveJob): JobState {
-  const { run, feeds, questions, jobName, startTime, workingDirectory, userInput, params, inputs } =
-    job;
+  const { run, feed: _feed, journal: _journal, feeds, questions, ...asked } = job;
   const { status, works: tasks, endTime } = feeds;
-  const asked = {
-    jobId: run.runId,
-    jobName,
-    startTime,
-    workingDirectory,
-    userInput,
-    params,
-    inputs,
-  };
-  return { ...asked, endTime, status, tasks, questions: questions.open };
+  return { jobId: run.runId, ...asked, endTime, status, tasks, questions: questions.open };
 }

@@ -9,8 +9,7 @@ import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { entryOfWorkflow } from "../run/flows.ts";
 import { Feed } from "./feed.ts";
 import {
-  checkHostOptions,
-  checkWorkflowOptions,
+  checkOptions,
   withTelemetry,
   type JobHostOptions,
   type WorkflowOwnOptions,
@@ -53,16 +52,9 @@ export async function runWorkflow(
   const { userInput = "", params, workingDirectory = ".", signal, ...others } = options;
   const { journal, history, resume, rerun, ...hostOptions } = others;
   const records = { journal, history };
-  checkHostOptions(hostOptions);
-  checkWorkflowOptions({
-    userInput,
-    params,
-    workingDirectory,
-    signal,
-    ...records,
-    resume,
-    rerun,
-  });
+  checkOptions("JobHost", hostOptions);
+  const own = { userInput, params, workingDirectory, signal, ...records, resume, rerun };
+  checkOptions("runWorkflow", own);
   const jobName = basename(workflow.file);
   checkRecords([workflow.file, resume], records);
   const runs = new HostedRuns(withTelemetry(hostOptions), records);
@@ -71,7 +63,7 @@ export async function runWorkflow(
     runs.use(entryOfWorkflow(flow, workflow.file));
     const fold = new ResultFold();
     // Nobody reads what the sessions say besides the events.
-    const openFeed = (): Feed => new Feed({ clock: runs.clock, keptBytes: 0, forgetTaken: true });
+    const openFeed = (): Feed => new Feed({ clock: runs.clock, kept: 0, forgetTaken: true });
     let end: FlowResult | undefined;
     const files = openRecords(records, runs.host);
     const run = await runs
@@ -99,14 +91,7 @@ export async function runWorkflow(
     const { kind: status, reason } = incomplete
       ? { kind: "failed" as const, reason: missing.join("\n") }
       : { reason: undefined, ...outcome };
-    return {
-      status,
-      ...defined({ reason }),
-      result,
-      variables,
-      runId,
-      view,
-    };
+    return { status, ...defined({ reason }), result, variables, runId, view };
   } finally {
     await runs.close();
   }

@@ -1,33 +1,21 @@
 /** The tasks of an entry with `protocol: actions`, as the engine runs them. */
-import type { Tool } from "../tools/tool.ts";
-import type { Toolbox } from "../tools/toolbox.ts";
 import type { Crashed, Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
 import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { ServerFailure } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
-import type { Crash } from "../events/crash.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { mayDelegate, ruleSet, toolVerdict } from "../permissions/rules.ts";
 import type { Monument } from "../protocol/catalogue.ts";
 import { createActionDialogue } from "../protocol/dialogue.ts";
+import type { RunTools } from "./run-tools.ts";
 
 export interface DialoguesOptions {
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;
   readonly permissionsOf: (taskId: string) => Permissions;
-  readonly tools: DialogueTools;
+  readonly tools: RunTools;
   readonly redact: () => TextStream;
-}
-
-export interface DialogueTools {
-  toolbox(): Promise<Toolbox>;
-  /** Why a task that may call these can't start: their programs need a sandbox. */
-  refusal(permissions: Permissions, tools: readonly Tool[]): Promise<Crash | undefined>;
-  /** The folder of `keep`, which agents may read. */
-  results(): Promise<string>;
-  /** Returns the path of a file with the text. */
-  keep(name: string, text: string): Promise<string>;
 }
 
 /** Of a task that a task of the job delegates to, that one delegates to, and so on. */

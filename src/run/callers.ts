@@ -20,7 +20,6 @@ import {
 import type { Workflow } from "../workflow/model.ts";
 import { UsageError, type WriteName } from "./options.ts";
 
-/** By the file as the entry names it. */
 type Workflows = Readonly<Record<string, { readonly workflow: Workflow }>>;
 
 /** What a task may do, under the option that is a ceiling. */

@@ -3,23 +3,33 @@ import { defined } from "../document/guards.ts";
 import "../document/ajv-compiler.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
-import { didYouMean, suggest } from "../document/suggest.ts";
-import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
+import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
+import { type LoadedEntry, loadEntry as loadFrom } from "../entry/load-entry.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
-import type { Script } from "../rehearsal/format/script.ts";
-import { entryOfWorkflow, loadFlow, loadFlows, type FlowReading, type ReadEntry } from "./flows.ts";
-import { unofferedModels, type OfferedModel } from "./offered-models.ts";
+import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
+import { entryOfWorkflow, type FlowReading, loadFlow, loadFlows, type ReadEntry } from "./flows.ts";
+import { type OfferedModel, unofferedModels } from "./offered-models.ts";
 import { UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
-import { promptsAround } from "./prompt-files.ts";
-import { warningChecks } from "./warning-checks.ts";
-import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
+import {
+  isWorkflowFile,
+  loadWorkflow,
+  promptsAround,
+  warningChecks,
+  type WorkflowOptions,
+} from "./workflow-files.ts";
+import { leafName, leafWorks } from "../entry/work.ts";
+import {
+  type FoundActivity,
+  namesActivity,
+  writtenName,
+} from "../rehearsal/format/activity-name.ts";
 
 /**
  * The text of an entry file, prepared and with its warnings, or every problem at its line and column. Prompts that are
@@ -108,7 +118,6 @@ export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
   }
 }
 
-/** That the user input of a run is not used. */
 export function userInputWarnings(
   { entry, file, locate }: ReadEntry,
   jobName: string,
@@ -204,4 +213,65 @@ export function overrideModels(
           ),
         }),
   };
+}
+
+interface Known extends FoundActivity {
+  readonly isAsk: boolean;
+}
+
+/**
+ * Throws `DiagnosticsError` if a rehearsal names works that the entry doesn't have, or activities that no workflow of
+ * the job has. Without a job, it is for all jobs.
+ */
+export function checkNames(
+  { namedTasks, namedActivities }: Script,
+  loaded: Pick<ReadEntry, "entry" | "flows">,
+  jobName?: string,
+): void {
+  const { entry, flows } = loaded;
+  const commands = Object.values(entry.jobs).flatMap(({ work }) =>
+    leafWorks(work).flatMap((leaf) => (leaf.kind === "Run" ? [leafName(leaf)] : [])),
+  );
+  const works = [...Object.keys(entry.tasks), ...Object.keys(flows), ...commands];
+  const tasks = namedTasks
+    .filter(({ task }) => !works.includes(task))
+    .map(({ task, at }) => ({
+      ...at,
+      reason: `The entry has no task ${JSON.stringify(task)}.`,
+      ...suggestion(task, works),
+    }));
+  const known = activitiesOf(loaded, jobName);
+  const activities = namedActivities.flatMap((named) => unknownActivity(named, known));
+  if (tasks.length + activities.length > 0) throw new DiagnosticsError([...tasks, ...activities]);
+}
+
+function activitiesOf(
+  { entry, flows }: Pick<ReadEntry, "entry" | "flows">,
+  jobName: string | undefined,
+): Known[] {
+  const jobs = Object.entries(entry.jobs).filter(([name]) => name === (jobName ?? name));
+  const names = new Set(jobs.flatMap(([, { work }]) => leafWorks(work).map(leafName)));
+  return Object.entries(flows)
+    .filter(([name]) => names.has(name))
+    .flatMap(([, { workflow }]) =>
+      Object.entries(workflow.files).flatMap(([file, { activities }]) =>
+        Object.values(activities).map(({ id, kind }) => ({ id, file, isAsk: kind === "ask" })),
+      ),
+    );
+}
+
+function unknownActivity(
+  { activity, isAsk, at }: NamedActivity,
+  known: readonly Known[],
+): Diagnostic[] {
+  const possible = known.filter((one) => one.isAsk || !isAsk);
+  if (possible.some((one) => namesActivity(activity, one))) return [];
+  const owner = known.length === 0 ? "There is no workflow with" : "The workflow has no";
+  const what = `${known.length === 0 ? "the " : ""}${isAsk ? "ASK" : "activity"}`;
+  const reason = `${owner} ${what} ${JSON.stringify(writtenName(activity))}.`;
+  const files = possible.filter(({ id }) => id === activity.id).map(({ file }) => file);
+  const ids = [...new Set(possible.map(({ id }) => id))];
+  const hint =
+    files.length > 0 ? { hint: `it is in ${files.join(" and ")}` } : suggestion(activity.id, ids);
+  return [{ ...at, reason, ...hint }];
 }

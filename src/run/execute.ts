@@ -61,35 +61,35 @@ export async function executeRun(
   options: RunOptions,
   signals: RunSignals = {},
 ): Promise<RunReport> {
-  const { workingDirectory, change } = prepared;
+  const { workingDirectory, change, fanOut, past } = prepared;
+  const { write = asFlag, telemetry, provider, gitHubToken, runtimePath, mark } = options;
   const script = options.live === true ? undefined : prepared.script;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
-    const write = options.write ?? asFlag;
     if (asksModels(prepared)) {
       const missing = missingModel(options, script !== undefined, write);
       if (missing !== undefined) throw new UsageError(missing);
       checkRuntime(options, write);
     }
+    const changeDiff = change?.diffFile;
     const model =
-      script &&
-      createScriptedModel(script, {
-        clock: systemClock,
-        workingDirectory,
-        changeDiff: change?.diffFile,
-      });
-    const trace =
-      options.telemetry &&
-      startTrace(options.environment, prepared.fanOut && prepared.past?.traceparent);
-    const environment = trace && { ...options.environment, TRACEPARENT: trace.traceparent };
-    const host = openHost({ ...options, ...defined({ environment }) }, model);
+      script && createScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
+    const trace = telemetry && startTrace(options.environment, fanOut && past?.traceparent);
+    const traced = trace && { TRACEPARENT: trace.traceparent };
+    const host = new Host({
+      environment: { ...options.environment, ...traced },
+      ...defined({ provider, gitHubToken, runtimePath }),
+      mark,
+      transport: model,
+      runtimes: options.runtimes,
+      sandbox: options.sandbox,
+      kept: recordFiles(options, options.environment),
+    });
     host.addSecrets(claimedSecrets({ ...prepared, environment: options.environment }));
-    const { lastCall } = signals;
-    const release = onAbort(lastCall, () => host.kill());
+    const release = onAbort(signals.lastCall, () => host.kill());
     try {
-      if (options.checkModels === true && model === undefined) {
+      if (options.checkModels === true && model === undefined)
         await requireModels(host, prepared, options);
-      }
       return await runOn(host, { prepared, model, options, signals, trace });
     } finally {
       await host.close();
@@ -126,19 +126,6 @@ function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
   const need = modelNeed(entry, jobName, flows, whole?.params);
   if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
   return need === "needed";
-}
-
-function openHost(options: RunOptions, transport: ScriptedModel | undefined): Host {
-  const { provider, gitHubToken, runtimePath, runtimes, environment, mark } = options;
-  return new Host({
-    environment,
-    ...defined({ provider, gitHubToken, runtimePath }),
-    mark,
-    transport,
-    runtimes,
-    sandbox: options.sandbox,
-    kept: recordFiles(options, environment),
-  });
 }
 
 interface RunOfFile {
@@ -199,6 +186,9 @@ async function runOn(
   });
   const { outcome, reporterFailures } = await run.ended;
   const unkept = writeMemory(view, prepared.workingDirectory);
+  const failures = [...reporterFailures];
+  if (unkept !== undefined)
+    failures.push({ reporter: "memory", message: unkept, count: 1, essential: true });
   return {
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
@@ -207,22 +197,8 @@ async function runOn(
         ? judge(collectOutputs(view), view.plan?.outputs)
         : { kind: "passed" },
     rehearsalFailures: verdict?.failures() ?? [],
-    reporterFailures: [
-      ...reporterFailures,
-      ...(unkept === undefined
-        ? []
-        : [
-            {
-              reporter: "memory",
-              message: unkept,
-              count: 1,
-              essential: true,
-            } satisfies ReporterFailure,
-          ]),
-    ],
-    complete:
-      unkept === undefined &&
-      (files.length === 0 || !reporterFailures.some(({ essential }) => essential)),
+    reporterFailures: failures,
+    complete: !failures.some(({ essential }) => essential),
   };
 }
 

@@ -2,10 +2,10 @@
 import { defined } from "../document/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
+import type { FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { ToolSource } from "../engine/ports.ts";
-import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { Locate } from "../document/problem.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
 import type { FlowLeaf } from "../entry/work-paths.ts";
@@ -20,21 +20,19 @@ import { realPathOf, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/run/ask.ts";
-import { executes, promptsModels } from "../workflow/describe.ts";
-import { flowChartOf } from "../workflow/describe.ts";
+import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
 import type { Executor } from "../workflow/run/executor.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import type { Restored } from "../workflow/run/restore.ts";
-import { runFlow, type FlowResult } from "../workflow/run/run-flow.ts";
+import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner } from "../workflow/run/script-runner.ts";
 import { permissionsOfFlow } from "./callers.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
 import { allowedForPrograms } from "./variables.ts";
 import { filesAround, loadWorkflow, readValue } from "./workflow-files.ts";
 
-/** By the file as the entry names it. */
 export type Flows = Readonly<Record<string, LoadedFlow>>;
 
 export interface LoadedFlow {
@@ -96,10 +94,9 @@ export function loadFlows(
     if (!known.has(name)) {
       known.add(name);
       const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
-      if (read.kind === "read") flows[name] = read.flow;
+      if ("workflow" in read) flows[name] = read;
       else found.push({ ...place, reason: read.reason });
-      const more = read.kind === "read" ? read.flow.warnings : read.diagnostics;
-      for (const diagnostic of more) found.push(diagnostic);
+      found.push(...read.warnings);
     }
     const flow = flows[name];
     if (flow === undefined) continue;
@@ -117,32 +114,23 @@ export function loadFlows(
   return { flows, warnings: found };
 }
 
-type FlowFile =
-  | { readonly kind: "read"; readonly flow: LoadedFlow }
-  | {
-      readonly kind: "rejected";
-      readonly reason: string;
-      /** At their places in the file. */
-      readonly diagnostics: readonly Diagnostic[];
-    };
-
-function readFlow(file: string, entry: PreparedEntry, reading: FlowReading): FlowFile {
+/** Or why not, and its own diagnostics. */
+function readFlow(
+  file: string,
+  entry: PreparedEntry,
+  reading: FlowReading,
+): LoadedFlow | { readonly reason: string; readonly warnings: readonly Diagnostic[] } {
   const { id, files } = filesAround(file);
   const found = files.read(basename(file), id);
-  if (found.kind !== "found") {
-    return {
-      kind: "rejected",
-      reason: `Can't read the workflow: ${found.reason}`,
-      diagnostics: [],
-    };
-  }
+  if (found.kind !== "found")
+    return { reason: `Can't read the workflow: ${found.reason}`, warnings: [] };
   try {
-    return { kind: "read", flow: loadFlow(found.content, file, entry, reading) };
+    return loadFlow(found.content, file, entry, reading);
   } catch (error) {
     if (!(error instanceof DiagnosticsError)) throw error;
     const { diagnostics } = error;
     const count = diagnostics.length === 1 ? "an error" : `${diagnostics.length} errors`;
-    return { kind: "rejected", reason: `The workflow has ${count}.`, diagnostics };
+    return { reason: `The workflow has ${count}.`, warnings: diagnostics };
   }
 }
 
@@ -261,33 +249,60 @@ function flowSpec(
         if (refusal !== undefined)
           return { kind: "failed", reason: refusal.message, answer: false };
       }
-      return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
-        runFlow(
-          {
-            workflow,
-            modelId,
-            permissions,
-            toolSource,
-            limits,
-            variables: bound.variables,
-            environment,
-            answers: { ...settings.answers, ...options.answers },
-            ask: options.ask,
-            scripts,
-            read: (path, from) =>
-              readValue(files.read(path, from), permissions, resolve(context.workingDirectory)),
-            restored: whole?.restored,
-            onResult: whole?.onResult,
-            breath: new Breath(),
-          },
-          context,
-        ),
-      );
+      const workingDirectory = resolve(context.workingDirectory);
+      const folder = await makeRunFolder("workflow-", options.mark);
+      try {
+        const { confinement, readable } = options;
+        const scripts = new ScriptRunner({
+          folder,
+          workingDirectory: realPathOf(workingDirectory),
+          permissions,
+          files: realFiles,
+          environment: options.environment,
+          variables: environment,
+          limits,
+          clock: options.clock,
+          redact: options.redact,
+          state: whole?.restored?.shell,
+          confine:
+            confinement &&
+            ((own) =>
+              confinement.ofProgram(
+                permissions,
+                { workingDirectory: context.workingDirectory, readable },
+                { readable: [own] },
+              )),
+          ...defined({ executors: options.executors }),
+        });
+        const flowRun = {
+          workflow,
+          modelId,
+          permissions,
+          toolSource,
+          limits,
+          variables: bound.variables,
+          environment,
+          answers: { ...settings.answers, ...options.answers },
+          ask: options.ask,
+          scripts,
+          read: (path: string, from: string) =>
+            readValue(files.read(path, from), permissions, workingDirectory),
+          restored: whole?.restored,
+          onResult: whole?.onResult,
+          breath: new Breath(),
+        };
+        try {
+          return await runFlow(flowRun, context);
+        } finally {
+          await scripts.close();
+        }
+      } finally {
+        await removeDirectory(folder.path).catch(() => undefined);
+      }
     },
   };
 }
 
-/** The user input is a parameter, too. */
 export function given(
   params: Readonly<Record<string, string>>,
   userInput: string,
@@ -332,51 +347,4 @@ export function modelNeed(
 
 export function noModelNamed(file: string): string {
   return `${file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`;
-}
-
-interface ScriptsOf {
-  readonly permissions: Permissions;
-  readonly limits: ResolvedLimits;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly context: FlowContext;
-}
-
-async function withScripts(
-  options: FlowOptions,
-  { permissions, limits, environment, context }: ScriptsOf,
-  run: (scripts: ScriptRunner) => Promise<FlowEnd>,
-): Promise<FlowEnd> {
-  const { clock, executors, redact, mark, whole, confinement } = options;
-  const folder = await makeRunFolder("workflow-", mark);
-  try {
-    const { workingDirectory } = context;
-    const scripts = new ScriptRunner({
-      folder,
-      workingDirectory: realPathOf(resolve(workingDirectory)),
-      permissions,
-      files: realFiles,
-      environment: options.environment,
-      variables: environment,
-      limits,
-      clock,
-      redact,
-      state: whole?.restored?.shell,
-      confine:
-        confinement &&
-        ((readable) =>
-          confinement.ofProgram(
-            permissions,
-            { workingDirectory, readable: options.readable },
-            { readable: [readable] },
-          )),
-      ...defined({ executors }),
-    });
-    try {
-      return await run(scripts);
-    } finally {
-      await scripts.close();
-    }
-  } finally {
-    await removeDirectory(folder.path).catch(() => undefined);
-  }
 }

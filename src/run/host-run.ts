@@ -8,13 +8,10 @@ export interface RunOnHostOptions {
   readonly signal?: AbortSignal | undefined;
   /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
   readonly reporters?: readonly Reporter[];
-  /** Default: a new one. */
   readonly runId?: string | undefined;
-  /** Replaces an event before it is emitted. */
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
   /** Puts a gate before that of the host, which bounds how many turns run at once. */
   readonly gateTurns?: ((own: TurnGate) => TurnGate) | undefined;
-  /** Gets the ways that the works of the job take. */
   readonly onWay?: ((way: Way) => void) | undefined;
 }
 

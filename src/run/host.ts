@@ -53,7 +53,6 @@ export interface HostOptions extends ModelAccess {
   readonly tools?: readonly Tool[] | undefined;
   /** Files that runs write about themselves: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
-  /** Stricter than what the permissions say. */
   readonly sandbox?: ConfinementOptions["mode"];
   /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string | undefined;
@@ -151,12 +150,10 @@ export class Host {
     return this.#options.environment;
   }
 
-  /** What runs, in the order of the starts. */
   get runs(): readonly HostRun[] {
     return [...this.#runs.values()];
   }
 
-  /** Whether a run or a session needs the runtime. */
   get busy(): boolean {
     return this.#users > 0;
   }

@@ -24,7 +24,6 @@ import { checkOutputs } from "./options-paths.ts";
  */
 export function createHtmlReport(path: string): Reporter & {
   abandon(): void;
-  /** Writes the report with the events so far. */
   saveUnfinished(): Promise<void>;
 } {
   // Now, so that an unwritable file is found before a long run and not after it.

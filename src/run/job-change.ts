@@ -32,7 +32,6 @@ export interface JobChange extends Change {
 
 interface Wanted {
   readonly entry: PreparedEntry;
-  /** What runs. Undefined is nothing. */
   readonly work: Work<number> | undefined;
   /** Where it runs. It is removed with the change, or if that is unknown. */
   readonly place: WorkFolder;

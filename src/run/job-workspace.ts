@@ -12,7 +12,7 @@ import { runGit } from "../platform/git.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { Programs } from "../tools/tool-programs.ts";
-import { OutputFolder } from "./output-folder.ts";
+import { OutputFolder } from "./output-directory.ts";
 import { allowedOf, type AllowedVariables } from "./variables.ts";
 
 export interface JobWorkspaceOptions extends AllowedVariables {
@@ -43,7 +43,8 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
       graceMs,
     }));
   };
-  const logs = new CommandLogs(options.outputDirectory);
+  const { outputDirectory } = options;
+  const logs = outputDirectory === undefined ? undefined : new OutputFolder(outputDirectory);
 
   async function runCommand(request: CommandRequest): Promise<CommandEnd> {
     const { command, label, variables, signal, keepsOutput = false } = request;
@@ -51,7 +52,7 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
     const broken = Object.entries(variables).find(([, value]) => value.includes("\0"));
     if (broken !== undefined)
       return { kind: "failed", reason: `${broken[0]} would contain a NUL character`, tail: "" };
-    const log = logs.open(label);
+    const log = openLog(logs, label);
     const end = await programs().run(
       {
         command: typeof run === "string" ? [...bash, run] : run,
@@ -90,40 +91,29 @@ function plain(reason: string): string {
   return reason.replace(/^run: /, "").replace(/\.$/, "");
 }
 
-/** One file for each command of a job that runs; further runs of it are added at its end. */
-class CommandLogs {
-  readonly #folder: OutputFolder | undefined;
-
-  constructor(folder: string | undefined) {
-    this.#folder = folder === undefined ? undefined : new OutputFolder(folder);
-  }
-
-  open(label: string): CommandLog | undefined {
-    const folder = this.#folder;
-    if (folder === undefined) return undefined;
-    const name = label.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
-    const [short = "command"] = /^.{1,80}/su.exec(name) ?? [];
-    const file = `${short}.log`;
-    const log: CommandLog = {
-      path: join(folder.path, file),
-      problem: undefined,
-      // Called while the command prints: what is thrown here would end the process.
-      write(text) {
-        if (log.problem !== undefined) return;
-        try {
-          folder.append(file, text);
-        } catch (error) {
-          log.problem = errorMessage(error);
-        }
-      },
-    };
-    return log;
-  }
-}
-
 interface CommandLog {
   readonly path: string;
   readonly write: (text: string) => void;
-  /** Why it is incomplete. */
   problem: string | undefined;
+}
+
+/** The file of a command; what further runs of it print is added at its end. */
+function openLog(folder: OutputFolder | undefined, label: string): CommandLog | undefined {
+  if (folder === undefined) return undefined;
+  const name = label.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+  const [short = "command"] = /^.{1,80}/su.exec(name) ?? [];
+  const log: CommandLog = {
+    path: join(folder.path, `${short}.log`),
+    problem: undefined,
+    // Called while the command prints: what is thrown here would end the process.
+    write(text) {
+      if (log.problem !== undefined) return;
+      try {
+        folder.append(`${short}.log`, text);
+      } catch (error) {
+        log.problem = errorMessage(error);
+      }
+    },
+  };
+  return log;
 }

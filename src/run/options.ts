@@ -4,11 +4,11 @@
  * way and puts it before the problem.
  */
 import { defined, isRecord, parsedJson } from "../document/guards.ts";
-import { didYouMean, suggest } from "../document/suggest.ts";
+import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
-import type { Limits } from "../entry/model.ts";
+import type { Limits, PreparedEntry } from "../entry/model.ts";
 import type { Shard } from "../engine/fan-out.ts";
-import { reporterNames, type ReporterName } from "../reports/rehearsals.ts";
+import { type ReporterName, reporterNames } from "../reports/rehearsals.ts";
 import type { Answers } from "../workflow/run/ask.ts";
 
 /** A mistake that the user can correct: shown without a stack trace, exit code 2. */
@@ -22,13 +22,11 @@ export class UsageError extends Error {
 /** How an edge writes the name of an option in a sentence: `--max-parallel`, or the input's name in backticks. */
 export type WriteName = (option: string) => string;
 
-/** As the command line writes them. */
 export const asFlag: WriteName = (option) => `--${option}`;
 
 /** What can be given more than once is a list or an object in the library. */
 const repeated = new Set(["answer", "input", "model", "param"]);
 
-/** As a library's options are called. */
 export const asOption: WriteName = (option) =>
   repeated.has(option)
     ? `${option}s`
@@ -39,9 +37,13 @@ export type Parsed<T> =
   /** A phrase that follows the name, such as `must be a number greater than 0, not "soon"`. */
   | { readonly kind: "wrong"; readonly problem: string };
 
-/** Decimal digits only: `1e3`, `0x10` and `Infinity` are probably mistakes. */
+/** Digits only: `1e3`, `0x10` and `Infinity` are probably mistakes. */
+function decimal(text: string): number {
+  return /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+}
+
 export function parseNumber(text: string, kind: "a whole number" | "a number"): Parsed<number> {
-  const value = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  const value = decimal(text);
   const fits = kind === "a number" ? Number.isFinite(value) : Number.isSafeInteger(value);
   return fits && value > 0
     ? { kind: "value", value }
@@ -56,7 +58,6 @@ export function parsePort(text: string): Parsed<number> {
     : wrong(`must be a port from 0 to 65535, not ${JSON.stringify(text)}`);
 }
 
-/** One of the values, letter by letter. */
 export function parseChoice<T extends string>(text: string, values: readonly T[]): Parsed<T> {
   const value = values.find((one) => one === text);
   if (value !== undefined) return { kind: "value", value };
@@ -65,10 +66,8 @@ export function parseChoice<T extends string>(text: string, values: readonly T[]
   return wrong(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}${hint}`);
 }
 
-/** Model ids by category of the entry. */
 export type Models = Readonly<Record<string, string>>;
 
-/** Adds a `category=id` to the models. */
 export function parseModel(text: string, models: Models = {}): Parsed<Models> {
   const [, before = "", after = ""] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   const [category, id] = [before.trim(), after.trim()];
@@ -81,7 +80,6 @@ export function parseModel(text: string, models: Models = {}): Parsed<Models> {
   return { kind: "value", value: Object.fromEntries([...Object.entries(models), [category, id]]) };
 }
 
-/** Of a workflow, by name. */
 export type Params = Readonly<Record<string, string>>;
 export type { Answers };
 
@@ -105,20 +103,25 @@ function parseAssignment(text: string, example: string): Parsed<Assignment> {
     : { kind: "value", value: [name, text.slice(at + 1)] };
 }
 
+function assigning<T>(
+  example: string,
+  none: T,
+  add: (assignment: Assignment, earlier: T) => Parsed<T>,
+): (text: string, earlier?: T) => Parsed<T> {
+  return (text, earlier = none) => {
+    const parsed = parseAssignment(text, example);
+    return parsed.kind === "wrong" ? parsed : add(parsed.value, earlier);
+  };
+}
+
 /** Adds a `NAME=value` to the parameters of a workflow. */
-export function parseParam(text: string, params: Params = {}): Parsed<Params> {
-  const parsed = parseAssignment(text, "BRANCH=main");
-  return parsed.kind === "wrong" ? parsed : addParam(parsed.value, params);
-}
+export const parseParam = assigning<Params>("BRANCH=main", {}, addParam);
+/** The same for the inputs of an entry. `NAME=@FILE`, the text of a file, is read later. */
+export const parseInput = assigning<Inputs>("topic=security", {}, addInput);
+/** Adds an `ASK_ID=text` to the answers, behind those to the same question. */
+export const parseAnswer = assigning<Answers>("ASK_NAME=yes", {}, addAnswer);
 
-/** Values of inputs, by name. */
 export type Inputs = Readonly<Record<string, string>>;
-
-/** `NAME=value`. `NAME=@FILE`, the text of a file, is read later. */
-export function parseInput(text: string, inputs: Inputs = {}): Parsed<Inputs> {
-  const parsed = parseAssignment(text, "topic=security");
-  return parsed.kind === "wrong" ? parsed : addInput(parsed.value, inputs);
-}
 
 export function addInput([name, value]: Assignment, inputs: Inputs): Parsed<Inputs> {
   if (Object.hasOwn(inputs, name)) return wrong(`names the input ${JSON.stringify(name)} twice`);
@@ -137,12 +140,6 @@ export function addParam([name, value]: Assignment, params: Params): Parsed<Para
   }
   if (Object.hasOwn(params, name)) return wrong(`names the parameter ${quoted} twice`);
   return { kind: "value", value: Object.fromEntries([...Object.entries(params), [name, value]]) };
-}
-
-/** Adds an `ASK_ID=text` to the answers, behind those to the same question. */
-export function parseAnswer(text: string, answers: Answers = {}): Parsed<Answers> {
-  const parsed = parseAssignment(text, "ASK_NAME=yes");
-  return parsed.kind === "wrong" ? parsed : addAnswer(parsed.value, answers);
 }
 
 export function addAnswer([id, text]: Assignment, answers: Answers): Parsed<Answers> {
@@ -181,7 +178,7 @@ export function parsePattern(text: string): Parsed<RegExp> {
 }
 
 export function parsePercent(text: string): Parsed<number> {
-  const value = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  const value = decimal(text);
   return value <= 100
     ? { kind: "value", value }
     : wrong(`must be a percentage from 0 to 100, not ${JSON.stringify(text)}`);
@@ -201,7 +198,6 @@ export interface ChosenReporter {
   readonly file?: string;
 }
 
-/** Adds a `name` or `name=file`. */
 export function parseReporter(
   text: string,
   earlier: readonly ChosenReporter[] = [],
@@ -221,10 +217,6 @@ export type AssignmentLine =
   | { readonly kind: "value"; readonly value: Assignment; readonly line: string }
   | { readonly kind: "wrong"; readonly problem: string; readonly line: string };
 
-/**
- * Lines `NAME=value`, of which the white space around name and value is dropped, and values of several lines, as
- * they are, between `NAME<<END` and a line `END`, as GITHUB_OUTPUT has them.
- */
 /** Assignments from a JSON object, for values that nobody can break out of. */
 export function readObject(text: string): readonly AssignmentLine[] {
   const value = parsedJson(text);
@@ -236,6 +228,10 @@ export function readObject(text: string): readonly AssignmentLine[] {
   );
 }
 
+/**
+ * Lines `NAME=value`, of which the white space around name and value is dropped, and values of several lines, as
+ * they are, between `NAME<<END` and a line `END`, as GITHUB_OUTPUT has them.
+ */
 export function readAssignments(text: string, example: string): readonly AssignmentLine[] {
   const found: AssignmentLine[] = [];
   const lines = text.split(/\r?\n/);
@@ -270,15 +266,64 @@ export function limitsOf(
   },
   write: WriteName,
 ): { readonly limits: Limits; readonly limitNames: LimitSources } {
-  const { maxParallel, timeoutMinutes } = given;
+  const { maxParallel: parallel, timeoutMinutes: jobMinutes } = given;
   return {
-    limits: {
-      ...defined({ parallel: maxParallel, jobMinutes: timeoutMinutes }),
-    },
+    limits: defined({ parallel, jobMinutes }),
     limitNames: { parallel: write("max-parallel"), jobMinutes: write("timeout-minutes") },
   };
 }
 
 function wrong(problem: string): { readonly kind: "wrong"; readonly problem: string } {
   return { kind: "wrong", problem };
+}
+
+/** Every input that has a value. Throws `UsageError` with all that is wrong. */
+export function inputsOf(
+  { inputs: declared = {} }: Pick<PreparedEntry, "inputs">,
+  given: Inputs,
+  write: WriteName,
+): Inputs {
+  const option = write("input");
+  const problems: string[] = [];
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(declared, name)) continue;
+    const names = Object.keys(declared);
+    const { hint } = suggestion(name, names);
+    const known = names.length === 0 ? "it has no inputs" : `its inputs are ${names.join(", ")}`;
+    problems.push(`The entry has no input ${JSON.stringify(name)} (${hint ?? known}).`);
+  }
+  const all = withDefaults({ inputs: declared }, given);
+  const values = Object.entries(declared).flatMap(([name, input]): [string, string][] => {
+    const value = Object.hasOwn(all, name) ? all[name] : undefined;
+    if (value === undefined) {
+      const missing = `The input ${name} is required (${input.description}). Pass it with ${option}.`;
+      if (input.required === true) problems.push(missing);
+      return [];
+    }
+    if (input.options?.includes(value) === false)
+      problems.push(
+        `The input ${name} is ${JSON.stringify(value)}, and must be one of ${input.options.join(", ")}.`,
+      );
+    return [[name, value]];
+  });
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  return Object.fromEntries(values);
+}
+
+/** Those that were given, and the defaults of the others. */
+export function withDefaults(
+  { inputs: declared = {} }: Pick<PreparedEntry, "inputs">,
+  given: Inputs,
+): Inputs {
+  const defaults = Object.entries(declared).flatMap(([name, input]) =>
+    input.default === undefined ? [] : [[name, input.default] as const],
+  );
+  return { ...Object.fromEntries(defaults), ...given };
+}
+
+/** As runtime variables, by name without `$`. */
+export function inputValues(inputs: Inputs): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => [`input-${name}`, value]),
+  );
 }

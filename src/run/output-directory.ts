@@ -9,7 +9,8 @@ import { applyEvent, createRunView, endText } from "../events/view.ts";
 import { codeText } from "../outputs/findings-table.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
-import { OutputFolder } from "./output-folder.ts";
+import { closeSync, constants, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { makeDirectoryNow, realPathOf } from "../platform/files.ts";
 
 export const reportFile = "report.md";
 const runFile = "run.json";
@@ -99,4 +100,62 @@ const reserved = [reportFile, "index.md"];
 function plain(text: string): string {
   const name = text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
   return name === "" ? "item" : name;
+}
+
+const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+
+/** A folder that a run writes to while agents may too: a link that one of them put there leads us nowhere else. */
+export class OutputFolder {
+  readonly path: string;
+  readonly #real: string;
+  readonly #begun = new Set<string>();
+
+  constructor(path: string, real?: string) {
+    makeDirectoryNow(path);
+    this.path = path;
+    this.#real = real ?? realPathOf(path);
+  }
+
+  folder(name: string): OutputFolder {
+    return new OutputFolder(this.#in(name), join(this.#real, name));
+  }
+
+  /** Throws if it is there. */
+  create(name: string, text: string): void {
+    this.#put(name, text, O_EXCL);
+  }
+
+  /** In place of what is there. */
+  write(name: string, text: string): void {
+    this.remove(name);
+    this.create(name, text);
+  }
+
+  /** To what this run has written there. */
+  append(name: string, text: string): void {
+    const found = lstatSync(this.#in(name), { throwIfNoEntry: false });
+    if (!this.#begun.has(name) || found?.isFile() !== true) return this.write(name, text);
+    this.#put(name, text, O_APPEND);
+  }
+
+  remove(name: string): void {
+    rmSync(this.#in(name), { force: true });
+  }
+
+  #put(name: string, text: string, how: number): void {
+    // Windows has no O_NOFOLLOW.
+    const file = openSync(this.#in(name), O_WRONLY | O_CREAT | (O_NOFOLLOW ?? 0) | how, 0o666);
+    this.#begun.add(name);
+    try {
+      writeFileSync(file, text);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  #in(name: string): string {
+    if (realPathOf(this.path) !== this.#real)
+      throw new Error(`The folder ${this.path} was moved or replaced during the run.`);
+    return join(this.path, name);
+  }
 }

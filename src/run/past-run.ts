@@ -2,6 +2,7 @@
 import { conditionIds } from "../entry/work.ts";
 import type { GivenEvent, PastItems, PastRun, PastWork } from "../engine/past.ts";
 import type { EventOf, RunEvent, RunOutcome, RunStamp, WorkRef } from "../events/event.ts";
+import type { StepEnded, StepStarted } from "../events/step.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
 
 export type Started = Extract<RunEvent, { type: "run.started" }>;
@@ -14,6 +15,10 @@ export interface EarlierJob {
   readonly wasStopped: boolean;
   /** Names of tasks and workflows that have begun, whether or not they are done. */
   readonly begun: ReadonlySet<string>;
+  /** Of workflows, in order. */
+  readonly steps: readonly (StepStarted | StepEnded)[];
+  /** Every work that has begun has an end. */
+  readonly hasEnded: boolean;
 }
 
 interface Open {
@@ -21,29 +26,36 @@ interface Open {
   readonly given: GivenEvent[];
 }
 
-/** Folds the events of a journal. If it holds several runs, the last one counts. */
 export class EarlierRun {
+  readonly #started: Started | undefined;
   readonly #takes: "done" | "ended";
-  #wasStopped = false;
-  #started: Started | undefined;
+  readonly #conditions: ReadonlySet<number>;
+  readonly #works: PastWork[] = [];
+  readonly #lists: PastItems[] = [];
+  readonly #begun = new Set<string>();
+  readonly #steps: (StepStarted | StepEnded)[] = [];
+  readonly #open = new Map<string, Open>();
   #outcome: RunOutcome | undefined;
-  #conditions: ReadonlySet<number> = new Set();
-  #works: PastWork[] = [];
-  #lists: PastItems[] = [];
-  #begun = new Set<string>();
-  #open = new Map<string, Open>();
+  #wasStopped = false;
   #tokens = 0;
   #cost = 0;
   #lastAt = 0;
 
   /** `takes`: works that are done, or all that have ended, however they did. */
-  constructor(takes: "done" | "ended" = "done") {
+  constructor(started?: Started, takes: "done" | "ended" = "done") {
+    this.#started = started;
     this.#takes = takes;
+    this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
   }
 
-  add(event: RunEvent): void {
-    if (event.type === "run.started") return this.#start(event);
-    if (event.runId !== this.#started?.runId) return;
+  /** The same run, or the next one of the journal, which takes its place. */
+  add(event: RunEvent): EarlierRun {
+    if (event.type === "run.started") return new EarlierRun(event, this.#takes);
+    if (event.runId === this.#started?.runId) this.#add(event);
+    return this;
+  }
+
+  #add(event: RunEvent): void {
     this.#lastAt = event.at;
     switch (event.type) {
       case "run.ended":
@@ -58,6 +70,10 @@ export class EarlierRun {
         return;
       case "work.ended":
         return this.#end(event);
+      case "step.started":
+      case "step.ended":
+        this.#steps.push(event);
+        return;
       case "items.listed": {
         const { workId, items, outerItems = [] } = event;
         this.#lists.push({ workId, items, outerItems });
@@ -82,36 +98,25 @@ export class EarlierRun {
   }
 
   get job(): EarlierJob {
-    const { tokens = 0, cost = 0, milliseconds = 0 } = this.#started?.resumed ?? {};
+    const started = this.#started;
+    const { tokens = 0, cost = 0, milliseconds = 0 } = started?.resumed ?? {};
     return {
-      started: this.#started,
+      started,
       outcome: this.#outcome,
       begun: this.#begun,
+      steps: this.#steps,
+      hasEnded: this.#begun.size > 0 && this.#open.size === 0,
       wasStopped: this.#wasStopped || this.#open.size > 0,
       past: {
-        runId: this.#started?.runId ?? "",
-        traceparent: this.#started?.traceparent,
+        runId: started?.runId ?? "",
+        traceparent: started?.traceparent,
         works: this.#works,
         lists: this.#lists,
         tokens: tokens + this.#tokens,
         cost: cost + this.#cost,
-        milliseconds: milliseconds + Math.max(0, this.#lastAt - (this.#started?.at ?? 0)),
+        milliseconds: milliseconds + Math.max(0, this.#lastAt - (started?.at ?? 0)),
       },
     };
-  }
-
-  #start(event: Started): void {
-    this.#started = event;
-    this.#outcome = undefined;
-    this.#conditions = conditionIds(event.work);
-    this.#works = [];
-    this.#lists = [];
-    this.#begun = new Set();
-    this.#open = new Map();
-    this.#wasStopped = false;
-    this.#tokens = 0;
-    this.#cost = 0;
-    this.#lastAt = event.at;
   }
 
   #end({ work, outcome, report, output }: EventOf<"work.ended">): void {
@@ -133,14 +138,14 @@ export class EarlierRun {
   }
 }
 
-/** Rejects if the file can't be read. */
+/** The last run of a journal. Rejects if the file can't be read. */
 export async function readEarlierJob(
   path: string,
   takes?: "done" | "ended",
 ): Promise<EarlierJob & { readonly condition: JournalCondition }> {
-  const earlier = new EarlierRun(takes);
+  let earlier = new EarlierRun(undefined, takes);
   const condition = await readJournalFile(path, (events) => {
-    for (const event of events) earlier.add(event);
+    for (const event of events) earlier = earlier.add(event);
   });
   return { ...earlier.job, condition };
 }

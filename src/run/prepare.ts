@@ -5,12 +5,11 @@
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
-import { defined } from "../document/guards.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { Way } from "../engine/ports.ts";
-import { resolveLimits, setBy, type LimitSources } from "../engine/limits.ts";
+import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -19,6 +18,7 @@ import type { TerminalPause } from "../reports/terminal/terminal-pause.ts";
 import type { SharedRuntimes } from "../sessions/shared-runtimes.ts";
 import { callersOfJob, checkSandboxOption, mayChangeFiles } from "./callers.ts";
 import {
+  checkNames,
   chooseJob,
   overrideModels,
   readEntry,
@@ -28,27 +28,34 @@ import {
 import type { Flows, ReadEntry } from "./flows.ts";
 import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host-run.ts";
-import { inputsOf } from "./inputs.ts";
-import { asFlag, UsageError, type Inputs, type Models, type WriteName } from "./options.ts";
+import {
+  asFlag,
+  type Inputs,
+  inputsOf,
+  type Models,
+  UsageError,
+  type WriteName,
+} from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/lock-file.ts";
 import { continueJob, type ContinueOptions } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
-import { checkNames } from "./rehearsal-names.ts";
 import type { SpecOptions } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
 import { checkVariablesOfJob, claimedNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
-import { readingOf, startOfWorkflow, type WorkflowStart } from "./workflow-run.ts";
 import {
   checkEntryOptions,
-  checkOptionsOfJob,
   environmentWarnings,
   hasFlow,
+  readingOf,
+  startOfWorkflow,
+  type StartOptions,
   type WorkflowRunOptions,
-} from "./workflow-options.ts";
+  type WorkflowStart,
+} from "./workflow-run.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
 export interface RunOptions
@@ -57,7 +64,6 @@ export interface RunOptions
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
   readonly userInput?: string;
-  /** By name: see `inputs` of an entry. */
   readonly inputs?: Inputs;
   readonly workingDirectory?: string;
   /** Where on GitHub the run belongs. */
@@ -70,7 +76,6 @@ export interface RunOptions
   readonly permissions?: PermissionPreset;
   /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
   readonly sandbox?: SandboxMode | undefined;
-  /** Override the limits of the entry. */
   readonly limits?: Limits;
   /** The option or input that set each of them, as the user wrote it. */
   readonly limitNames?: LimitSources;
@@ -106,7 +111,6 @@ export interface RunOptions
   readonly reporters?: readonly Reporter[];
   /** Where a trace and metrics of the run are sent. Default: nowhere. */
   readonly telemetry?: TelemetryTarget | undefined;
-  /** Gets the ways that the works of the job take. */
   readonly onWay?: ((way: Way) => void) | undefined;
   /** With `rehearse`: runtimes that other rehearsals use, too. */
   readonly runtimes?: SharedRuntimes | undefined;
@@ -150,14 +154,6 @@ export function settleEntry(
   };
 }
 
-interface JobStart
-  extends
-    Pick<WorkflowRunOptions, "params" | "resume" | "rerun" | "onResult">,
-    Pick<RunOptions, "userInput" | "environment"> {
-  readonly script: Script | undefined;
-  readonly write: WriteName;
-}
-
 /**
  * What a job of it begins with; undefined if it is no workflow. Throws `UsageError` or `DiagnosticsError` if it can't
  * begin like this.
@@ -166,13 +162,13 @@ export async function beginJob(
   loaded: Pick<ReadEntry, "flows" | "whole">,
   settled: SettledEntry,
   jobName: string,
-  start: JobStart,
+  start: Omit<StartOptions, keyof SettledEntry>,
 ): Promise<WorkflowStart | undefined> {
-  const { script, write, environment } = start;
-  const { entry, limits, env, executors } = settled;
-  const options = { ...start, ...defined({ env, executors }) };
-  const begun = await startOfWorkflow(loaded, { options, script, entry, limits });
-  checkVariablesOfJob({ ...settled, environment }, jobName, write);
+  const { whole = "", flows } = loaded;
+  const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
+  const options = { ...start, ...settled };
+  const begun = flow && (await startOfWorkflow(flow, options));
+  checkVariablesOfJob(options, jobName, start.write);
   return begun;
 }
 
@@ -188,13 +184,10 @@ export interface PreparedRun extends SettledEntry {
   /** The folder that it is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
-  /** If the job uses it. */
   readonly change: JobChange | undefined;
   /** What the run that is resumed has done. Not of a workflow, which has `whole`. */
   readonly past: PastRun | undefined;
-  /** The part of the job that runs here. */
   readonly fanOut: FanOut | undefined;
-  /** What the job keeps between its runs. */
   readonly memory: PlannedMemory | undefined;
   readonly warnings: readonly Diagnostic[];
   /** If the job is a workflow: what it begins with. */
@@ -206,10 +199,9 @@ export interface PreparedRun extends SettledEntry {
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const { write = asFlag } = options;
-  await checkEntryOptions(options.entryFile, options, write);
+  checkEntryOptions(options.entryFile, options, write);
   const loaded = await readEntry(options.entryFile, readingOf(options, undefined));
   const jobName = chooseJob(loaded.entry, options.jobName);
-  checkOptionsOfJob(loaded.entry, jobName, options, write);
   const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
   return prepareLoaded(options, loaded, jobName, script);
 }

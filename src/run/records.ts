@@ -56,18 +56,14 @@ interface RecordKind {
 }
 
 const kinds: Readonly<Record<RecordOption, RecordKind>> = {
-  /** Every event, as JSON lines. */
   journal: { title: "journal", open: (path) => createJournal(path) },
-  /** A rehearsal of this run. */
   record: {
     title: "recording",
     open: (path, { recorded, redactor }) => recorded && createRecording(path, recorded, redactor),
   },
-  /** A page of this run. */
   htmlReport: { title: "HTML report", open: createHtmlReport },
   /** A folder for reports, results and what commands print. */
   outputDir: { title: "output directory", open: (path) => openOutputDirectory(path) },
-  /** Its findings, for code scanning. */
   sarif: {
     title: "SARIF file",
     open: (path) =>
@@ -75,7 +71,6 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
         json(sarifLog(version, collectOutputs(view).findings)),
       ),
   },
-  /** Its works and findings as test cases. */
   junit: {
     title: "JUnit file",
     open: (path) =>

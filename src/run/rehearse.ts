@@ -17,7 +17,7 @@ import { readRehearsal } from "./entry-files.ts";
 import { executeRun, type RunSignals } from "./execute.ts";
 import { UsageError } from "./options.ts";
 import { prepareRehearsal, type PreparedRun, type RunOptions } from "./prepare.ts";
-import { SeenRun, updatedRehearsal } from "./update-rehearsal.ts";
+import { SeenRun, updatedRehearsal } from "./recording.ts";
 
 export interface RehearseOptions extends Pick<
   RunOptions,
@@ -165,7 +165,6 @@ async function filesOfEntry(entryFile: string): Promise<string[]> {
   return [entryFile, ...named];
 }
 
-/** The files of the workflows that its jobs run. */
 function workflowsOf({ loaded }: PreparedRun): string[] {
   return Object.values(loaded.flows).flatMap(({ workflow }) =>
     Object.values(workflow.files).map(({ file }) => file),

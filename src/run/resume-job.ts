@@ -3,7 +3,6 @@
  * be as it was in the earlier run is compared here. A difference is named and refuses the run: what was done under other
  * conditions never counts as done.
  */
-import { defined } from "../document/guards.ts";
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { JobFingerprints } from "../events/plan.ts";
@@ -15,9 +14,8 @@ import { fileErrorMessage } from "../platform/system-error.ts";
 import { isWhole } from "../workflow/run/restore.ts";
 import { jobFingerprints } from "./fingerprint.ts";
 import type { Flows } from "./flows.ts";
-import { asFlag, UsageError, type Inputs, type WriteName } from "./options.ts";
-import { readEarlierJob, type EarlierJob } from "./past-run.ts";
-import { refusing, sameInput, sameTexts, type Refuse } from "./same-values.ts";
+import { asFlag, type Inputs, UsageError, type WriteName } from "./options.ts";
+import { type EarlierJob, readEarlierJob } from "./past-run.ts";
 import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 
 export interface ContinueOptions {
@@ -31,13 +29,7 @@ export interface ContinueOptions {
   readonly onMissing?: "fail" | "continue";
 }
 
-interface Options extends ContinueOptions {
-  readonly resume?: string | undefined;
-  readonly resumeAnyway?: boolean | undefined;
-  readonly userInput?: string | undefined;
-  readonly inputs?: Inputs | undefined;
-  readonly write?: WriteName;
-}
+type Options = ContinueOptions & Partial<ResumeOptions>;
 
 interface Continued {
   readonly resumed?: ResumedJob;
@@ -55,7 +47,7 @@ export async function continueJob(
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const given = {
     write,
-    ...defined({ resumeAnyway: options.resumeAnyway }),
+    resumeAnyway: options.resumeAnyway,
     userInput: options.userInput ?? script?.userInput,
     inputs: { ...script?.inputs, ...options.inputs },
   };
@@ -86,13 +78,9 @@ export async function continueJob(
   return { resumed, fanOut: shardOf(work, earlier, shard, refusing({ resume, write })) };
 }
 
-interface ResumeOptions {
-  readonly resume?: string;
-  /** What begins each refusal, if there are several journals. */
-  readonly title?: string;
+interface ResumeOptions extends Resuming {
   /** Tasks that had not started may have changed. */
-  readonly resumeAnyway?: boolean;
-  readonly userInput?: string | undefined;
+  readonly resumeAnyway?: boolean | undefined;
   readonly inputs?: Inputs | undefined;
   readonly write: WriteName;
 }
@@ -107,8 +95,8 @@ interface ResumedJob {
 }
 
 /** Throws `UsageError` if the journal can't be used. */
-async function readResumed(
-  options: ResumeOptions & { readonly resume: string },
+export async function readResumed(
+  options: Resuming & { readonly resume: string },
 ): Promise<EarlierJob> {
   const refuse = refusing(options);
   const earlier = await readEarlierJob(options.resume).catch((error: unknown) => {
@@ -121,7 +109,7 @@ async function readResumed(
 
 /** Throws `UsageError` if the job can't go on from there. */
 function resumeJob(
-  earlier: EarlierJob,
+  earlier: Pick<EarlierJob, "started" | "past" | "begun">,
   { entry, jobName, flows }: { entry: PreparedEntry; jobName: string; flows: Flows },
   options: ResumeOptions,
 ): ResumedJob {
@@ -148,7 +136,7 @@ function resumeJob(
 }
 
 function checkSame(
-  { begun }: EarlierJob,
+  { begun }: Pick<EarlierJob, "begun">,
   before: JobFingerprints,
   now: JobFingerprints,
   options: ResumeOptions,
@@ -199,4 +187,70 @@ const uses: Partial<Record<RunEvent["type"], string>> = {
 
 function quoted(text: string): string {
   return JSON.stringify(text);
+}
+
+/** What a run that is resumed was given: the same as the earlier run. */
+interface Resuming {
+  readonly resume?: string | undefined;
+  /** What begins each refusal, instead of `resume`. */
+  readonly title?: string | undefined;
+  readonly userInput?: string | undefined;
+  readonly write?: WriteName;
+}
+
+export type Refuse = (reason: string) => UsageError;
+
+export function refusing({ resume = "", write = asFlag, title }: Resuming): Refuse {
+  const begins = title ?? `${write("resume")}: can't resume ${resume}`;
+  return (reason) => new UsageError(`${begins}: ${reason}`);
+}
+
+const titles = { param: "parameter", input: "input" } as const;
+
+/** The parameters or inputs of the earlier run. Secrets are not in its journal, and have to be given again. */
+export function sameTexts(
+  kind: keyof typeof titles,
+  before: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, string>>,
+  options: Resuming,
+): Readonly<Record<string, string>> {
+  const { write = asFlag } = options;
+  const refuse = refusing(options);
+  const title = titles[kind];
+  for (const [name, value] of Object.entries(before)) {
+    const isGiven = Object.hasOwn(given, name);
+    if (isWhole(value)) {
+      if (isGiven && given[name] !== value)
+        throw refuse(
+          `the ${title} ${name} had another value in that run. ${goOn(write(kind), write)}`,
+        );
+    } else if (!isGiven) {
+      throw refuse(
+        `the journal does not hold the whole value of the ${title} ${name}. Give it again with ${write(kind)} ${name}=….`,
+      );
+    }
+  }
+  const added = Object.keys(given).find((name) => !Object.hasOwn(before, name));
+  if (added !== undefined)
+    throw refuse(`that run did not have the ${title} ${added}. ${goOn(write(kind), write)}`);
+  return { ...before, ...given };
+}
+
+export function sameInput(before: string, options: Resuming): string {
+  const { userInput, write = asFlag } = options;
+  const refuse = refusing(options);
+  if (!isWhole(before)) {
+    if (userInput !== undefined) return userInput;
+    throw refuse(
+      `the journal does not hold the whole user input. Give it again with ${write("user-input")}.`,
+    );
+  }
+  if (userInput !== undefined && userInput !== before)
+    throw refuse(`the user input was another one in that run. ${goOn(write("user-input"), write)}`);
+  return before;
+}
+
+/** What to do about a value that is not that of the earlier run. */
+function goOn(option: string, write: WriteName): string {
+  return `Omit ${option} to go on with what that run had, or start anew without ${write("resume")}.`;
 }

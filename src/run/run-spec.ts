@@ -5,7 +5,7 @@ import { compileValueCheck } from "../document/value-check.ts";
 import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { RunSpec } from "../engine/plan.ts";
-import type { ToolSource } from "../engine/ports.ts";
+import type { OutputChecks, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
 import type { PlannedMemory } from "../events/memory.ts";
@@ -19,25 +19,29 @@ import type { McpServers } from "../tools/mcp/servers.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
-import { flowSpecs, type FlowInputs, type Flows, type LoadedFlow } from "./flows.ts";
-import { outputChecks } from "./output-checks.ts";
-import { inputValues, withDefaults } from "./inputs.ts";
+import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow } from "./flows.ts";
+import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
-import type { Inputs } from "./options.ts";
 import { allowedOf } from "./variables.ts";
+import { join } from "node:path";
+import type { Change } from "../change/change.ts";
+import { SourceTree } from "../change/source-tree.ts";
+import { checkFinding } from "../outputs/check-finding.ts";
+import { checkProposal } from "../outputs/check-proposal.ts";
+import { decidePermission } from "../permissions/policy.ts";
+import { realPathOf } from "../platform/files.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
 
 /** What a run needs of its host; `Host` is one. */
 export interface SpecHost {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly redactor: Pick<Redactor, "stream" | "text">;
-  /** Carried by the processes of the run. */
   readonly mark?: string;
-  /** Default: no sandbox. */
   readonly confinement?: Confinement;
   readonly mcp?: Pick<McpServers, "forRun">;
 }
@@ -48,7 +52,6 @@ export interface SpecOptions extends FlowInputs {
   /** As the user named it. */
   readonly entryFile?: string;
   readonly userInput: string;
-  /** By name. */
   readonly inputs?: Inputs | undefined;
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
@@ -178,4 +181,67 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
       return [[name, check]];
     }),
   );
+}
+
+interface Checks {
+  readonly environment: Environment;
+  readonly workingDirectory: string;
+  readonly change: Change | undefined;
+  readonly origin: Origin | undefined;
+  /** Files and folders that the run writes about itself, absolute. */
+  readonly records: readonly string[];
+  readonly redactor: Pick<Redactor, "text">;
+  /**
+   * What the tasks may do, if only they can have changed files: a proposed file must be writable by one of them. The
+   * sandbox has seen to that already, where there is one.
+   */
+  readonly writers: readonly Permissions[] | undefined;
+}
+
+export function outputChecks({
+  environment,
+  workingDirectory: folder,
+  change,
+  origin,
+  records,
+  redactor,
+  writers,
+}: Checks): OutputChecks {
+  const tree = new SourceTree({ folder, environment }, change);
+  return {
+    finding: (value, task) => checkFinding(value, task, (path) => tree.read(path)),
+    proposal: (value, allowed) =>
+      checkProposal(value, allowed, {
+        number: origin?.number,
+        async changed() {
+          const { root, ...changed } = await tree.changed(records.map(realPathOf));
+          return {
+            ...changed,
+            ...(writers && {
+              notWritable: (path) => notWritable(join(root, path), writers, folder),
+            }),
+          };
+        },
+        hasSecret: (text) => redactor.text(text) !== text,
+      }),
+  };
+}
+
+/** Why nobody may write a file; undefined if one of them may. */
+function notWritable(
+  path: string,
+  writers: readonly Permissions[],
+  workingDirectory: string,
+): string | undefined {
+  let reason = "the entry has no tasks";
+  for (const permissions of writers) {
+    const decision = decidePermission(
+      permissions,
+      { kind: "write", paths: [path] },
+      { workingDirectory, ...realFiles },
+    );
+    if (decision.kind === "allowed") return undefined;
+    ({ reason } = decision);
+  }
+  return reason;
 }

@@ -9,7 +9,7 @@ import { defined } from "../document/guards.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadClient } from "../tools/mcp/connection.ts";
-import { type McpHost, type Toolbox, createToolbox } from "../tools/toolbox.ts";
+import { type EntryTools, type McpHost, createToolbox } from "../tools/toolbox.ts";
 import { ModelCalls } from "../tools/model-calls.ts";
 import { RESULTS } from "../tools/tool-programs.ts";
 import { createRelics } from "../tools/relics.ts";
@@ -27,7 +27,6 @@ import { realFiles } from "../sessions/permission-handler.ts";
 
 export interface RunToolsOptions extends ProgramSettings {
   readonly servers?: McpHost | undefined;
-  /** What it declares is offered. */
   readonly entry: PreparedEntry;
   readonly flows?: Flows | undefined;
   /** Absolute. */
@@ -38,12 +37,12 @@ export interface RunToolsOptions extends ProgramSettings {
 const closeMs = 5_000;
 
 interface Opened {
-  readonly toolbox: Toolbox;
+  readonly toolbox: EntryTools;
   readonly folder: RunFolder;
   readonly results: string;
 }
 
-class RunTools {
+export class RunTools {
   readonly source: ToolSource;
   readonly #options: RunToolsOptions;
   readonly #calls: ModelCalls;
@@ -70,16 +69,17 @@ class RunTools {
   }
 
   /** Rejects if the folder of the run can't be made. */
-  async toolbox(): Promise<Toolbox> {
+  async toolbox(): Promise<EntryTools> {
     return (await this.#open()).toolbox;
   }
 
+  /** Why a task that may call these can't start: their programs need a sandbox. */
   async refusal(permissions: Permissions, tools: readonly Tool[]): Promise<Crash | undefined> {
     if (!tools.some(({ startsPrograms }) => startsPrograms === true)) return undefined;
     return this.#options.confinement?.refusal(permissions);
   }
 
-  /** Where `keep` writes to. */
+  /** The folder of `keep`, which agents may read. */
   async results(): Promise<string> {
     return (await this.#open()).results;
   }
@@ -145,10 +145,8 @@ class RunTools {
     const { entry, flows, env, environment, mark, servers, confinement, readable, ...options } =
       this.#options;
     const folder = await makeRunFolder("tools-", mark);
-    const results = await makeResults(folder).catch(async (error: unknown) => {
-      await removeDirectory(folder.path).catch(() => undefined);
-      throw error;
-    });
+    const results = join(folder.path, "results");
+    await mkdir(results, { mode: 0o700 });
     const toolbox = createToolbox({
       ...options,
       declarations: entry,
@@ -179,13 +177,6 @@ class RunTools {
     await within(toolbox.close(), closeMs, this.#options.clock).catch(() => undefined);
     await removeDirectory(folder.path).catch(() => undefined);
   }
-}
-
-/** The folder of long results, for `AGENT_JOBS_RESULTS`. */
-export async function makeResults(folder: RunFolder): Promise<string> {
-  const results = join(folder.path, "results");
-  await mkdir(results, { mode: 0o700 });
-  return results;
 }
 
 /** Undefined if the entry has nothing to call. */

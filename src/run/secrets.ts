@@ -77,7 +77,6 @@ export class HostMasking {
     return this.#redactor;
   }
 
-  /** Are masked from now on. */
   add(secrets: readonly string[]): void {
     for (const secret of secrets) {
       this.#secrets.add(secret);

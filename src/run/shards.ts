@@ -2,8 +2,6 @@
  * A job on several machines, from its journals: which members a shard has, and what the shards have done together.
  * Nothing is assumed about the order in which journals come, or that all of them do.
  */
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import {
   fanOf,
@@ -34,7 +32,6 @@ export function membersOf(
   return weightsOf(found.fan, itemsOf(found, lists).length);
 }
 
-/** Throws `UsageError`. */
 export function checkShards(shards: number, name: string): void {
   if (shards >= 1 && shards <= MAX_SHARDS) return;
   throw new UsageError(
@@ -90,10 +87,9 @@ type Part = FanOut["part"];
 
 interface Leg extends EarlierJob {
   readonly file: string;
-  readonly digest: string;
 }
 
-export interface MergedJob extends EarlierJob {
+export interface MergedJob extends Pick<EarlierJob, "started" | "past" | "begun"> {
   readonly fanOut: (work: Work<number>) => FanOut;
   readonly warnings: readonly string[];
 }
@@ -108,7 +104,7 @@ export async function mergeJournals(
   const read: Leg[] = [];
   for (const path of paths) {
     const leg = await readLeg(path, refuse);
-    const same = read.find(({ digest }) => digest === leg.digest);
+    const same = read.find(({ started }) => started?.runId === leg.started?.runId);
     if (same === undefined) read.push(leg);
     else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
   }
@@ -148,8 +144,6 @@ export async function mergeJournals(
   if (count === 0) throw refuse("there is no journal of a shard of this plan.");
   return {
     started: plan.started,
-    outcome: plan.outcome,
-    wasStopped: false,
     begun: new Set([plan, ...legs.values()].flatMap(({ begun }) => [...begun])),
     past: together(plan, [...legs.values()]),
     warnings,
@@ -180,13 +174,10 @@ function placeOf(part: Part): string {
 async function readLeg(path: string, refuse: (reason: string) => UsageError): Promise<Leg> {
   const file = basename(path);
   try {
-    const digest = createHash("sha256")
-      .update(await readFile(path))
-      .digest("hex");
     const { condition, ...job } = await readEarlierJob(path, "ended");
     const damage = damageOf(condition);
     if (damage !== undefined) throw refuse(`${file}, line ${damage.line}: ${damage.reason}`);
-    return { ...job, file, digest };
+    return { ...job, file };
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${file}: ${fileErrorMessage(error)}.`);
   }

@@ -1,23 +1,15 @@
-import {
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  openSync,
-  readdirSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { closeSync, readdirSync, readSync } from "node:fs";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import { plannedWorks, type FlowChart } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
+import type { TextStream } from "../redaction/text-stream.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { EffectResult, StepEnded, StepStarted } from "../events/step.ts";
-import { makeDirectoryNow, realPathOf } from "../platform/files.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";
 import { UsageError } from "./options.ts";
+import { OutputFolder } from "./output-directory.ts";
 
 interface Begun {
   readonly event: StepStarted;
@@ -29,21 +21,20 @@ interface Begun {
  * of a script is beside it if the event has only a part of it. If the run is more than one workflow, each iteration of
  * one has a folder of its own. Throws if the folder can't be used, or holds something already.
  */
-export function createStepHistory(folder: string, redactor: Pick<Redactor, "stream">): Reporter {
-  prepareFolder(folder);
-  const real = realPathOf(folder);
-  const open = (path: string): number => newFile(folder, real, path);
+export function createStepHistory(path: string, redactor: Pick<Redactor, "stream">): Reporter {
+  const root = historyFolder(path);
+  const folders = new Map<string, OutputFolder>();
   const begun = new Map<string, Map<number, Begun>>();
-  const copies: Promise<void>[] = [];
   let charts: ReadonlyMap<number, FlowChart> = new Map();
   let isOneFlow = true;
 
-  const folderOf = (work: WorkRef): string => {
-    if (isOneFlow) return folder;
+  const folderOf = (work: WorkRef): OutputFolder => {
+    if (isOneFlow) return root;
     const iteration = work.iteration > 1 ? `-iteration-${work.iteration}` : "";
-    const path = join(folder, `${stepPageName(work.workId, work.taskId)}${iteration}`);
-    makeDirectoryNow(path);
-    return path;
+    const name = `${stepPageName(work.workId, work.taskId)}${iteration}`;
+    const folder = folders.get(name) ?? root.folder(name);
+    folders.set(name, folder);
+    return folder;
   };
   const write = (
     work: WorkRef,
@@ -58,23 +49,17 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
       chart !== undefined && Object.hasOwn(chart.files, step.file)
         ? chart.files[step.file]
         : undefined;
-    const path = folderOf(work);
+    const folder = folderOf(work);
     const name = stepPageName(step.step, step.activity);
     const outputs = new Map<number, string>();
     // A journal of an earlier run may name any file.
     const isOwn = start?.event.restored !== true && ended?.restored !== true;
+    // Now: the folder of the run may be gone later.
     for (const [script, source] of isOwn ? cutOutputs(ended?.effects ?? []) : []) {
       const copy = `${name}.output-${script + 1}.txt`;
-      // Opened now: the folder of the run may be gone before everything is copied.
-      const opened = openOutput(source);
-      if (opened === undefined) continue;
-      outputs.set(script, copy);
-      const copied = copyRedacted(opened, () => open(join(path, copy)), redactor);
-      // `close` reports it.
-      copied.catch(() => undefined);
-      copies.push(copied);
+      const isCopied = copyOutput(source, redactor.stream(), (text) => folder.append(copy, text));
+      if (isCopied) outputs.set(script, copy);
     }
-    const target = open(join(path, `${name}.md`));
     const page = stepPage({
       started: start?.event,
       ended,
@@ -84,11 +69,7 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
       file: file?.file ?? step.file,
       outputs,
     });
-    try {
-      writeFileSync(target, page);
-    } finally {
-      closeSync(target);
-    }
+    folder.create(`${name}.md`, page);
   };
   const endAll = (key: string, work: WorkRef, at: number): void => {
     const open = begun.get(key);
@@ -131,7 +112,6 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
         const [first] = open.values();
         if (first !== undefined) endAll(key, first.event.work, first.at);
       }
-      await Promise.all(copies);
     },
   };
 }
@@ -140,18 +120,19 @@ function keyOf({ workId, iteration }: WorkRef): string {
   return `${workId}/${iteration}`;
 }
 
-function prepareFolder(folder: string): void {
+function historyFolder(path: string): OutputFolder {
   let found: readonly string[];
+  let folder: OutputFolder;
   try {
-    makeDirectoryNow(folder);
-    found = readdirSync(folder);
+    folder = new OutputFolder(path);
+    found = readdirSync(path);
   } catch (error) {
-    throw new UsageError(`Can't write the history to ${folder}: ${fileErrorMessage(error)}`);
+    throw new UsageError(`Can't write the history to ${path}: ${fileErrorMessage(error)}`);
   }
-  if (found.length > 0)
-    throw new UsageError(
-      `Can't write the history to ${folder}: the folder is not empty. Nothing in it is overwritten; name another folder.`,
-    );
+  if (found.length === 0) return folder;
+  throw new UsageError(
+    `Can't write the history to ${path}: the folder is not empty. Nothing in it is overwritten; name another folder.`,
+  );
 }
 
 /** The outputs that an event has only a part of, by the index of the script. */
@@ -164,47 +145,28 @@ function cutOutputs(effects: readonly EffectResult[]): readonly (readonly [numbe
   );
 }
 
-function openOutput(path: string): number | undefined {
+const PIECE_BYTES = 1024 * 1024;
+
+/** False for a link, and for what is gone. */
+function copyOutput(source: string, redacting: TextStream, write: (text: string) => void): boolean {
+  const file = openedOutput(source);
+  if (file === undefined) return false;
+  try {
+    const decoder = new TextDecoder();
+    const piece = Buffer.alloc(PIECE_BYTES);
+    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece))
+      write(redacting.push(decoder.decode(piece.subarray(0, read), { stream: true })));
+    write(redacting.push(decoder.decode()) + redacting.end());
+    return true;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openedOutput(path: string): number | undefined {
   try {
     return openToReadNow(path, "refused");
   } catch {
     return undefined;
   }
-}
-
-/** An agent may have put a link in place of a folder: nothing is written to where it leads. */
-function newFile(folder: string, real: string, path: string): number {
-  const parent = dirname(path);
-  if (realPathOf(parent) !== join(real, relative(folder, parent)))
-    throw new Error(`In the history ${folder}, the folder was moved or replaced during the run.`);
-  try {
-    return openSync(path, "wx");
-  } catch (error) {
-    throw new Error(fileErrorMessage(error), { cause: error });
-  }
-}
-
-async function copyRedacted(
-  source: number,
-  open: () => number,
-  redactor: Pick<Redactor, "stream">,
-): Promise<void> {
-  let target: number;
-  try {
-    target = open();
-  } catch (error) {
-    closeSync(source);
-    throw error;
-  }
-  await pipeline(
-    createReadStream("", { fd: source }),
-    async function* (bytes: AsyncIterable<Uint8Array>) {
-      const decoder = new TextDecoder();
-      const redacting = redactor.stream();
-      for await (const piece of bytes)
-        yield redacting.push(decoder.decode(piece, { stream: true }));
-      yield redacting.push(decoder.decode()) + redacting.end();
-    },
-    createWriteStream("", { fd: target }),
-  );
 }

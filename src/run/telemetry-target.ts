@@ -14,7 +14,6 @@ import {
 import { UsageError } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
-/** Where spans and metrics are sent. */
 export interface TelemetryTarget {
   readonly tracesUrl: string;
   readonly metricsUrl: string;

@@ -6,7 +6,7 @@ import { defined } from "../document/guards.ts";
 import { processEnvironment, type Environment } from "../platform/environment.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import type { CoverageReport, RehearsalReport } from "../reports/rehearsals.ts";
-import { findRehearsals } from "./find-rehearsals.ts";
+import { findRehearsals } from "./find-files.ts";
 import { rehearseFiles } from "./rehearse.ts";
 
 /** How rehearsals run. */

@@ -59,13 +59,11 @@ export function allowedForPrograms(
   return allowedOf({ environment, env: env.filter((name) => !claimed.has(name)) });
 }
 
-export interface ServerStart {
+export interface ServerStart extends AllowedVariables {
   readonly entry: PreparedEntry;
   readonly flows?: Parameters<typeof claimedNames>[1];
   /** The option that is a ceiling. */
   readonly permissions: PermissionPreset | undefined;
-  readonly environment: Environment;
-  readonly env?: readonly string[] | undefined;
 }
 
 /** Throws `UsageError` if a command of the job, or a required server that it may call, lacks a variable. */

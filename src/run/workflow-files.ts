@@ -1,4 +1,4 @@
-/** Workflows from their files: what they call and include stays within the repository of the first one. */
+/** Workflows, and the prompts of entries, from their files: what they call and include stays within the repository of the first one. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
@@ -11,12 +11,17 @@ import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
 import {
-  loadWorkflow as loadFrom,
   type LoadedWorkflow,
   type LoadOptions,
+  loadWorkflow as loadFrom,
 } from "../workflow/read/load-workflow.ts";
 import type { FileRead } from "../workflow/run/run-flow.ts";
-import { warningChecks } from "./warning-checks.ts";
+import type { WarningChecks } from "../entry/warnings.ts";
+import { holdsCredential } from "../redaction/redactor.ts";
+import { unmatchable } from "../permissions/commands.ts";
+import { allowsServer, ruleSet, toolsFor, toolVerdict } from "../permissions/rules.ts";
+import { isText } from "../document/guards.ts";
+import type { ReadPrompt } from "../entry/prompt-files.ts";
 
 export type WorkflowOptions = Pick<
   LoadOptions,
@@ -142,5 +147,47 @@ export function readValue(
   return {
     kind: "read",
     text: typeof content === "string" ? content : new TextDecoder().decode(content),
+  };
+}
+
+/** What the warnings of entries need to know about permissions and credentials. */
+export const warningChecks: WarningChecks = {
+  checkCommandPattern: unmatchable,
+  toolPermissions: (permissions) => {
+    const rules = ruleSet(permissions);
+    const offered = toolsFor(permissions);
+    return {
+      allowsTool: (name) => toolVerdict(rules, name) === "allowed",
+      allowsServer: (name) => allowsServer(permissions, name),
+      offers: (name) => offered.includes("builtin:*") || offered.includes(`builtin:${name}`),
+    };
+  },
+  hasCredential: holdsCredential,
+};
+
+/**
+ * The files of an entry's prompts: regular files of its repository, which no link leads to. `seen` gets the absolute
+ * path of each file that is looked for.
+ */
+export function promptsAround(
+  entryFile: string,
+  seen?: (path: string, isThere: boolean) => void,
+): ReadPrompt {
+  let around: ReturnType<typeof filesAround> | undefined;
+  return (name) => {
+    around ??= filesAround(entryFile, { seen, of: "entry" });
+    const found = around.files.read(name, around.id);
+    if (found.kind !== "found") return { ...found, kind: "refused" };
+    const { content } = found;
+    try {
+      const text = isText(content)
+        ? content
+        : new TextDecoder("utf-8", { fatal: true }).decode(content);
+      // The line break at the end of a file is not part of the prompt.
+      const place = join(dirname(entryFile), name);
+      return { kind: "read", place, text: text.replaceAll("\r\n", "\n").replace(/\n$/, "") };
+    } catch {
+      return { kind: "refused", reason: `${JSON.stringify(name)} is not valid UTF-8.` };
+    }
   };
 }

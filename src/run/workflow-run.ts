@@ -1,40 +1,35 @@
-/** What a run of a workflow begins with: its parameters, and what an earlier run has done already. */
+/**
+ * What a run of a workflow begins with: its parameters, and what an earlier run has done already. And the options of a
+ * run that are for workflows: which of them a run can have, and what is odd about them.
+ */
 import { basename } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import type { RunEvent } from "../events/event.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
-import { damageOf, readJournalFile, type JournalCondition } from "../journal/file.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { Environment } from "../platform/environment.ts";
-import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
-import { restoreRun, type Restored } from "../workflow/run/restore.ts";
+import { type Restored, restoreRun } from "../workflow/run/restore.ts";
 import { scriptTags } from "../workflow/run/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
-import {
-  given,
-  type FlowReading,
-  type LoadedFlow,
-  type ReadEntry,
-  type WholeFlow,
-} from "./flows.ts";
-import { allowedForPrograms } from "./variables.ts";
-import { asFlag, UsageError, type WriteName } from "./options.ts";
-import { refusing, sameInput, sameTexts } from "./same-values.ts";
-import type { WorkflowRunOptions } from "./workflow-options.ts";
-
-interface StartOptions extends WorkflowRunOptions {
-  readonly write?: WriteName;
-  readonly userInput?: string;
-  readonly permissions?: PermissionPreset;
-  readonly environment: Environment;
-}
+import { type FlowReading, given, type LoadedFlow, type WholeFlow } from "./flows.ts";
+import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
+import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
+import { readResumed, refusing, sameInput, sameTexts } from "./resume-job.ts";
+import { suggestion } from "../document/suggest.ts";
+import { leafWorks } from "../entry/work.ts";
+import type { Asker } from "../workflow/run/ask.ts";
+import type { Executor } from "../workflow/run/executor.ts";
+import type { FlowResult } from "../workflow/run/run-flow.ts";
+import { hasSecretName } from "./secrets.ts";
+import { isWorkflowFile } from "./workflow-files.ts";
+import type { Workflow } from "../workflow/model.ts";
 
 /** What the loading of a workflow needs to know of its run. */
 export function readingOf(
-  { env, permissions }: Pick<StartOptions, "env" | "permissions">,
+  {
+    env,
+    permissions,
+  }: { readonly env?: readonly string[]; readonly permissions?: PermissionPreset },
   script: Script | undefined,
 ): FlowReading {
   return { environment: env, permissions: permissions ?? script?.permissions };
@@ -42,72 +37,57 @@ export function readingOf(
 
 export interface WorkflowStart {
   readonly whole: WholeFlow;
-  /** Of the run that is resumed. */
   readonly userInput?: string;
   readonly warnings: readonly Diagnostic[];
 }
 
-interface StartContext {
-  readonly options: StartOptions;
+export interface StartOptions extends AllowedVariables {
+  readonly params?: Params | undefined;
+  readonly resume?: string | undefined;
+  readonly rerun?: boolean | undefined;
+  readonly onResult?: WholeFlow["onResult"];
+  readonly executors?: readonly Executor[] | undefined;
+  readonly userInput?: string | undefined;
   readonly script: Script | undefined;
   /** With overridden models. */
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;
+  readonly write: WriteName;
 }
 
-/** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
+/** Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
 export async function startOfWorkflow(
-  loaded: Pick<ReadEntry, "flows" | "whole">,
-  context: StartContext,
-): Promise<WorkflowStart | undefined> {
-  const { options, script } = context;
-  const { params, resume, onResult } = options;
-  const flow = loaded.whole === undefined ? undefined : loaded.flows[loaded.whole];
-  if (flow === undefined) return undefined;
+  { workflow }: LoadedFlow,
+  options: StartOptions,
+): Promise<WorkflowStart> {
+  const { script, resume, onResult } = options;
   const earlier = resume === undefined ? undefined : await readEarlier(resume, options);
-  const all = earlier === undefined ? { ...script?.params, ...params } : earlier.params;
+  const params = earlier?.params ?? { ...script?.params, ...options.params };
   const userInput = earlier?.userInput ?? options.userInput ?? script?.userInput ?? "";
-  const bound = bindParameters(flow.workflow, given(all, userInput));
+  const bound = bindParameters(workflow, given(params, userInput));
   if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
-  const restored =
-    earlier === undefined
-      ? undefined
-      : restoredOf(flow, { ...earlier, variables: bound.variables }, context);
-  return {
-    whole: { params: all, restored, onResult },
-    ...(earlier === undefined ? {} : { userInput }),
-    warnings: bound.warnings,
-  };
+  const { variables, warnings } = bound;
+  const restored = earlier && restoredOf(workflow, { ...earlier, variables }, options);
+  return { whole: { params, restored, onResult }, ...(earlier && { userInput }), warnings };
 }
 
-interface Earlier {
-  readonly params: Readonly<Record<string, string>>;
-  readonly userInput: string;
+interface Earlier extends Omit<Parameters<typeof restoreRun>[2], "variables"> {
+  readonly params: Params;
   readonly fingerprint: string | undefined;
   /** As the journal names it. */
   readonly file: string;
-  readonly events: readonly (StepStarted | StepEnded)[];
-  readonly hasEnded: boolean;
-  readonly restoredSteps: number | undefined;
 }
 
-async function readEarlier(path: string, options: StartOptions): Promise<Earlier> {
-  const refuse = refusing(options);
-  const { started, events, hasEnded, condition } = await readLastRun(path).catch(
-    (error: unknown) => {
-      throw refuse(`${fileErrorMessage(error)}.`);
-    },
-  );
-  const damage = damageOf(condition);
-  if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
+async function readEarlier(resume: string, options: StartOptions): Promise<Earlier> {
+  const resuming = { ...options, resume };
+  const { started, steps: events, hasEnded } = await readResumed(resuming);
   const work = started?.work;
-  if (started === undefined || work?.kind !== "Flow") {
-    throw refuse("it is not the journal of a run of a workflow.");
-  }
+  if (started === undefined || work?.kind !== "Flow")
+    throw refusing(resuming)("it is not the journal of a run of a workflow.");
   const { file, chart, restoredSteps } = work;
   return {
-    params: sameTexts("param", work.params, options.params ?? {}, options),
-    userInput: sameInput(started.userInput, options),
+    params: sameTexts("param", work.params, options.params ?? {}, resuming),
+    userInput: sameInput(started.userInput, resuming),
     fingerprint: chart.fingerprint,
     file,
     events,
@@ -116,38 +96,13 @@ async function readEarlier(path: string, options: StartOptions): Promise<Earlier
   };
 }
 
-/** Of the run that began last, if the journal holds several. */
-async function readLastRun(path: string): Promise<{
-  readonly started: Extract<RunEvent, { type: "run.started" }> | undefined;
-  readonly events: readonly (StepStarted | StepEnded)[];
-  readonly hasEnded: boolean;
-  readonly condition: JournalCondition;
-}> {
-  let started: Extract<RunEvent, { type: "run.started" }> | undefined;
-  let events: (StepStarted | StepEnded)[] = [];
-  let hasEnded = false;
-  const condition = await readJournalFile(path, (part) => {
-    for (const event of part) {
-      if (event.type === "run.started") {
-        started = event;
-        events = [];
-        hasEnded = false;
-      } else if (event.runId !== started?.runId) continue;
-      else if (event.type === "step.started" || event.type === "step.ended") events.push(event);
-      else if (event.type === "work.ended") hasEnded = true;
-    }
-  });
-  return { started, events, hasEnded, condition };
-}
-
 function restoredOf(
-  flow: LoadedFlow,
+  workflow: Workflow,
   earlier: Earlier & { readonly variables: Readonly<Record<string, string>> },
-  { entry, limits, options }: StartContext,
+  options: StartOptions,
 ): Restored {
-  const { workflow } = flow;
-  const { write = asFlag, resume = "", rerun = false, executors } = options;
-  const refuse = refusing(options);
+  const { entry, limits, write, resume = "", rerun = false, executors } = options;
+  const refuse = refusing({ resume, write });
   if (earlier.fingerprint !== workflowFingerprint(workflow)) {
     const file = basename(workflow.file);
     throw refuse(
@@ -156,25 +111,101 @@ function restoredOf(
         : `it is of ${earlier.file}, not of ${file}.`,
     );
   }
+  const environment = allowedForPrograms(entry, options);
   const tags = scriptTags({ executors });
-  const found = restoreRun(
-    workflow,
-    { environment: allowedForPrograms(entry, options), limits, tags },
-    earlier,
-  );
-  switch (found.kind) {
-    case "refused":
-      throw refuse(found.reason);
-    case "interrupted": {
-      if (rerun) return found.restored;
-      const { activity, failed } = found;
-      const why =
-        failed === undefined
-          ? `${activity} was running commands when ${resume} was interrupted.`
-          : `The commands of ${activity} had begun when it failed: ${failed}`;
-      throw new UsageError(`${write("resume")}: ${why} Pass ${write("rerun")} to run them again.`);
-    }
-    case "restored":
-      return found.restored;
+  const found = restoreRun(workflow, { environment, limits, tags }, earlier);
+  if (found.kind === "refused") throw refuse(found.reason);
+  if (found.kind === "interrupted" && !rerun) {
+    const { activity, failed } = found;
+    const why =
+      failed === undefined
+        ? `${activity} was running commands when ${resume} was interrupted.`
+        : `The commands of ${activity} had begun when it failed: ${failed}`;
+    throw new UsageError(`${write("resume")}: ${why} Pass ${write("rerun")} to run them again.`);
   }
+  return found.restored;
+}
+
+export interface WorkflowRunOptions {
+  /** For an entry that is a workflow. */
+  readonly params?: Params;
+  /** Come before those of a rehearsal and of the front matter. */
+  readonly answers?: Answers;
+  /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
+  readonly env?: readonly string[];
+  /** The journal of an earlier run of the job or workflow, which is to be continued. */
+  readonly resume?: string;
+  /** With `resume`, of a job: tasks that had not started may have changed. */
+  readonly resumeAnyway?: boolean;
+  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. */
+  readonly rerun?: boolean;
+  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
+  readonly asker?: Asker;
+  /** Run code fences of further tags, or those that there are in another way. */
+  readonly executors?: readonly Executor[];
+  /** Called with the end of a workflow that is the whole run. */
+  readonly onResult?: (result: FlowResult) => void;
+}
+
+/** Throws `UsageError` for options that an entry of this kind can't have. */
+export function checkEntryOptions(
+  entryFile: string,
+  options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string | undefined },
+  write: WriteName,
+): void {
+  const { params, resume, resumeAnyway, rerun, jobName, record } = options;
+  if (isWorkflowFile(entryFile)) {
+    if (jobName !== undefined) {
+      throw new UsageError("A workflow has no jobs. Name only the file.");
+    }
+  } else {
+    if (params !== undefined && Object.keys(params).length > 0) {
+      throw new UsageError(
+        `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
+      );
+    }
+    if (rerun === true) {
+      throw new UsageError(
+        `${write("rerun")} is only for workflows (*.wf.md): in a job, what was interrupted runs again.`,
+      );
+    }
+  }
+  if (rerun === true && resume === undefined) {
+    throw new UsageError(`${write("rerun")} requires ${write("resume")}.`);
+  }
+  if (resumeAnyway === true && (resume === undefined || isWorkflowFile(entryFile))) {
+    throw new UsageError(`${write("resume-anyway")} requires ${write("resume")} and an entry.`);
+  }
+  if (resume !== undefined && record !== undefined) {
+    throw new UsageError(
+      `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
+    );
+  }
+}
+
+export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
+  const job = entry.jobs[jobName];
+  return job !== undefined && leafWorks(job.work).some(({ kind }) => kind === "Flow");
+}
+
+/**
+ * What is odd about the names of the environment that a run allows. `unread`: those that no workflow reads, whose texts
+ * can't end up in prompts; tools and MCP servers get the values as programs.
+ */
+export function environmentWarnings(
+  names: readonly string[] = [],
+  environment: Readonly<Record<string, string | undefined>>,
+  unread: readonly string[],
+): readonly Diagnostic[] {
+  return names.flatMap((name): Diagnostic[] => {
+    const warning = { codePath: "", severity: "warning" } as const;
+    if (environment[name] === undefined) {
+      const set = Object.keys(environment).filter((other) => environment[other] !== undefined);
+      const reason = `The environment has no variable ${JSON.stringify(name)}.`;
+      return [{ ...warning, reason, ...suggestion(name, set) }];
+    }
+    if (unread.includes(name) || !hasSecretName(name)) return [];
+    const reason = `Workflows may read ${name}, which has the name of a secret. A prompt that contains it goes to the model.`;
+    return [{ ...warning, reason }];
+  });
 }

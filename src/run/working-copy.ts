@@ -10,6 +10,7 @@ import { constants } from "node:fs";
 import {
   appendFile,
   copyFile,
+  cp,
   lstat,
   mkdir,
   readdir,
@@ -23,12 +24,10 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
-import type { ModelAccess } from "./options-provider.ts";
+import type { Environment } from "../platform/environment.ts";
 import { UsageError } from "./options.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { inRunFolder, makeWorkspace, type WorkFolder } from "./workspace.ts";
-
-export type { WorkFolder };
 import { errorMessage } from "../platform/system-error.ts";
 import { leaves } from "../platform/search-path.ts";
 
@@ -37,7 +36,7 @@ const AT_ONCE = 16;
 
 /**
  * Where a rehearsal works: in its own workspace, in a copy of the folder, or in the folder itself. Throws a `UsageError`
- * if it can't be made. `inPlace`: the option that does without a copy, as the user writes it.
+ * if it can't be made; then nothing is left of it. `inPlace`: the option that does without a copy, as the user writes it.
  */
 export async function workFolder(
   script: Script | undefined,
@@ -48,7 +47,7 @@ export async function workFolder(
     makes,
     copies,
   }: {
-    readonly environment: ModelAccess["environment"];
+    readonly environment: Environment;
     readonly inPlace: string;
     /** Its workspace, if it has one. */
     readonly makes: boolean;
@@ -62,13 +61,10 @@ export async function workFolder(
   return { path: folder, remove: () => Promise.resolve() };
 }
 
-/**
- * Throws a `UsageError` if the folder is too large or can't be read; then nothing is left of the copy. `inPlace` is
- * the option that does without one, as the user writes it. `include`: paths in the folder, ignored or not.
- */
+/** `include`: paths in the folder, ignored or not. */
 async function copyWorkingDirectory(
   folder: string,
-  environment: ModelAccess["environment"],
+  environment: Environment,
   inPlace: string,
   include: readonly string[] = [],
 ): Promise<WorkFolder> {
@@ -101,7 +97,7 @@ interface Repository {
 /** Undefined if the folder is in no work tree, or is ignored there: then it is a folder like any other. */
 async function repositoryOf(
   folder: string,
-  environment: ModelAccess["environment"],
+  environment: Environment,
 ): Promise<Repository | undefined> {
   const options = { cwd: folder, environment };
   try {
@@ -125,12 +121,12 @@ class Copy {
   readonly #root: string;
   /** Where the copy of a folder is; the last one that contains a path counts. */
   readonly #places: (readonly [folder: string, copy: string])[];
-  readonly #environment: ModelAccess["environment"];
+  readonly #environment: Environment;
   /** Folders of the source that are known to be folders, not links to some. */
   readonly #folders = new Map<string, Promise<boolean>>();
   #bytes = 0;
 
-  constructor(root: string, target: string, environment: ModelAccess["environment"]) {
+  constructor(root: string, target: string, environment: Environment) {
     this.#root = root;
     this.#places = [[root, target]];
     this.#environment = environment;
@@ -250,17 +246,10 @@ class Copy {
   async #gitFolder(root: string, gitFolder: string, commonFolder: string): Promise<void> {
     const target = join(this.#counterpart(root), ".git");
     await mkdir(join(target, "objects", "info"), { recursive: true });
-    for (const name of ownFiles) {
-      // What a linked work tree has of its own comes second.
-      for (const from of new Set([commonFolder, gitFolder])) {
-        if (from === commonFolder && from !== gitFolder && perWorkTree.has(name)) continue;
-        await this.#metadata(join(from, name), join(target, name));
-      }
-    }
-    for (const name of await readdir(gitFolder)) {
-      if (!name.startsWith("sharedindex.")) continue;
-      await this.#metadata(join(gitFolder, name), join(target, name));
-    }
+    // What a linked work tree has of its own comes second.
+    if (commonFolder !== gitFolder)
+      await this.#metadata(commonFolder, target, (name) => sharedMetadata.has(name));
+    await this.#metadata(gitFolder, target, (name) => !leftBehind.has(name));
     await mkdir(join(target, "refs"), { recursive: true });
     const objects = await realpath(join(commonFolder, "objects"));
     await writeFile(join(target, "objects", "info", "alternates"), `${objects}\n`);
@@ -273,15 +262,16 @@ class Copy {
     }
   }
 
-  async #metadata(from: string, to: string): Promise<void> {
-    const found = await lstat(from).catch(() => undefined);
-    if (found?.isDirectory() === true) {
-      await mkdir(to, { recursive: true });
-      for (const name of await readdir(from))
-        await this.#metadata(join(from, name), join(to, name));
-    } else if (found?.isFile() === true && !from.endsWith(".lock")) {
-      this.#count(found.size);
-      await copyFile(from, to);
+  async #metadata(from: string, to: string, isWanted: (name: string) => boolean): Promise<void> {
+    for (const name of (await readdir(from)).filter(isWanted)) {
+      await cp(join(from, name), join(to, name), {
+        recursive: true,
+        filter: async (source) => {
+          const found = await lstat(source);
+          if (found.isFile()) this.#count(found.size);
+          return found.isDirectory() || (found.isFile() && !source.endsWith(".lock"));
+        },
+      });
     }
   }
 
@@ -345,28 +335,7 @@ class Copy {
   }
 }
 
-/** What makes a repository besides its objects. Hooks and locks stay behind, and with them other work trees. */
-const ownFiles = [
-  "HEAD",
-  "config",
-  "config.worktree",
-  "packed-refs",
-  "refs",
-  "reftable",
-  "logs",
-  "index",
-  "info",
-  "shallow",
-  "ORIG_HEAD",
-  "FETCH_HEAD",
-  "MERGE_HEAD",
-  "MERGE_MSG",
-  "MERGE_MODE",
-  "CHERRY_PICK_HEAD",
-  "REVERT_HEAD",
-  "AUTO_MERGE",
-  "sequencer",
-  "rebase-merge",
-  "rebase-apply",
-];
-const perWorkTree = new Set(["HEAD", "index", "config.worktree", "ORIG_HEAD", "MERGE_HEAD"]);
+/** Hooks, and what is of other repositories and work trees. Objects are read where they are. */
+const leftBehind = new Set("objects hooks modules worktrees lfs annex gitdir commondir".split(" "));
+/** What a linked work tree has of its main one. */
+const sharedMetadata = new Set("config packed-refs refs reftable logs info shallow".split(" "));

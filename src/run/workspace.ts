@@ -5,7 +5,7 @@ import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
-import type { ModelAccess } from "./options-provider.ts";
+import type { Environment } from "../platform/environment.ts";
 import { UsageError } from "./options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
@@ -18,7 +18,7 @@ export interface WorkFolder {
 /** Throws a `UsageError` if the files can't be written or git fails; then it is removed, too. */
 export async function makeWorkspace(
   workspace: Workspace,
-  environment: ModelAccess["environment"],
+  environment: Environment,
 ): Promise<WorkFolder> {
   return inRunFolder(async (path) => {
     try {
@@ -85,11 +85,11 @@ const FIRST_DATE = Date.UTC(2026, 0, 1);
 /** Always the same commits for the same files, whatever git's settings on this machine. */
 class Repository {
   readonly #path: string;
-  readonly #environment: ModelAccess["environment"];
+  readonly #environment: Environment;
   readonly #branches = new Set<string>();
   #commits = 0;
 
-  constructor(path: string, environment: ModelAccess["environment"]) {
+  constructor(path: string, environment: Environment) {
     this.#path = path;
     this.#environment = environment;
   }

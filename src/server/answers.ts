@@ -52,7 +52,6 @@ export function answerDone(refused: Refused | undefined, done: object): Response
   return refused === undefined ? json(done) : answerRefused(refused);
 }
 
-/** With the id of what was started. */
 export function answerStarted<Started extends { readonly kind: "started" }>(
   outcome: Started | Refused,
   started: (outcome: Started) => object,

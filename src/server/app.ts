@@ -18,7 +18,6 @@ export interface Served {
   readonly repoRoot: string;
   /** Entries may be installed from files of this folder. Undefined: the server was started without `--test`. */
   readonly entriesFolder?: string | undefined;
-  /** The folder of `--journals`. */
   readonly journals?: JournalFolder | undefined;
   /** A script plays the models, which the page says. */
   readonly rehearsal?: PortalRehearsal | undefined;

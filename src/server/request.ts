@@ -47,9 +47,7 @@ export async function readBody(incoming: IncomingMessage): Promise<string | Resp
 export interface StartBody {
   readonly workingDirectory: string;
   readonly userInput: string;
-  /** Of a workflow. */
   readonly params: Readonly<Record<string, string>>;
-  /** Of the entry. */
   readonly inputs: Readonly<Record<string, string>>;
 }
 

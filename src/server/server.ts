@@ -10,19 +10,15 @@ import type { Duplex } from "node:stream";
 import type { Hono } from "hono";
 import { getRequestListener } from "@hono/node-server";
 import { within } from "../platform/waiting.ts";
-import { json, rawRefusal, refuse, type RefusalName } from "./answers.ts";
-import { createBareApp, route, type Env, type Served } from "./app.ts";
-import { addJobRoutes } from "./jobs.ts";
+import { json, rawRefusal, type RefusalName, refuse } from "./answers.ts";
+import { createBareApp, type Env, route, type Served } from "./app.ts";
+import { addJobRoutes, addSessionRoutes, addTaskRoutes } from "./routes.ts";
 import { addPage } from "./page.ts";
 import { Access, asHost, securityHeaders } from "./security.ts";
-import { addSessionRoutes } from "./sessions.ts";
-import { addTaskRoutes } from "./tasks.ts";
 
 export interface ServerOptions extends Omit<Served, "access" | "stop" | "isStopping"> {
   readonly hostname: string;
-  /** 0: a free one. */
   readonly port: number;
-  /** Every request must carry it. */
   readonly token?: string | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
 }

@@ -91,28 +91,6 @@ describe("a tool of the entry", () => {
     assert.match(results[0] ?? "", /arguments\.more: Unknown field/);
   });
 
-  it("is not offered where permissions.tools doesn't name it", async (t) => {
-    const { code, requests, results } = await run(t, once("echo"), { permissions: "read-only" });
-    assert.equal(code, 0);
-    assert.ok(!requests[0]?.tools.includes("echo"));
-    assert.doesNotMatch(results.join(), /joined/);
-  });
-
-  it("counts for toolExecuted once it was called, and is named in the retry", async (t) => {
-    const prompts: string[] = [];
-    const { code, stdout } = await run(
-      t,
-      ({ prompt, toolResults }) => {
-        if (toolResults.length > 0) return { text: "Done" };
-        prompts.push(prompt);
-        return prompts.length === 1 ? { text: "I forgot" } : call("echo");
-      },
-      { task: { criteria: { toolExecuted: ["echo"], failureAction: { retryTimes: 1 } } } },
-    );
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(prompts, ["Go", "Go\n\n## Required Tool Not Called: echo"]);
-  });
-
   it("does not count for toolExecuted if its call failed", async (t) => {
     const tools = { echo: { ...echo, command: node("process.exit(1)") } };
     const { code, stdout } = await run(t, once("echo"), {

@@ -5,7 +5,7 @@ import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { factsOf } from "../../src/cli/repository-facts.ts";
+import { factsOf } from "../../src/cli/init.ts";
 import { runCli } from "../rig/cli.ts";
 import { commandLine } from "../rig/dist.ts";
 import { startModelServer } from "../rig/model-server.ts";

@@ -3,11 +3,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { describe, it, test, type TestContext } from "node:test";
-import { isRecord } from "../../src/document/guards.ts";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
 import { everything, fixture, readsItself, until } from "../tools/mcp/rig.ts";
 import { runCli, startCli } from "../rig/cli.ts";
@@ -224,76 +221,6 @@ describe("a server that ignores SIGTERM", () => {
   });
 });
 
-test("a run is canceled while a server at an address floods with events", async (t) => {
-  const { url, flooding } = await serveFlood(t);
-  const workspace = await workspaceWith(t, {
-    mcpServers: { docs: { url } },
-    tools: ["docs/*"],
-    calls: [{ name: "docs/call", arguments: {} }],
-  });
-  const child = startCli(run, { cwd: workspace.path });
-  t.after(() => child.kill());
-  const early = child.ended.then(({ stdout }) => assert.fail(`It ended early:\n${stdout}`));
-  await Promise.race([flooding, early]);
-  child.signal("SIGTERM");
-  const { code } = await child.ended;
-  assert.equal(code, 130);
-  // Without the event, the process has given up waiting for the end of the run.
-  assert.match(await workspace.read("j.jsonl"), /"type":"run\.ended"/);
-});
-
-/**
- * A server over HTTP whose only tool sends events, as fast as they are read, and never ends. Each is short and no
- * message of the protocol, which takes the client longest to find out: a piece of the stream takes it a second.
- */
-async function serveFlood(
-  t: TestContext,
-): Promise<{ readonly url: string; readonly flooding: Promise<void> }> {
-  let begin: () => void;
-  const flooding = new Promise<void>((resolve) => (begin = resolve));
-  const tools = [{ name: "call", inputSchema: { type: "object" } }];
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const message: unknown = request.method === "POST" ? await json(request) : undefined;
-    if (!isRecord(message)) return void response.writeHead(405).end();
-    const { id, method } = message;
-    const answer = (body: object): void => {
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
-    };
-    if (id === undefined) return void response.writeHead(202).end();
-    if (method === "initialize") {
-      const serverInfo = { name: "flood", version: "1" };
-      const capabilities = { tools: {} };
-      return answer({ result: { protocolVersion: "2025-06-18", capabilities, serverInfo } });
-    }
-    if (method === "tools/list") return answer({ result: { tools } });
-    if (method !== "tools/call") return answer({ error: { code: -32_601, message: "unknown" } });
-    const events = "data: {}\n\n".repeat(6_500);
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    let read = 0;
-    const flood = (): void => {
-      if (response.destroyed) return;
-      while (response.write(events)) read += 1;
-      read += 1;
-      if (read >= 10) begin();
-      response.once("drain", flood);
-    };
-    flood();
-  };
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => response.destroy());
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  return { url: `http://127.0.0.1:${address.port}/mcp`, flooding };
-}
-
 function pidsIn(file: string): readonly number[] {
   const lines = readFileSync(file, "utf8").matchAll(/^(?:start|child) (\d+)$/gm);
   return [...lines].map(([, pid]) => Number(pid));
@@ -337,4 +264,97 @@ test("tools of a server that are not offered are reported, and one that is can b
   const tried = await runCli(["tool", "call", "docs/call", "{}", "--entry", "e.json"], { cwd });
   assert.equal(tried.code, 0, tried.stderr);
   assert.match(tried.stdout, /done/);
+});
+
+/** A call of `open` changes what it requires itself, and replaces the tool `early` by `late`. */
+const docs = { command: process.execPath, args: [fixture, "replaces"], permissions: readsItself };
+
+/** Returns the journal of a run that succeeds. */
+async function succeeds(
+  t: TestContext,
+  task: object,
+  replies: readonly unknown[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const isFlow = "agentTools" in task;
+  const entry = {
+    models: { driving: "gpt-5-mini" },
+    mcpServers: { docs },
+    tasks: { a: { model: { category: "driving" }, prompt: "Open.", ...(isFlow ? {} : task) } },
+    jobs: {
+      job: { work: isFlow ? { kind: "Flow", file: "a.wf.md" } : { kind: "Ref", taskId: "a" } },
+    },
+  };
+  const session = { ...(isFlow ? { activity: "PROMPT_1" } : {}), turns: replies };
+  const { path: cwd } = await makeWorkspace(t, {
+    "e.json": JSON.stringify(entry),
+    "r.json": JSON.stringify({ entry: "e.json", job: "job", sessions: [session] }),
+    ...more,
+  });
+  const args = ["run", "e.json", "job", "--rehearse", "r.json", "--journal", "j.jsonl"];
+  const { code, stdout, stderr } = await runCli(args, { cwd });
+  assert.equal(code, 0, stdout + stderr);
+  return readFileSync(join(cwd, "j.jsonl"), "utf8");
+}
+
+const call = (name: string, more: object = {}): object => ({ name, arguments: {}, ...more });
+
+const replies = [
+  { tools: [call("docs/open")] },
+  {
+    tools: [
+      call("docs/late"),
+      call("docs-late"),
+      call("docs/open"),
+      call("docs-early", { unknown: true, fails: "does not exist" }),
+    ],
+  },
+  { toolResults: { contains: ["late was called"] }, text: "Done." },
+];
+
+test("the next answer of a task can call what a server has by now, and no longer what it had", async (t) => {
+  const permissions = { tools: ["docs/*"] };
+  const criteria = { toolExecuted: ["docs/late"], failureAction: { retryTimes: 0 } };
+  const journal = await succeeds(t, { permissions, criteria }, [{ replies }]);
+  assert.match(journal, /"toolName":"docs\/late"/);
+});
+
+test("so can the agent of a workflow", async (t) => {
+  const settings = {
+    agentTools: ["docs/*"],
+    permissions: { tools: ["docs/*"] },
+    mcpServers: { docs },
+  };
+  const chart = "```mermaid\nflowchart TD\nSTART --> PROMPT_1['one']\n```";
+  const file = `---\n${JSON.stringify(settings)}\n---\n# Workflow\n\n${chart}\n\n# Prompts\n`;
+  await succeeds(t, settings, [{ replies }], { "a.wf.md": file });
+});
+
+test("the permissions decide about a tool that a server has by now", async (t) => {
+  const denied = [
+    { tools: [call("docs/open")] },
+    { tools: [call("docs-late", { unknown: true, fails: "does not exist" })] },
+    "Done.",
+  ];
+  await succeeds(t, { permissions: { tools: ["docs/open"] } }, [{ replies: denied }]);
+});
+
+test("the next prompt of a task with the action protocol names what has come, changed and gone", async (t) => {
+  const act = (...actions: readonly string[]): string =>
+    JSON.stringify({
+      status: "EXECUTING",
+      thoughts: [],
+      actions: actions.map((action) => ({ action, type: "tool", params: {} })),
+      stop: false,
+      response: null,
+    });
+  const done = { status: "SUCCESS", thoughts: [], actions: null, stop: true, response: "Done." };
+  const changed =
+    'Tools that are new, or have changed:\\n- .*"docs/open".*"door".*\\n- .*"docs/late".*\\n\\nTools that are gone: \\["docs/early"\\]';
+  await succeeds(t, { protocol: "actions", permissions: { tools: ["docs/*"] } }, [
+    act("docs/open"),
+    { prompt: { matches: changed }, text: act("docs/late", "docs/early") },
+    { prompt: { matches: 'Unknown tool \\\\"docs/early' }, text: act("docs/late", "docs/late") },
+    { prompt: { matches: "late was called" }, text: JSON.stringify(done) },
+  ]);
 });

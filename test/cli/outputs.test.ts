@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { cp, readFile } from "node:fs/promises";
+import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Log } from "sarif";
 import { runCli } from "../rig/cli.ts";
-import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -98,5 +98,98 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     assert.match(said, /wrong\.yml:5:21: entry\.outputs\.verdict\.from\[0\]:.*"merg"/);
     assert.match(said, /wrong\.yml:6:\d+: entry\.outputs\.proposals\.label\.allowed: This field/);
     assert.match(said, /jobs\["review"\]\.outputs\.proposals\.pull_request\.paths\[1\]/);
+  });
+});
+
+/** A repository with the entries of `test/fixtures/data` and some files. */
+async function repository(t: TestContext): Promise<Workspace> {
+  const workspace = await makeRepository(t, {
+    "a.txt": "a",
+    "b.txt": "b",
+    "c.txt": "c",
+    "$(touch pwned).txt": "x",
+  });
+  await cp(join(root, "test/fixtures/data"), workspace.path, { recursive: true });
+  await workspace.git("add", "-A");
+  await workspace.git("commit", "-qm", "entries");
+  return workspace;
+}
+
+describe("data between tasks, on the real runtime", () => {
+  it("goes from a result to items, from their reports to a summary, and into the output directory", async (t) => {
+    const { path: cwd } = await repository(t);
+    const args = ["run", "data.yml", "all", "--rehearse", "data.rehearsal.yml"];
+    const run = await runCli(
+      [...args, "--format", "json", "--output-dir", "out", "--record", "again.rehearsal.yml"],
+      { cwd },
+    );
+    assert.equal(run.code, 0, run.stderr);
+    const printed: Record<string, unknown> = JSON.parse(run.stdout);
+    const schema: object = JSON.parse(await readFile(join(root, "schema/run.schema.json"), "utf8"));
+    const ajv = new Ajv2020({ allowUnionTypes: true });
+    const kept: Record<string, unknown> = JSON.parse(
+      await readFile(join(cwd, "out/run.json"), "utf8"),
+    );
+    assert.ok(ajv.validate(schema, printed), ajv.errorsText());
+    assert.deepEqual(printed, kept);
+    assert.equal(printed["result"], "success");
+    assert.equal(printed["report"], "# Sum\nOK");
+    assert.deepEqual(printed["results"], { plan: { files: ["a.ts", "b\n`c`"] } });
+    assert.deepEqual(printed["inputs"], { topic: "bugs", "who-asks": "me" });
+    assert.deepEqual((await readdir(join(cwd, "out"))).toSorted(), [
+      "check-a.ts.md",
+      "check-b-c.md",
+      "index.md",
+      "report.md",
+      "run.json",
+      "summary.md",
+      "who.log",
+    ]);
+    assert.equal(await readFile(join(cwd, "out/who.log"), "utf8"), "me\n");
+    assert.equal(await readFile(join(cwd, "out/report.md"), "utf8"), "# Sum\nOK\n");
+    // No line of the log is one of an agent: the runner would take it for a command.
+    assert.ok(!/^::error/m.test(run.stderr), run.stderr);
+    const again = await runCli(["rehearse", "again.rehearsal.yml"], { cwd });
+    assert.equal(again.code, 0, again.stdout);
+  });
+
+  it("refuses inputs that the entry doesn't have, lacks or doesn't allow", async (t) => {
+    const { path: cwd } = await repository(t);
+    const run = await runCli(
+      [
+        "run",
+        "data.yml",
+        "all",
+        "--provider-base-url",
+        "http://127.0.0.1:9",
+        "--input",
+        "topc=style",
+        "--input",
+        "topic=x",
+      ],
+      { cwd },
+    );
+    assert.equal(run.code, 2);
+    for (const text of [
+      'no input "topc" (did you mean "topic"?)',
+      "must be one of bugs, style",
+      "The input who-asks is required",
+    ])
+      assert.ok(run.stderr.includes(text), run.stderr);
+  });
+});
+
+describe("Each and criteria.commands, on the real runtime", () => {
+  it("work through tracked files at the same time, and repeat what a command says is wrong", async (t) => {
+    const { path: cwd } = await repository(t);
+    const args = ["run", "each.yml", "all", "--rehearse", "each.rehearsal.yml"];
+    const run = await runCli([...args, "--record", "again.rehearsal.yml"], { cwd });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(run.stdout, /fix, 3 items: 3 succeeded/);
+    assert.ok(!(await readdir(cwd)).includes("pwned"));
+    for (const file of ["each.rehearsal.yml", "again.rehearsal.yml"]) {
+      const again = await runCli(["rehearse", file], { cwd });
+      assert.equal(again.code, 0, again.stdout);
+    }
   });
 });

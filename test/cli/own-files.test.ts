@@ -51,44 +51,34 @@ async function attack(
   };
 }
 
-const all: Permissions[] = [
-  "all",
-  { write: ["**"] },
-  { preset: "workspace", write: ["/**"], sandbox: "off" },
-];
-
-for (const permissions of all) {
-  test(`file tools write to no record of their run: ${JSON.stringify(permissions)}`, async (t) => {
-    const { workspace, said, results } = await attack(t, permissions, ({ path }) => [
-      patch(`*** Update File: out/run.jsonl\n@@\n-x\n+y`),
-      patch(`*** Delete File: ${path}/out/run.jsonl`),
-      patch(`*** Delete File: ./out/../out/run.rehearsal.yml`),
-      patch(`*** Add File: out/summary.md\n+# All passed`),
-      patch(`*** Add File: out/run.html\n+<h1>All passed</h1>`),
-      patch(`*** Add File: out/notes.md\n+fine`),
-    ]);
-    for (const result of results.slice(0, 5)) assert.match(result, /Denied: write|ailed|rror/);
-    assert.doesNotMatch(results[5] ?? "", /Denied/);
-    assert.equal(await workspace.read("out/notes.md"), "fine\n");
-    assert.equal(await workspace.read("out/summary.md"), "");
-    const journal = parseJournal(await workspace.read("out/run.jsonl"));
-    assert.deepEqual(journal.problems, []);
-    const denied = journal.events.filter(
-      (event) => event.type === "activity" && event.activity.kind === "permission.denied",
-    );
-    assert.ok(denied.length >= 2, said);
-    assert.match(await workspace.read("out/run.rehearsal.yml"), /summary\.md/);
-    const report = readReport(await workspace.read("out/run.html"));
-    assert.deepEqual(report.events, journal.events);
-    assert.doesNotMatch(said, /don't rely/);
-  });
-}
+test("file tools write to no record of their run", async (t) => {
+  const { workspace, said, results } = await attack(t, "all", ({ path }) => [
+    patch(`*** Update File: out/run.jsonl\n@@\n-x\n+y`),
+    patch(`*** Delete File: ${path}/out/run.jsonl`),
+    patch(`*** Delete File: ./out/../out/run.rehearsal.yml`),
+    patch(`*** Add File: out/summary.md\n+# All passed`),
+    patch(`*** Add File: out/run.html\n+<h1>All passed</h1>`),
+    patch(`*** Add File: out/notes.md\n+fine`),
+  ]);
+  for (const result of results.slice(0, 5)) assert.match(result, /Denied: write|ailed|rror/);
+  assert.doesNotMatch(results[5] ?? "", /Denied/);
+  assert.equal(await workspace.read("out/notes.md"), "fine\n");
+  assert.equal(await workspace.read("out/summary.md"), "");
+  const journal = parseJournal(await workspace.read("out/run.jsonl"));
+  assert.deepEqual(journal.problems, []);
+  const denied = journal.events.filter(
+    (event) => event.type === "activity" && event.activity.kind === "permission.denied",
+  );
+  assert.ok(denied.length >= 2, said);
+  assert.match(await workspace.read("out/run.rehearsal.yml"), /summary\.md/);
+  const report = readReport(await workspace.read("out/run.html"));
+  assert.deepEqual(report.events, journal.events);
+  assert.doesNotMatch(said, /don't rely/);
+});
 
 for (const [what, command] of [
   ["adds to", "echo '{}' >> out/run.jsonl"],
-  ["empties", ": > out/run.jsonl"],
   ["replaces", "cp out/run.jsonl x && mv x out/run.jsonl"],
-  ["edits", "sed -i s/gpt-test/gpt-best/ out/run.jsonl"],
 ] as const) {
   test(`a shell that ${what} the journal is told of`, async (t) => {
     const { said } = await attack(t, "workspace", () => [
@@ -109,19 +99,14 @@ test("no record is made through a link that took the place of its folder", async
     assert.match(said, new RegExp(`The ${what} \\S+ was deleted during the run`));
 });
 
-for (const [what, name, said] of [
-  ["recording", "run.rehearsal.yml", /The recording \S+run\.rehearsal\.yml was replaced/],
-  ["report", "run.html", /The HTML report \S+run\.html was replaced during the run/],
-] as const) {
-  test(`a ${what} never goes through a link that was put in its place`, async (t) => {
-    const command = `echo precious > out/victim; ln -sf victim out/${name}`;
-    const attacked = await attack(t, "workspace", () => [
-      { name: "bash", arguments: { command, description: "d" } },
-    ]);
-    assert.match(attacked.said, said);
-    assert.equal(await attacked.workspace.read("out/victim"), "precious\n");
-  });
-}
+test("a recording never goes through a link that was put in its place", async (t) => {
+  const command = "echo precious > out/victim; ln -sf victim out/run.rehearsal.yml";
+  const attacked = await attack(t, "workspace", () => [
+    { name: "bash", arguments: { command, description: "d" } },
+  ]);
+  assert.match(attacked.said, /The recording \S+run\.rehearsal\.yml was replaced/);
+  assert.equal(await attacked.workspace.read("out/victim"), "precious\n");
+});
 
 function patch(body: string): ScriptedCall {
   return { name: "apply_patch", arguments: `*** Begin Patch\n${body}\n*** End Patch` };

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { hostname } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { ask, waitingCall } from "../server/rig.ts";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
@@ -126,22 +125,6 @@ describe("agent-jobs serve", () => {
     await until(() => others.every((pid) => !isRunning(pid)), "all processes have ended");
   });
 
-  it("runs a job of the rehearsal's entry", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const served = await startServe(t, rehearsed.slice(0, 2));
-    const body = `${workspace.path}\na newcomer`;
-    const { jobId } = await api(served, "copilot/job/start/hello", body);
-    const responses: unknown[] = [];
-    for (;;) {
-      const response = await api(served, `copilot/job/${String(jobId)}/live`);
-      // Nothing happened for some seconds.
-      if (response["error"] === "HttpRequestTimeout") continue;
-      responses.push(response["callback"] ?? response["error"]);
-      if ("error" in response) break;
-    }
-    assert.deepEqual(responses, ["workStarted", "workStopped", "jobSucceeded", "JobsClosed"]);
-  });
-
   it("sends a trace of each run with --otlp", async (t) => {
     const collector = await startCollector(t);
     const served = await startServe(t, [...rehearsed.slice(0, 2), "--otlp", collector.url]);
@@ -213,18 +196,6 @@ describe("agent-jobs serve", () => {
     assert.match(kept.text, /"type":"run.ended"/);
     assert.ok(!kept.text.includes(token));
   });
-
-  it("listens on other addresses with a token", async (t) => {
-    const served = await startServe(t, [...rehearsed, "--host", "0.0.0.0", "--token", "T"]);
-    const headers = { Authorization: "Bearer T" };
-    for (const name of ["127.0.0.1", "0.0.0.0", hostname(), "localhost"]) {
-      const host = { ...headers, Host: `${name}:${served.port}` };
-      assert.deepEqual(await api(served, "test", "", host), { message: "Hello, world!" }, name);
-    }
-    assert.equal((await api(served, "test"))["error"], "Unauthorized");
-    const foreign = { ...headers, Host: "evil.example" };
-    assert.equal((await api(served, "test", "", foreign))["error"], "Forbidden");
-  });
 });
 
 describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
@@ -237,7 +208,6 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
       ["--journals", "missing/one"],
       /--journals: ENOENT/,
     ],
-    ["a file as a folder of journals", ["--journals", "README.md"], /--journals: EEXIST/],
     [
       "a folder of entries that isn't there",
       ["--test", "--entries-dir", "no"],
@@ -247,10 +217,7 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
     ["a runtime that isn't there", ["--runtime-path", "missing"], /missing/],
     ["an entry with --test", ["--test", "--entry", "entries/hello.yml"], /Omit --entry/],
     ["an entry that isn't there", ["--entry", "missing.yml"], /The file doesn't exist/],
-    ["an entry that is none", ["--entry", "package.json"], /package.json/],
-    ["a rehearsal that isn't there", ["--rehearse", "missing.yml"], /The file doesn't exist/],
     ["--in-place without a rehearsal", ["--in-place"], /requires --rehearse/],
-    ["a model category that the entry lacks", ["--model", "nothing=x"], /nothing/],
     ["an address that isn't this machine's", ["--host", "192.0.2.1", "--token", "T"], /192.0.2.1/],
   ];
   for (const [what, args, reason] of refused) {

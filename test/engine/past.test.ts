@@ -16,8 +16,8 @@ import { rounds } from "../rig/nightly.ts";
 
 /** What a run takes over from so much of a journal. */
 function pastOf(journal: string): PastRun | undefined {
-  const earlier = new EarlierRun();
-  for (const event of parseJournal(journal).events) earlier.add(event);
+  let earlier = new EarlierRun();
+  for (const event of parseJournal(journal).events) earlier = earlier.add(event);
   return earlier.job.started === undefined ? undefined : earlier.job.past;
 }
 
@@ -101,8 +101,8 @@ describe("a run that is resumed", () => {
       work,
       play: ({ label }) => (label.taskId === "a" ? acts.fails : acts.crashes),
     });
-    const earlier = new EarlierRun();
-    for (const event of events) earlier.add({ at: 0, runId: "r", ...event });
+    let earlier = new EarlierRun();
+    for (const event of events) earlier = earlier.add({ at: 0, runId: "r", ...event });
     const { sessions } = await play({
       tasks,
       work,

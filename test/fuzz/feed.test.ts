@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Place } from "../../src/live/feed-file.ts";
-import { Feed, type FeedItem, type FeedStore } from "../../src/live/feed.ts";
+import { Feed, type FeedItem, type FeedStore, type Place } from "../../src/live/feed.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { holds } from "../rig/fuzz.ts";
 
@@ -57,7 +56,6 @@ class UnreliableStore implements FeedStore {
     return this.#texts[offset];
   }
 
-  end(): void {}
   remove(): void {}
 }
 
@@ -97,7 +95,7 @@ for (const stored of [true, false]) {
         const store = new UnreliableStore();
         const feed = new Feed({
           clock: impatient,
-          keptBytes: kept,
+          kept,
           ...(stored ? { file: store } : {}),
         });
         const all: string[] = [];

@@ -1,7 +1,6 @@
 /** Appends 200 MB to a feed that nobody reads, in a thread with little memory. `workerData`: the file, if any. */
 import { workerData } from "node:worker_threads";
-import { FeedFile } from "../../src/live/feed-file.ts";
-import { Feed } from "../../src/live/feed.ts";
+import { Feed, FeedFile } from "../../src/live/feed.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 
 const path: unknown = workerData;

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { FeedFile } from "../../src/live/feed-file.ts";
-import { Feed } from "../../src/live/feed.ts";
+import { Feed, FeedFile } from "../../src/live/feed.ts";
 import { systemClock as clock } from "../../src/platform/system-clock.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -38,7 +37,7 @@ const counted = (to: number): number[] => Array.from({ length: to }, (_, index) 
 describe("a feed", () => {
   it("keeps up to its size in memory; the oldest responses are dropped, and that is said", async () => {
     const large = "x".repeat(1024 * 1024);
-    const feed = new Feed({ clock, keptBytes: 16 * 1024 * 1024, forgetTaken: true });
+    const feed = new Feed({ clock, kept: 16 * 1024 * 1024, forgetTaken: true });
     const next = async (): Promise<unknown> => {
       const taken = await feed.take(3_600_000);
       return taken.kind === "response" ? numberOf(taken.json) : taken.kind;
@@ -53,7 +52,7 @@ describe("a feed", () => {
   });
 
   it("is taken in time that grows with the number of responses, however many they are", async () => {
-    const feed = new Feed({ clock, keptBytes: 64 * 1024 * 1024, forgetTaken: true });
+    const feed = new Feed({ clock, kept: 64 * 1024 * 1024, forgetTaken: true });
     for (let n = 0; n < 400_000; n += 1) feed.append({ n });
     for (let n = 0; n < 400_000; n += 1) {
       const taken = await feed.take(0);
@@ -65,7 +64,7 @@ describe("a feed", () => {
   it("spills to its file, for its user only, and removes it when it is forgotten", async (t) => {
     const { path } = await makeWorkspace(t);
     const file = join(path, "deep", "feed");
-    const feed = new Feed({ clock, keptBytes: 2_000, file: new FeedFile(file) });
+    const feed = new Feed({ clock, kept: 2_000, file: new FeedFile(file) });
     fill(feed, 1, 10);
     assert.ok(!existsSync(file), "what fits in memory makes no file");
     fill(feed, 11, 1_000);
@@ -85,7 +84,7 @@ describe("a feed", () => {
     writeFileSync(blocked, "a file where a folder should be");
     const problems: string[] = [];
     const file = new FeedFile(join(blocked, "feed"), (problem) => problems.push(problem));
-    const feed = new Feed({ clock, keptBytes: 2_000, file });
+    const feed = new Feed({ clock, kept: 2_000, file });
     fill(feed, 1, 100);
     const [lost, ...rest] = numbers(feed);
     assert.ok(typeof lost === "object" && lost !== null && "count" in lost);
@@ -101,7 +100,7 @@ describe("a feed", () => {
   it("says what is lost when its file has gone away", async (t) => {
     const { path } = await makeWorkspace(t);
     const folder = join(path, "feeds");
-    const feed = new Feed({ clock, keptBytes: 2_000, file: new FeedFile(join(folder, "feed")) });
+    const feed = new Feed({ clock, kept: 2_000, file: new FeedFile(join(folder, "feed")) });
     fill(feed, 1, 100);
     feed.close();
     rmSync(folder, { recursive: true });

@@ -143,20 +143,6 @@ describe("a question of a run", () => {
     return { live, start };
   }
 
-  it("waits until the first answer", async (t) => {
-    const { live, start } = await makeAsking(t);
-    const jobId = await start();
-    const { id, activity, question, workIdInJob } = await waiting(live, jobId);
-    assert.deepEqual([activity, question, workIdInJob], ["ASK_OK", "Greet Ada, kind?", 0]);
-    const wrong = live.answer(jobId, "yes", "0.0.99");
-    assert.equal(wrong?.reason, "QuestionNotFound");
-    assert.equal(live.answer(jobId, "yes", id), undefined);
-    assert.equal(live.answer(jobId, "no", id)?.reason, "QuestionNotFound");
-    assert.deepEqual((await drain(live, "job", jobId)).at(-2), { callback: "jobSucceeded" });
-    assert.match(live.answer(jobId, "no")?.message ?? "", /has ended/);
-    assert.equal(live.answer("unknown", "no")?.reason, "JobNotFound");
-  });
-
   it("is not answered by a late answer to the one before", async (t) => {
     const { host, of, folder } = await makeHost(t);
     await host.installEntryFile(of("two.wf.md"));
@@ -178,11 +164,5 @@ describe("a question of a run", () => {
     live.stopJob(jobId);
     assert.deepEqual((await drain(live, "job", jobId)).at(-2), { callback: "jobCanceled" });
     assert.deepEqual(live.job(jobId)?.questions, []);
-  });
-
-  it("is not asked if it has an answer", async (t) => {
-    const { live, start } = await makeAsking(t, { answers: { ASK_OK: ["yes"] } });
-    const jobId = await start();
-    assert.deepEqual((await drain(live, "job", jobId)).at(-2), { callback: "jobSucceeded" });
   });
 });

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { JobHost } from "../../src/live/job-host.ts";
-import type { PermissionPreset } from "../../src/entry/model.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import type { Script } from "../rig/model-server.ts";
-import { jobLog, makeHost as makeHostWith, taskLog, type HostRig } from "../run/host-rig.ts";
+import { type HostRig, jobLog, makeHost as makeHostWith, taskLog } from "../run/host-rig.ts";
 
 const entry: Entry = {
   models: { driving: "driver", work: "worker" },
@@ -45,12 +44,6 @@ const makeHost = (t: TestContext, script: Script): Promise<HostRig> =>
 const noCrash = (error: unknown): void => assert.fail(String(error));
 
 describe("JobHost", () => {
-  it("is not made with permissions that do not exist", () => {
-    // eslint-disable-next-line typescript/no-unsafe-type-assertion
-    const permissions = "readonly" as PermissionPreset;
-    assert.throws(() => new JobHost({ permissions }), /"readonly".*did you mean "read-only"/);
-  });
-
   it("runs a job and tells its callbacks, in order and nothing after the end", async (t) => {
     const { host, folder, prompts } = await makeHost(t, agreeable);
     const { log, callback, ended } = jobLog();

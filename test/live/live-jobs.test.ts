@@ -58,79 +58,6 @@ function startsOf(rig: LiveRig, jobId: string): string[] {
 }
 
 describe("a job of a server", () => {
-  it("responds in order, each task under a live id of its own", async (t) => {
-    const works = [ref("t"), { kind: "Par", works: [ref("u"), ref("t")] } as const];
-    const rig = await makeLive(t, entryOf({ t: plain, u: plain }, { kind: "Seq", works }), [done]);
-    const jobId = await run(rig);
-    assert.equal(rig.live.job(jobId)?.status, "Running");
-    const job = await drain(rig.live, "job", jobId);
-    assert.deepEqual(job.slice(-2), [{ callback: "jobSucceeded" }, { error: "closed" }]);
-    const ids = startsOf(rig, jobId);
-    assert.deepEqual(job.slice(0, 2), [
-      { callback: "workStarted", workId: 0, taskId: ids[0] },
-      { callback: "workStopped", workId: 0, succeeded: true },
-    ]);
-    assert.equal(new Set(ids).size, 3);
-    const { status, tasks = [], endTime } = rig.live.job(jobId) ?? {};
-    assert.deepEqual(
-      [status, tasks.map(({ workIdInJob, status: one }) => `${workIdInJob} ${one}`)],
-      ["Succeeded", ["0 Succeeded", "1 Succeeded", "2 Succeeded"]],
-    );
-    assert.ok(endTime !== undefined);
-    assert.deepEqual(new Set(tasks.map(({ taskId }) => taskId)), new Set(ids));
-    for (const id of ids) {
-      assert.match(id, /^task-/);
-      const task = await drain(rig.live, "task", id);
-      const sessionId = String(task[0]?.["sessionId"]);
-      const isDriving = true;
-      const shared = { taskId: sessionId, sessionId };
-      assert.deepEqual(
-        task.filter((one) => one["callback"] !== "taskDecision"),
-        [
-          { callback: "taskSessionStarted", ...shared, isDrivingSession: isDriving, isDriving },
-          { callback: "taskSessionStopped", ...shared, succeeded: true },
-          { callback: "taskSucceeded" },
-          { error: "closed" },
-        ],
-      );
-      assert.ok(task.some((one) => String(one["reason"]).startsWith("[TASK SUCCEEDED]")));
-      const session = await drain(rig.live, "session", sessionId);
-      assert.deepEqual(session[0], { callback: "onGeneratedUserPrompt", prompt: "Work." });
-      assert.ok(session.some((one) => one["callback"] === "onEndMessage"));
-      assert.deepEqual(session.slice(-2), [{ callback: "onIdle" }, { error: "closed" }]);
-    }
-    assert.equal((await rig.live.take("job", jobId, 0)).kind, "gone");
-    assert.equal((await rig.live.take("job", "never used", 0)).kind, "gone");
-  });
-
-  it("says in every feed that a task crashed: of the session, of the task, and of the job", async (t) => {
-    const crash = {
-      repeat: "any",
-      turns: [{ replies: [{ error: { status: 400, message: "out of luck" } }] }],
-    };
-    const works = [ref("t"), ref("u")];
-    const rig = await makeLive(t, entryOf({ t: plain, u: plain }, { kind: "Seq", works }), [crash]);
-    const jobId = await run(rig);
-    const job = await drain(rig.live, "job", jobId);
-    assert.deepEqual(callbacksOf(job), [
-      "workStarted",
-      "workStopped",
-      "jobError",
-      "jobFailed",
-      "error",
-    ]);
-    assert.match(String(job[2]?.["jobError"]), /out of luck/);
-    const task = await drain(rig.live, "task", startsOf(rig, jobId)[0] ?? "");
-    assert.deepEqual(callbacksOf(task).slice(-3), ["taskError", "taskFailed", "error"]);
-    const session = await drain(rig.live, "session", String(task[0]?.["sessionId"]));
-    assert.deepEqual(callbacksOf(session).slice(-2), ["sessionError", "error"]);
-    const states = rig.live.job(jobId)?.tasks.map(({ status, taskId }) => [status, typeof taskId]);
-    assert.deepEqual(states, [
-      ["Failed", "string"],
-      ["Skipped", "undefined"],
-    ]);
-  });
-
   it("goes on as after a failed task when one of its tasks is stopped", async (t) => {
     const work: Work = {
       kind: "Alt",
@@ -201,32 +128,6 @@ describe("a job of a server", () => {
   });
 });
 
-describe("what a server can't start", () => {
-  it("has a reason that can be told apart", async (t) => {
-    const needs: Task = { ...plain, prompt: "Work on $user-input.", requireUserInput: true };
-    const rig = await makeLive(t, entryOf({ t: needs }, ref("t")), [done]);
-    const reason = async (
-      job: string,
-      input: string | undefined,
-      folder: string,
-    ): Promise<string> => {
-      const result = await rig.live.startJob(job, input, folder);
-      return result.kind === "refused" ? result.reason : result.kind;
-    };
-    assert.equal(await reason("toString", "so", rig.folder), "JobNotFound");
-    assert.equal(await reason("j", undefined, rig.folder), "UserInputRequired");
-    assert.equal(await reason("j", "", rig.folder), "UserInputRequired");
-    assert.equal(await reason("j", "so", "."), "WorkingDirectoryNotAbsolutePath");
-    assert.equal(await reason("j", "so", join(rig.folder, "no")), "WorkingDirectoryNotExists");
-    await writeFile(join(rig.folder, "file"), "");
-    assert.equal(await reason("j", "so", join(rig.folder, "file")), "WorkingDirectoryNotExists");
-    assert.deepEqual(rig.live.jobs, []);
-    assert.equal(await reason("j", "so", rig.folder), "started");
-    await rig.host.close();
-    assert.equal(await reason("j", "so", rig.folder), "NotStarted");
-  });
-});
-
 describe("the history of a server", () => {
   it("keeps jobs, their tasks and sessions for an hour after their end, and their files no longer", async (t) => {
     const clock = new LaterClock();
@@ -252,15 +153,6 @@ describe("the history of a server", () => {
       ["journal", jobId],
     ] as const)
       assert.equal(rig.live.feed(kind, id), undefined);
-    assert.deepEqual(await readdir(rig.feeds), []);
-  });
-
-  it("leaves no file when the host is closed", async (t) => {
-    const long = { repeat: "any", turns: [{ text: "x".repeat(600_000) }] };
-    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [long]);
-    await drain(rig.live, "job", await run(rig));
-    assert.ok((await readdir(rig.feeds)).length > 0);
-    await rig.host.close();
     assert.deepEqual(await readdir(rig.feeds), []);
   });
 });

@@ -1,23 +1,13 @@
 /** Sessions of a server, and tasks that run in them. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry, Task } from "../../src/entry/model.ts";
 import { makeAccount } from "../rig/account.ts";
 import { listen } from "../rig/listen.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { until } from "../sessions/rig.ts";
-import {
-  callbacksOf,
-  drain,
-  LaterClock,
-  makeLive,
-  parsed,
-  started,
-  type LiveRig,
-} from "./live-rig.ts";
+import { callbacksOf, drain, LaterClock, type LiveRig, makeLive, started } from "./live-rig.ts";
 
 const model = { category: "work" };
 const task: Task = { model, prompt: "Work on $user-input.", requireUserInput: true };
@@ -42,49 +32,7 @@ async function session(rig: LiveRig, modelId = "worker"): Promise<string> {
   return started(await rig.live.startSession(modelId, rig.folder)).sessionId;
 }
 
-/** Waits for the next response with this callback, or error. */
-async function next(rig: LiveRig, id: string, name: string): Promise<string> {
-  for (;;) {
-    const taken = await rig.live.take("session", id, 60_000);
-    assert.ok(taken.kind === "response", `${taken.kind} instead of ${name}`);
-    if (callbacksOf([parsed(taken.json)])[0] === name) return taken.json;
-  }
-}
-
 describe("a session of a server", () => {
-  it("takes one prompt at a time, and stops in the middle of one", async (t) => {
-    const rig = await makeLive(t, entry, [{ turns: [{ replies: [{ hang: true }] }] }]);
-    const id = await session(rig);
-    rig.live.query(id, "one");
-    rig.live.query(id, "two");
-    assert.match(await next(rig, id, "sessionError"), /busy/);
-    const busy = started(rig.live.startTask("t", "it", id)).taskId;
-    const told = await drain(rig.live, "task", busy);
-    assert.deepEqual(callbacksOf(told), ["taskError", "taskFailed", "error"]);
-    assert.equal(await rig.live.stopSession(id), undefined);
-    const rest = await drain(rig.live, "session", id);
-    assert.ok(!callbacksOf(rest).includes("sessionError"), "to stop it is no error");
-  });
-
-  it("is refused with a reason that can be told apart", async (t) => {
-    const rig = await makeLive(t, entry, []);
-    const reason = async (modelId: string, folder: string): Promise<string> => {
-      const result = await rig.live.startSession(modelId, folder);
-      return result.kind === "refused" ? result.reason : result.kind;
-    };
-    assert.equal(await reason("unknown", rig.folder), "ModelIdNotFound");
-    assert.equal(await reason("worker", "."), "WorkingDirectoryNotAbsolutePath");
-    assert.equal(await reason("worker", join(rig.folder, "no")), "WorkingDirectoryNotExists");
-    const bare = new JobHost({ environment: {} });
-    assert.deepEqual(await bare.live.listModels(), []);
-    const { reason: known } = await bare.live
-      .startSession("worker", rig.folder)
-      .then((one) => (one.kind === "refused" ? one : { reason: one.kind }));
-    assert.equal(known, "ModelIdNotFound");
-    await rig.host.close();
-    assert.equal(await reason("worker", rig.folder), "NotStarted");
-  });
-
   it("can have the models of the model server, asked once a minute, and those of the entry", async (t) => {
     let asked = 0;
     const server = createServer((_request, response) => {
@@ -118,30 +66,6 @@ describe("a session of a server", () => {
       ["worker 0", "auto 0", "dear 10", "usual 1"],
     );
   });
-
-  it("of a running task can be read and stopped, but not used", async (t) => {
-    const rig = await makeLive(t, entry, [
-      { task: "t", attempt: 1, turns: [{ replies: [{ hang: true }] }] },
-      { task: "t", attempt: 2, turns: [{ text: "Done." }] },
-    ]);
-    const { jobId } = started(await rig.live.startJob("j", "it", rig.folder));
-    const taskId = (): string => rig.live.job(jobId)?.tasks[0]?.taskId ?? "";
-    await until(() => (rig.live.feed("task", taskId())?.last ?? 0) > 0, "the session is there");
-    const [first] = rig.live.feed("task", taskId())?.read(0) ?? [];
-    const id = String(parsed(first?.json ?? "{}")["sessionId"]);
-    await next(rig, id, "onGeneratedUserPrompt");
-    assert.equal(rig.live.query(id, "Hello?"), undefined);
-    assert.match(await next(rig, id, "sessionError"), /busy/);
-    const lent = started(rig.live.startTask("t", "it", id)).taskId;
-    assert.deepEqual(callbacksOf(await drain(rig.live, "task", lent)), [
-      "taskError",
-      "taskFailed",
-      "error",
-    ]);
-    assert.equal(await rig.live.stopSession(id), undefined);
-    assert.equal(callbacksOf(await drain(rig.live, "job", jobId)).at(-2), "jobSucceeded");
-    assert.equal(rig.live.query(id, "Hello?")?.reason, "SessionNotFound");
-  });
 });
 
 describe("a task in a session of a server", () => {
@@ -158,17 +82,6 @@ describe("a task in a session of a server", () => {
     assert.deepEqual(callbacksOf(told), ["taskSucceeded", "error"], JSON.stringify(told));
     assert.ok(!JSON.stringify(told).includes("[AVAILABILITY]"));
     assert.equal(told.filter((one) => String(one["reason"]).startsWith("[CRITERIA]")).length, 2);
-  });
-
-  it("fails when its session is stopped", async (t) => {
-    const rig = await makeLive(t, entry, [{ turns: [{ replies: [{ hang: true }] }] }]);
-    const id = await session(rig);
-    const { taskId } = started(rig.live.startTask("t", "it", id));
-    await next(rig, id, "onGeneratedUserPrompt");
-    await rig.live.stopSession(id);
-    const told = await drain(rig.live, "task", taskId);
-    assert.deepEqual(callbacksOf(told), ["taskError", "taskFailed", "error"]);
-    assert.match(JSON.stringify(told), /The session was stopped/);
   });
 });
 

@@ -82,55 +82,6 @@ const once =
     toolResults.length > 0 ? { text: "Done" } : { toolCalls: [{ name }] };
 
 describe("a tool of an installed entry", () => {
-  it("runs in the working directory of a job, with what the host's env names, and shows its progress", async (t) => {
-    const print = `console.error("half of it"); console.log(process.cwd() + " " + process.env.COLOR);`;
-    const rig = await makeRig(t, {
-      tools: { build: tool(print) },
-      script: once("build"),
-      environment: { COLOR: "blue" },
-      env: ["COLOR"],
-    });
-    const workingDirectory = rig.workspace.path;
-    const { outcome } = await rig.host.runJob("job", { workingDirectory });
-    assert.equal(outcome.kind, "succeeded");
-    assert.match(rig.results[0] ?? "", new RegExp(`${workingDirectory} blue`));
-    const shown = rig.events.flatMap((event) =>
-      event.type === "activity" && event.activity.kind === "tool.delta"
-        ? [event.activity.text]
-        : [],
-    );
-    assert.equal(shown.join(""), "half of it\n");
-  });
-
-  it("is called in a task that runs on its own", async (t) => {
-    const rig = await makeRig(t, {
-      tools: { build: tool("console.log(42)") },
-      script: once("build"),
-    });
-    const ended = new Promise((resolve) => {
-      const callback = {
-        taskBegin: () => {},
-        taskSucceeded: () => resolve("succeeded"),
-        taskFailed: () => resolve("failed"),
-        taskDecision: () => {},
-        taskSessionStarted: () => undefined,
-        taskSessionStopped: () => {},
-      };
-      void rig.host.startTask(
-        "only",
-        "",
-        undefined,
-        false,
-        callback,
-        undefined,
-        rig.workspace.path,
-        resolve,
-      );
-    });
-    assert.equal(await ended, "succeeded");
-    assert.match(rig.results[0] ?? "", /42/);
-  });
-
   it("ends with a run that is canceled, with every process it has started", async (t) => {
     const script = `
       const { spawn } = require("node:child_process");

@@ -5,8 +5,9 @@ import type { JobSpec } from "../../src/engine/run-job.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { Reporter } from "../../src/events/sink.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { fakeHost, jobSpec, type FakeHost } from "../rig/fake-host.ts";
+import { fakeHost, type FakeHost, jobSpec } from "../rig/fake-host.ts";
 import { ref } from "../rig/engine.ts";
+import { createGate } from "../../src/run/gate.ts";
 
 const model = { category: "driving" };
 const one = (prompt: string, limits = {}): JobSpec =>
@@ -128,46 +129,6 @@ describe("the runs of a host", () => {
   });
 });
 
-describe("a start that throws", () => {
-  it("leaves nothing behind: the host is idle, and runs again", async () => {
-    const fault = { is: true };
-    const environment = {
-      get GITHUB_TOKEN() {
-        if (fault.is) throw new Error("the environment can't be read");
-        return "token";
-      },
-    };
-    const { host, clock } = fakeHost(() => ({}), { environment });
-    const session = {
-      modelId: "m",
-      callback: Object.create(null),
-      workingDirectory: "/workspace",
-      permissions: "read-only" as const,
-    };
-    assert.throws(() => host.run(one("a")), /can't be read/);
-    assert.equal(host.busy, false);
-    await assert.rejects(host.startSession(session), /can't be read/);
-    assert.equal(host.busy, false);
-    fault.is = false;
-    // A fake host has no sessions to lend.
-    await assert.rejects(host.startSession(session), /no sessions to lend/);
-    assert.equal(host.busy, false);
-    const { outcome } = await clock.runUntil(host.run(one("a")).ended);
-    assert.equal(outcome.kind, "succeeded");
-    assert.equal(host.busy, false);
-  });
-
-  it("counts no user when the run is malformed", () => {
-    const { host } = fakeHost(() => ({}));
-    // @ts-expect-error A caller in JavaScript can pass this.
-    assert.throws(() => host.run({ jobName: "job" }));
-    // @ts-expect-error A caller in JavaScript can pass this.
-    assert.throws(() => host.run(one("a"), { reporters: 1 }));
-    assert.equal(host.busy, false);
-    assert.deepEqual(host.runs, []);
-  });
-});
-
 function closing(log: string[], name: string): Reporter {
   return {
     name,
@@ -285,5 +246,37 @@ describe("a host that is closed", () => {
     const [failure] = await clock.runUntil(host.close());
     assert.match(failure?.message ?? "", /did not close within 2000 ms/);
     assert.ok(clock.now() <= 2_000);
+  });
+});
+
+const pause = (): Promise<void> => setImmediate();
+
+describe("createGate", () => {
+  it("lets go at once of who waits when its signal aborts, and never runs it", async () => {
+    const gate = createGate(1);
+    const abort = new AbortController();
+    let end = (): void => {};
+    const first = gate.run(
+      () => new Promise<string>((resolve) => (end = () => resolve("first"))),
+      new AbortController().signal,
+    );
+    const second = gate.run(() => assert.fail("it must not run"), abort.signal);
+    abort.abort();
+    assert.equal(await second, undefined);
+    assert.equal(await gate.run(() => assert.fail("it must not run"), abort.signal), undefined);
+    end();
+    assert.equal(await first, "first");
+    assert.equal(await gate.run(async () => "third", new AbortController().signal), "third");
+  });
+
+  it("leaves a turn that has begun to end in its own way", async () => {
+    const gate = createGate(1);
+    const abort = new AbortController();
+    const turn = gate.run(async () => {
+      abort.abort();
+      await pause();
+      return "canceled by itself";
+    }, abort.signal);
+    assert.equal(await turn, "canceled by itself");
   });
 });

@@ -1,10 +1,21 @@
 import assert from "node:assert/strict";
-import { readdir, readlink } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, readlink, symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createRedactor } from "../../src/redaction/redactor.ts";
-import { openRecords } from "../../src/run/records.ts";
+import { checkRecords, openRecords } from "../../src/run/records.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { prepareRun } from "../../src/run/prepare.ts";
+import { executeRun } from "../../src/run/execute.ts";
+import { readReport } from "../reports/rig.ts";
+import { asFlag } from "../../src/run/options.ts";
+import { checkOutputs, readUserInputFile } from "../../src/run/options-paths.ts";
+import { JobHost } from "../../src/live/job-host.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import type { RunEvent } from "../../src/events/event.ts";
+import { openOutputDirectory } from "../../src/run/output-directory.ts";
+import { alive } from "../outputs/alive.ts";
 
 test("if one record of a run can't be written, the others are left as they were", async (t) => {
   const workspace = await makeWorkspace(t, { "history/a.md": "x", "journal.jsonl": "earlier" });
@@ -28,4 +39,161 @@ test("if one record of a run can't be written, the others are left as they were"
     open.filter((path) => path.startsWith(workspace.path)),
     [],
   );
+});
+
+const entries = join(import.meta.dirname, "../../../entries");
+
+test("a report can be saved before the run has ended, with the events so far", async (t) => {
+  const { path } = await makeWorkspace(t);
+  const htmlReport = join(path, "report.html");
+  let save: (() => Promise<void>) | undefined;
+  let saved: Promise<void> | undefined;
+  const options = {
+    entryFile: join(entries, "commit-review.yml"),
+    rehearse: join(entries, "commit-review.rehearsal.yml"),
+    htmlReport,
+    environment: process.env,
+    reporters: [
+      { report: ({ type }) => void (type === "turn.ended" ? (saved ??= save?.()) : undefined) },
+    ],
+  } satisfies Parameters<typeof prepareRun>[0];
+  const onStarted = (how: () => Promise<void>): void => void (save = how);
+  const { outcome, complete } = await executeRun(await prepareRun(options), options, { onStarted });
+  assert.deepEqual([outcome.kind, complete], ["succeeded", true]);
+  assert.ok(saved !== undefined);
+  await saved;
+  const { boot, events } = readReport(await readFile(htmlReport, "utf8"));
+  assert.deepEqual(
+    boot.runs.map(({ status }) => status),
+    ["running"],
+  );
+  assert.equal(events.at(-1)?.type, "turn.ended");
+});
+
+test("an output may not be an input or another output by any name: itself, a link to it, a hard link, a linked folder", async (t) => {
+  const { path } = await makeWorkspace(t, { "entry.yml": "x" });
+  const at = (name: string): string => join(path, name);
+  await mkdir(at("out"));
+  await symlink(at("entry.yml"), at("link.yml"));
+  await link(at("entry.yml"), at("hard.yml"));
+  await symlink(at("out"), at("linked"));
+  for (const name of ["entry.yml", "out/../entry.yml", "link.yml", "hard.yml"]) {
+    assert.throws(() => checkOutputs([at("entry.yml")], { journal: at(name) }), /would overwrite/);
+  }
+  assert.throws(
+    () => checkOutputs([], { journal: at("out/new"), recording: at("linked/new") }),
+    /would overwrite/,
+  );
+  for (const record of ["journal", "record", "htmlReport", "history"]) {
+    assert.throws(
+      () => checkRecords([at("entry.yml")], { [record]: at("link.yml") }),
+      /would overwrite/,
+      record,
+    );
+  }
+  checkOutputs([at("entry.yml")], { journal: at("out/a"), recording: at("linked/b") });
+  checkOutputs([at("entry.yml")], { journal: at("entry.yml/j"), recording: undefined });
+});
+
+test("a file of user input that can't be read is named by its option; where others may have made it, it is a regular file of up to 10 MB", async (t) => {
+  const { path } = await makeWorkspace(t, { "input.txt": "hello\n", "large.txt": "" });
+  const at = (name: string): string => join(path, name);
+  await truncate(at("large.txt"), 10 * 1024 * 1024 + 1);
+  assert.equal(await readUserInputFile(at("input.txt"), asFlag), "hello\n");
+  const refused = (name: string): Promise<string> =>
+    readUserInputFile(at(name), asFlag, { regular: true });
+  await assert.rejects(refused("missing"), /^UsageError: Can't read --user-input-file: ENOENT/);
+  await assert.rejects(refused("."), /it is not a regular file/);
+  await assert.rejects(refused("large.txt"), /it has 10485761 bytes/);
+  assert.equal(await refused("input.txt"), "hello\n");
+});
+
+test("file tools write to no journal, no feed and no file of the step of a host", async (t) => {
+  const workspace = await makeWorkspace(t, { "step/a": "", "feeds/a": "", "journals/a": "" });
+  const names = ["step/env", "journals/new.jsonl", "feeds/1", "notes.md"];
+  const server = await startModelServer(({ toolResults }) => {
+    if (toolResults.length > 0) return { text: "The end." };
+    return {
+      toolCalls: names.map((name) => ({
+        name: "create",
+        arguments: { path: join(workspace.path, name), file_text: "x" },
+      })),
+    };
+  });
+  t.after(() => server.close());
+  const { PATH = "", HOME = "" } = process.env;
+  const host = new JobHost({
+    provider: { baseUrl: server.baseUrl },
+    journals: join(workspace.path, "journals"),
+    feedsFolder: join(workspace.path, "feeds"),
+    environment: { PATH, HOME, GITHUB_ENV: join(workspace.path, "step/env") },
+  });
+  await host.installJobsEntry({
+    models: { driving: "claude-test" },
+    permissions: { write: ["**"] },
+    tasks: { t: { prompt: "go", model: { category: "driving" } } },
+    jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+  });
+  const { outcome } = await host.runJob("j", { workingDirectory: workspace.path });
+  assert.deepEqual(outcome, { kind: "succeeded" });
+  const results = server.requests.at(-1)?.toolResults ?? [];
+  assert.deepEqual(
+    results.map((result) => /agent-jobs writes this file itself/.test(result)),
+    [true, true, true, false],
+    results.join("\n"),
+  );
+  assert.equal(await workspace.read("notes.md"), "x");
+});
+
+const stamp = { runId: "r", seq: 1, at: 1 };
+const given = (markdown: string): RunEvent => ({
+  ...stamp,
+  type: "report.given",
+  work: { workId: 1, taskId: "plan", iteration: 1 },
+  markdown,
+});
+const ended: RunEvent = { ...stamp, type: "run.ended", outcome: { kind: "succeeded" } };
+
+test("the report of the job is whole, however long it is", async (t) => {
+  const folder = join((await makeWorkspace(t)).path, "out");
+  const output = openOutputDirectory(folder);
+  const long = "é".repeat(128_000);
+  output.report(given(long));
+  output.report(ended);
+  for (const name of ["plan.md", "report.md"])
+    assert.equal(readFileSync(join(folder, name), "utf8"), `${long}\n`, name);
+});
+
+test("the index shows titles and items as text", async (t) => {
+  const folder = join((await makeWorkspace(t)).path, "out");
+  const output = openOutputDirectory(folder);
+  const title = "[x](https://evil.example) @all <b>";
+  output.report({
+    ...stamp,
+    type: "report.given",
+    work: { workId: 1, taskId: "plan", iteration: 1, item: "a](b)`\n- c", outerItems: [] },
+    title,
+    markdown: "x",
+  });
+  output.report(ended);
+  const index = readFileSync(join(folder, "index.md"), "utf8");
+  assert.deepEqual(alive(index, { links: [] }), ["a link: plan-a-b---c.md"]);
+  assert.ok(index.includes(title), index);
+});
+
+test("links that an agent has put into the folder, or in its place, lead nowhere", async (t) => {
+  const { path } = await makeWorkspace(t);
+  const folder = join(path, "out");
+  const victim = join(path, "victim");
+  writeFileSync(victim, "as it was");
+  const output = openOutputDirectory(folder);
+  for (const name of ["plan.md", "report.md", "index.md", "run.json"])
+    symlinkSync(victim, join(folder, name));
+  output.report(given("hostile"));
+  output.report(ended);
+  assert.equal(readFileSync(victim, "utf8"), "as it was");
+  assert.equal(readFileSync(join(folder, "report.md"), "utf8"), "hostile\n");
+  renameSync(folder, join(path, "moved"));
+  symlinkSync(join(path, "moved"), folder);
+  assert.throws(() => output.report(given("more")), /was moved or replaced during the run/);
 });

@@ -111,7 +111,7 @@ describe("a run that is resumed", () => {
         /The journal cut\.jsonl would overwrite cut\.jsonl\. Choose another file\.$/,
       ],
       [{ record: path("r.yml") }, /--record can't be combined with --resume/],
-      [{ resume: path("none.jsonl") }, /the journal none\.jsonl does not exist\.$/],
+      [{ resume: path("none.jsonl") }, /can't resume none\.jsonl: /],
     ];
     for (const [more, reason] of cases)
       assert.match((await refusal("cut.jsonl", more)) ?? "", reason);

@@ -168,11 +168,13 @@ describe("a job that is shared by several machines", () => {
     const shared = await share(workspace, byItems(false, ref("c")), 1, 2, 1e9);
     assert.ok(shared);
     const { files } = shared;
+    let count = 0;
     const later = async (file: string, change: (started: object) => object): Promise<string> => {
       const [header, started = "", ...rest] = (await workspace.read(file)).split("\n");
       const begun: { [field: string]: unknown } = JSON.parse(started);
-      const changed = JSON.stringify(change({ ...begun, runId: "later" }));
-      const own = rest.map((line) => line.replace(/"runId":"[^"]*"/, '"runId":"later"'));
+      const runId = `later-${(count += 1)}`;
+      const changed = JSON.stringify(change({ ...begun, runId }));
+      const own = rest.map((line) => line.replace(/"runId":"[^"]*"/, `"runId":"${runId}"`));
       await workspace.write(`later-${file}`, [header, changed, ...own].join("\n"));
       return `later-${file}`;
     };

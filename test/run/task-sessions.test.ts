@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Entry, Task } from "../../src/entry/model.ts";
 import type { Reply } from "../rig/model-server.ts";
 import { until } from "../sessions/rig.ts";
-import { drain, jobLog, makeHost, taskLog, type HostRig } from "./host-rig.ts";
+import { drain, type HostRig, makeHost, taskLog } from "./host-rig.ts";
 
 const model = { category: "work" };
 const checked = (more: Partial<Task> = {}, same = true): Task => ({
@@ -50,10 +50,7 @@ async function host(
 describe("a lent session", () => {
   const crash: Reply = { status: 400 };
   for (const [phase, replies, prompts] of [
-    ["availability", { "before?": [crash] }, 1],
     ["the prompt", { "before?": [yes], go: [crash] }, 2],
-    ["criteria", { "before?": [yes], "after?": [crash] }, 3],
-    ["a retry", { "before?": [yes], "after?": [no], go: [done, crash] }, 4],
     ["the check of a retry", { "before?": [yes], "after?": [no, crash] }, 5],
   ] as const) {
     it(`that crashes fails the task at once: ${phase}`, async (t) => {
@@ -314,18 +311,4 @@ it("the model is offered job_prepare_document if the prompt names it, and told w
     assert.equal(described.test(offered), isNamed, prompt);
     assert.doesNotMatch(offered, /job_boolean_true/);
   }
-});
-
-it("a job is Canceled as soon as it is stopped", async (t) => {
-  const rig = await host(t, { model, prompt: "go" }, { go: [{ hang: "before" }] });
-  const { callback, ended, log } = jobLog();
-  const job = await rig.host.startJob("j", "", rig.folder, callback);
-  await until(() => rig.requests.length === 1, "the prompt was sent");
-  job.stop();
-  assert.equal(job.status, "Canceled");
-  assert.deepEqual(log, ["workStarted 0 t"], "the callbacks come when it is over");
-  await ended;
-  assert.deepEqual([job.status, log.at(-1)], ["Canceled", "jobCanceled"]);
-  job.stop();
-  assert.equal(job.status, "Canceled");
 });

@@ -1,13 +1,11 @@
 /** What anyone can send: each gets the documented error, or a 4xx with a reason. */
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { note, sealed } from "../journal/rig.ts";
 import { JournalFolder } from "../../src/reports/journals.ts";
-import { ask, isRefused, serve, smallEntry } from "./rig.ts";
+import { isRefused, serve, smallEntry } from "./rig.ts";
 
 const megabyte = 1024 * 1024;
 
@@ -144,15 +142,6 @@ it("a request with an unknown Expect is answered like any other", async (t) => {
 });
 
 describe("a body", () => {
-  it("of 10 MB is refused on every route, and read to its end", async (t) => {
-    const { ask } = await serve(t);
-    const body = "x".repeat(10 * megabyte);
-    for (const route of ["test", "copilot/session/start/m", "copilot/job/start/hello"])
-      isRefused(await ask(`/api/${route}`, { method: "POST", body }), 413, "BodyTooLarge");
-    const headers = { "Content-Length": String(body.length) };
-    isRefused(await ask("/api/test", { headers, body }), 413, "BodyTooLarge");
-  });
-
   it("may have one megabyte", async (t) => {
     const { ask } = await serve(t);
     const query = (body: string): Promise<unknown> =>
@@ -180,27 +169,6 @@ describe("a body", () => {
     );
     assert.match(answer, /^HTTP\/1.1 413 [\s\S]*"BodyTooLarge"/);
   });
-
-  it("must be UTF-8", async (t) => {
-    const { ask } = await serve(t);
-    for (const bytes of [[0xff], [0xc3, 0x28], [0x68, 0xe2, 0x82], [0xed, 0xa0, 0x80]]) {
-      for (const route of ["test", "copilot/session/s/query", "copilot/job/start/hello"]) {
-        const body = Uint8Array.from(bytes);
-        isRefused(await ask(`/api/${route}`, { method: "POST", body }), 400, "BadRequest");
-      }
-    }
-  });
-
-  it("whose sender hangs up in the middle harms nobody", async (t) => {
-    const { ask, port } = await serve(t);
-    const socket = connect(port, "127.0.0.1");
-    await new Promise((resolve) => socket.once("connect", resolve));
-    socket.write(
-      `POST /api/test HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 100\r\n\r\nhalf`,
-    );
-    socket.destroy();
-    assert.equal((await ask("/api/test")).status, 200);
-  });
 });
 
 describe("an id that nobody has given out", () => {
@@ -224,32 +192,9 @@ describe("an id that nobody has given out", () => {
       });
     }
   });
-
-  it("is not resumed from an id of an event that is no number", async (t) => {
-    const { ask } = await serve(t);
-    const headers = { "Last-Event-ID": "x" };
-    const { json } = await ask("/api/copilot/job/j/events", { headers });
-    assert.deepEqual(json, { error: "JobNotFound" });
-  });
 });
 
 describe("a working directory", () => {
-  it("is absolute and exists, or the start is refused", async (t) => {
-    const { api } = await serve(t);
-    const workspace = await makeWorkspace(t, { "a-file": "" });
-    for (const start of ["copilot/session/start/gpt-5-mini", "copilot/job/start/hello"]) {
-      for (const relative of ["", ".", "relative/folder", "~", "\n/tmp", "file:///tmp"])
-        assert.deepEqual(await api(start, relative), { error: "WorkingDirectoryNotAbsolutePath" });
-      for (const missing of [
-        join(workspace.path, "missing"),
-        join(workspace.path, "a-file"),
-        "/with\0nul",
-        `/${"x".repeat(5000)}`,
-      ])
-        assert.deepEqual(await api(start, missing), { error: "WorkingDirectoryNotExists" });
-    }
-  });
-
   it("comes before the user input that a job lacks", async (t) => {
     const { ask } = await serve(t);
     const start = (body: string): ReturnType<typeof ask> =>
@@ -261,12 +206,6 @@ describe("a working directory", () => {
 });
 
 describe("installing an entry", () => {
-  it("is no route without --test", async (t) => {
-    const { ask } = await serve(t);
-    const answer = await ask("/api/copilot/test/installJobsEntry", { method: "POST", body: "/x" });
-    isRefused(answer, 404, "NotFound");
-  });
-
   it("takes files of the folder only, whatever their path says", async (t) => {
     const outside = await makeWorkspace(t, { "entry.json": JSON.stringify(smallEntry) });
     const workspace = await makeWorkspace(t, {
@@ -303,28 +242,6 @@ describe("installing an entry", () => {
       assert.deepEqual(await install(at(path)), { result: "OK" });
     assert.deepEqual(await install(`${at("entries/entry.json")}\n`), { result: "OK" });
   });
-
-  it("says what is wrong with an entry, and keeps the one before", async (t) => {
-    const workspace = await makeWorkspace(t, {
-      "broken.json": "{",
-      "wrong.json": `{"models":{}}`,
-      "entry.txt": JSON.stringify(smallEntry),
-    });
-    const { api } = await serve(t, { entriesFolder: workspace.path });
-    for (const name of ["broken.json", "wrong.json", "entry.txt"]) {
-      const answer = await api("copilot/test/installJobsEntry", join(workspace.path, name));
-      assert.ok(typeof answer === "object" && answer !== null);
-      assert.ok("result" in answer && "error" in answer);
-      assert.equal(answer.result, "InvalidateEntry");
-      assert.match(String(answer.error), /./);
-    }
-    assert.deepEqual(await api("copilot/task"), {
-      tasks: [
-        { name: "greet", requireUserInput: false },
-        { name: "answer", requireUserInput: true },
-      ],
-    });
-  });
 });
 
 describe("a journal", () => {
@@ -343,40 +260,5 @@ describe("a journal", () => {
       Array.from(journals, (one) => Object(one).name),
       ["own.jsonl"],
     );
-  });
-});
-
-describe("a journal with a line of more than 4 MB", () => {
-  it("is read without this line, by many at a time", async (t) => {
-    const texts = ["before", "x".repeat(5 * 1024 * 1024), "after"];
-    const workspace = await makeWorkspace(t, { "a.jsonl": sealed(texts.map(note)).join("") });
-    const { ask, api } = await serve(t, { journals: new JournalFolder(workspace.path) });
-    const reading = Array.from({ length: 6 }, () => ask("/api/copilot/journal/a.jsonl"));
-    for (const { text } of await Promise.all(reading))
-      assert.deepEqual(
-        text
-          .trim()
-          .split("\n")
-          .map((line) => Object(JSON.parse(line)).decision.text),
-        ["before", "after"],
-      );
-    const { journals } = Object(await api("copilot/journal"));
-    assert.equal(Object(journals[0]).problems, 1);
-  });
-});
-
-describe("many clients", () => {
-  it("may be connected without a word, and others are served", async (t) => {
-    const { port } = await serve(t);
-    const sockets = await Promise.all(
-      Array.from({ length: 1000 }, async () => {
-        const socket = connect(port, "127.0.0.1");
-        socket.on("error", () => undefined);
-        await new Promise((resolve) => socket.once("connect", resolve));
-        return socket;
-      }),
-    );
-    t.after(() => sockets.forEach((socket) => socket.destroy()));
-    assert.equal((await ask(port, "/api/test")).status, 200);
   });
 });

@@ -90,38 +90,6 @@ describe("live", () => {
 });
 
 describe("server-sent events", () => {
-  it("send everything once, in order, and are over after the end", async (t) => {
-    const { api, ask, jobId } = await serveSlowJob(t);
-    const events = `/api/copilot/job/${jobId}/events`;
-    const following = ask(events);
-    assert.deepEqual(await api(`copilot/job/${jobId}/stop`), { result: "Closed" });
-    const { status, headers, text } = await following;
-    assert.equal(status, 200);
-    assert.equal(headers["content-type"], "text/event-stream; charset=utf-8");
-    const sent = [...text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)];
-    assert.deepEqual(
-      sent.map(([, id]) => Number(id)),
-      sent.map((_one, index) => index + 1),
-    );
-    assert.equal(sent.at(-1)?.[2], `{"error":"JobsClosed"}`);
-
-    const last = String(sent.length);
-    const again = await ask(events, { headers: { "Last-Event-ID": last } });
-    assert.equal(again.status, 204);
-    const missed = await ask(events, { headers: { "Last-Event-ID": String(sent.length - 2) } });
-    assert.equal(
-      missed.text,
-      sent
-        .slice(-2)
-        .map(([event]) => event)
-        .join(""),
-    );
-    const whole = await ask(events, { headers: { "Last-Event-ID": "" } });
-    assert.equal(whole.text, text);
-    for (const id of ["x", "-1", "1.5", "9".repeat(30)])
-      isRefused(await ask(events, { headers: { "Last-Event-ID": id } }), 400, "BadRequest");
-  });
-
   it("let a client that hangs up go", async (t) => {
     const { ask, port, jobId, stop, ended } = await serveSlowJob(t);
     for (let count = 0; count < 20; count += 1) {
