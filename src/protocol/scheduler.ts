@@ -171,7 +171,6 @@ export class Scheduler {
   }
 
   #dispatch(task: Task): void {
-    if (task.cancelReason !== undefined) return;
     const { catalogue, limits, names } = this.#ports;
     const { target, isTemplate } = task.planned;
     let params = ordinary(task.planned.params);

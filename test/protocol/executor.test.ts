@@ -299,6 +299,18 @@ describe("groups", () => {
     assert.equal(executor.tasks().find(({ id }) => id === "h")?.status, "cancelled");
   });
 
+  it("skip their members with them", async () => {
+    const { results, executor, started } = bench();
+    await results(
+      documentOf([safe("a", { fails: "no" }), group("g", [safe("b")], { depends_on: "a" })]),
+    );
+    assert.deepEqual(
+      executor.tasks().map(({ id, status }) => `${id} ${status}`),
+      ["a failed", "g skipped", "b skipped"],
+    );
+    assert.deepEqual(started, ["a"]);
+  });
+
   it("cancel their members with them", async () => {
     const { execute, executor, results } = bench();
     const members = [slow("a"), slow("b", {}, { depends_on: "a" }), safe("c")];
