@@ -4,6 +4,7 @@
  * The interpreter is run over the recorded results, and everything that it then says about its steps is compared with
  * what is recorded. A run that would have gone another way is refused, never guessed.
  */
+import { defined } from "../../document/guards.ts";
 import type { WorkRef } from "../../events/event.ts";
 import {
   stepCharacters,
@@ -107,12 +108,8 @@ export function restoreRun(
     // If it does not end in the same way any more, for a limit is higher now, it goes on.
     const { difference, effect: end, last, exceeded } = replay(events);
     if (difference === undefined && end.kind === "done" && last?.kind !== "failed") {
-      return exceeded
-        ? {
-            kind: "refused",
-            reason: `${end.failure?.reason ?? ""} Raise the limit to go on.`.trimStart(),
-          }
-        : endOf(end);
+      if (!exceeded) return endOf(end);
+      return { kind: "refused", reason: `${end.failure?.reason} Raise the limit to go on.` };
     }
   }
   const ended = endedOf(known);
@@ -121,17 +118,14 @@ export function restoreRun(
   const shell = ended.findLast((event) => event.shell !== undefined)?.shell;
   const restored = shell === undefined ? { ended } : { ended, shell };
   const open = known.at(-1);
-  if (open?.type !== "step.started" || open.input?.kind !== "execute")
-    return { kind: "restored", restored };
-  const { activity } = open;
-  if (failure?.type !== "step.ended") return { kind: "interrupted", activity, restored };
+  const begins = open?.type === "step.started" && open.input?.kind === "execute";
   // Commands that were not allowed have not begun.
-  const begun = failure.effects?.some(
-    (one) => one.kind === "failed" && (one.runs ?? []).length > 0,
-  );
-  return begun === true
-    ? { kind: "interrupted", activity, failed: failure.reason ?? "", restored }
-    : { kind: "restored", restored };
+  const hasBegun =
+    failure?.type !== "step.ended" ||
+    failure.effects?.some((one) => one.kind === "failed" && one.runs !== undefined) === true;
+  if (!begins || !hasBegun) return { kind: "restored", restored };
+  const failed = failure?.type === "step.ended" ? (failure.reason ?? "") : undefined;
+  return { kind: "interrupted", activity: open.activity, restored, ...defined({ failed }) };
 }
 
 function endOf({ status }: Extract<Effect, { kind: "done" }>): Restorable {
@@ -244,8 +238,8 @@ function otherwise(difference: string): string {
 function isSame(before: unknown, now: unknown): boolean {
   if (before === now) return true;
   if (typeof before === "string") return typeof now === "string" && !isWhole(before);
-  if (typeof before !== "object" || before === null) return false;
-  if (typeof now !== "object" || now === null) return false;
+  if (typeof before !== "object" || typeof now !== "object" || before === null || now === null)
+    return false;
   const [fields, others] = [Object.entries(before), Object.entries(now)];
   return (
     fields.length === others.length &&

@@ -65,18 +65,10 @@ export class StepLog {
     for (const one of trace) {
       if (one.kind === "started") {
         this.#announce(undefined, mark);
-        const { file, activity, hit, depth } = one;
+        const { kind: _, ...started } = one;
         this.#steps += 1;
-        const step = this.#steps;
-        const event = {
-          type: "step.started",
-          work: this.#work,
-          step,
-          file,
-          activity,
-          hit,
-          depth,
-        } as const;
+        const of = { work: this.#work, step: this.#steps };
+        const event = { type: "step.started", ...of, ...started } as const;
         this.#open.push({ event, announced: false, effects: [] });
       } else if (one.kind === "ended") {
         this.#announce(undefined, mark);
@@ -101,12 +93,13 @@ export class StepLog {
   }
 
   #end(
-    { file, activity, succeeded, reason, to }: Extract<Trace, { kind: "ended" }>,
+    one: Extract<Trace, { kind: "ended" }>,
     changedShell: ShellState | undefined,
     before: StepEnded | undefined,
   ): void {
+    const { kind: _, ...ended } = one;
     const open = this.#open.pop();
-    if (open === undefined) throw new Error(`${activity} has ended, but it had not begun.`);
+    if (open === undefined) throw new Error(`${ended.activity} has ended, but it had not begun.`);
     const { result } = this.#state;
     const variables = this.#state.frames.at(-1)?.variables ?? {};
     const changed = changedVariables(this.#variables, variables);
@@ -120,10 +113,7 @@ export class StepLog {
       type: "step.ended",
       work: this.#work,
       step: open.event.step,
-      file,
-      activity,
-      succeeded,
-      ...defined({ reason, to }),
+      ...ended,
       ...received,
       ...(result === this.#result ? {} : { result }),
       ...defined({ variables: changed }),

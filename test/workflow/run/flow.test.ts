@@ -14,6 +14,18 @@ describe("the ends of a workflow", () => {
     assert.deepEqual(outcome(play("START --> CHECK_A{STATUS == x}")), ["FAILED", "START CHECK_A"]);
   });
 
+  it("are no answer after a crash, unless something was decided since", () => {
+    const crash = { kind: "failed", reason: "crashed" } as const;
+    const ask = "START --> PROMPT_A[Prompt: User B] --> SUCCESS\nPROMPT_A -->|no|";
+    assert.deepEqual(play(`${ask} FAILED`, [crash]).done.failure, {
+      reason: "crashed",
+      unanswered: true,
+    });
+    assert.deepEqual(play(`${ask} CHECK_A{STATUS == DOING} --> FAILED`, [crash]).done.failure, {
+      reason: "The workflow reached FAILED.",
+    });
+  });
+
   it("are followed by ON_SUCCESS once, whichever way they are reached", () => {
     for (const start of ["START", "START --> SUCCESS"]) {
       const { done, path } = play(`${start}\nON_SUCCESS --> SET_A[A={{STATUS}}] --> SUCCESS`);
