@@ -7,7 +7,6 @@ import {
   refused,
   skipped,
   write,
-  writeOnce,
   type Delivering,
   type Delivery,
   type Writing,
@@ -51,9 +50,7 @@ async function tried(
     delivery =
       before !== undefined
         ? { ...skipped(what, "it is there already"), ...before }
-        : find === undefined
-          ? await write(delivering, writing, send)
-          : await writeOnce(delivering, writing, { find, create: send });
+        : await write(delivering, writing, send, find);
   }
   return delivery;
 }

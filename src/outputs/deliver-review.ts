@@ -3,7 +3,7 @@
  * threads of findings that are gone are resolved.
  */
 import type { CollectedOutputs } from "./collect.ts";
-import { attempt, skipped, write, writeOnce, type Delivering, type Delivery } from "./delivery.ts";
+import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import { GithubFailure, type OwnThread } from "./github-port.ts";
 import { fenceOf } from "../document/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
@@ -50,25 +50,21 @@ export async function deliverReview(
       return skipped(writing.what, findings.length === 0 ? "no findings" : "no new findings");
     const isInDiff = linesInDiff(await github.diffOf(number));
     const review = reviewOf({ ...about, findings: fresh, isInDiff });
-    return writeOnce(
+    const preview = [review.body, ...review.comments.map(({ body }) => body)].join("\n\n");
+    return write(
       delivering,
-      {
-        ...writing,
-        preview: [review.body, ...review.comments.map(({ body }) => body)].join("\n\n"),
+      { ...writing, preview },
+      async () => {
+        try {
+          return await github.createReview(number, { head, ...review });
+        } catch (error) {
+          if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
+          // GitHub takes no comment at one of the lines: all findings go into the body.
+          const body = reviewOf({ ...about, findings: fresh, isInDiff: () => false });
+          return github.createReview(number, { head, ...body });
+        }
       },
-      {
-        find: async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
-        async create() {
-          try {
-            return await github.createReview(number, { head, ...review });
-          } catch (error) {
-            if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
-            // GitHub takes no comment at one of the lines: all findings go into the body.
-            const body = reviewOf({ ...about, findings: fresh, isInDiff: () => false });
-            return github.createReview(number, { head, ...body });
-          }
-        },
-      },
+      async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
     );
   });
   return [made, ...resolved];
@@ -118,7 +114,6 @@ interface ReviewComment {
   readonly path: string;
   /** The last line, in the head of the pull request. */
   readonly line: number;
-  /** The first line, if there are several. */
   readonly startLine?: number;
   readonly body: string;
   readonly fingerprint: string;

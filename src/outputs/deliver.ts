@@ -19,7 +19,6 @@ import {
   type DeliveryOptions,
   attempt,
   write,
-  writeOnce,
 } from "./delivery.ts";
 import { GithubFailure, type GithubPort, type OwnComment } from "./github-port.ts";
 import { readMarker } from "./markers.ts";
@@ -162,13 +161,11 @@ async function deliverReport(
       const writing = { what: `${what}, updated`, needs, preview: body };
       return write(delivering, writing, () => github.updateComment(newest.id, body));
     }
-    return writeOnce(
+    return write(
       delivering,
       { what, needs, preview: body },
-      {
-        find: async () => ((await find()).length > 0 ? {} : undefined),
-        create: () => github.createComment(number, body),
-      },
+      () => github.createComment(number, body),
+      async () => ((await find()).length > 0 ? {} : undefined),
     );
   });
   return [made, ...older];

@@ -63,39 +63,29 @@ export interface Writing {
   readonly preview?: string;
 }
 
+const pausesMs = [2_000, 10_000];
+
+/**
+ * Sends a request. With `find`, which tells what an earlier one has made, something is made once, also if GitHub doesn't
+ * answer.
+ */
 export async function write(
   { options }: Delivering,
   { what, preview }: Writing,
   send: () => Promise<Made>,
+  find?: () => Promise<Made | undefined>,
 ): Promise<Delivery> {
   if (options.staged) return { what, status: "staged", ...defined({ preview }) };
-  return { what, status: "done", ...(await send()) };
-}
-
-interface Creating {
-  /** What an earlier request has made, whose answer was lost. */
-  readonly find: () => Promise<Made | undefined>;
-  readonly create: () => Promise<Made>;
-}
-
-const pausesMs = [2_000, 10_000];
-
-/** Makes something that isn't there, once, also if GitHub doesn't answer. */
-export async function writeOnce(
-  delivering: Delivering,
-  writing: Writing,
-  { find, create }: Creating,
-): Promise<Delivery> {
   for (let round = 0; ; round += 1) {
     try {
-      return await write(delivering, writing, create);
+      return { what, status: "done", ...(await send()) };
     } catch (error) {
       const wait = pausesMs[round];
       const isUncertain = error instanceof GithubFailure && error.isUncertain;
-      if (!isUncertain || wait === undefined) throw error;
-      await delivering.options.pause(wait);
+      if (find === undefined || !isUncertain || wait === undefined) throw error;
+      await options.pause(wait);
       const found = await find();
-      if (found !== undefined) return { what: writing.what, status: "done", ...found };
+      if (found !== undefined) return { what, status: "done", ...found };
     }
   }
 }

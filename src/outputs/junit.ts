@@ -2,7 +2,6 @@
 
 export interface TestCase {
   readonly name: string;
-  /** What it is listed under. */
   readonly group: string;
   readonly file?: string;
   readonly line?: number;
@@ -10,7 +9,6 @@ export interface TestCase {
   readonly result: "success" | "failure" | "error" | "skipped";
   /** Of a failure or an error, or why it was skipped. */
   readonly reason?: string;
-  /** The kind of the failure. */
   readonly type?: string;
   readonly output?: string;
 }

@@ -41,7 +41,6 @@ export interface TreeOptions {
   readonly lowered?: number;
 }
 
-/** Of emphasis and links. */
 const MAX_DEPTH = 8;
 /** Of lists and quotes; what is nested more deeply is not read. */
 const MAX_NESTING = 60;

@@ -22,7 +22,6 @@ export type MarkerKind = (typeof markerKinds)[number];
 export interface Marker {
   readonly kind: MarkerKind;
   readonly job: string;
-  /** The path of the entry, or whatever names it. */
   readonly entry: string;
   /** What makes it one of a kind: the fingerprint of a finding, the digest of a proposal. */
   readonly key?: string;

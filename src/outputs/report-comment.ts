@@ -62,7 +62,6 @@ export function reportComment(comment: ReportComment): string {
   return bodyOf(marker, [before, text, ...after]);
 }
 
-/** Of the attempt that the comment is of. */
 function runKey({ workflowRun, attempt }: Origin): string {
   return `${workflowRun}/${attempt}`;
 }

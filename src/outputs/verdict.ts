@@ -11,9 +11,7 @@ import type { Verdict } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "./collect.ts";
 
 interface FailOn {
-  /** From this verdict on. */
   readonly verdict: Exclude<VerdictWord, "pass"> | "never";
-  /** From this severity on. */
   readonly findings: Severity | "never";
 }
 

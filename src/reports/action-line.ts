@@ -20,9 +20,7 @@ import {
 import { detail, plain, warning, type Line } from "./log-line.ts";
 import { oneLine, plural, tookText } from "./text.ts";
 
-/** Of a name, a path or a label. */
 const SHORT = 100;
-/** Of a reason, an answer or a problem. */
 const LONG = 300;
 const MAX_PROBLEMS = 3;
 const MAX_THOUGHTS = 20;

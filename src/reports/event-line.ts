@@ -30,7 +30,6 @@ export interface EventLine {
 
 /** Maximum length of a line in normal and verbose output, in UTF-16 units. */
 const LENGTH = { quiet: 600, normal: 600, verbose: 4000 } as const;
-/** Of an answer, in normal output. */
 const SAID_LENGTH = 300;
 
 type TurnEnded = Extract<RunEvent, { type: "turn.ended" }>;

@@ -43,7 +43,6 @@ export function chartOf(view: RunView, detailOf?: (workId: number) => string | u
   });
 }
 
-/** As colors show it. */
 export function nodeStatus(work: WorkView): NodeStatus {
   switch (work.status) {
     case "crashed":
@@ -89,7 +88,6 @@ export function printFlow(file: FlowFile): string {
   return printFlowchart("TD", [{ nodes }], arrows);
 }
 
-/** What the box of an activity says. */
 function plainText({ id, kind, label }: FlowNode): string {
   switch (kind) {
     case "start":
@@ -269,7 +267,6 @@ export function renderFlowDrawing(
   return printFlowchart("TD", groups, drawn);
 }
 
-/** How an activity stands: as colors show it. */
 export function activityStatus(flow: FlowView, file: string, { id, kind }: FlowNode): NodeStatus {
   const visited = activityOf(flow, file, id);
   switch (visited?.status) {
@@ -291,7 +288,6 @@ export function isLast({ open, last }: FlowView, file: string, { id }: FlowNode)
   return step !== undefined && step.file === file && step.activity === id;
 }
 
-/** How often the run went this way. */
 export function takenTimes(flow: FlowView, { file, activity, way }: FlowArrow): number {
   const visited = activityOf(flow, file, activity);
   if (visited === undefined) return 0;
@@ -309,7 +305,6 @@ export function activityOf(
 /** Longer texts are cut: Mermaid measures every character. */
 const MAX_LABEL = 80;
 
-/** The id and the text of an activity. */
 export function activityText({ id, label }: FlowNode): string {
   const text = label.replace(/\s+/g, " ").trim();
   const shown = text.length <= MAX_LABEL ? text : clip(text, MAX_LABEL - 1);

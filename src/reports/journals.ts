@@ -13,7 +13,6 @@ import { openJournalFile, type JournalReading } from "../journal/file.ts";
 import { RunTallies, type JournalInfo } from "./run-summary.ts";
 
 const MAX_JOURNALS = 1000;
-/** Runs that are listed of one journal. */
 const MAX_RUNS = 1000;
 /** Bytes. */
 const MAX_LINE = 4 * 1024 * 1024;

@@ -48,7 +48,6 @@ export interface JournalInfo {
 /** Shown in lists: the whole reason is in the run itself. */
 const MAX_REASON = 1000;
 
-/** The events of one run, counted and folded. */
 class RunTally {
   readonly view: RunView = createRunView();
   /** The view knows it only after the start of the run. */

@@ -6,11 +6,8 @@ import { stepParts, stepSubject } from "./step-text.ts";
 import { detail, plain, warning, type Line } from "./log-line.ts";
 import { oneLine } from "./text.ts";
 
-/** Of a script, a question or a reason. */
 const SHORT = 200;
-/** Of an answer. */
 const LONG = 300;
-/** Lines of one piece of output. */
 const MAX_LINES = 200;
 
 type StepEvent = Extract<RunEvent, { type: "step.started" | "step.output" | "step.ended" }>;

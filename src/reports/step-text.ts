@@ -4,7 +4,6 @@ import type { EffectResult, ScriptRun, StepEnded, StepInput } from "../events/st
 export interface StepPart {
   readonly title: string;
   readonly text: string;
-  /** The tag of a code fence. */
   readonly language: string;
 }
 

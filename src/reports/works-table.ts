@@ -61,7 +61,6 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
   return lines;
 }
 
-/** The items that failed, below their work. */
 function failedItems(work: WorkView): Row[] {
   const failed = itemsOf(work).filter(wentBadly);
   const row = (name: string, status: string, time: string): Row => ({

@@ -89,7 +89,9 @@ async function openAll(page: Page): Promise<void> {
     await page.evaluate(
       `document.querySelectorAll("main [aria-expanded=false]").forEach((one) => one.click())`,
     );
-    await page.waitForTimeout(50);
+    await page.evaluate(
+      `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`,
+    );
   }
 }
 

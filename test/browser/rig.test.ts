@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
+import type { Browser } from "playwright-core";
 import {
   browserTests,
   expectAccessible,
@@ -13,13 +14,24 @@ import {
   launchChromium,
   openTab,
   phone,
-  useBrowser,
+  type OpenTab,
+  type TabOptions,
 } from "../rig/browser.ts";
 import { listen } from "../rig/listen.ts";
 import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-const open = useBrowser();
+let browser: Browser | undefined;
+
+/** One that nothing counts the problems of. */
+async function tabOf(t: TestContext, options: TabOptions = {}): Promise<OpenTab> {
+  browser ??= await launchChromium();
+  const tab = await openTab(browser, options);
+  t.after(() => tab.close());
+  return tab;
+}
+
+after(() => browser?.close());
 
 const policy =
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
@@ -39,9 +51,7 @@ async function serve(t: TestContext, body: string): Promise<string> {
 /** What the guard of a tab has to say about a page. */
 async function problemsOf(t: TestContext, body: string, tolerated?: RegExp): Promise<string> {
   const address = await serve(t, body);
-  const browser = await launchChromium();
-  t.after(() => browser.close());
-  const tab = await openTab(browser);
+  const tab = await tabOf(t);
   if (tolerated !== undefined) tab.tolerate(tolerated);
   await tab.page.goto(address);
   await tab.page.getByText("loaded").waitFor();
@@ -86,7 +96,7 @@ describe("the browser of the tests", nightly ? browserTests : onlyNightly, () =>
   });
 
   it("finds what is not accessible, under the policy of the page", async (t) => {
-    const { page } = await open();
+    const { page } = await tabOf(t);
     await page.goto(await serve(t, "<p>loaded</p>"));
     await expectAccessible(page, "a good page");
     await page.goto(await serve(t, "<button></button>"));
@@ -97,7 +107,7 @@ describe("the browser of the tests", nightly ? browserTests : onlyNightly, () =>
   });
 
   it("finds a page that is wider than a phone", async (t) => {
-    const { page } = await open({ viewport: phone });
+    const { page } = await tabOf(t, { viewport: phone });
     await page.goto(await serve(t, "<p>loaded</p>"));
     await expectNoSidewaysScroll(page, "a narrow page");
     await page.goto(await serve(t, `<div style="width: 500px">wide</div>`));

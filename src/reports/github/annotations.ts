@@ -40,7 +40,6 @@ export interface AnnotationOptions {
   readonly entryFile: string;
   /** 1-based line of a task in the entry file. */
   readonly lineOf: (taskId: string) => number | undefined;
-  /** The path of the journal, if one is written. */
   readonly journal?: string;
 }
 

@@ -28,7 +28,6 @@ const MAX_SAID = 2000;
 const MAX_ROWS = 700_000;
 const MIN_ROWS = 5_000;
 
-/** The last message of the agent, unchanged. */
 export function finalMessageSection(view: RunView): Section {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
   // The RESULT of a workflow, or the response of a task with actions, is shown instead.

@@ -22,7 +22,6 @@ export function deliveryLine({ what, status, reason, url }: Delivery): string {
   return oneLine(`${what}: ${words[status]}${why}${url === undefined ? "" : ` (${url})`}`, 1000);
 }
 
-/** In bytes, of all previews. */
 const MAX_PREVIEWS = 100_000;
 
 export function deliveriesMarkdown(deliveries: readonly Delivery[]): string {

@@ -15,7 +15,6 @@ import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, fold, lastItems, nameOf, type Section } from "./layout.ts";
 
-/** Of each text of a step. */
 const MAX_TEXT = 3000;
 const MAX_REASON = 500;
 const MAX_SUBJECT = 100;

@@ -90,7 +90,6 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
   };
 }
 
-/** Writes an annotation. The port escapes it. */
 export function annotate(core: GithubCore, { level, message, ...properties }: Annotation): void {
   core[level](message, properties);
 }

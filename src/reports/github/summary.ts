@@ -27,7 +27,6 @@ export interface SummaryOptions {
   readonly entryFile: string;
   /** Mermaid text of the job with how each node ended. */
   readonly chart: (view: RunView) => string;
-  /** The path to show. */
   readonly journal?: string;
   /** The file whose script played the model. */
   readonly rehearsal?: string;
@@ -48,7 +47,6 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
   return `${all.filter((text) => text !== "").join("\n\n")}\n`;
 }
 
-/** In the order of the page. */
 function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly Section[] {
   const why = [failuresSection(view), omissionsSection(view)];
   const findings = findingsSection(view);

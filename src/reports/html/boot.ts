@@ -2,7 +2,6 @@
 import type { JournalProblem } from "../../journal/read.ts";
 import type { RunSummary } from "../run-summary.ts";
 
-/** The data of the page of a server. */
 export interface PortalBoot {
   readonly kind: "portal";
   readonly version: string;
@@ -22,7 +21,6 @@ export interface PortalRehearsal {
 
 export interface ReportBoot {
   readonly kind: "report";
-  /** Of agent-jobs. */
   readonly version: string;
   /** ISO 8601. */
   readonly createdAt: string;
@@ -34,7 +32,6 @@ export interface ReportBoot {
 export interface ReportJournal {
   /** As the user named the file. */
   readonly name: string;
-  /** The first ones. */
   readonly problems: readonly JournalProblem[];
   /** How many there are besides those. */
   readonly moreProblems: number;

@@ -7,9 +7,7 @@ import { errorCode, errorMessage } from "../../platform/system-error.ts";
 import type { PortalBoot } from "./boot.ts";
 
 export interface PageFiles {
-  /** `page.js`, in UTF-8. */
   readonly script: string;
-  /** `page.css`, in UTF-8. */
   readonly style: string;
 }
 
@@ -79,13 +77,10 @@ const icon = `data:image/svg+xml,${encodeURIComponent(
 
 export interface PageParts {
   readonly title: string;
-  /** HTML: where style and script come from. */
   readonly head: string;
-  /** See web/data/boot.ts. */
   readonly boot: object;
   /** HTML in place of the page where scripts don't run. */
   readonly plain?: string;
-  /** HTML in parts: further data. */
   readonly data?: Iterable<string>;
 }
 

@@ -155,7 +155,6 @@ export function frame(
   return lines;
 }
 
-/** Lines of actions below a work. */
 const MAX_ACTIONS = 6;
 const BAR = 20;
 

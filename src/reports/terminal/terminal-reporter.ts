@@ -33,7 +33,6 @@ export interface TerminalOptions {
   /** A view of the running works below the log, of one line with `quiet`; takes effect on a TTY only. */
   readonly live: boolean;
   readonly clock: Clock;
-  /** Of the terminal, while a person is asked. */
   readonly pause?: TerminalPause;
   /** The chart of what ran, as text (Mermaid), for the end. */
   readonly chart?: (view: RunView) => string;

@@ -291,6 +291,22 @@ test("of many failed works, each keeps its latest decisions", () => {
   assert.equal(hidden(page), "");
 });
 
+test("what there is no room for is left out as a whole, and named", () => {
+  const tasks = Array.from({ length: 12 }, (_, id) => `task-${id}`);
+  const telling = new samples.Telling("big", tasks);
+  for (const id of tasks.keys()) {
+    const work = telling.ref(id);
+    telling.start(id).say({ type: "report.given", work, markdown: "日".repeat(60_000) });
+    telling.end(id, { kind: "succeeded" });
+  }
+  telling.over({ kind: "succeeded" });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
+  assert.equal(page.match(/日{60000}/g)?.length, 5);
+  says(page, /<summary>Works</);
+  says(page, /shortened:\*\* the report of <b>#5<\/b>.* the report of <b>#11<\/b>/);
+});
+
 /** What someone might say to get out of where it is put. */
 const pieces = [
   "`",
