@@ -88,10 +88,3 @@ function describe(request: RuntimeRequest): string {
   }
   return request.kind;
 }
-
-/** What a request asks for, in words for people. */
-export function namedByRuntime(
-  request: RuntimeRequest,
-): readonly [operation: string, target: string] {
-  return [request.kind === "custom-tool" ? "tool" : request.kind, describe(request)];
-}

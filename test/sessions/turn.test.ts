@@ -280,7 +280,10 @@ describe("crashes", () => {
     };
     for (const [context, message] of [
       [{ clock, life: dead, model }, "It died."],
-      [{ clock, life: alive, model, stopped: AbortSignal.abort() }, "The session was stopped."],
+      [
+        { clock, life: alive, model, stopped: { signal: AbortSignal.abort() } },
+        "The session was stopped.",
+      ],
     ] as const) {
       const outcome = await clock.runUntil(
         runTurn(session, "prompt", options, {
