@@ -103,7 +103,7 @@ export const rooms = {
       "entry/reserved-names.ts",
       "document/guards.ts",
     ],
-    packages: ["@github/copilot-sdk"],
+    packages: ["@github/copilot-sdk", "eventsource-parser"],
     node: true,
   },
   workflow: {

@@ -28,7 +28,7 @@ const examples = ["example", "sample", "template", "dist", "defaults", "pub"];
  * leave beside a file is as private as the file: `.npmrc~`, `#.env#`, `.#.env`, `..env.un~`, `._.netrc`, `.netrc.bak`,
  * `~$.env`, `.~lock..env#`, `.env,v`, `.npmrc-old`.
  */
-export const privateParts = [
+const privateParts = [
   String.raw`(?:\.?#|\._?|~\$?|\.~lock\.)?`,
   `(?:${[...names.map((name) => name.replace(".", String.raw`\.`)), credentials.part].join("|")})`,
   String.raw`(?!\.(?:${examples.join("|")})(?:$|[:-]))`,
@@ -46,19 +46,7 @@ export function isPrivate(path: string): boolean {
 export const privateNamesGlob = `**/{${[...names, credentials.glob].join(",")}}`;
 
 /**
- * The same for a search, where these become a part of the conversation: so they are short. They leave a rest to
- * the check of its result (names in capitals, those that begin as an example does, rare endings), and leave out
- * what editors keep beside any file that begins with a dot.
- */
-export const privateGlobs: readonly string[] = [
-  `!${privateNamesGlob}`,
-  `!**/.env.{${notAs(examples).join(",")}}`,
-  `!**/{#.*,.#*,..*,._*,.*~,.env[-_ ]*,_netrc[.~]*,${credentials.glob}[.~]*}`,
-  "!**/.*.{bak,backup,orig,old,save,sw?,tmp}",
-];
-
-/**
- * The same once more for ripgrep's own settings: in any case, with every ending, and with all that is in a folder of
+ * The same for ripgrep's settings: in any case, with every ending, and with all that is in a folder of
  * such a name. A later one wins; one that begins with `!` says that a file is not private. A folder of the name of
  * an example counts as private here, which costs less than to tell it from the others. No list may be empty.
  */
@@ -82,19 +70,4 @@ export function orderedPrivateGlobs(): string[] {
 
 function anyCase(text: string): string {
   return text.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
-}
-
-/** Globs can't express “not this word”, so these match every name that differs in the first three letters. */
-function notAs(words: readonly string[]): string[] {
-  const globs = new Set<string>();
-  for (const word of words) {
-    for (const length of [0, 1, 2]) {
-      const start = word.slice(0, length);
-      const like = words.filter((other) => other.startsWith(start));
-      const next = new Set(like.map((other) => other.charAt(length)));
-      globs.add(`${start}[!${[...next].join("")}]*`);
-      if (start !== "") globs.add(start);
-    }
-  }
-  return [...globs];
 }

@@ -10,7 +10,6 @@ const longestPiece = 16 * 1024;
 /** Milliseconds. After a piece that takes less, there is no pause. */
 const shortest = 2;
 
-/** Yields to the event loop once: what it has to do by now comes first. */
 export async function nextRound(): Promise<void> {
   await setImmediate();
 }
@@ -64,7 +63,6 @@ export function readCalmly(stream: Readable, take: (piece: Buffer) => void): Cal
 export interface CalmReading {
   /** Resolves when all that has come was passed on, if nothing more comes: for a stream that has closed. */
   drained(): Promise<void>;
-  /** Nothing is passed on any more. */
   stop(): void;
 }
 

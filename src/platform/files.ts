@@ -1,7 +1,6 @@
 /** The few things this project does to files, behind one door. */
 import {
   closeSync,
-  existsSync,
   mkdirSync,
   openSync,
   promises as fs,
@@ -13,24 +12,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Creates a folder under the system's temporary directory and returns its absolute path. */
 export async function makeTemporaryDirectory(prefix: string): Promise<string> {
   return fs.mkdtemp(join(tmpdir(), prefix));
-}
-
-/**
- * Creates a folder and its parents; one that is there is fine. Not with `recursive`: Node then loops forever where a
- * folder refuses children although it is there, as /proc does.
- */
-export async function makeDirectory(path: string): Promise<void> {
-  if (await isDirectory(path)) return;
-  const parent = dirname(path);
-  if (parent !== path) await makeDirectory(parent);
-  await fs.mkdir(path).catch(async (error: unknown) => {
-    // Another process may have created it first.
-    if (await isDirectory(path)) return;
-    throw existsSync(path) ? notAFolder(path) : error;
-  });
 }
 
 /** Also false for what can't be accessed. */
@@ -50,19 +33,30 @@ export function realPathOf(path: string): string {
   }
 }
 
-/** The same as `makeDirectory`, at once. */
+/**
+ * Creates a folder and its parents; one that is there is fine. Not with `recursive`: Node then loops forever where a
+ * folder refuses children although it is there, as /proc does.
+ */
 export function makeDirectoryNow(path: string): void {
-  if (existsSync(path)) {
-    if (statSync(path).isDirectory()) return;
-    throw notAFolder(path);
-  }
+  if (isFolder(path)) return;
   const parent = dirname(path);
   if (parent !== path) makeDirectoryNow(parent);
-  mkdirSync(path);
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Another process may have created it first.
+    if (!isFolder(path)) throw error;
+  }
 }
 
-function notAFolder(path: string): Error {
-  return new Error(`${path} is not a folder`);
+function isFolder(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === false) throw new Error(`${path} is not a folder`);
+  return found !== undefined;
+}
+
+export async function makeDirectory(path: string): Promise<void> {
+  makeDirectoryNow(path);
 }
 
 export interface NewFile {
@@ -86,7 +80,6 @@ export function makeNewFile(path: string): NewFile {
   };
 }
 
-/** The text of a new file that only the current user can read. */
 export async function writeNewFile(path: string, text: string): Promise<void> {
   await fs.writeFile(path, text, { flag: "wx", mode: 0o600 });
 }

@@ -14,15 +14,11 @@ import {
 } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
-/** Paths that exist, absolute. */
 interface GitFolder {
-  /** Files of settings. Shown without credentials, never writable. */
   readonly settings: readonly string[];
   /** Never writable. */
   readonly fixed: readonly string[];
-  /** Not readable. */
   readonly hidden: readonly string[];
-  /** The folder itself, and those of its submodules. */
   readonly folders: readonly string[];
 }
 

@@ -27,7 +27,6 @@ export async function makeNamedPipes(
   await runProgram(mkfifo, ["-m", "600", ...paths], options);
 }
 
-/** Reads what programs write to the pipe. */
 export class PipeReader {
   readonly #path: string;
   readonly #reader: Socket;
@@ -122,7 +121,6 @@ export class PipeReader {
   }
 }
 
-/** Writes what a program reads from the pipe. */
 export class PipeWriter {
   /** So that writing is possible before the program has opened the pipe, and after it is gone. */
   readonly #reader: number;
@@ -140,7 +138,6 @@ export class PipeWriter {
     if (this.#open) this.#writer.write(text);
   }
 
-  /** The program reads an end of file. */
   close(): void {
     if (!this.#open) return;
     this.#open = false;

@@ -3,7 +3,7 @@
  * whose environment carries a mark that we gave it.
  */
 import { execFile, type ChildProcess } from "node:child_process";
-import { closeSync, openSync, promises as fs, readdirSync, readFileSync, readSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
 import { systemClock } from "./system-clock.ts";
@@ -66,29 +66,40 @@ export async function endGroup(leader: number, graceMs: number): Promise<void> {
 function isGroupGone(leader: number): boolean {
   if (!isRunning(-leader)) return true;
   if (process.platform !== "linux") return false;
-  return !readdirSync("/proc").some((name) => {
-    if (!/^\d+$/.test(name)) return false;
-    const [state = "", , group] = statOf(name);
+  return !allPids().some((pid) => {
+    const [state = "", , group] = statOf(pid);
     return group === String(leader) && !/[ZX]/.test(state);
   });
 }
 
-/** All of a `/proc/PID/stat`. `readFileSync` takes 64 KB for each: half of the time of a look at all processes. */
-const statBuffer = Buffer.alloc(4096);
-
-/** The fields of `/proc/PID/stat` behind the name: state, parent, group… Empty if it is gone. */
-function statOf(pid: string): readonly string[] {
-  let file: number | undefined;
+/** None where there is no `/proc`. */
+function allPids(): number[] {
   try {
-    file = openSync(`/proc/${pid}/stat`, "r");
-    const stat = statBuffer.toString("latin1", 0, readSync(file, statBuffer));
-    // The name may hold blanks and brackets.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return readdirSync("/proc").map(Number).filter(Number.isInteger);
   } catch {
     return [];
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
+}
+
+/** Empty if the process is gone or another user's. */
+function fileOf(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** The fields of `/proc/PID/stat` behind the name: state, parent, group… Empty if it is gone. */
+function statOf(pid: number): readonly string[] {
+  const stat = fileOf(pid, "stat");
+  // The name may hold blanks and brackets.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** What its main thread has started. */
+function childrenOf(pid: number): number[] {
+  return Array.from(fileOf(pid, `task/${pid}/children`).matchAll(/\d+/g), Number);
 }
 
 /**
@@ -97,9 +108,7 @@ function statOf(pid: string): readonly string[] {
  */
 export async function processesMarked(name: string, value: string): Promise<number[]> {
   const mark = `${name}=${value}`;
-  if (process.platform === "linux") return fromProc(mark);
-  if (process.platform === "darwin") return fromPs(mark);
-  return [];
+  return process.platform === "darwin" ? fromPs(mark) : fromProc(mark);
 }
 
 /**
@@ -117,16 +126,7 @@ export async function endMarkedProcesses(name: string, value: string): Promise<v
 
 /** The same at once, without waiting: the last thing that a process does that has no time left. Linux only. */
 export function killMarkedProcesses(name: string, value: string): void {
-  if (process.platform !== "linux") return;
-  for (const pid of readdirSync("/proc")) {
-    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
-    try {
-      const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
-      if (environment.includes(`${name}=${value}`)) sendSignal(Number(pid), "SIGKILL");
-    } catch {
-      // Gone, or not ours.
-    }
-  }
+  for (const pid of fromProc(`${name}=${value}`)) sendSignal(pid, "SIGKILL");
 }
 
 /**
@@ -164,68 +164,32 @@ async function waitUntil(holds: () => boolean, milliseconds: number): Promise<bo
 /** The program in a sandbox whose process this is, or that process itself. Linux only: undefined elsewhere. */
 export function programIn(sandbox: number | undefined): number | undefined {
   if (process.platform !== "linux" || sandbox === undefined) return undefined;
-  const name = nameOf(sandbox);
-  const pids = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid));
-  let at = String(sandbox);
+  const name = fileOf(sandbox, "comm");
+  let at = sandbox;
   // With a process namespace, bubblewrap has two processes.
-  while (nameOf(at) === name) {
-    const parent = at;
-    const child = pids.find((pid) => statOf(pid)[1] === parent);
+  while (fileOf(at, "comm") === name) {
+    const [child] = childrenOf(at);
     if (child === undefined) return sandbox;
     at = child;
   }
-  return Number(at);
+  return at;
 }
 
-function nameOf(pid: number | string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, "latin1");
-  } catch {
-    return undefined;
-  }
-}
-
-/** How much memory a process has now, in bytes. Linux only: undefined elsewhere. */
-export async function residentBytes(pid: number): Promise<number | undefined> {
-  const status = await fs.readFile(`/proc/${pid}/status`, "latin1").catch(() => "");
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
-  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
-}
-
-/** The CPU time of a process and its descendants, in ticks of the system. Linux only: undefined elsewhere. */
+/** The CPU time of a process and of what its main thread has started, in ticks. Linux only: undefined elsewhere. */
 export function cpuTicks(root: number): number | undefined {
   if (process.platform !== "linux") return undefined;
-  const children = new Map<string, string[]>();
-  const ticks = new Map<string, number>();
-  for (const pid of readdirSync("/proc")) {
-    if (!/^\d+$/.test(pid)) continue;
-    const fields = statOf(pid);
-    const [, parent = ""] = fields;
-    ticks.set(pid, Number(fields[11] ?? 0) + Number(fields[12] ?? 0));
-    children.set(parent, [...(children.get(parent) ?? []), pid]);
-  }
-  const of = (pid: string): number =>
-    (children.get(pid) ?? []).reduce((sum, child) => sum + of(child), ticks.get(pid) ?? 0);
-  return of(String(root));
+  const { 11: user = 0, 12: system = 0 } = statOf(root);
+  return childrenOf(root).reduce(
+    (sum, child) => sum + (cpuTicks(child) ?? 0),
+    Number(user) + Number(system),
+  );
 }
 
-/** Number of files read concurrently. Reading all at once would exceed the limits of some processes. */
-const READ_AT_ONCE = 16;
-
-async function fromProc(mark: string): Promise<number[]> {
-  const names = await fs.readdir("/proc").catch(() => []);
-  const pids = names.filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-  const found: number[] = [];
-  for (let from = 0; from < pids.length; from += READ_AT_ONCE) {
-    await Promise.all(
-      pids.slice(from, from + READ_AT_ONCE).map(async (pid) => {
-        // Unreadable means another user's process, or one that has just ended; a zombie reads as empty.
-        const environment = await fs.readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
-        if (environment.split("\0").includes(mark)) found.push(Number(pid));
-      }),
-    );
-  }
-  return found;
+/** Of a zombie or another user's process, the environment reads as empty. */
+function fromProc(mark: string): number[] {
+  return allPids().filter(
+    (pid) => pid !== process.pid && fileOf(pid, "environ").split("\0").includes(mark),
+  );
 }
 
 async function fromPs(mark: string): Promise<number[]> {

@@ -53,9 +53,7 @@ export interface ProgramOptions extends StartOptions {
 }
 
 export interface StartedProgram {
-  /** Of the process and its group. Undefined if it was not started. */
   readonly pid: number | undefined;
-  /** Never rejects. */
   readonly ended: Promise<ProgramEnd>;
   readonly stdin?: Writable;
   /** To the program and its process group. */

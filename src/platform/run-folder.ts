@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
+import { isRecord, isText } from "../document/guards.ts";
 import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
 import { endMarkedProcesses, isRunning } from "./processes.ts";
 import { errorCode, errorMessage, SystemError } from "./system-error.ts";
@@ -99,19 +100,10 @@ async function ownerOf(path: string): Promise<Owner | undefined> {
 }
 
 function isOwner(value: unknown): value is Owner {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "mark" in value &&
-    typeof value.mark === "string" &&
-    /^[0-9a-f-]{36}$/.test(value.mark) &&
-    "pid" in value &&
-    typeof value.pid === "number" &&
-    "started" in value &&
-    typeof value.started === "string" &&
-    "place" in value &&
-    typeof value.place === "string"
-  );
+  if (!isRecord(value)) return false;
+  const { mark, pid, started, place } = value;
+  const isMark = isText(mark) && /^[0-9a-f-]{36}$/.test(mark);
+  return isMark && typeof pid === "number" && isText(started) && isText(place);
 }
 
 function isDead({ pid, started, place }: Owner): boolean {

@@ -38,7 +38,6 @@ export type SandboxNetwork = "none" | "all" | HostLists;
 
 /** The program that makes the sandbox, and what it grants. */
 export interface SandboxChoice {
-  /** Absolute. */
   readonly bubblewrap: string;
   readonly profile: SandboxProfile;
 }

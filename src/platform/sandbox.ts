@@ -15,7 +15,6 @@ import { systemClock } from "./system-clock.ts";
 import { runToEnd } from "./programs.ts";
 import { findProgram, searchFolders } from "./search-path.ts";
 
-/** A sandbox that is ready for use. */
 export interface Sandbox {
   /** The file that starts a program in it: its arguments are the program, absolute or in `PATH`, and its own. */
   readonly enter: string;
@@ -29,7 +28,6 @@ export type ConfinedProgram =
   | { readonly kind: "open" }
   | { readonly kind: "refused"; readonly crash: { readonly message: string } };
 
-/** Makes the sandbox of programs that agents or entries start. */
 export async function programSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { folder, bubblewrap } = options;
   mkdirSync(folder, { recursive: true });
@@ -127,7 +125,6 @@ function pathOf({ environment }: SandboxOptions): string {
 
 interface Egress {
   readonly mounts: readonly string[];
-  /** What a program is started with. */
   readonly command: readonly string[];
   readonly close: () => void;
 }

@@ -41,7 +41,6 @@ export function resolveCommand(
     .find(isExecutable);
 }
 
-/** Whether a command is looked up in `PATH`. */
 export function isBareName(command: string, system: NodeJS.Platform = process.platform): boolean {
   return !(system === "win32" ? /[\\/]|^[a-z]:/i : /\//).test(command);
 }
@@ -108,7 +107,6 @@ function checkouts(environment: Environment): string[] {
     : [...workspace, here];
 }
 
-/** True if a path is in a folder, by its name or by where links lead. */
 export function isWithin(folder: string, path: string): boolean {
   return within([folder])(path);
 }

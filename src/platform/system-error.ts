@@ -34,7 +34,6 @@ function withAdvice(error: unknown, advice: Readonly<Record<string, string>>): s
   return known === undefined ? error.message : `${error.message}. ${known}`;
 }
 
-/** Of a system error, such as `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }

@@ -18,6 +18,9 @@ const nothing: Release = () => {};
 /** Without a reason, `abort` creates an error with a stack each time. */
 const over = "over";
 
+/** Signals that may have any number of listeners: to say so takes longer than to listen. */
+const unlimited = new WeakSet<AbortSignal>();
+
 /**
  * Calls the listener once when the signal aborts, or at once if it already has.
  * One signal may serve a whole job of hundreds of sessions: Node's warning about many listeners reports no leak here.
@@ -28,7 +31,8 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
     listener();
     return nothing;
   }
-  setMaxListeners(0, signal);
+  if (!unlimited.has(signal)) setMaxListeners(0, signal);
+  unlimited.add(signal);
   signal.addEventListener("abort", listener, { once: true });
   return () => signal.removeEventListener("abort", listener);
 }
@@ -117,7 +121,6 @@ export async function bestEffort(
   }
 }
 
-/** A signal that follows others. */
 export interface LinkedSignal {
   /** Aborts with the first of the others, for its reason. */
   readonly signal: AbortSignal;
@@ -141,7 +144,6 @@ export function linkSignals(signals: readonly (AbortSignal | undefined)[]): Link
 interface TimeLimit extends LinkedSignal {
   /** Aborts when the time is over, or when the outer signal does. */
   readonly signal: AbortSignal;
-  /** True if it was the time. */
   readonly isOver: boolean;
 }
 

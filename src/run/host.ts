@@ -36,7 +36,7 @@ import {
   type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import type { SharedRuntimes } from "../sessions/shared-runtimes.ts";
+import type { SharedRuntimes } from "../sessions/runtimes.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";

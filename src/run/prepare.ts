@@ -15,7 +15,7 @@ import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-pause.ts";
-import type { SharedRuntimes } from "../sessions/shared-runtimes.ts";
+import type { SharedRuntimes } from "../sessions/runtimes.ts";
 import { callersOfJob, checkSandboxOption, mayChangeFiles } from "./callers.ts";
 import {
   checkNames,

@@ -12,7 +12,7 @@ import { ReachedPoints, type CoverageOfJobs } from "../rehearsal/coverage.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { RehearsalReport } from "../reports/rehearsals.ts";
 import { oneLine } from "../reports/text.ts";
-import { SharedRuntimes } from "../sessions/shared-runtimes.ts";
+import { SharedRuntimes } from "../sessions/runtimes.ts";
 import { readRehearsal } from "./entry-files.ts";
 import { executeRun, type RunSignals } from "./execute.ts";
 import { UsageError } from "./options.ts";

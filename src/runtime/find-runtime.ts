@@ -6,12 +6,9 @@
 import {
   accessSync,
   chmodSync,
-  closeSync,
   constants,
   existsSync,
-  openSync,
   readFileSync,
-  readSync,
   statSync,
   type Stats,
 } from "node:fs";
@@ -19,6 +16,7 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isRecord } from "../document/guards.ts";
 import { runtimeVersion } from "../generated/runtime-hashes.ts";
 import { isWithin } from "../platform/search-path.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -42,7 +40,6 @@ export interface RuntimeSearch {
 }
 
 interface FoundRuntime {
-  /** Absolute. */
   readonly path: string;
   readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";
 }
@@ -136,44 +133,7 @@ export function runtimeProblem(path: string): string | undefined {
   if (stat === undefined) return "but the file doesn't exist";
   if (stat.isDirectory()) return "but that is a directory, not the runtime's executable";
   if (stat.size === 0) return "but that file is empty";
-  if (!isExecutable(path)) return "but that file is not executable";
-  return isForeign(path)
-    ? `but that program is for another platform than ${platformName()}`
-    : undefined;
-}
-
-const elfMachines: Readonly<Record<string, number>> = { x64: 0x3e, arm64: 0xb7 };
-
-/** Whether the first bytes of a program show that it can't run here. Without this check, it would be started and fail repeatedly. */
-function isForeign(path: string): boolean {
-  const head = firstBytes(path, 20);
-  const magic = head.toString("latin1", 0, 4);
-  if (magic === "\x7fELF") {
-    const machine = elfMachines[process.arch];
-    const ours = machine === undefined || head.readUInt16LE(18) === machine;
-    return process.platform !== "linux" || !ours;
-  }
-  // 64-bit Mach-O, and one for several processors.
-  if (magic === "\xcf\xfa\xed\xfe" || magic === "\xca\xfe\xba\xbe") {
-    return process.platform !== "darwin";
-  }
-  return magic.startsWith("MZ") && process.platform !== "win32";
-}
-
-/** Zeros where the file is shorter, or can't be read. */
-function firstBytes(path: string, count: number): Buffer {
-  const bytes = Buffer.alloc(count);
-  try {
-    const fd = openSync(path, "r");
-    try {
-      readSync(fd, bytes);
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    // The start will then report what is wrong.
-  }
-  return bytes;
+  return isExecutable(path) ? undefined : "but that file is not executable";
 }
 
 /** A path through a file, or through an unreadable folder, leads to no file either. */
@@ -221,9 +181,8 @@ function isMusl(): boolean {
 
 function lacksGlibc(): boolean {
   const report: unknown = process.report.getReport();
-  if (typeof report !== "object" || report === null || !("header" in report)) return false;
-  const { header } = report;
-  return typeof header === "object" && header !== null && !("glibcVersionRuntime" in header);
+  const header = isRecord(report) ? report["header"] : undefined;
+  return isRecord(header) && !("glibcVersionRuntime" in header);
 }
 
 /** In every `node_modules` above us (or the bundle that holds this file), then above the SDK, nearest first. */
@@ -261,9 +220,7 @@ function sdkFrom(folder: string): string | undefined {
 function versionOf(root: string): unknown {
   try {
     const content: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    return typeof content === "object" && content !== null && "version" in content
-      ? content.version
-      : "";
+    return isRecord(content) ? (content["version"] ?? "") : "";
   } catch {
     return undefined;
   }

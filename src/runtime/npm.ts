@@ -7,9 +7,7 @@ import { readSmallFile } from "../platform/reading.ts";
 import { findProgram, isInWorkspace, searchFolders, variable } from "../platform/search-path.ts";
 
 export interface Command {
-  /** Absolute. */
   readonly command: string;
-  /** What comes before npm's own arguments. */
   readonly args: readonly string[];
 }
 

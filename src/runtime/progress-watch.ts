@@ -14,8 +14,6 @@ const lookMs = 1_000;
 const stillLooks = 10;
 /** The same if its CPU time is unknown. */
 const stillLooksByMessages = 30;
-/** Consecutive looks without a message after which it counts as hung although it uses CPU time. */
-const silentLooks = 120;
 /** Looks after which a call is given up although the runtime makes progress. */
 const mostLooks = 300;
 
@@ -23,14 +21,14 @@ interface Watched {
   readonly clock: Clock;
   /** Of the process that was started, which may be a wrapper. Undefined if it is unknown. */
   readonly pid: () => number | undefined;
+  /** How much the runtime has sent. */
+  readonly bytes: () => number;
   readonly isOver: () => boolean;
   /** When there is nothing to wait for any more. */
   readonly ends: readonly Occasion[];
 }
 
 export class ProgressWatch {
-  /** Number of chunks that the runtime has sent. */
-  messages = 0;
   #looked: { readonly at: number; readonly ticks: number | undefined } | undefined;
   readonly #watched: Watched;
 
@@ -47,40 +45,37 @@ export class ProgressWatch {
     milliseconds: number,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T } | "stalled" | "given up"> {
-    const { clock, isOver, ends } = this.#watched;
-    const round = (limit: number): Promise<{ readonly value: T } | undefined> =>
-      unless(
+    const { clock, bytes, isOver, ends } = this.#watched;
+    let limit = milliseconds;
+    let before: unknown;
+    let still = 0;
+    for (let looks = 0; looks < mostLooks; looks += 1) {
+      const answer = await unless(
         call,
         (giveUp) => startTimer(clock, limit, giveUp),
         (giveUp) => onAbort(signal, giveUp),
         ...ends,
       );
-    let answer = await round(milliseconds);
-    let before = this.#look();
-    let still = 0;
-    let silent = 0;
-    for (let looks = 0; looks < mostLooks; looks += 1) {
       if (answer !== undefined) return answer;
       if (isOver() || signal?.aborted === true) return "given up";
-      const most = before.ticks === undefined ? stillLooksByMessages : stillLooks;
-      if (still >= most || silent >= silentLooks) return "stalled";
-      answer = await round(lookMs);
-      const now = this.#look();
-      silent = now.messages === before.messages ? silent + 1 : 0;
-      still = silent > 0 && now.ticks === before.ticks ? still + 1 : 0;
+      const ticks = this.#ticks();
+      const now = `${bytes()} ${ticks}`;
+      still = now === before ? still + 1 : 0;
+      if (still >= (ticks === undefined ? stillLooksByMessages : stillLooks)) return "stalled";
       before = now;
+      limit = lookMs;
     }
-    return answer ?? "given up";
+    return "given up";
   }
 
-  #look(): { readonly messages: number; readonly ticks: number | undefined } {
+  /** Calls that are late at the same time share one look at the processes. */
+  #ticks(): number | undefined {
     const { clock, pid } = this.#watched;
     const now = clock.now();
-    // Calls that are late at the same time share one look at the processes.
     if (this.#looked === undefined || now - this.#looked.at >= lookMs / 2) {
       const root = pid();
       this.#looked = { at: now, ticks: root === undefined ? undefined : cpuTicks(root) };
     }
-    return { messages: this.messages, ticks: this.#looked.ticks };
+    return this.#looked.ticks;
   }
 }

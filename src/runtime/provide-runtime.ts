@@ -16,7 +16,7 @@ import {
   runtimeProblem,
   type RuntimeSearch,
 } from "./find-runtime.ts";
-import { startTimeLimit, within } from "../platform/waiting.ts";
+import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { runToEnd, type ProgramOutcome } from "../platform/programs.ts";
@@ -33,19 +33,16 @@ export interface RuntimeRequest extends Pick<
   readonly environment: Environment;
   /** `RUNNER_TOOL_CACHE`. Without it, or if it can't be written to, the temporary directory serves. */
   readonly toolCacheDirectory?: string | undefined;
-  /** `RUNNER_TEMP` */
   readonly temporaryDirectory: string;
   readonly log: (line: string) => void;
   /** For what a person should know although the run goes on. */
   readonly warn: (text: string) => void;
-  /** Ends an install. */
   readonly signal?: AbortSignal;
   /** Platform → integrity. Default: the committed ones. */
   readonly hashes?: Readonly<Record<string, string>>;
   readonly limits?: InstallLimits;
 }
 
-/** All in milliseconds. */
 interface InstallLimits {
   readonly attempt: number;
   readonly total: number;
@@ -241,9 +238,6 @@ function cacheTargets(request: RuntimeRequest, platform: string): string[] {
   );
 }
 
-/** A file system that hangs is passed over like one that refuses. */
-const PROBE_MS = 5_000;
-
 /** The first place that can be written to. */
 async function writableTarget(request: RuntimeRequest, platform: string): Promise<string> {
   const problems: string[] = [];
@@ -267,15 +261,10 @@ async function writableTarget(request: RuntimeRequest, platform: string): Promis
 }
 
 async function problemOfWriting(folder: string): Promise<string | undefined> {
-  const write = async (): Promise<void> => {
+  try {
     await makeDirectory(folder);
     await fs.rm(await fs.mkdtemp(join(folder, ".probe-")), { recursive: true });
-  };
-  try {
-    const written = await within(write(), PROBE_MS, systemClock);
-    return written === undefined
-      ? `${folder} did not respond within ${PROBE_MS / 1000} s`
-      : undefined;
+    return undefined;
   } catch (error) {
     return `${folder}: ${errorMessage(error)}`;
   }

@@ -19,7 +19,6 @@ export function runtimeEnvironment(
 const noStartUpFiles = { COPILOT_DISABLE_LOGIN_SHELL_ENV: "1" };
 
 export interface Authentication {
-  /** For the runtime's environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** For every session's option of that name. */
   readonly gitHubToken?: string;

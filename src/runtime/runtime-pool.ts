@@ -43,7 +43,7 @@ function keyOf(kind: RuntimeKind): string {
   return JSON.stringify(kind);
 }
 
-interface RuntimePoolOptions {
+export interface RuntimePoolOptions {
   readonly clock: Clock;
   /** What to start. Called for every start: it may throw an Error for people. */
   readonly configure: (kind: RuntimeKind) => Omit<RuntimeProcessOptions, "clock" | "directory">;
@@ -52,11 +52,9 @@ interface RuntimePoolOptions {
   readonly onLeftovers?: ((runs: number) => void) | undefined;
   /** The value of `AGENT_JOBS_RUN` in the environment of all that is started; default: a random one. */
   readonly mark?: string | undefined;
-  /** How many sessions one runtime serves. Default: 250. */
   readonly sessionsPerRuntime?: number | undefined;
 }
 
-/** The use of a runtime by one session. */
 export interface RuntimeLease {
   readonly runtime: RuntimeProcess;
   /** The session has ended, or did not come up. Idempotent. */
@@ -206,7 +204,6 @@ export class RuntimePool {
     return runtime;
   }
 
-  /** The folder of this pool. */
   async #prepare(): Promise<RunFolder> {
     const folder = await makeRunFolder("", this.#options.mark);
     this.#folder = folder;

@@ -10,25 +10,19 @@
  */
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
-import type { ChildProcess } from "node:child_process";
+import { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { endOf } from "../events/cut.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
 import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
-import {
-  endProcess,
-  endText,
-  programIn,
-  residentBytes,
-  sendSignal,
-} from "../platform/processes.ts";
+import { endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
 import { runtimeSandbox, type Sandbox } from "../platform/sandbox.ts";
 import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { bestEffort, onAbort } from "../platform/waiting.ts";
 import { ProgressWatch } from "./progress-watch.ts";
@@ -38,17 +32,13 @@ const startMs = 15_000;
 const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before a cancel is no crash. */
 const graceMs = 250;
-const pingEveryMs = 1_000;
-const memoryEveryMs = 2_000;
-/** 200 turns at a time take 0.9 GB (docs/internals/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
-const memoryBytes = 4_000_000_000;
 const silent = "The Copilot runtime no longer responds.";
 
 /** What a turn needs to know of the runtime below it. */
 export interface RuntimeLife {
   /** True from the moment the process ended, which is a little before its death is declared. */
   readonly gone: boolean;
-  /** agent-jobs ended it, because it hung or used too much memory. */
+  /** agent-jobs ended it, because it hung. */
   readonly ended: boolean;
   /**
    * Waits for the answer to a call: for `milliseconds`, and then for as long as the runtime makes progress. Undefined
@@ -79,10 +69,6 @@ export interface RuntimeProcessOptions {
   readonly searchConfiguration?: string | undefined;
   /** Around the process, and around each of its commands. Default: none. */
   readonly sandbox?: SandboxChoice | undefined;
-  /** The runtime is ended when it has more memory than that. Default: 4 GB. Known on Linux only. */
-  readonly memoryBytes?: number | undefined;
-  /** How to get at the client's child; the default reads the private field that holds it. */
-  readonly childOf?: (client: CopilotClient) => unknown;
 }
 
 /** Where a runtime is in its life. `lost` and `dead`: it went by itself, and the reason stays known. */
@@ -111,6 +97,7 @@ export class RuntimeProcess implements RuntimeLife {
   #child: ChildProcess | undefined;
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
+  /** Of the runtime, not of what is around it. */
   #pid: number | undefined;
   readonly #progress: ProgressWatch;
   /** What the runtime wrote to its standard error: the last 4 KB. */
@@ -125,6 +112,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#progress = new ProgressWatch({
       clock: options.clock,
       pid: () => this.#pid,
+      bytes: () => (this.#child?.stdout instanceof Socket ? this.#child.stdout.bytesRead : 0),
       isOver: () => this.#stage.at === "dead" || signal.aborted,
       ends: [(listener) => this.onDeath(listener), (listener) => onAbort(signal, listener)],
     });
@@ -187,7 +175,6 @@ export class RuntimeProcess implements RuntimeLife {
     return () => this.#exitListeners.delete(listener);
   }
 
-  /** Undefined before the start, or if the SDK does not let us see its child. */
   get pid(): number | undefined {
     return this.#pid;
   }
@@ -206,8 +193,6 @@ export class RuntimeProcess implements RuntimeLife {
       if (!started) throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
       // Of a sandbox, the SDK knows the process around the runtime.
       if (sandbox !== undefined) this.#pid = programIn(this.#pid) ?? this.#pid;
-      if (this.#child === undefined) void this.#watchByPing();
-      else void this.#watchMemory();
     } catch (error) {
       // Of a child that was not started at all, the SDK only sees that it has no pipes.
       const message = errorMessage((await this.#notStarted) ?? error);
@@ -314,14 +299,11 @@ export class RuntimeProcess implements RuntimeLife {
     this.#restore();
   }
 
-  /**
-   * The SDK hides its child process, doesn't report its exit, and copies its stderr to ours.
-   * The field is private: if it is not there one day, we ask by ping instead, and the copy stays.
-   */
+  /** The SDK hides its child process in a private field, doesn't report its exit, and copies its stderr to ours. */
   #watchChild(): void {
-    const { childOf = privateChild } = this.#options;
-    const child = childOf(this.client);
-    if (!isChildProcess(child)) return;
+    const child: unknown = Reflect.get(this.client, "cliProcess");
+    if (!(child instanceof ChildProcess))
+      throw new Error("The Copilot SDK has started no process.");
     if (child.pid === undefined) {
       this.#notStarted = new Promise((resolve) => child.once("error", resolve));
       // Node would send the signal to whatever number its memory holds: 0 is the process group of agent-jobs.
@@ -330,10 +312,6 @@ export class RuntimeProcess implements RuntimeLife {
     }
     this.#child = child;
     this.#pid = child.pid;
-    // The SDK has not connected to it yet.
-    if (child.stdout !== null) {
-      child.stdout = boundedMessages(child.stdout.on("data", () => (this.#progress.messages += 1)));
-    }
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
       this.#errors = endOf(this.#errors + data.toString(), 4096);
@@ -343,32 +321,6 @@ export class RuntimeProcess implements RuntimeLife {
     };
     child.once("exit", (code, signal) => ended(endText(code, signal)));
     child.once("error", (error) => ended(error.message));
-  }
-
-  async #watchByPing(): Promise<void> {
-    const { clock } = this.#options;
-    const { signal } = this.#ended;
-    while (!signal.aborted && !this.gone) {
-      await clock.sleep(pingEveryMs, signal);
-      await this.probe();
-    }
-  }
-
-  /** Else the machine would end it, or us, or something else that needs memory at that moment. */
-  async #watchMemory(): Promise<void> {
-    const { clock } = this.#options;
-    const { signal } = this.#ended;
-    const most = this.#options.memoryBytes ?? memoryBytes;
-    while (this.#pid !== undefined && !signal.aborted && !this.gone) {
-      await clock.sleep(memoryEveryMs, signal);
-      if (((await residentBytes(this.#pid)) ?? 0) <= most || this.gone) continue;
-      const lost = this.#lost(
-        `The Copilot runtime used more than ${most / 1e9} GB of memory and was stopped.`,
-        true,
-      );
-      this.kill();
-      return lost;
-    }
   }
 
   async #lost(reason: string, ended: boolean): Promise<void> {
@@ -384,17 +336,4 @@ export class RuntimeProcess implements RuntimeLife {
   #isUp(): boolean {
     return this.#stage.at === "up" || this.#stage.at === "unresponsive";
   }
-}
-
-function privateChild(client: CopilotClient): unknown {
-  return Reflect.get(client, "cliProcess");
-}
-
-function isChildProcess(value: unknown): value is ChildProcess {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "once" in value &&
-    typeof value.once === "function"
-  );
 }

@@ -14,8 +14,8 @@ import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 type Ended = Extract<SessionEvent, { type: "tool.execution_complete" }>;
 
 export class CallLedger {
-  /** Ids of the answer, and those that are still open: how many calls have started with it, and how many of them are still open. */
-  readonly #calls = new Map<string, { started: number; open: number }>();
+  /** Of the ids of the answer, and those that are still open: how many calls are open. */
+  readonly #open = new Map<string, number>();
   /** Ids that more than one call of the answer has. */
   readonly #repeated = new Set<string>();
   /** Tools that the stream of an answer has named and no call has started with, by id. */
@@ -27,80 +27,61 @@ export class CallLedger {
     switch (event.type) {
       case "assistant.tool_call_delta": {
         const { toolCallId, toolName } = event.data;
-        if (toolName === undefined) return [event];
+        if (toolName === undefined) break;
         const names = this.#announced.get(toolCallId) ?? new Set();
         this.#announced.set(toolCallId, names.add(toolName));
-        return [event];
+        break;
       }
-      case "tool.execution_start":
-        this.#start(event.data.toolCallId);
-        return [event];
+      case "assistant.message": {
+        // All calls of an answer are told before one of them starts.
+        const ids = (event.data.toolRequests ?? []).map(({ toolCallId }) => toolCallId);
+        for (const [index, id] of ids.entries())
+          if (ids.indexOf(id) < index) this.#repeated.add(id);
+        break;
+      }
+      case "tool.execution_start": {
+        const { toolCallId } = event.data;
+        this.#open.set(toolCallId, (this.#open.get(toolCallId) ?? 0) + 1);
+        this.#announced.delete(toolCallId);
+        break;
+      }
       case "tool.execution_complete":
         return this.#end(event);
       case "assistant.turn_start":
-        this.#forgetEnded();
-        return [event];
-      case "assistant.message":
-        this.#repeat(event.data.toolRequests ?? []);
-        return [event];
+      case "user.message":
+        // What comes next may use the same ids, but not those of calls that could still end.
+        for (const [id, open] of this.#open) if (open === 0) this.#open.delete(id);
+        this.#repeated.clear();
+        break;
       case "session.idle":
         // What is still open is ended by the readers; an end that comes later is no news.
-        for (const call of this.#calls.values()) call.open = 0;
+        for (const id of this.#open.keys()) this.#open.set(id, 0);
         this.#announced.clear();
-        return [event];
-      case "user.message":
-        this.#forgetEnded();
-        return [event];
+        break;
       default:
-        return [event];
+        break;
     }
-  }
-
-  /** What comes next may use the same ids, but not those of calls that could still end. */
-  #forgetEnded(): void {
-    for (const [id, { open }] of this.#calls) if (open === 0) this.#calls.delete(id);
-    this.#repeated.clear();
-  }
-
-  /** The first of two calls with one id may have ended before the second starts. */
-  #repeat(requests: readonly { readonly toolCallId: string }[]): void {
-    const ids = new Set<string>();
-    for (const { toolCallId } of requests) {
-      if (ids.has(toolCallId)) this.#repeated.add(toolCallId);
-      ids.add(toolCallId);
-    }
-  }
-
-  #start(id: string): void {
-    const call = this.#calls.get(id) ?? { started: 0, open: 0 };
-    this.#calls.set(id, { started: call.started + 1, open: call.open + 1 });
-    this.#announced.delete(id);
+    return [event];
   }
 
   #end(event: Ended): readonly SessionEvent[] {
     const { toolCallId } = event.data;
-    const call = this.#calls.get(toolCallId);
+    const open = this.#open.get(toolCallId);
     const announced = this.#announced.get(toolCallId);
-    if (call === undefined || (call.open === 0 && announced !== undefined)) {
-      const names = [...(announced ?? [UNKNOWN_TOOL])];
-      this.#announced.delete(toolCallId);
-      this.#calls.set(toolCallId, { started: (call?.started ?? 0) + names.length, open: 0 });
-      return names.flatMap((toolName) => neverStarted(event, toolName));
+    if (open !== undefined && open > 0) {
+      this.#open.set(toolCallId, open - 1);
+      return this.#repeated.has(toolCallId)
+        ? [failed(event, "Another call of this answer has the same id.")]
+        : [event];
     }
-    if (call.open === 0) return [];
-    call.open -= 1;
-    return call.started === 1 && !this.#repeated.has(toolCallId)
-      ? [event]
-      : [failed(event, "Another call of this answer has the same id.")];
+    if (open === 0 && announced === undefined) return [];
+    this.#announced.delete(toolCallId);
+    this.#open.set(toolCallId, 0);
+    return [...(announced ?? [UNKNOWN_TOOL])].flatMap((toolName) => [
+      { ...event, type: "tool.execution_start", data: { toolCallId, toolName, arguments: {} } },
+      failed(event, "The runtime reported the end of this call without its start."),
+    ]);
   }
-}
-
-function neverStarted(event: Ended, toolName: string): readonly SessionEvent[] {
-  const { toolCallId } = event.data;
-  return [
-    { ...event, type: "tool.execution_start", data: { toolCallId, toolName, arguments: {} } },
-    failed(event, "The runtime reported the end of this call without its start."),
-  ];
 }
 
 /** What the runtime says why it failed is worth more than our reason. */

@@ -3,18 +3,17 @@ import type { CopilotClient, CopilotSession } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import type { Clock } from "../platform/clock.ts";
-import type { Session, TurnOptions, TurnOutcome } from "../engine/ports.ts";
+import type { Session } from "../engine/ports.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { Denials, denialsOf, type DenialSource } from "./permission-handler.ts";
+import { Denials } from "./permission-handler.ts";
 import { bestEffort, within } from "../platform/waiting.ts";
-import type { ModelAddress } from "./model-error.ts";
+import type { UsableSession } from "./copilot-session.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { enter } from "./session-use.ts";
-import { unlessUnconfined, type Unconfined } from "./confinement.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";
 
@@ -112,80 +111,51 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
 const longMs = 24 * 60 * 60_000;
 
 interface CallbackSessionOptions {
-  readonly session: CopilotSession;
-  readonly life: RuntimeLife;
+  readonly open: UsableSession;
   readonly clock: Clock;
-  readonly model: ModelAddress;
   /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
   /** What the callbacks receive instead of an activity. Default: the activity. */
   readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
-  /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
-  readonly stopped: AbortController;
-  readonly denials: DenialSource;
-  readonly unconfined?: Unconfined | undefined;
-  /** Ends the session and what it left. */
-  readonly end: () => Promise<void>;
 }
 
 export class CallbackSession implements ICopilotSession {
+  readonly open: UsableSession;
   readonly #options: CallbackSessionOptions;
   readonly #translator = new Translator();
   #stopping: Promise<void> | undefined;
 
   constructor(options: CallbackSessionOptions) {
+    const { open, callback } = options;
+    this.open = open;
     this.#options = options;
-    if (options.callback === undefined) return;
+    if (callback === undefined) return;
     const ledger = new CallLedger();
     // The callbacks follow the session itself, so they also see what is sent through `rawSection`.
-    options.session.on((event) => {
+    open.session.on((event) => {
       for (const whole of ledger.read(event)) this.#tell(this.#translator.translate(whole));
     });
-    options.life.onDeath(() => this.#tell(this.#translator.close()));
+    open.life.onDeath(() => this.#tell(this.#translator.close()));
   }
 
   get rawSection(): CopilotSession {
-    return this.#options.session;
-  }
-
-  get life(): RuntimeLife {
-    return this.#options.life;
-  }
-
-  get stopped(): AbortSignal {
-    return this.#options.stopped.signal;
-  }
-
-  get model(): ModelAddress {
-    return this.#options.model;
-  }
-
-  get unconfined(): Unconfined | undefined {
-    return this.#options.unconfined;
-  }
-
-  get denials(): DenialSource {
-    return this.#options.denials;
+    return this.open.session;
   }
 
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (timeout !== undefined && !(timeout >= 0)) {
       throw new RangeError(`timeout must be a number of milliseconds, 0 or more, not ${timeout}.`);
     }
-    const { session, clock, life, model } = this.#options;
+    const { clock } = this.#options;
+    const { session, stopped } = this.open;
+    const turnMs = timeout ?? longMs;
     const leave = await enter(session, clock);
-    const ended = await runTurn(
+    const outcome = await runTurn(
       session,
       message,
-      {
-        signal: this.stopped,
-        turnMs: timeout ?? longMs,
-        idleMs: timeout ?? longMs,
-        onActivity: () => {},
-      },
-      { clock, life, model },
+      { signal: stopped.signal, turnMs, idleMs: turnMs, onActivity: () => {} },
+      { ...this.open, clock },
     ).finally(leave);
-    const outcome = unlessUnconfined(this.unconfined, ended);
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
       const late = crash.cause === "deadline";
@@ -204,9 +174,9 @@ export class CallbackSession implements ICopilotSession {
   }
 
   async #stop(): Promise<void> {
-    const { session, clock, life, end, stopped } = this.#options;
+    const { session, life, end, stopped } = this.open;
     stopped.abort();
-    if (!life.gone) await bestEffort(() => session.abort(), 1_500, clock);
+    if (!life.gone) await bestEffort(() => session.abort(), 1_500, this.#options.clock);
     await end();
     this.#tell(this.#translator.close());
   }
@@ -246,26 +216,24 @@ export async function startSession(
       workingDirectory,
       permissions: "read-only",
       outputDirectory: tmpdir(),
-      searches: "open",
       requests: "direct",
       onActivity: denials.tell,
       clock,
     }),
   );
-  return new CallbackSession({
+  const open: UsableSession = {
     session,
     life: foreignLife,
     model: { modelId, baseUrl: undefined },
-    clock,
-    callback,
     stopped: new AbortController(),
     denials,
-    end: async () => {
+    async end() {
       await bestEffort(() => session.disconnect(), 2_000, clock);
       await bestEffort(() => client.deleteSession(id), 2_000, clock);
       await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", id).catch(() => undefined);
     },
-  });
+  };
+  return new CallbackSession({ open, clock, callback });
 }
 
 /** The runtime of a foreign client: we can't see its process. */
@@ -284,29 +252,12 @@ export function adoptSession(
   const { rawSection } = session;
   const context =
     session instanceof CallbackSession
-      ? {
-          clock,
-          life: session.life,
-          model: session.model,
-          stopped: session.stopped,
-          denials: session.denials,
-        }
-      : {
-          clock,
-          life: foreignLife,
-          model: { modelId, baseUrl: undefined },
-          denials: denialsOf(rawSection),
-        };
+      ? session.open
+      : { life: foreignLife, model: { modelId, baseUrl: undefined } };
   return {
     id: rawSection.sessionId,
     modelId,
-    async runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
-      const ended = await runTurn(rawSection, prompt, turn, context);
-      return unlessUnconfined(
-        session instanceof CallbackSession ? session.unconfined : undefined,
-        ended,
-      );
-    },
+    runTurn: (prompt, turn) => runTurn(rawSection, prompt, turn, { ...context, clock }),
     close: () => Promise.resolve(),
   };
 }

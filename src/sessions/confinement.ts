@@ -39,7 +39,6 @@ export interface ConfinementOptions {
   readonly mark?: string | undefined;
   /** The program that makes sandboxes. Default: this machine's. */
   readonly bubblewrap?: string | undefined;
-  /** What runs write about themselves; absolute. Programs never write it. */
   readonly kept?: readonly string[] | undefined;
   /** Called whenever programs run without a sandbox, with the reason. */
   readonly onUnconfined?: ((reason: string) => void) | undefined;
@@ -58,7 +57,6 @@ export interface Place {
 /** Each of them is a mount, and each further mount takes longer: a thousand take two seconds. */
 const mostMasks = 1_000;
 
-/** Owns the sandboxes of programs and their folder, until `close`. */
 export class Confinement {
   readonly #options: ConfinementOptions;
   #folder: Promise<RunFolder> | undefined;

@@ -13,14 +13,14 @@ import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
-import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
+import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Provider } from "./model-server.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import type { RuntimeProcess } from "../runtime/runtime-process.ts";
-import { confine, watchConfinement, type Confinement } from "./confinement.ts";
+import type { RuntimeLife, RuntimeProcess } from "../runtime/runtime-process.ts";
+import { confine, watchConfinement, type Confinement, type Unconfined } from "./confinement.ts";
 import { Denials } from "./permission-handler.ts";
 import { sessionConfig } from "./session-config.ts";
 import { OwnCalls, type OwnTool } from "./tool-guard.ts";
@@ -31,19 +31,15 @@ const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
 const closeMs = 1_500;
 
-/** What every session is made from. */
 export interface SessionContext {
   readonly clock: Clock;
   readonly pool: {
     readonly pids: readonly number[];
     acquire(kind: RuntimeKind): Promise<RuntimeLease>;
   };
-  /** Whether a runtime can keep files of credentials out of its searches by itself. */
-  readonly guardsSearches: boolean;
   /** Whether this process handles the model requests of every session, not only of those with a history. */
   readonly handlesRequests: boolean;
   readonly provider?: Provider | undefined;
-  /** Pays for the session's models. */
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
   readonly confinement: Confinement;
@@ -55,25 +51,33 @@ export interface SessionContext {
   readonly kept: readonly string[];
 }
 
-/** A session of the runtime, and what its owner needs to use and to end it. */
-export interface OpenSession {
+/** A session, and what turns need to run in it. */
+export interface UsableSession {
   readonly session: CopilotSession;
-  readonly runtime: RuntimeProcess;
+  readonly life: RuntimeLife;
   readonly model: ModelAddress;
-  readonly denials: Denials;
-  readonly calls: OwnCalls;
-  readonly names: ToolNames;
-  /** Gives the session the tools that are offered by now. Never rejects. */
-  readonly refresh: () => Promise<void>;
+  readonly denials?: Denials;
+  /** Its tool calls that run in this process. */
+  readonly calls?: OwnCalls;
+  /** Under which its model knows its tools. */
+  readonly names?: ToolNames;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
   /** Why the session has been ended: a command was not in its sandbox. */
-  readonly unconfined: { readonly reason?: string };
+  readonly unconfined?: Unconfined;
   /** Ends it and every process it started, once. Bounded, never throws. */
   readonly end: () => Promise<void>;
 }
 
-export const canceled: Opened & { kind: "crashed" } = {
+export interface OpenSession extends UsableSession {
+  readonly names: ToolNames;
+  /** Gives the session the tools that are offered by now. Never rejects. */
+  readonly refresh: () => Promise<void>;
+}
+
+type NotOpened = Extract<Opened, { kind: "crashed" }>;
+
+export const canceled: NotOpened = {
   kind: "crashed",
   crash: { cause: "aborted", message: "Canceled before the session was opened." },
 };
@@ -82,10 +86,9 @@ export async function openCopilotSession(
   context: SessionContext,
   given: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
-): Promise<OpenSession | (Opened & { kind: "crashed" })> {
+): Promise<OpenSession | NotOpened> {
   const { clock, pool, probe } = context;
   if (pool.pids.length === 0) probe?.watch();
-  const guarded = context.guardsSearches && !mayReadPrivateFiles(given.permissions);
   // Anthropic's API has no format that we could ask for.
   const formatted = given.answersFormatted === true && context.provider?.type !== "anthropic";
   const handled = context.handlesRequests || formatted || (given.history ?? []).length > 0;
@@ -100,7 +103,7 @@ export async function openCopilotSession(
     sandbox === undefined ? given.workingDirectory : realPathOf(given.workingDirectory);
   const request = { ...given, workingDirectory };
   const kind: RuntimeKind = {
-    searches: guarded ? "guarded" : "open",
+    searches: ruleSet(given.permissions).everything ? "open" : "guarded",
     requests: handled ? "handled" : "direct",
     sandbox,
   };
@@ -156,50 +159,39 @@ export async function openCopilotSession(
   if (request.changedTools !== undefined) config.tools = live.declared(tools);
   const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
   try {
-    const result = await create(lease, config, clock, signal);
-    if (result.kind === "created") {
-      const startsProcesses = canStartProcesses(request.permissions);
-      const { session } = result;
-      const { release } = lease;
-      const stopped = new AbortController();
-      const unconfined: { reason?: string } = {};
-      let ending: Promise<void> | undefined;
-      const end = (): Promise<void> =>
-        (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock));
-      if (sandbox !== undefined) {
-        watchConfinement(session, (reason) => {
-          unconfined.reason ??= reason;
-          stopped.abort();
-        });
-        if (hasCommands) {
-          // Without it, commands would have no sandbox.
-          const answer = await runtime
-            .answer(confine(session), createMs, signal)
-            .catch(async (error: unknown) => {
-              await end();
-              throw error;
-            });
-          if (answer === undefined) {
-            await end();
-            return signal.aborted ? canceled : startFailed("The session was not confined in time.");
-          }
-        }
-      }
-      live.attach(session);
-      return {
-        session,
-        runtime,
-        denials,
-        calls,
-        names,
-        refresh: () => live.refresh(),
-        model,
-        stopped,
-        unconfined,
-        end,
-      };
+    const created = await create(lease, config, clock, signal);
+    if ("crash" in created) return created;
+    const { session } = created;
+    const { release } = lease;
+    const startsProcesses = canStartProcesses(request.permissions);
+    const stopped = new AbortController();
+    const unconfined: { reason?: string } = {};
+    let ending: Promise<void> | undefined;
+    const end = (): Promise<void> =>
+      (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock));
+    if (sandbox !== undefined) {
+      watchConfinement(session, (reason) => {
+        unconfined.reason ??= reason;
+        stopped.abort();
+      });
     }
-    return result;
+    if (hasCommands) {
+      // Without it, commands would have no sandbox.
+      const answer = await runtime
+        .answer(confine(session), createMs, signal)
+        .catch(async (error: unknown) => {
+          await end();
+          throw error;
+        });
+      if (answer === undefined) {
+        await end();
+        return signal.aborted ? canceled : startFailed("The session was not confined in time.");
+      }
+    }
+    live.attach(session);
+    const refresh = (): Promise<void> => live.refresh();
+    const life = runtime;
+    return { session, life, model, denials, calls, names, refresh, stopped, unconfined, end };
   } catch (error) {
     lease.release();
     // The runtime may be dead: then the next attempt must not use it again.
@@ -225,10 +217,10 @@ async function create(
   config: SessionConfig & { sessionId: string },
   clock: Clock,
   signal: AbortSignal,
-): Promise<{ kind: "created"; session: CopilotSession } | (Opened & { kind: "crashed" })> {
+): Promise<{ readonly session: CopilotSession } | NotOpened> {
   const creating = runtime.client.createSession(config);
   const created = await runtime.answer(creating, createMs, signal);
-  if (created !== undefined && !signal.aborted) return { kind: "created", session: created.value };
+  if (created !== undefined && !signal.aborted) return { session: created.value };
   // A session that is created after all is ended at once.
   void creating.then(
     (session) => endCopilotSession({ session, runtime, release, startsProcesses: false }, clock),
@@ -244,9 +236,10 @@ async function create(
     : startFailed("The session was not created in time.");
 }
 
-/** Bounded, never throws. */
 async function endCopilotSession(
-  open: Pick<OpenSession, "session" | "runtime"> & {
+  open: {
+    readonly session: CopilotSession;
+    readonly runtime: RuntimeProcess;
     /** Must be called when the session has ended. */
     readonly release: () => void;
     /** Whether it has a tool that could start a process. */
@@ -270,7 +263,7 @@ async function endCopilotSession(
   release();
 }
 
-function startFailed(error: unknown): Opened & { kind: "crashed" } {
+function startFailed(error: unknown): NotOpened {
   // No retry finds a runtime that is not there.
   const cause = error instanceof RuntimeNotFoundError ? "not-installed" : "start-failed";
   return { kind: "crashed", crash: { cause, message: errorMessage(error) } };

@@ -37,7 +37,6 @@ export class Deltas {
     else this.#flushAfter(wait);
   }
 
-  /** Passes on what is held back, and ends the timer. */
   flush(): void {
     this.#timer?.();
     this.#timer = undefined;

@@ -16,7 +16,6 @@ interface ForwardedRequest {
   readonly body: string;
 }
 
-/** As many as the runtime follows. */
 const mostRedirects = 20;
 
 /** Rejects, with the system's own code in the message, when there is no connection. */
@@ -115,7 +114,6 @@ function authorization({ username, password }: URL): Record<string, string> {
   return { "proxy-authorization": `Basic ${Buffer.from(user).toString("base64")}` };
 }
 
-/** Statuses that come without a body. */
 const bodiless = new Set([204, 205, 304]);
 
 function responseOf(incoming: http.IncomingMessage): Response {

@@ -1,6 +1,5 @@
 /** The engine's `Session` on a session of the Copilot runtime, and the factory that opens them. */
 import { randomUUID } from "node:crypto";
-import type { Clock } from "../platform/clock.ts";
 import type {
   Opened,
   Session,
@@ -11,9 +10,7 @@ import type {
 } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import { linkSignals } from "../platform/waiting.ts";
-import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
-import { unlessUnconfined } from "./confinement.ts";
 import {
   canceled,
   openCopilotSession,
@@ -35,49 +32,34 @@ interface SessionFactoryOptions extends SessionContext {
   readonly refusal?: Crash | undefined;
 }
 
-export class CopilotSessionFactory implements SessionFactory {
-  readonly #options: SessionFactoryOptions;
-
-  constructor(options: SessionFactoryOptions) {
-    this.#options = options;
-  }
-
-  async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
-    const { clock, conversations, refusal, transport } = this.#options;
-    if (signal.aborted) return canceled;
-    if (refusal !== undefined) return { kind: "crashed", crash: refusal };
-    const id = randomUUID();
-    const { label, history = [] } = request;
-    const conversation: Conversation = { label, history, transport };
-    conversations.set(id, conversation);
-    const opened = await openCopilotSession(this.#options, { ...request, id }, signal);
-    if (!("session" in opened)) {
-      conversations.delete(id);
-      return opened;
-    }
-    conversation.toolNames = opened.names.renamed;
-    const { open } = this.#options;
-    open.set(id, opened);
-    const leave = occupy(opened.session);
-    const closed = (): void => {
-      leave();
-      conversations.delete(id);
-      open.delete(id);
-    };
-    const { probe } = this.#options;
-    const { modelId } = request;
-    const session = new JobSession({ open: opened, conversation, modelId, clock, probe, closed });
-    return { kind: "opened", session };
-  }
-}
-
-interface JobSessionOptions {
-  readonly open: OpenSession;
-  readonly conversation: Conversation;
-  readonly modelId: string;
-  readonly clock: Clock;
-  readonly probe: ModelProbe | undefined;
-  readonly closed: () => void;
+export function sessionFactory(options: SessionFactoryOptions): SessionFactory {
+  const { conversations, open, refusal, transport } = options;
+  return {
+    async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
+      if (signal.aborted) return canceled;
+      if (refusal !== undefined) return { kind: "crashed", crash: refusal };
+      const id = randomUUID();
+      const { label, history = [], modelId } = request;
+      const conversation: Conversation = { label, history, transport };
+      conversations.set(id, conversation);
+      const opened = await openCopilotSession(options, { ...request, id }, signal);
+      if (!("session" in opened)) {
+        conversations.delete(id);
+        return opened;
+      }
+      conversation.toolNames = opened.names.renamed;
+      open.set(id, opened);
+      const leave = occupy(opened.session);
+      const end = async (): Promise<void> => {
+        await opened.end();
+        leave();
+        conversations.delete(id);
+        open.delete(id);
+      };
+      const session = new JobSession(id, modelId, { ...opened, end }, conversation, options);
+      return { kind: "opened", session };
+    },
+  };
 }
 
 class JobSession implements Session {
@@ -88,53 +70,45 @@ class JobSession implements Session {
   readonly #closed = new AbortController();
   readonly #open: OpenSession;
   readonly #conversation: Conversation;
-  readonly #clock: Clock;
-  readonly #probe: ModelProbe | undefined;
-  readonly #onClosed: () => void;
+  readonly #context: Pick<SessionContext, "clock" | "probe">;
 
-  constructor({ open, conversation, modelId, clock, probe, closed }: JobSessionOptions) {
+  constructor(
+    id: string,
+    modelId: string,
+    open: OpenSession,
+    conversation: Conversation,
+    context: Pick<SessionContext, "clock" | "probe">,
+  ) {
+    this.id = id;
+    this.modelId = modelId;
     this.#open = open;
     this.#conversation = conversation;
-    this.#probe = probe;
-    this.id = open.session.sessionId;
-    this.modelId = modelId;
-    this.#clock = clock;
-    this.#onClosed = closed;
+    this.#context = context;
   }
 
   async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
-    if (this.#closing !== undefined || this.#running !== undefined) {
-      const message =
-        this.#closing === undefined ? "A turn is already running." : "The session is closed.";
-      return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
+    if (this.#closing !== undefined) {
+      const crash: Crash = { cause: "internal", message: "The session is closed." };
+      return { kind: "crashed", toolCalls: [], crash };
     }
     const stop = linkSignals([options.signal, this.#closed.signal]);
-    const { session, runtime, denials, model, stopped, calls, names, refresh } = this.#open;
     const conversation = this.#conversation;
-    const { label } = conversation;
-    if (label !== undefined && options.activity !== undefined) {
-      conversation.label = { ...label, activity: options.activity };
-    }
-    conversation.answerFormat = options.answerFormat;
-    const life = { clock: this.#clock, life: runtime, model, stopped: stopped.signal };
+    const { clock, probe } = this.#context;
+    const open = this.#open;
+    conversation.turn = options;
     const turn = { ...options, signal: stop.signal };
-    this.#running = refresh().then(() =>
-      runTurn(session, prompt, turn, { ...life, denials, calls, names }),
-    );
+    this.#running = open
+      .refresh()
+      .then(() => runTurn(open.session, prompt, turn, { ...open, clock }));
     try {
       const ended = await this.#running;
-      const outcome = refusedBy(
-        conversation.refusal,
-        unlessUnconfined(this.#open.unconfined, ended),
-      );
-      if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
-      if (outcome.kind === "completed") this.#probe?.answered();
+      const outcome = refusedBy(conversation.refusal, ended);
+      if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) probe?.ask();
+      if (outcome.kind === "completed") probe?.answered();
       return outcome;
     } finally {
       stop.end();
-      conversation.label = label;
-      conversation.answerFormat = undefined;
-      this.#running = undefined;
+      conversation.turn = undefined;
     }
   }
 
@@ -147,7 +121,6 @@ class JobSession implements Session {
     this.#closed.abort();
     await this.#running;
     await this.#open.end();
-    this.#onClosed();
   }
 }
 
@@ -157,7 +130,6 @@ function refusedBy(refusal: string | undefined, outcome: TurnOutcome): TurnOutco
   return { ...outcome, crash: { cause: "configuration", message: refusal } };
 }
 
-/** The model server may be unreachable. */
 function withoutAnswer(crash: Crash): boolean {
   return (
     crash.cause === "unreachable" || (crash.cause === "session-error" && crash.status === undefined)

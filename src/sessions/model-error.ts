@@ -7,14 +7,12 @@ import { refusalOf, type Crash } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
 import { clipWords } from "../events/cut.ts";
 
-/** Whom a session asks. */
 export interface ModelAddress {
   readonly modelId: string;
   /** Undefined: GitHub's Copilot service. */
   readonly baseUrl: string | undefined;
 }
 
-/** An error as the session reports it. */
 export interface ReportedError {
   readonly message: string;
   /** The runtime's own class of error: `authentication`, `rate_limit`, `query`… */

@@ -6,13 +6,11 @@
  * of the runtime, and after a crash without an answer. While the server is unreachable it keeps asking, so that a run
  * that is ended can report what it waited for.
  */
-import { once } from "node:events";
-import { connect } from "node:net";
 import type { Clock } from "../platform/clock.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
-import { headersOf, type Provider } from "./model-server.ts";
+import { askForModels, type Provider } from "./model-server.ts";
 
 const firstMs = 1_000;
 const answerMs = 3_500;
@@ -39,7 +37,6 @@ export class ModelProbe {
     this.#options = options;
   }
 
-  /** Who does not answer now. */
   get unreachable(): string | undefined {
     return this.#problem === undefined ? undefined : this.#server;
   }
@@ -60,7 +57,6 @@ export class ModelProbe {
     this.#answered = true;
   }
 
-  /** Returns at once. */
   ask(): void {
     if (this.#asks) return;
     this.#asks = true;
@@ -90,39 +86,19 @@ export class ModelProbe {
 
   async #problemNow(): Promise<string | undefined> {
     const { clock, provider, address } = this.#options;
-    const base = address.replace(/(?<!\/)\/+$/, "");
     const limit = startTimeLimit(clock, answerMs, this.#stopped.signal);
-    const { signal } = limit;
     try {
-      const request = { headers: headersOf(provider), redirect: "manual", signal } as const;
-      const answer = await fetch(`${base}/models`, request);
+      const answer = await askForModels(address, provider, limit.signal);
       await answer.body?.cancel();
       return undefined;
     } catch (error) {
       if (limit.isOver) return `no answer within ${answerMs / 1000} s`;
-      let cause = error instanceof Error ? (error.cause ?? error) : error;
-      // `fetch` refuses some ports, the runtime doesn't.
-      if (cause instanceof Error && cause.message === "bad port")
-        cause = await connectionError(base, signal);
-      const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : "";
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      const code = errorCode(cause) ?? "";
       // Anything else is an answer, or nothing that the runtime would meet in the same way.
-      return unreachableCodes.has(String(code)) ? errorMessage(cause) || String(code) : undefined;
+      return unreachableCodes.has(code) ? errorMessage(cause) || code : undefined;
     } finally {
       limit.end();
     }
-  }
-}
-
-async function connectionError(address: string, signal: AbortSignal): Promise<unknown> {
-  const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));
-  try {
-    await once(socket, "connect", { signal });
-    return undefined;
-  } catch (error) {
-    return error;
-  } finally {
-    socket.on("error", () => {});
-    socket.destroy();
   }
 }

@@ -16,8 +16,17 @@ export interface Provider {
   readonly wireApi?: "completions" | "responses" | undefined;
 }
 
-/** What a request to the model server needs. */
-export function headersOf(provider: Provider | undefined): Record<string, string> {
+/** Asks a server for its models: never for a completion. */
+export function askForModels(
+  address: string,
+  provider: Provider | undefined,
+  signal: AbortSignal,
+): Promise<Response> {
+  const base = address.replace(/(?<!\/)\/+$/, "");
+  return fetch(`${base}/models`, { headers: headersOf(provider), redirect: "manual", signal });
+}
+
+function headersOf(provider: Provider | undefined): Record<string, string> {
   const { apiKey, type } = provider ?? {};
   if (apiKey === undefined || apiKey === "") return {};
   switch (type) {
@@ -45,12 +54,10 @@ export function copilotService(environment: Environment): string {
     : "https://api.githubcopilot.com";
 }
 
-/** No proxy is set for the address, or `NO_PROXY` excludes it. */
 export function isReachedDirectly(address: string, environment: Environment): boolean {
   return proxyFor(address, environment) === undefined;
 }
 
-/** The address of the proxy through which requests to `address` go. */
 export function proxyFor(address: string, environment: Environment): string | undefined {
   let url: URL;
   try {

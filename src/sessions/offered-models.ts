@@ -3,7 +3,7 @@ import type { Clock } from "../platform/clock.ts";
 import { isRecord, isText } from "../document/guards.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
-import { headersOf, type Provider } from "./model-server.ts";
+import { askForModels, type Provider } from "./model-server.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {
@@ -25,13 +25,7 @@ export async function modelsOfServer(
 ): Promise<readonly OfferedModel[]> {
   const limit = startTimeLimit(clock, answerMs);
   try {
-    const address = `${provider.baseUrl.replace(/(?<!\/)\/+$/, "")}/models`;
-    const request = {
-      headers: headersOf(provider),
-      redirect: "manual",
-      signal: limit.signal,
-    } as const;
-    const answer = await fetch(address, request);
+    const answer = await askForModels(provider.baseUrl, provider, limit.signal);
     const list: unknown = await answer.json();
     const data = isRecord(list) ? list["data"] : undefined;
     const ids = (Array.isArray(data) ? data : []).flatMap((model) =>

@@ -1,15 +1,10 @@
 /** The runtime's questions, answered by the policy, and the denials of a session. Errors deny. */
-import type {
-  CopilotSession,
-  PermissionRequest,
-  PermissionRequestResult,
-  SessionEvent,
-} from "@github/copilot-sdk";
+import type { PermissionRequest, PermissionRequestResult } from "@github/copilot-sdk";
 import { lstatSync, mkdirSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Permissions } from "../entry/model.ts";
-import type { PermissionDenied, SessionActivity } from "../events/session-activity.ts";
-import { fromRuntime, namedByRuntime } from "./permission-request.ts";
+import type { PermissionDenied } from "../events/session-activity.ts";
+import { fromRuntime } from "./permission-request.ts";
 import { type PathContext, realLocation } from "../permissions/paths.ts";
 import {
   type PermissionContext,
@@ -23,7 +18,7 @@ import { errorMessage } from "../platform/system-error.ts";
 export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
   readonly workingDirectory: string;
-  readonly onActivity: (activity: SessionActivity) => void;
+  readonly onActivity: (denial: PermissionDenied) => void;
   /** What the run writes about itself; absolute paths. */
   readonly kept?: readonly string[] | undefined;
   /** Folders that may be read, besides what the permissions allow. Absolute. */
@@ -32,7 +27,6 @@ export interface PermissionHandlerOptions {
   readonly files?: FileView;
 }
 
-/** How permissions look at files. */
 type FileView = Omit<PathContext, "workingDirectory"> & Pick<PermissionContext, "isOfRun">;
 
 export const realFiles: FileView = {
@@ -40,7 +34,9 @@ export const realFiles: FileView = {
   isThere: (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
   linkTarget(path) {
     try {
-      return readlinkSync(path);
+      // For what is no link, `readlink` would throw, which takes longer.
+      const stat = lstatSync(path, { throwIfNoEntry: false });
+      return stat?.isSymbolicLink() === true ? readlinkSync(path) : undefined;
     } catch {
       return undefined;
     }
@@ -53,11 +49,28 @@ export function permissionHandler(
 ): (request: PermissionRequest) => PermissionRequestResult {
   const { permissions, workingDirectory, kept = [], readable = [], files = realFiles } = options;
   const context = { workingDirectory, kept, readable, ...files };
-  const refuse = refusals(options);
+  const help = describePermissions(permissions);
   return (request) => {
     const decision = decide(() => decidePermission(permissions, fromRuntime(request), context));
-    return decision.kind === "allowed" ? { kind: "approve-once" } : refuse(decision);
+    if (decision.kind === "allowed") return { kind: "approve-once" };
+    const { operation, target, reason } = decision;
+    try {
+      options.onActivity({ kind: "permission.denied", operation, target, reason });
+    } catch {
+      // A listener's fault must not turn a no into anything else.
+    }
+    // Without feedback a rejection ends the turn silently (docs/internals/runtime-notes.md#permission-answers).
+    return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
   };
+}
+
+function decide(policy: () => PermissionDecision): PermissionDecision {
+  try {
+    return policy();
+  } catch (error) {
+    const reason = `it could not be checked (${errorMessage(error)})`;
+    return { kind: "denied", operation: "tool", target: "this request", reason };
+  }
 }
 
 /**
@@ -82,100 +95,19 @@ export function folderMaker({
   };
 }
 
-function refusals({
-  permissions,
-  onActivity,
-}: PermissionHandlerOptions): (decision: Denied) => PermissionRequestResult {
-  const help = describePermissions(permissions);
-  return ({ operation, target, reason }) => {
-    try {
-      onActivity({ kind: "permission.denied", operation, target, reason });
-    } catch {
-      // A listener's fault must not turn a no into anything else.
-    }
-    // Without feedback a rejection ends the turn silently (docs/internals/runtime-notes.md#permission-answers).
-    return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
-  };
-}
-
-type Denied = Extract<PermissionDecision, { kind: "denied" }>;
-
-function decide(policy: () => PermissionDecision): PermissionDecision {
-  try {
-    return policy();
-  } catch (error) {
-    return {
-      kind: "denied",
-      operation: "tool",
-      target: "this request",
-      reason: `it could not be checked (${errorMessage(error)})`,
-    };
-  }
-}
-
-export interface DenialSource {
-  /** Returns the way to unsubscribe. */
-  follow(listener: (denial: PermissionDenied) => void): () => void;
-}
-
-/** Denials in our own sessions, reported by the permission handler. */
-export class Denials implements DenialSource {
+/** The denials of a session, as its permission handler reports them. */
+export class Denials {
   readonly #listeners = new Set<(denial: PermissionDenied) => void>();
 
-  readonly tell = (activity: SessionActivity): void => {
-    if (activity.kind !== "permission.denied") return;
-    for (const listener of this.#listeners) listener(activity);
+  readonly tell = (denial: PermissionDenied): void => {
+    for (const listener of this.#listeners) listener(denial);
   };
 
+  /** Returns the way to unsubscribe. */
   follow(listener: (denial: PermissionDenied) => void): () => void {
     // Each follower has its own entry, also if two share a function.
     const own = (denial: PermissionDenied): void => listener(denial);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
-  }
-}
-
-/** Denials in a session of the caller, with its own permission handler: read from its events. */
-export function denialsOf(session: Pick<CopilotSession, "on">): DenialSource {
-  return {
-    follow(listener) {
-      const asked = new Map<string, Requested>();
-      return session.on((event) => {
-        if (event.type === "permission.requested")
-          asked.set(event.data.requestId, event.data.permissionRequest);
-        if (event.type !== "permission.completed") return;
-        const request = asked.get(event.data.requestId);
-        asked.delete(event.data.requestId);
-        const reason = reasonOf(event.data.result);
-        if (reason === undefined) return;
-        const [operation, target] =
-          request === undefined ? ["tool", "this request"] : namedByRuntime(request);
-        listener({ kind: "permission.denied", operation, target, reason });
-      });
-    },
-  };
-}
-
-type Requested = Extract<
-  SessionEvent,
-  { type: "permission.requested" }
->["data"]["permissionRequest"];
-type Result = Extract<SessionEvent, { type: "permission.completed" }>["data"]["result"];
-
-/** Undefined: it was no denial. */
-function reasonOf(result: Result): string | undefined {
-  switch (result.kind) {
-    case "denied-interactively-by-user":
-      return result.feedback ?? "denied by the owner of the session";
-    case "denied-by-permission-request-hook":
-      return result.message ?? "denied by a hook";
-    case "denied-by-content-exclusion-policy":
-      return result.message;
-    case "denied-by-rules":
-      return "denied by rules of the session";
-    case "denied-no-approval-rule-and-could-not-request-from-user":
-      return "no user was there to approve it";
-    default:
-      return undefined;
   }
 }

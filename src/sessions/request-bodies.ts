@@ -51,10 +51,8 @@ function continued(
   return conversationFields.some((name) => name in fields) ? undefined : "no conversation";
 }
 
-/** Where the APIs of models have the conversation. */
 const conversationFields = ["messages", "input", "prompt", "contents"];
 
-/** OpenAI's chat completions. */
 function chat(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
   const own = records(fields["messages"]);
   return own && { ...fields, messages: afterSystem(own, history.map(asMessage)) };
@@ -136,11 +134,7 @@ function parsed(body: string): Fields | undefined {
 }
 
 function pathOf(url: string): string {
-  try {
-    return new URL(url).pathname.replace(/(?<!\/)\/+$/, "");
-  } catch {
-    return url;
-  }
+  return URL.canParse(url) ? new URL(url).pathname.replace(/(?<!\/)\/+$/, "") : url;
 }
 
 /*
@@ -150,7 +144,6 @@ function pathOf(url: string): string {
 
 interface FormattedRequest {
   readonly body: string;
-  /** The server and the model that are asked. */
   readonly asked: string;
 }
 
@@ -160,14 +153,12 @@ export function withAnswerFormat(
   format: AnswerFormat,
 ): FormattedRequest | undefined {
   if (method !== "POST" || !URL.canParse(url)) return undefined;
-  const { origin, pathname } = new URL(url);
   const fields = parsed(body);
-  const written = fields && formatted(pathname.replace(/(?<!\/)\/+$/, ""), fields, format);
+  const written = fields && formatted(pathOf(url), fields, format);
   if (written === undefined) return undefined;
-  return {
-    body: JSON.stringify(written),
-    asked: `${origin}${pathname} ${JSON.stringify(fields?.["model"])}`,
-  };
+  const { origin, pathname } = new URL(url);
+  const asked = `${origin}${pathname} ${JSON.stringify(fields?.["model"])}`;
+  return { body: JSON.stringify(written), asked };
 }
 
 /** Whether a status may mean that the server refuses a field of the request. */

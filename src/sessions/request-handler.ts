@@ -4,24 +4,22 @@
  */
 import { CopilotRequestHandler } from "@github/copilot-sdk";
 import type { CopilotRequestContext } from "@github/copilot-sdk";
-import type { AnswerFormat, PastMessage, SessionLabel } from "../engine/ports.ts";
+import type { AnswerFormat, PastMessage, SessionLabel, TurnOptions } from "../engine/ports.ts";
+import { defined } from "../document/guards.ts";
 import type { Environment } from "../platform/environment.ts";
 import { type WireRequest, isRefusal, withAnswerFormat, withHistory } from "./request-bodies.ts";
 import { forward } from "./forward.ts";
 import { untilItsEnd } from "./response-end.ts";
 import type { ModelTransport } from "./transport.ts";
 
-/** What a model request needs to know of its session. */
 export interface Conversation {
   /** Answers its requests instead of that of the runtime, which sessions of others share. */
   readonly transport?: ModelTransport | undefined;
   readonly history: readonly PastMessage[];
-  /** That of the current turn. Undefined: the session belongs to no task. */
-  label: SessionLabel | undefined;
-  /** As a `ModelRequest` has them. */
+  /** Undefined: the session belongs to no task. */
+  readonly label: SessionLabel | undefined;
   toolNames?: ReadonlyMap<string, string>;
-  /** Of the current turn. */
-  answerFormat?: AnswerFormat | undefined;
+  turn?: Pick<TurnOptions, "activity" | "answerFormat"> | undefined;
   /** A sentence, once a request was not sent because it can't carry the history. */
   refusal?: string;
 }
@@ -53,6 +51,7 @@ export class RequestHandler extends CopilotRequestHandler {
     const sessionId = context.sessionId ?? "";
     const conversation = this.#context.conversation(sessionId);
     const transport = conversation?.transport ?? this.#context.transport;
+    const label = conversation?.label;
     // The root conversation has no parent, and its agent id is the session's.
     const subAgent =
       context.parentAgentId !== undefined ||
@@ -74,19 +73,19 @@ export class RequestHandler extends CopilotRequestHandler {
       }
       return transport.send({
         sessionId,
-        label: conversation?.label,
+        label: label && { ...label, ...defined({ activity: conversation?.turn?.activity }) },
         subAgent,
         ...given,
         headers: Object.fromEntries(headers),
         body: written,
         history: added,
-        ...(conversation?.toolNames === undefined ? {} : { toolNames: conversation.toolNames }),
+        ...defined({ toolNames: conversation?.toolNames }),
         signal: context.signal,
         killRuntime,
       });
     };
     const isAsked = !subAgent && transport?.scripted !== true;
-    const format = isAsked ? conversation?.answerFormat : undefined;
+    const format = isAsked ? conversation?.turn?.answerFormat : undefined;
     return untilItsEnd(url, await this.#sendFormatted({ ...given, body }, format, send));
   }
 

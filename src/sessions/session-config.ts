@@ -1,48 +1,35 @@
 /** The SDK's configuration of our sessions: lean, quiet, and only with what is listed here. */
-import type { SessionConfig, SessionHooks, Tool, ToolResultObject } from "@github/copilot-sdk";
+import type { SessionConfig, Tool, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
-import { type JobTool, type Permissions, availableTools } from "../entry/model.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
+import { type JobTool, availableTools } from "../entry/model.ts";
 import { defined, isRecord, isText } from "../document/guards.ts";
 import {
   folderMaker,
   permissionHandler,
-  realFiles,
   type PermissionHandlerOptions,
 } from "./permission-handler.ts";
-import type { Requests, Searches } from "../runtime/runtime-pool.ts";
+import type { Requests } from "../runtime/runtime-pool.ts";
 import { listsCommands, toolsFor } from "../permissions/rules.ts";
 import { type OwnCalls, type OwnTool, guarded } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
-import { searchHooks } from "./search-results.ts";
 import type { Provider } from "./model-server.ts";
 
-interface SessionConfigOptions {
+interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly id: string;
   readonly modelId: string;
-  readonly workingDirectory: string;
-  readonly permissions: Permissions;
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
   readonly outputDirectory: string;
-  /** How the session's runtime searches. */
-  readonly searches: Searches;
-  readonly onActivity: (activity: SessionActivity) => void;
   readonly clock: Clock;
-  /** What the run writes about itself; absolute paths. */
-  readonly kept?: readonly string[] | undefined;
   /** Who sends its model requests. */
   readonly requests: Requests;
   /** Default: all. */
   readonly jobTools?: readonly JobTool[] | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly OwnTool[] | undefined;
-  /** The calls of these tools. */
   readonly calls?: OwnCalls | undefined;
   /** How the model knows them. Default: as they are called. */
   readonly names?: ToolNames | undefined;
-  /** Folders that may be read, besides what the permissions allow. Absolute. */
-  readonly readable?: readonly string[] | undefined;
   /** The only tools that are offered. Default: all that the permissions can allow. */
   readonly availableTools?: readonly string[] | undefined;
 }
@@ -50,14 +37,12 @@ interface SessionConfigOptions {
 export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
-  const { provider, gitHubToken, permissions, workingDirectory, onActivity } = options;
-  const { names = new ToolNames([]), readable } = options;
+  const { provider, gitHubToken, workingDirectory, names = new ToolNames([]) } = options;
   // The runtime offers these whether `availableTools` names them or not.
   const tools = [...jobTools(options.jobTools), ...(options.tools ?? [])].filter(
     ({ name }) => options.availableTools?.includes(name) ?? true,
   );
-  const asked = { permissions, workingDirectory, onActivity, kept: options.kept, readable };
-  const answer = permissionHandler(asked);
+  const answer = permissionHandler(options);
   return {
     sessionId: options.id,
     clientName: "agent-jobs",
@@ -69,7 +54,7 @@ export function sessionConfig(
     tools: tools.map((tool) => guarded(names.shown(tool), options.clock, options.calls)),
     availableTools: offeredTools(options, tools, names),
     onPermissionRequest: (request) => answer(names.request(request)),
-    hooks: hooksFor(options.searches, asked),
+    ...folderHook(options),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
     // Nothing that lies in the checkout may speak to the model or run (docs/internals/runtime-notes.md#files-of-the-checkout).
@@ -87,22 +72,15 @@ export function sessionConfig(
 }
 
 /** With any hook, the runtime calls us at every step of a turn, so most sessions have none. */
-function hooksFor(searches: Searches, asked: PermissionHandlerOptions): SessionHooks {
-  const { permissions, workingDirectory } = asked;
-  const hooks =
-    searches === "guarded" ? {} : searchHooks(permissions, { workingDirectory, ...realFiles });
-  if (!listsCommands(permissions) || !toolsFor(permissions).includes("builtin:create"))
-    return hooks;
+function folderHook(asked: PermissionHandlerOptions): Pick<SessionConfig, "hooks"> {
+  const { permissions } = asked;
+  if (!listsCommands(permissions) || !toolsFor(permissions).includes("builtin:create")) return {};
   const makeFolder = folderMaker(asked);
-  return {
-    ...hooks,
-    onPreToolUse(input, invocation) {
-      const { toolName, toolArgs } = input;
-      if (toolName === "create" && isRecord(toolArgs) && isText(toolArgs["path"]))
-        makeFolder(toolArgs["path"]);
-      return hooks.onPreToolUse?.(input, invocation);
-    },
+  const onPreToolUse = ({ toolName, toolArgs }: { toolName: string; toolArgs: unknown }): void => {
+    if (toolName === "create" && isRecord(toolArgs) && isText(toolArgs["path"]))
+      makeFolder(toolArgs["path"]);
   };
+  return { hooks: { onPreToolUse } };
 }
 
 /** In the runtime's notation. Some tools never request a permission, so what isn't allowed isn't offered either. */
@@ -158,7 +136,6 @@ const parameters = (argument: string): Record<string, unknown> => ({
   additionalProperties: false,
 });
 
-/** `names`: those to offer. */
 function jobTools(names: readonly JobTool[] = availableTools): Tool[] {
   return names.map((name) => {
     const [description, argument] = descriptions[name];

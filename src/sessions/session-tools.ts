@@ -8,10 +8,9 @@ import type {
 } from "@github/copilot-sdk";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
 import { type OwnCalls, type OwnTool, hasText } from "./tool-guard.ts";
-import { defined, isRecord } from "../document/guards.ts";
+import { defined } from "../document/guards.ts";
 import { wholeCharacters } from "../events/cut.ts";
 
-/** `calls`: those of their session. */
 export function sdkTools(
   tools: readonly SessionTool[],
   calls: OwnCalls,
@@ -19,8 +18,8 @@ export function sdkTools(
 ): OwnTool[] {
   return tools.map(({ name, description, parameters, allowed, timeoutSeconds, run }) => ({
     name,
-    description: wholeCharacters(description),
-    parameters: wholeValue(parameters),
+    description,
+    parameters,
     skipPermission: allowed === "always",
     defer: "never",
     ...defined({ timeoutSeconds }),
@@ -86,7 +85,6 @@ export class LiveTools {
     });
   }
 
-  /** Never rejects. */
   refresh(): Promise<void> {
     this.#refreshing = this.#refreshing.then(() => this.#refresh()).catch(() => undefined);
     return this.#refreshing;
@@ -101,16 +99,6 @@ export class LiveTools {
     });
     await this.#session?.rpc.tools.set({ tools: declared });
   }
-}
-
-/** Without halves of characters in its texts: the runtime ignores a message that has one. */
-function wholeValue(parameters: SessionTool["parameters"]): SessionTool["parameters"] {
-  const json = JSON.stringify(parameters);
-  if (!/\\ud[89a-f]/i.test(json)) return parameters;
-  const whole: unknown = JSON.parse(json, (_, value: unknown) =>
-    typeof value === "string" ? wholeCharacters(value) : value,
-  );
-  return isRecord(whole) ? whole : parameters;
 }
 
 export function systemMessage({

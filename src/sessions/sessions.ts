@@ -2,7 +2,6 @@
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { Clock } from "../platform/clock.ts";
 import type { SessionFactory } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
@@ -10,29 +9,19 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
-import { RuntimePool, type RuntimeKind } from "../runtime/runtime-pool.ts";
-import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
-import type { Environment } from "../platform/environment.ts";
+import { authentication } from "../runtime/runtime-environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly, type Provider } from "./model-server.ts";
-import { rehearsalProvider, RequestHandler, transportProvider } from "./request-handler.ts";
-import type { Conversation } from "./request-handler.ts";
-import { findRuntime } from "../runtime/find-runtime.ts";
-import { searchConfiguration } from "./search-results.ts";
-import { CopilotSessionFactory } from "./job-session.ts";
-import { openCopilotSession, type OpenSession } from "./copilot-session.ts";
+import { rehearsalProvider, transportProvider, type Conversation } from "./request-handler.ts";
+import { sessionFactory } from "./job-session.ts";
+import { openCopilotSession, type OpenSession, type SessionContext } from "./copilot-session.ts";
+import { makeRuntimes, type RuntimesOptions, type SharedRuntimes } from "./runtimes.ts";
 import type { ModelTransport } from "./transport.ts";
-import type { SharedRuntimes } from "./shared-runtimes.ts";
 
 export type { Tool };
 
-export interface SessionsOptions {
-  readonly clock: Clock;
-  /** The whole environment of the process; what the runtime gets to see of it is an allow-list. */
-  readonly environment: Environment;
-  /** Default: `COPILOT_CLI_PATH`, else the platform package next to us. */
-  readonly runtimePath?: string | undefined;
+export interface SessionsOptions extends RuntimesOptions {
   /** A model server of one's own; then no GitHub token is used. */
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
@@ -41,22 +30,15 @@ export interface SessionsOptions {
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
-  readonly runtimes?: SharedRuntimes | undefined;
-  readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
+  readonly runtimes?: Pick<SharedRuntimes, "conversations" | "acquire"> | undefined;
   /** The model server is unreachable. Called within five seconds; the sessions keep trying. */
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
-  /** Runs whose own process was killed had left processes or files; they are gone now. */
-  readonly onLeftovers?: ((runs: number) => void) | undefined;
-  /** What all that is started carries in its environment as `AGENT_JOBS_RUN`. Default: a random one. */
-  readonly mark?: string | undefined;
   /** Tools with handlers in this process, for every session, beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
   /** Files that the run writes about itself: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
   /** Default: a sandbox wherever there is one. */
   readonly confinement?: Confinement | undefined;
-  /** After how many sessions the runtime is replaced. Default: 250. */
-  readonly sessionsPerRuntime?: number | undefined;
 }
 
 export interface RawSessionRequest {
@@ -90,7 +72,7 @@ export interface Sessions {
 
 /** Starts nothing: the runtime comes up with the first session. */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { clock, transport, runtimes } = options;
+  const { clock, environment, transport, runtimes } = options;
   const provider = options.provider ?? standIn(transport);
   const access = authentication({
     gitHubToken: options.gitHubToken,
@@ -98,103 +80,43 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
   const conversations = runtimes?.conversations ?? new Map<string, Conversation>();
   const open = new Map<string, OpenSession>();
-  const withoutFormats = new Set<string>();
-  const guard = searchConfiguration(options.environment);
-  const pool = new RuntimePool({
-    clock,
-    onRuntimeRestarted: options.onRuntimeRestarted,
-    onLeftovers: options.onLeftovers,
-    mark: options.mark,
-    sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: ({ searches, requests, sandbox }) => ({
-      path: findRuntime(options),
-      sandbox,
-      searchConfiguration: searches === "guarded" ? guard : undefined,
-      environment: runtimeEnvironment(options.environment),
-      authentication: access,
-      requestHandler:
-        requests === "direct"
-          ? undefined
-          : (killRuntime) =>
-              new RequestHandler({
-                transport,
-                environment: options.environment,
-                conversation: (sessionId) => conversations.get(sessionId),
-                killRuntime,
-                withoutFormats,
-              }),
-    }),
-  });
-  const { gitHubToken } = access;
-  const address =
-    provider?.baseUrl ?? options.copilotService ?? copilotService(options.environment);
-  const probe =
-    // Behind a proxy only the runtime knows the route to the models: a request from here would take another one.
-    transport !== undefined || !isReachedDirectly(address, options.environment)
-      ? undefined
-      : new ModelProbe({
-          clock,
-          provider,
-          address,
-          onUnreachable: (server, reason) => options.onUnreachable?.(server, reason),
-        });
-  const kept = (options.kept ?? []).map((path) => resolve(path));
-  const { tools } = options;
-  const guardsSearches = guard !== undefined;
+  const pool = makeRuntimes({ ...options, authentication: access, conversations, transport });
   const scripted = transport?.scripted === true;
   const confinement =
-    options.confinement ??
-    new Confinement({
-      environment: options.environment,
-      kept: options.kept,
-      scripted,
-    });
-  const context = {
+    options.confinement ?? new Confinement({ environment, kept: options.kept, scripted });
+  const probe = transport === undefined ? makeProbe(options) : undefined;
+  const context: SessionContext = {
     scripted,
     clock,
     pool: {
       get pids() {
         return pool.pids;
       },
-      acquire: (kind: RuntimeKind) => runtimes?.acquire(kind) ?? pool.acquire(kind),
+      acquire: (kind) => runtimes?.acquire(kind) ?? pool.acquire(kind),
     },
-    guardsSearches,
     handlesRequests: transport !== undefined || provider?.wireApi === "responses",
-    kept,
+    kept: (options.kept ?? []).map((path) => resolve(path)),
     provider,
-    gitHubToken,
+    gitHubToken: access.gitHubToken,
     probe,
-    tools,
+    tools: options.tools,
     confinement,
   };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
-    factory: new CopilotSessionFactory({ ...context, conversations, open, refusal, transport }),
+    factory: sessionFactory({ ...context, conversations, open, refusal, transport }),
     async startSession(request) {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();
-      const opened = await openCopilotSession(
-        context,
-        { ...request, id },
-        new AbortController().signal,
-      );
+      const { signal } = new AbortController();
+      const opened = await openCopilotSession(context, { ...request, id }, signal);
       if (!("session" in opened)) throw new Error(opened.crash.message);
-      return new CallbackSession({
-        session: opened.session,
-        life: opened.runtime,
-        model: opened.model,
-        denials: opened.denials,
-        unconfined: opened.unconfined,
-        clock,
-        callback: request.callback,
-        shown: request.shown,
-        stopped: opened.stopped,
-        async end() {
-          await opened.end();
-          request.onEnded?.();
-        },
-      });
+      const end = async (): Promise<void> => {
+        await opened.end();
+        request.onEnded?.();
+      };
+      return new CallbackSession({ ...request, open: { ...opened, end }, clock });
     },
     listModels() {
       // A transport answers as any model.
@@ -205,19 +127,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     find(sessionId) {
       const found = open.get(sessionId);
-      return (
-        found &&
-        new CallbackSession({
-          session: found.session,
-          life: found.runtime,
-          model: found.model,
-          denials: found.denials,
-          unconfined: found.unconfined,
-          clock,
-          stopped: found.stopped,
-          end: found.end,
-        })
-      );
+      return found && new CallbackSession({ open: found, clock });
     },
     get unreachable() {
       return probe?.unreachable;
@@ -233,6 +143,20 @@ export function createSessions(options: SessionsOptions): Sessions {
       return pool.pids;
     },
   };
+}
+
+/** Behind a proxy only the runtime knows the route to the models: a request from here would take another one. */
+function makeProbe({
+  clock,
+  environment,
+  provider,
+  onUnreachable = () => {},
+  ...options
+}: SessionsOptions): ModelProbe | undefined {
+  const address = provider?.baseUrl ?? options.copilotService ?? copilotService(environment);
+  return isReachedDirectly(address, environment)
+    ? new ModelProbe({ clock, provider, address, onUnreachable })
+    : undefined;
 }
 
 /** Why there is nothing to talk to, with the options for a model server and for a script in its place. */

@@ -13,7 +13,6 @@ const handlerSeconds = 60;
 /** More than a model can make use of; the runtime keeps a result in the conversation. */
 const resultCharacters = 200_000;
 
-/** A tool whose handler runs in this process. */
 export interface OwnTool extends Omit<Tool, "handler"> {
   /** `signal` aborts at the end of the time limit, and with the turn. */
   readonly handler?: (given: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
@@ -21,7 +20,6 @@ export interface OwnTool extends Omit<Tool, "handler"> {
   readonly timeoutSeconds?: number;
 }
 
-/** The same tool, whose handler always answers in time, with a text of bounded size. */
 export function guarded(
   { handler, timeoutSeconds = handlerSeconds, ...tool }: OwnTool,
   clock: Clock,

@@ -23,12 +23,8 @@ export const MAX_ANSWER_BYTES = 4_000_000;
 /** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
 
-interface Call {
-  readonly name: string;
-  readonly arguments: unknown;
+interface Call extends ToolCall {
   succeeded: boolean;
-  /** Another call has the same id: then the runtime reports the result of one for both. */
-  ambiguous: boolean;
 }
 
 /** One answer of the root conversation. */
@@ -145,7 +141,6 @@ export class TurnState {
     return this.#text;
   }
 
-  /** Why the answer is none. */
   noAnswer(): Crash {
     const where = `(${modelName(this.#asked)}).`;
     if (this.#answer?.finish === "error") {
@@ -166,11 +161,7 @@ export class TurnState {
   }
 
   toolCalls(): ToolCall[] {
-    return this.#calls.map(({ name, arguments: given, succeeded, ambiguous }) => ({
-      name,
-      arguments: given,
-      succeeded: succeeded && !ambiguous,
-    }));
+    return this.#calls.map((call) => ({ ...call }));
   }
 
   /** The first crash counts; of an idle session it changes nothing else. */
@@ -189,15 +180,8 @@ export class TurnState {
   }
 
   #start(event: Extract<SessionEvent, { type: "tool.execution_start" }>): void {
-    const { toolCallId } = event.data;
-    const other = this.#latest.get(toolCallId);
-    if (other !== undefined) other.ambiguous = true;
-    const call = {
-      name: event.data.toolName,
-      arguments: event.data.arguments ?? {},
-      succeeded: false,
-      ambiguous: other !== undefined,
-    };
+    const { toolCallId, toolName: name, arguments: given = {} } = event.data;
+    const call: Call = { name, arguments: given, succeeded: false };
     this.#latest.set(toolCallId, call);
     this.#calls.push(call);
   }

@@ -19,7 +19,8 @@ import { bestEffort, onAbort, startTimer, within, type Release } from "../platfo
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
-import type { DenialSource } from "./permission-handler.ts";
+import { unlessUnconfined } from "./confinement.ts";
+import type { UsableSession } from "./copilot-session.ts";
 import { OwnCalls } from "./tool-guard.ts";
 import { ToolNames } from "./tool-names.ts";
 import { Translator } from "./translate.ts";
@@ -34,21 +35,15 @@ const drainMs = 2_000;
 const settleMs = 750;
 const askMs = 2_000;
 
-/** The part of an SDK session that a turn uses. */
 export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
   readonly rpc: { readonly tasks: Pick<CopilotSession["rpc"]["tasks"], "list" | "cancel"> };
 };
 
-interface TurnContext {
+interface TurnContext extends Pick<UsableSession, "life" | "model" | "denials" | "unconfined"> {
   readonly clock: Clock;
-  readonly life: RuntimeLife;
   /** Aborts when the session is ended from outside the turn: a crash. */
-  readonly stopped?: AbortSignal;
-  readonly model: ModelAddress;
-  readonly denials?: DenialSource;
-  /** Those of the session. */
+  readonly stopped?: { readonly signal: AbortSignal };
   readonly calls?: OwnCalls;
-  /** Under which the model of the session knows its tools. */
   readonly names?: ToolNames;
 }
 
@@ -61,7 +56,7 @@ export async function runTurn(
   if (options.signal.aborted) return { kind: "canceled", toolCalls: [] };
   const turn = new Turn(session, options, context);
   try {
-    return await turn.run(prompt);
+    return unlessUnconfined(context.unconfined, await turn.run(prompt));
   } catch (error) {
     return turn.crashed({ cause: "internal", message: errorMessage(error) });
   } finally {
@@ -113,7 +108,7 @@ class Turn {
     this.#clock = clock;
     this.#life = life;
     this.#deltas = new Deltas(clock, (activity) => this.#tell(activity));
-    this.#stopped = stopped;
+    this.#stopped = stopped?.signal;
     this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
@@ -127,7 +122,7 @@ class Turn {
         this.#wake();
       }),
       onAbort(options.signal, () => this.#wake()),
-      ...(stopped === undefined ? [] : [onAbort(stopped, () => this.#wake())]),
+      onAbort(stopped?.signal, () => this.#wake()),
     ];
   }
 
@@ -153,7 +148,6 @@ class Turn {
     return { kind: "crashed", toolCalls: this.#state.toolCalls(), crash };
   }
 
-  /** Idempotent. */
   end(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#calls.abort();

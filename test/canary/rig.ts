@@ -249,7 +249,7 @@ async function runWithCanaries(
   const started = await start(stage, server.baseUrl, environment);
   ({ pid } = started);
   const processes = new Set<string>();
-  const watch = setInterval(() => look(pid, processes), 15);
+  const watch = setInterval(() => look(pid, processes), 50);
   const { code, stdout, stderr } = await started.ended.finally(() => clearInterval(watch));
   sweep("at the end");
   const step = await started.step;

@@ -18,7 +18,7 @@ import {
 
 /** Prints its own surroundings and those of the runtime, plainly and encoded, and leaves them in files. */
 const surroundings = [
-  "env; export -p; set; sleep 0.3",
+  "env; export -p; set; sleep 1",
   "tr '\\0' '\\n' < /proc/self/environ; tr '\\0' '\\n' < /proc/$PPID/environ",
   "tr '\\0' ' ' < /proc/self/cmdline; tr '\\0' ' ' < /proc/$PPID/cmdline",
   "env | base64; env | base64 -w0; (printf x; env) | base64 -w0; (printf xy; env) | base64 -w0",

@@ -67,9 +67,6 @@ const everywhere = moments;
 const replaceBy = (content: string): string =>
   `rm -f "$RUNTIME_FILE"; printf '${content}' > "$RUNTIME_FILE"; chmod 755 "$RUNTIME_FILE"`;
 
-/** Another machine's program: an ELF header for a processor that is not ours. */
-const otherElf = String.raw`\177ELF\002\001\001\000\000\000\000\000\000\000\000\000\002\000\026\000`;
-
 export const failures: readonly Failure[] = [
   { name: "400", ...status(400, "give-up", 1) },
   { name: "401", ...status(401, "give-up", 3) },
@@ -141,13 +138,13 @@ export const failures: readonly Failure[] = [
     fullOnly: true,
     ...flood(2, { of: "arguments", chunk: 64 * 1024 }),
   },
-  { name: "an answer in pieces of 20 MB", ...flood(3, { chunk: 20e6 }), fullOnly: true },
   {
     name: "an endless answer in tiny pieces",
     moments: atModel,
     effect: { kind: "crash", first: turnDeadline },
     model: { kind: "reply", reply: { flood: { chunk: 1 } } },
     limits: shortTurn,
+    fullOnly: true,
   },
   {
     name: "SIGTERM in an endless answer",
@@ -205,6 +202,7 @@ export const failures: readonly Failure[] = [
       call: { name: "job_prepare_document", arguments: { argument: "again" } },
     },
     limits: { ...shortTurn, modelCalls: 10_000 },
+    fullOnly: true,
   },
   {
     name: "endless tool calls, modelCalls",
@@ -420,10 +418,6 @@ export const failures: readonly Failure[] = [
       kind: "refused",
       advice,
     }),
-  },
-  {
-    name: "runtime of the wrong platform",
-    ...replaced(replaceBy(otherElf), notThere, { kind: "refused", advice }),
   },
   {
     name: "runtime mute",

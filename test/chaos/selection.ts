@@ -64,12 +64,12 @@ export function selectedCases(): readonly Case[] {
   return [...chosen.values(), ...others];
 }
 
-/** What the rules distinguish: the effect, and for a crash its cause and what helps. */
+/** What the rules distinguish: the effect, and for a crash what helps, and which limit or death it is about. */
 export function kindOf(one: Case): string {
   const effect = effectOf(one);
-  return effect.kind === "crash"
-    ? `${effect.first.cause}, ${effect.first.remedy}, ${effect.first.limit ?? "no limit"}`
-    : effect.kind;
+  if (effect.kind !== "crash") return effect.kind;
+  const { remedy, limit, died } = effect.first;
+  return `${remedy}, ${limit ?? (died === true ? "the runtime died" : "no limit")}`;
 }
 
 /** Side by side, the long ones first, never more than `width` at once. */

@@ -7,7 +7,6 @@ import type { Permissions } from "../../src/entry/model.ts";
 import { type PermissionRequest, decidePermission } from "../../src/permissions/policy.ts";
 import { isPrivate } from "../../src/permissions/private-files.ts";
 import { fromRuntime } from "../../src/sessions/permission-request.ts";
-import { withoutPrivateFiles } from "../../src/sessions/search-results.ts";
 import { holds } from "../rig/fuzz.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import { linearInCalls, linearInTime, pumped } from "../rig/growth.ts";
@@ -175,35 +174,6 @@ test("addresses are judged in linear time, and refused when they are too long", 
   const long = { kind: "url", url: `https://a.example/${"a".repeat(9_000)}` } as const;
   const decision = decidePermission({ url: ["a.example"] }, long, context);
   assert.ok(decision.kind === "denied" && decision.reason.includes("longer than"));
-});
-
-test("results of searches are filtered in linear time", async (t) => {
-  const pieces = [
-    "/.env",
-    ".env",
-    ":",
-    "-",
-    "/",
-    "\n",
-    "a",
-    "/.git/",
-    "/gha-creds-",
-    ".json",
-    "/#.netrc",
-    ".",
-  ];
-  const { context } = countingFiles(4);
-  const mayRead = (path: string): boolean =>
-    decidePermission("read-only", asPath("read", path), context).kind === "allowed";
-  const property = fc.property(pumped(pieces), (result) => {
-    linearInTime({
-      name: "a result",
-      sizes: [2_000, 64_000],
-      make: result,
-      run: (text) => withoutPrivateFiles(text, mayRead, context),
-    });
-  });
-  await holds(t, property, 40);
 });
 
 test("requests of the runtime are read in linear time", async (t) => {

@@ -52,7 +52,7 @@ test("close() ends every process that the session left, and no other", async (t)
   const rig = await makeRig(t, background);
   const session = await rig.open({ permissions });
   const other = await rig.open({ permissions });
-  const options = { idleMs: 3_000 };
+  const options = { idleMs: 8_000 };
   await Promise.all([turn(session, "Go", options), turn(other, "Go", options)]);
   const mark = "COPILOT_AGENT_SESSION_ID";
   assert.notDeepEqual(await processesMarked(mark, session.id), []);
@@ -76,7 +76,7 @@ test("a background process outlives neither a dead runtime nor close()", async (
     request.prompt === "hang" ? { hang: "before" } : background(request),
   );
   const session = await rig.open({ permissions });
-  completed(await turn(session, "Go", { idleMs: 3_000 }));
+  completed(await turn(session, "Go", { idleMs: 8_000 }));
   const hanging = turn(session, "hang");
   await until(() => rig.server.requests.some(({ prompt }) => prompt === "hang"), "the request");
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
@@ -155,18 +155,6 @@ test("a cancel at any moment of opening a session leaves nothing of it", async (
   await until(() => stored().length === 0, `late sessions are ended: ${stored().join()}`);
 });
 
-test("a killed runtime leaves no file either", async (t) => {
-  const rig = await makeRig(t, () => ({ hang: "before" }));
-  const session = await rig.open();
-  const running = turn(session, "Go");
-  await until(() => rig.server.requests.length > 0, "the request");
-  for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
-  crashOf(await running);
-  await session.close();
-  await rig.sessions.stop();
-  assert.deepEqual(left(), []);
-});
-
 test("stop() without close() ends everything all the same, within seconds", async (t) => {
   const rig = await makeRig(t, () => ({ hang: "before" }));
   const session = await rig.open();
@@ -193,7 +181,7 @@ for (const [how, stop] of [
   test(`${how} without close() ends what the session started, also what has left its process group`, async (t) => {
     const rig = await makeRig(t, background);
     const session = await rig.open({ permissions });
-    await turn(session, "Go", { idleMs: 3_000 });
+    await turn(session, "Go", { idleMs: 8_000 });
     const mark = "COPILOT_AGENT_SESSION_ID";
     assert.notDeepEqual(await processesMarked(mark, session.id), []);
     await stop(rig);
@@ -204,7 +192,6 @@ for (const [how, stop] of [
 
 for (const [how, end] of [
   ["close()", (_, session) => session.close()],
-  ["stop()", (rig) => rig.sessions.stop()],
   ["kill()", (rig) => rig.sessions.kill()],
   ["the end of the runtime", ({ sessions: { runtimePids } }) => signal(runtimePids, "SIGKILL")],
 ] as const satisfies readonly (readonly [string, (rig: Rig, session: Session) => unknown])[]) {

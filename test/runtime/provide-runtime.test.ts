@@ -272,7 +272,7 @@ describe("installing the runtime", () => {
 });
 
 describe("a tool cache that can't be made or written", () => {
-  for (const toolCacheDirectory of ["/proc/nope", "/sys/nope/deeper", "/dev/null/tools"]) {
+  for (const toolCacheDirectory of ["/proc/nope", "/dev/null/tools"]) {
     it(`is replaced by the temporary directory within seconds: ${toolCacheDirectory}`, async (t) => {
       const rig = await makeRuntimeRig(t);
       const before = performance.now();

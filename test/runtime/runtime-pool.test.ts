@@ -3,13 +3,11 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { isRunning, processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
-import { sandboxSupport } from "../../src/platform/sandbox.ts";
+import { isRunning, waitUntilGone } from "../../src/platform/processes.ts";
 import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RuntimeProcess } from "../../src/runtime/runtime-process.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { until } from "../sessions/rig.ts";
 
 describe("the runtime's environment", () => {
   it("is the allow-list, whatever the case, and what we add", () => {
@@ -58,67 +56,7 @@ describe("the runtime's environment", () => {
   });
 });
 
-const noPaths = {
-  readable: [],
-  writable: [],
-  creatable: [],
-  fixed: [],
-  hidden: [],
-  repositories: [],
-};
-
 describe("watching a runtime", () => {
-  it("notices its death by ping when the SDK does not let us see its process", async (t) => {
-    const { path } = await makeWorkspace(t);
-    const directory = join(path, "runtime");
-    const runtime = new RuntimeProcess({
-      clock: systemClock,
-      path: findRuntime({ environment: process.env }),
-      environment: runtimeEnvironment(process.env),
-      authentication: authentication({ hasProvider: true }),
-      directory,
-      childOf: () => undefined,
-    });
-    t.after(() => runtime.stop());
-    await runtime.start();
-    assert.equal(runtime.pid, undefined);
-    const pids = await processesMarked("COPILOT_HOME", join(directory, "home"));
-    assert.equal(pids.length, 1);
-    const deaths: string[] = [];
-    runtime.onDeath((reason) => deaths.push(reason));
-    for (const pid of pids) process.kill(pid, "SIGKILL");
-    await until(() => deaths.length > 0, "the death");
-    assert.match(deaths[0] ?? "", /no longer responds/);
-    assert.equal(runtime.gone, true);
-  });
-
-  it("ends it when it takes too much memory, and says so, also in a sandbox", async (t) => {
-    const { path } = await makeWorkspace(t);
-    const support = await sandboxSupport(process.env);
-    const profile = { files: "all", network: "none", ...noPaths } as const;
-    const sandboxes =
-      support.kind === "none" ? [] : [{ bubblewrap: support.path, profile } as const];
-    for (const [index, sandbox] of [undefined, ...sandboxes].entries()) {
-      const runtime = new RuntimeProcess({
-        clock: systemClock,
-        path: findRuntime({ environment: process.env }),
-        environment: runtimeEnvironment(process.env),
-        authentication: authentication({ hasProvider: true }),
-        directory: join(path, `runtime-${index}`),
-        memoryBytes: 20e6,
-        sandbox,
-      });
-      t.after(() => runtime.stop());
-      const deaths: string[] = [];
-      runtime.onDeath((reason) => deaths.push(reason));
-      await runtime.start();
-      const pid = runtime.pid ?? 0;
-      await until(() => deaths.length > 0, "the death", 20_000);
-      assert.match(deaths[0] ?? "", /more than 0.02 GB of memory/);
-      await until(() => !isRunning(pid), "the end of the process");
-    }
-  });
-
   it("keeps what the runtime writes to its standard error out of ours, and in the message", async (t) => {
     const workspace = await makeWorkspace(t);
     const program = await workspace.write(

@@ -5,7 +5,7 @@ import type { AnswerFormat } from "../../src/engine/ports.ts";
 import { isRecord } from "../../src/document/guards.ts";
 import { withAnswerFormat } from "../../src/sessions/request-bodies.ts";
 import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
-import { completed, crashOf, makeRig, turn } from "./rig.ts";
+import { completed, crashOf, makeRig, sharedRig, turn } from "./rig.ts";
 
 const answerFormat: AnswerFormat = {
   name: "action_document",
@@ -31,7 +31,7 @@ const json = { text: '{"stop":true}' };
 
 describe("a turn with a format of its answer", () => {
   it("asks for it over chat completions, in each request of the turn and in no other", async (t) => {
-    const rig = await makeRig(t, ({ toolResults, prompt }) =>
+    const rig = await sharedRig(t, ({ toolResults, prompt }) =>
       prompt === "First" && toolResults.length === 0
         ? { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] }
         : json,
@@ -44,7 +44,7 @@ describe("a turn with a format of its answer", () => {
   });
 
   it("asks for it over responses, beside what the runtime says about texts", async (t) => {
-    const rig = await makeRig(t, () => json, { wire: "responses" });
+    const rig = await sharedRig(t, () => json, { wire: "responses" });
     const session = await rig.open({ answersFormatted: true });
     completed(await turn(session, "First", { answerFormat }));
     completed(await turn(session, "Second"));
@@ -68,7 +68,7 @@ describe("a turn with a format of its answer", () => {
   });
 
   it("has the history of its session as well", async (t) => {
-    const rig = await makeRig(t, () => json);
+    const rig = await sharedRig(t, () => json);
     const history = [{ role: "user", text: "Where are you?" }] as const;
     const session = await rig.open({ answersFormatted: true, history });
     completed(await turn(session, "First", { answerFormat }));
@@ -81,7 +81,9 @@ describe("a turn with a format of its answer", () => {
 describe("a server that refuses the format", () => {
   for (const status of [400, 422]) {
     it(`with ${status} is asked without it at once, and no more`, async (t) => {
-      const rig = await makeRig(t, (request) => (asked(request) === undefined ? json : { status }));
+      const rig = await sharedRig(t, (request) =>
+        asked(request) === undefined ? json : { status },
+      );
       for (let open = 0; open < 2; open += 1) {
         const session = await rig.open({ answersFormatted: true });
         completed(await turn(session, "First", { answerFormat }));
@@ -93,7 +95,7 @@ describe("a server that refuses the format", () => {
   }
 
   it("is remembered with its model: another model is asked for it", async (t) => {
-    const rig = await makeRig(t, (request) =>
+    const rig = await sharedRig(t, (request) =>
       request.model === "old" && asked(request) !== undefined ? { status: 400 } : json,
     );
     for (const modelId of ["old", "new", "old"]) {
@@ -112,7 +114,7 @@ describe("a server that refuses the format", () => {
   });
 
   it("is not meant by a refusal that has another reason", async (t) => {
-    const rig = await makeRig(t, ({ prompt }) => (prompt === "Bad" ? { status: 400 } : json));
+    const rig = await sharedRig(t, ({ prompt }) => (prompt === "Bad" ? { status: 400 } : json));
     const session = await rig.open({ answersFormatted: true });
     const crash = crashOf(await turn(session, "Bad", { answerFormat }));
     assert.match(JSON.stringify(crash), /400/);
@@ -125,7 +127,7 @@ describe("a server that refuses the format", () => {
 test("a sub-agent is not asked for the format", async (t) => {
   const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
   const task = { name: "task", arguments: { ...args, mode: "sync" } };
-  const rig = await makeRig(t, ({ prompt, messages }) => {
+  const rig = await sharedRig(t, ({ prompt, messages }) => {
     if (prompt !== "Delegate") return { text: "Helped" };
     return messages.at(-1)?.role === "tool" ? json : { toolCalls: [task] };
   });

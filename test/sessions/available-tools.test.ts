@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownerOf } from "../../src/entry/reserved-names.ts";
 import type { SessionTool } from "../../src/engine/ports.ts";
-import { completed, denials, makeRig, turn } from "./rig.ts";
+import { completed, denials, sharedRig, turn } from "./rig.ts";
 
 const stamp: SessionTool = {
   name: "stamp",
@@ -17,7 +17,7 @@ const systemPrompt = { mode: "replace", text: "You are a clerk." } as const;
 
 for (const wire of ["completions", "responses", "messages"] as const) {
   test(`${wire}: with an empty list, a request has the system prompt and the prompt, and no tools`, async (t) => {
-    const rig = await makeRig(
+    const rig = await sharedRig(
       t,
       ({ messages }) =>
         messages.at(-1)?.role === "tool"
@@ -41,7 +41,7 @@ for (const wire of ["completions", "responses", "messages"] as const) {
   });
 
   test(`${wire}: no tool of an entry can have the name of one that the runtime offers`, async (t) => {
-    const rig = await makeRig(t, () => ({ text: "Yes" }), { wire });
+    const rig = await sharedRig(t, () => ({ text: "Yes" }), { wire });
     completed(await turn(await rig.open({ permissions: "all" }), "Hello"));
     const offered = rig.server.requests.at(-1)?.tools ?? [];
     assert.ok(offered.includes("bash"));
@@ -52,7 +52,7 @@ for (const wire of ["completions", "responses", "messages"] as const) {
   });
 
   test(`${wire}: the listed tools are offered as far as the permissions can allow them, and no others`, async (t) => {
-    const rig = await makeRig(t, () => ({ text: "Yes" }), { wire });
+    const rig = await sharedRig(t, () => ({ text: "Yes" }), { wire });
     const odd = ["nonsense", "", "*", "builtin:*", "custom:*", "mcp:*", "stamp ", "View"];
     const names = ["view", "job_boolean_true", "stamp", "bash", "task", "sql", "view", ...odd];
     const offered = async (
@@ -70,7 +70,7 @@ for (const wire of ["completions", "responses", "messages"] as const) {
 }
 
 test("a listed tool is judged by the permissions when it is called", async (t) => {
-  const rig = await makeRig(t, ({ messages }) =>
+  const rig = await sharedRig(t, ({ messages }) =>
     messages.at(-1)?.role === "tool"
       ? { text: "Done" }
       : { toolCalls: [{ name: "view", arguments: { path: "/etc/passwd" } }] },

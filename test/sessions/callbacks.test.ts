@@ -9,7 +9,7 @@ import { adoptSession, startSession } from "../../src/sessions/callbacks.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RequestHandler } from "../../src/sessions/request-handler.ts";
 import { parseRequest, streamedBody } from "../rig/model-server.ts";
-import { callbackLog, completed, crashOf, makeRig, turn, until } from "./rig.ts";
+import { callbackLog, completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
 
 const script = ({ toolResults }: { readonly toolResults: readonly string[] }): object =>
   toolResults.length > 0
@@ -24,7 +24,7 @@ const script = ({ toolResults }: { readonly toolResults: readonly string[] }): o
       };
 
 test("every callback of a session is called, in its order", async (t) => {
-  const rig = await makeRig(t, script);
+  const rig = await sharedRig(t, script);
   const log: unknown[][] = [];
   const session = await rig.sessions.startSession({
     modelId: "claude-test",
@@ -75,7 +75,7 @@ test("every callback of a session is called, in its order", async (t) => {
 });
 
 test("a request rejects with the crash's message, and when the session is stopped", async (t) => {
-  const rig = await makeRig(t, ({ prompt }) =>
+  const rig = await sharedRig(t, ({ prompt }) =>
     prompt === "hang" ? { hang: "before" } : { status: 400 },
   );
   const open = () =>

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, it } from "node:test";
-import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { adoptSession, type ICopilotSession } from "../../src/sessions/callbacks.ts";
-import { startModelServer } from "../rig/model-server.ts";
-import { callbackLog, completed, denials, makeRig, turn } from "./rig.ts";
+import { callbackLog, denials, makeRig, turn } from "./rig.ts";
 
 const adopt = (session: ICopilotSession) =>
   adoptSession(session, { modelId: "claude-test", clock: systemClock });
@@ -48,46 +42,5 @@ describe("denials in the stream of a turn", () => {
     const before = await turn(adopt(lent), "Nothing");
     await lent.sendRequest("Write");
     assert.deepEqual(denials(before), []);
-  });
-
-  it("are seen in a session of somebody else's client, who decides by themselves", async (t) => {
-    const baseDirectory = await mkdtemp(join(tmpdir(), "agent-jobs-test-"));
-    const path = join(baseDirectory, "a.txt");
-    const server = await startModelServer(({ toolResults }) =>
-      toolResults.length === 0
-        ? { toolCalls: [{ name: "create", arguments: { path, file_text: "a" } }] }
-        : { text: "Done." },
-    );
-    const client = new CopilotClient({
-      mode: "empty",
-      connection: RuntimeConnection.forStdio({ path: findRuntime({ environment: process.env }) }),
-      baseDirectory,
-      useLoggedInUser: false,
-      env: { PATH: process.env["PATH"] },
-      logLevel: "error",
-    });
-    t.after(async () => {
-      await client.stop();
-      await server.close();
-      await rm(baseDirectory, { recursive: true, force: true });
-    });
-    await client.start();
-    const rawSection = await client.createSession({
-      model: "claude-test",
-      provider: { type: "openai", baseUrl: server.baseUrl, apiKey: "k" },
-      availableTools: ["builtin:create"],
-      onPermissionRequest: () => ({ kind: "reject", feedback: "Not on my machine." }),
-    });
-    const session = { rawSection, sendRequest: async () => {}, stop: async () => {} };
-    const run = await turn(adopt(session), "Write");
-    assert.equal(completed(run).text, "Done.");
-    assert.deepEqual(denials(run), [
-      {
-        kind: "permission.denied",
-        operation: "write",
-        target: path,
-        reason: "Not on my machine.",
-      },
-    ]);
   });
 });

@@ -7,7 +7,7 @@ import { holds } from "../rig/fuzz.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
 import { parseRequest, streamedBody } from "../rig/model-server.ts";
 import { isRunning } from "../../src/platform/processes.ts";
-import { completed, crashOf, makeRig, turn, until } from "./rig.ts";
+import { completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
 
 const wires = ["completions", "responses", "messages"] as const;
 
@@ -28,7 +28,7 @@ function seen(request: RecordedRequest | undefined): string[] {
 
 for (const wire of wires) {
   test(`${wire}: the history is between the system prompt and the first prompt, in every request of every turn`, async (t) => {
-    const rig = await makeRig(
+    const rig = await sharedRig(
       t,
       ({ prompt, messages }) => {
         if (prompt !== "Look" || messages.at(-1)?.role === "tool") return { text: `So: ${prompt}` };
@@ -56,7 +56,7 @@ for (const wire of wires) {
   });
 
   test(`${wire}: odd histories reach the model in order, each in a form that the API takes`, async (t) => {
-    const rig = await makeRig(t, () => ({ text: "Yes" }), { wire });
+    const rig = await sharedRig(t, () => ({ text: "Yes" }), { wire });
     const long = "x".repeat(1_000_000);
     const history: readonly PastMessage[] = [
       { role: "assistant", text: "First" },
@@ -113,7 +113,7 @@ test("a new session after a crash gets the same history, also after the death of
 test("a sub-agent of the session is not given the history", async (t) => {
   const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
   const task = { name: "task", arguments: { ...args, mode: "sync" } };
-  const rig = await makeRig(t, ({ prompt, messages }) => {
+  const rig = await sharedRig(t, ({ prompt, messages }) => {
     if (prompt !== "Delegate") return { text: "Helped" };
     return messages.at(-1)?.role === "tool" ? { text: "Done" } : { toolCalls: [task] };
   });
@@ -131,7 +131,7 @@ test("a sub-agent of the session is not given the history", async (t) => {
 });
 
 test("a request that the runtime repeats has the history too", async (t) => {
-  const rig = await makeRig(t, ({ index }) => (index === 0 ? { status: 500 } : { text: "Here" }));
+  const rig = await sharedRig(t, ({ index }) => (index === 0 ? { status: 500 } : { text: "Here" }));
   const session = await rig.open({ history: past, systemPrompt: system });
   completed(await turn(session, "Now"));
   const [first, second] = rig.server.requests.map(seen);
@@ -145,7 +145,7 @@ test("any history and any turns: the model gets the system prompt, the history a
     .map((body) => `.${body}.`);
   const message = fc.record({ role: fc.constantFrom("user", "assistant"), text });
   const rigs = await Promise.all(
-    wires.map((wire) => makeRig(t, ({ prompt }) => ({ text: `Re ${prompt}` }), { wire })),
+    wires.map((wire) => sharedRig(t, ({ prompt }) => ({ text: `Re ${prompt}` }), { wire })),
   );
   const cases = fc.record({
     rig: fc.constantFrom(...rigs),
@@ -225,7 +225,7 @@ test("an unreachable model server is recognized in a session with a history too"
 });
 
 test("where the history can't be put into a request, the model is not asked", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "Yes" }));
+  const rig = await sharedRig(t, () => ({ text: "Yes" }));
   const { baseUrl } = rig.server;
   const odd = { type: "openai", baseUrl: `${baseUrl}/?chat=`, apiKey: "a-key" } as const;
   const other = await makeRig(t, () => ({}), { provider: odd });

@@ -59,6 +59,14 @@ test("an address is reached directly where no proxy is set for it, or NO_PROXY e
   }
 });
 
+/** An address at which no server listens any more. */
+async function closedPort(): Promise<string> {
+  const server = createServer();
+  const address = await listen({ after: () => {} }, server);
+  await new Promise((resolve) => server.close(resolve));
+  return address;
+}
+
 test("the Copilot service is asked for its models, without a credential; one that is down is named", async (t) => {
   const asked: string[] = [];
   const address = await listen(
@@ -84,16 +92,14 @@ test("the Copilot service is asked for its models, without a credential; one tha
   while (asked.length === 0) await systemClock.sleep(10);
   assert.deepEqual(asked, ["GET /models nobody"]);
   assert.equal(up.unreachable, undefined);
-  const closed = createServer();
-  const nobody = await listen({ after: () => {} }, closed);
-  await new Promise((resolve) => closed.close(resolve));
-  const down = probing(nobody);
+  const down = probing(await closedPort());
   while (said.length === 0) await systemClock.sleep(10);
   assert.match(said.join(), /^the Copilot service: .*ECONNREFUSED/);
   assert.equal(down.unreachable, "the Copilot service");
 });
 
 test("a server is asked for its models only if no model has answered within a second", async () => {
+  const address = await closedPort();
   for (const [answers, expected] of [
     [true, []],
     [false, ["nobody answers"]],
@@ -103,8 +109,7 @@ test("a server is asked for its models only if no model has answered within a se
     const probe = new ModelProbe({
       clock,
       provider: undefined,
-      // A port that no server can have.
-      address: "http://127.0.0.1:0",
+      address,
       onUnreachable: () => said.push("nobody answers"),
     });
     const begun = clock.now();

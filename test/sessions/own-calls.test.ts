@@ -4,7 +4,16 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { SessionTool, SessionToolCall, ToolAnswer } from "../../src/engine/ports.ts";
-import { completed, crashOf, denials, makeRig, skippingClock, turn, until } from "./rig.ts";
+import {
+  completed,
+  crashOf,
+  denials,
+  makeRig,
+  sharedRig,
+  skippingClock,
+  turn,
+  until,
+} from "./rig.ts";
 
 type Run = (call: SessionToolCall) => ToolAnswer | Promise<ToolAnswer>;
 
@@ -38,7 +47,7 @@ const asking = (one: SessionTool): SessionTool => {
 
 describe("a tool of a server", () => {
   it("is known to the model as a function, and everywhere else by its own name", async (t) => {
-    const rig = await makeRig(t, callOnce);
+    const rig = await sharedRig(t, callOnce);
     const docs = asking(tool(() => ({ succeeded: true, text: "found" })));
     const session = await rig.open({
       tools: [docs],
@@ -63,7 +72,7 @@ describe("a tool of a server", () => {
   });
 
   it("is judged by the permissions under its own name", async (t) => {
-    const rig = await makeRig(t, callOnce);
+    const rig = await sharedRig(t, callOnce);
     let calls = 0;
     const docs = asking(tool(() => ({ succeeded: true, text: String((calls += 1)) })));
     for (const tools of [["docs-search"], ["!docs/search"], []]) {
@@ -78,7 +87,7 @@ describe("a tool of a server", () => {
   });
 
   it("is offered if availableTools has its own name", async (t) => {
-    const rig = await makeRig(t, callOnce);
+    const rig = await sharedRig(t, callOnce);
     const docs = tool(() => ({ succeeded: true, text: "found" }));
     for (const availableTools of [["docs/search"], ["docs-search"]]) {
       await turn(await rig.open({ tools: [docs], availableTools }), "Search");
@@ -165,7 +174,7 @@ describe("a call", () => {
   });
 
   it("shows its progress while it runs", async (t) => {
-    const rig = await makeRig(t, callOnce);
+    const rig = await sharedRig(t, callOnce);
     let late: SessionToolCall | undefined;
     const telling = tool(async (call) => {
       late = call;

@@ -1,6 +1,6 @@
 /** Sessions on the real runtime with a scripted model server, ended when the test ends. */
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import type {
   Session,
   SessionLabel,
@@ -13,6 +13,10 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
+import type { RuntimePool } from "../../src/runtime/runtime-pool.ts";
+import { authentication } from "../../src/runtime/runtime-environment.ts";
+import type { Conversation } from "../../src/sessions/request-handler.ts";
+import { makeRuntimes } from "../../src/sessions/runtimes.ts";
 import { createSessions } from "../../src/sessions/sessions.ts";
 import type { Sessions, SessionsOptions } from "../../src/sessions/sessions.ts";
 import { tolerateAsTheProductDoes } from "../rig/broken-pipes.ts";
@@ -93,6 +97,36 @@ export async function makeRig(
       return opened.session;
     },
   };
+}
+
+let shared: { readonly workspace: Workspace; readonly pool: RuntimePool } | undefined;
+const conversations = new Map<string, Conversation>();
+const removals: (() => Promise<void>)[] = [];
+
+after(async () => {
+  await shared?.pool.stop();
+  for (const remove of removals) await remove();
+});
+
+/** As `makeRig`, on the runtime and in the folder of the whole file: the test must neither end nor count runtimes. */
+export async function sharedRig(
+  test: TestContext,
+  script: Script,
+  options: Parameters<typeof makeRig>[2] = {},
+): Promise<Rig> {
+  shared ??= {
+    workspace: await makeWorkspace({ after: (remove) => removals.push(remove) }),
+    pool: makeRuntimes({
+      clock: systemClock,
+      environment: process.env,
+      authentication: authentication({ hasProvider: true }),
+      transport: undefined,
+      conversations,
+    }),
+  };
+  const { workspace, pool } = shared;
+  const runtimes = { conversations, acquire: pool.acquire.bind(pool) };
+  return makeRig(test, script, { workspace, runtimes, ...options });
 }
 
 export interface Run {

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { isPrivate } from "../../src/permissions/private-files.ts";
 import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
-import { searchConfiguration } from "../../src/sessions/search-results.ts";
+import { searchConfiguration } from "../../src/sessions/runtimes.ts";
 import { nightly } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -41,7 +41,7 @@ test("a search finds a file if, and only if, it is not private, whatever the glo
   );
   const paths = [...new Set(all)].flatMap((name) => [`files/${name}`, `folders/${name}/file`]);
   for (const path of paths) await workspace.write(path, "KEY\n");
-  const settings = await workspace.write("settings", searchConfiguration(process.env) ?? "");
+  const settings = await workspace.write("settings", searchConfiguration(process.env));
   const root = dirname(dirname(dirname(findRuntime({ environment: {} }))));
   const ripgrep = join(root, "ripgrep", "bin", platformName(), "rg");
   const search = (folder: string, below: string, globs: readonly string[]): readonly string[] => {

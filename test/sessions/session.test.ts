@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import type { SessionLabel } from "../../src/engine/ports.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
@@ -9,10 +7,10 @@ import { createSessions } from "../../src/sessions/sessions.ts";
 import type { ModelRequest } from "../../src/sessions/transport.ts";
 import { parseRequest, streamedBody } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { completed, crashOf, label, makeRig, neverAborted, turn } from "./rig.ts";
+import { completed, crashOf, label, makeRig, neverAborted, sharedRig, turn } from "./rig.ts";
 
 test("a turn ends with the model's text, told as it came", async (t) => {
-  const rig = await makeRig(t, () => ({ reasoning: "Let me see.", text: "Hello to you." }));
+  const rig = await sharedRig(t, () => ({ reasoning: "Let me see.", text: "Hello to you." }));
   const session = await rig.open();
   const run = await turn(session, "Hello");
   assert.deepEqual(run.outcome, { kind: "completed", toolCalls: [], text: "Hello to you." });
@@ -45,7 +43,7 @@ test("a turn ends with the model's text, told as it came", async (t) => {
 });
 
 test("the prompt reaches the model unchanged, whatever is in it", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "ok" }));
+  const rig = await sharedRig(t, () => ({ text: "ok" }));
   const session = await rig.open();
   const prompt =
     "# Title\n\n  indented $PATH `x` $(id) <b>&amp;</b>\t\"quotes\" 'single' \\n\r\n日本語 🙂\n/help\n@file #1";
@@ -56,7 +54,7 @@ test("the prompt reaches the model unchanged, whatever is in it", async (t) => {
 });
 
 test("turns of one session share the conversation; each is sent once", async (t) => {
-  const rig = await makeRig(t, ({ index }) => ({ text: `answer ${index}` }));
+  const rig = await sharedRig(t, ({ index }) => ({ text: `answer ${index}` }));
   const session = await rig.open();
   for (let i = 0; i < 20; i += 1) {
     assert.equal(completed(await turn(session, `prompt ${i}`)).text, `answer ${i}`);
@@ -68,7 +66,7 @@ test("turns of one session share the conversation; each is sent once", async (t)
 });
 
 test("tool calls are listed in the order of the model, with what became of them", async (t) => {
-  const rig = await makeRig(t, ({ toolResults }) =>
+  const rig = await sharedRig(t, ({ toolResults }) =>
     toolResults.length > 0
       ? { text: "Done." }
       : {
@@ -104,7 +102,7 @@ test("tool calls are listed in the order of the model, with what became of them"
 });
 
 test("an answer that is a tool call and then nothing is a crash, and keeps the call", async (t) => {
-  const rig = await makeRig(t, ({ toolResults }) =>
+  const rig = await sharedRig(t, ({ toolResults }) =>
     toolResults.length > 0
       ? { text: "" }
       : { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "it holds" } }] },
@@ -118,19 +116,9 @@ test("an answer that is a tool call and then nothing is a crash, and keeps the c
   assert.match(outcome.crash.message, /answered with nothing/);
 });
 
-test("a listener that throws costs nothing", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "Fine." }));
-  const run = await turn(await rig.open(), "Go", {
-    onActivity: () => {
-      throw new Error("listener");
-    },
-  });
-  assert.equal(completed(run).text, "Fine.");
-});
-
 test("each model family gets the tools of a preset under its own names", async (t) => {
   const offered = new Map<string, readonly string[]>();
-  const rig = await makeRig(t, (request) => {
+  const rig = await sharedRig(t, (request) => {
     offered.set(`${request.model} ${request.prompt}`, request.tools.toSorted());
     return { text: "ok" };
   });
@@ -158,54 +146,6 @@ test("each model family gets the tools of a preset under its own names", async (
   for (const [key, tools] of Object.entries(expected)) {
     assert.deepEqual(offered.get(key), tools.toSorted(), key);
   }
-});
-
-test("nothing that lies in the checkout speaks to the model or runs", async (t) => {
-  const workspace = await makeWorkspace(t);
-  const mark = join(workspace.path, "hook-ran");
-  const hook = { command: `touch ${mark}`, type: "command", bash: `touch ${mark}` };
-  const hooks = Object.fromEntries(
-    ["sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse"].map((name) => [
-      name,
-      [hook],
-    ]),
-  );
-  await workspace.write(".github/hooks/all.json", JSON.stringify({ version: 1, hooks }));
-  await workspace.write(
-    ".claude/settings.json",
-    JSON.stringify({
-      hooks: { SessionStart: [{ hooks: [hook] }], UserPromptSubmit: [{ hooks: [hook] }] },
-    }),
-  );
-  const server = { command: "touch", args: [mark], type: "stdio", tools: ["*"] };
-  await workspace.write(".mcp.json", JSON.stringify({ mcpServers: { planted: server } }));
-  for (const name of [
-    "AGENTS.md",
-    "CLAUDE.md",
-    ".github/copilot-instructions.md",
-    ".github/skills/planted/SKILL.md",
-    ".claude/skills/planted/SKILL.md",
-    ".github/agents/planted.agent.md",
-  ]) {
-    await workspace.write(
-      name,
-      "---\nname: planted\ndescription: PLANTED-CANARY\n---\nPLANTED-CANARY",
-    );
-  }
-  const rig = await makeRig(
-    t,
-    ({ toolResults }) =>
-      toolResults.length > 0
-        ? { text: "ok" }
-        : { toolCalls: [{ name: "bash", arguments: { command: "true", description: "d" } }] },
-    { workspace },
-  );
-  completed(await turn(await rig.open({ permissions: "all" }), "Hello"));
-  assert.equal(existsSync(mark), false, "a planted hook or server ran");
-  assert.doesNotMatch(
-    JSON.stringify(rig.server.requests.map(({ body }) => body)),
-    /PLANTED-CANARY/,
-  );
 });
 
 test("what sub-agents cost is told, and their requests are known as theirs", async (t) => {
@@ -334,23 +274,8 @@ test("without a model to talk to, opening names the three ways to get one", asyn
   await sessions.stop();
 });
 
-test("a working directory that is not there is a failed start", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "" }));
-  const opened = await rig.sessions.factory.open(
-    {
-      label: label("m"),
-      modelId: "m",
-      workingDirectory: join(rig.workspace.path, "missing"),
-      permissions: "read-only",
-    },
-    neverAborted,
-  );
-  assert.equal(opened.kind === "crashed" && opened.crash.cause, "configuration");
-  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /missing/);
-});
-
 test("a closed session takes no more turns, and closing twice is closing once", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "ok" }));
+  const rig = await sharedRig(t, () => ({ text: "ok" }));
   const session = await rig.open();
   await Promise.all([session.close(), session.close()]);
   await session.close();
@@ -383,7 +308,7 @@ test("fifty sessions at once each get their own answer", async (t) => {
 });
 
 test("a report that counts in checks of availability only says so to the model", async (t) => {
-  const rig = await makeRig(t, ({ toolResults }) =>
+  const rig = await sharedRig(t, ({ toolResults }) =>
     toolResults.length > 0
       ? { text: "Then not." }
       : {

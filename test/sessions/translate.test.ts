@@ -5,7 +5,6 @@ import * as fc from "fast-check";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { CallLedger } from "../../src/sessions/call-ledger.ts";
 import { Translator } from "../../src/sessions/translate.ts";
-import { TurnState } from "../../src/sessions/turn-state.ts";
 import { event, idle, message, toolEnd, toolStart } from "./events.ts";
 import { rounds } from "../rig/nightly.ts";
 
@@ -293,27 +292,4 @@ it("of two calls of one answer with the same id both fail, also one that ends be
     .flatMap((one) => ledger.read(one))
     .flatMap((one) => (one.type === "tool.execution_complete" ? [one.data.success] : []));
   assert.deepEqual(ends, [false, false, true]);
-});
-
-it("counts no call whose id a later call of the same answer has, even if the first one succeeded", () => {
-  const ledger = new CallLedger();
-  const state = new TurnState({ modelId: "m", baseUrl: undefined });
-  for (const one of [
-    event("assistant.turn_start"),
-    toolStart("a", "job_prepare_document"),
-    toolEnd("a"),
-    toolStart("a", "job_boolean_true"),
-    toolEnd("a"),
-    toolStart("b", "view"),
-    toolEnd("b"),
-  ])
-    for (const whole of ledger.read(one)) state.accept(whole);
-  assert.deepEqual(
-    state.toolCalls().map(({ name, succeeded }) => [name, succeeded]),
-    [
-      ["job_prepare_document", false],
-      ["job_boolean_true", false],
-      ["view", true],
-    ],
-  );
 });

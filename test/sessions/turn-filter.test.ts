@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventsOf } from "../rig/wires.ts";
-import { crashOf, makeRig, turn } from "./rig.ts";
+import { crashOf, sharedRig, turn } from "./rig.ts";
 
 test("an answer that a content filter blocked is no answer, although the runtime puts a sentence in its place", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "", finishReason: "content_filter" }));
+  const rig = await sharedRig(t, () => ({ text: "", finishReason: "content_filter" }));
   const session = await rig.open();
   const crash = crashOf(await turn(session, "Hello"));
   assert.equal(crash.cause, "filtered");
@@ -39,7 +39,7 @@ test("an answer that ended early is no whole answer, in the words of any server"
     ],
     ["responses", { max_output_tokens: "cut", content_filter: "filtered" }],
   ] as const) {
-    const rig = await makeRig(t, () => ({ text: "half an answer", finishReason }), { wire });
+    const rig = await sharedRig(t, () => ({ text: "half an answer", finishReason }), { wire });
     for (const [reason, expected] of Object.entries(reasons)) {
       finishReason = reason;
       const { outcome } = await turn(await rig.open(), "Hello");
@@ -50,7 +50,7 @@ test("an answer that ended early is no whole answer, in the words of any server"
 });
 
 test("an answer of the responses API that broke off is none, although a part of it was whole", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "A whole part", finishReason: "quota" }), {
+  const rig = await sharedRig(t, () => ({ text: "A whole part", finishReason: "quota" }), {
     wire: "responses",
   });
   const crash = crashOf(await turn(await rig.open(), "Hello"));
@@ -60,9 +60,13 @@ test("an answer of the responses API that broke off is none, although a part of 
 
 test("an answer of the responses API without an end says which API to use instead", async (t) => {
   const raw = eventsOf("responses", "m", { text: "A whole part" }).slice(0, -1).join("");
-  const rig = await makeRig(t, () => ({ raw, headers: { "content-type": "text/event-stream" } }), {
-    wire: "responses",
-  });
+  const rig = await sharedRig(
+    t,
+    () => ({ raw, headers: { "content-type": "text/event-stream" } }),
+    {
+      wire: "responses",
+    },
+  );
   const crash = crashOf(await turn(await rig.open(), "Hello"));
   assert.match(crash.message, /without `response\.completed`.*`provider-wire-api`/);
 });

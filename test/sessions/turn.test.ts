@@ -139,8 +139,10 @@ describe("where a turn begins and ends", () => {
 
   it("calls that share an id, or of which no start is reported, are unsuccessful", async () => {
     const { session, outcome } = await stage();
+    const toolRequests = ["view", "bash"].map((name) => ({ toolCallId: "a", name }));
     session.play(
       userMessage("message-1"),
+      event("assistant.message", { messageId: "m", content: "", toolRequests }),
       toolStart("a", "view"),
       toolEnd("a"),
       toolStart("a", "bash"),
@@ -280,7 +282,10 @@ describe("crashes", () => {
     };
     for (const [context, message] of [
       [{ clock, life: dead, model }, "It died."],
-      [{ clock, life: alive, model, stopped: AbortSignal.abort() }, "The session was stopped."],
+      [
+        { clock, life: alive, model, stopped: { signal: AbortSignal.abort() } },
+        "The session was stopped.",
+      ],
     ] as const) {
       const outcome = await clock.runUntil(
         runTurn(session, "prompt", options, {
