@@ -81,12 +81,13 @@ export class McpServers {
   }
 
   #start(key: ServerKey): Promise<Connection> {
-    const starting = this.#connect(key).finally(() => this.#starting.delete(key.id));
+    const connect = async (): Promise<Connection> => {
+      const connection = await this.#connect(key);
+      this.#running.set(key.id, connection);
+      return connection;
+    };
+    const starting = connect().finally(() => this.#starting.delete(key.id));
     this.#starting.set(key.id, starting);
-    starting.then(
-      (connection) => this.#running.set(key.id, connection),
-      () => undefined,
-    );
     return starting;
   }
 
