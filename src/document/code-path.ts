@@ -3,7 +3,7 @@
  * bracketed: `entry.tasks["a"].model`, `entry.grid[0].jobs[1].jobName`.
  */
 import { isRecord } from "./guards.ts";
-import type { Path } from "./problem.ts";
+import { type Path, valueAt } from "./problem.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 
@@ -44,9 +44,7 @@ function alternatives(root: object, schemas: readonly unknown[]): readonly Schem
 
 /** A reference inside the document, such as `#/$defs/work`. */
 export function resolve(root: object, reference: string): unknown {
-  let schema: unknown = root;
-  for (const key of reference.split("/").slice(1)) [schema] = own(schema, key);
-  return schema;
+  return valueAt(root, reference.split("/").slice(1));
 }
 
 function items(schema: SchemaObject, index: number): unknown[] {

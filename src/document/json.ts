@@ -53,7 +53,7 @@ export function readJson(text: string, limits: Limits): ReadText {
   } catch (error) {
     if (!(error instanceof TooDeep)) throw error;
     const reason = `Nested deeper than ${limits.nesting} levels.`;
-    return { kind: "rejected", faults: [{ offset: error.offset, reason }] };
+    return { kind: "rejected", faults: [syntax ?? { offset: error.offset, reason }] };
   }
   if (syntax !== undefined) return { kind: "rejected", faults: [syntax] };
   if (duplicates.length > 0) return { kind: "rejected", faults: duplicates };

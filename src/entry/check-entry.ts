@@ -51,6 +51,7 @@ class EntryChecker {
     relic: (name, path) => this.#checkName("relic", "relics", name, path),
     monument: (name, path) => this.#checkName("monument", "monuments", name, path),
     tool: (name, path) => this.#tools.checkName(name, path, []),
+    "tool of a server": () => undefined,
     "tool of a task": (name, path) => this.#tools.checkExecuted(name, path),
     "task with a result": (name, path) => this.#checkResultOf(name, path),
     "name of a work": (name, path) => this.#checkOwnName(name, path),

@@ -99,7 +99,10 @@ export function preparePlain(data: unknown, given: PrepareOptions): PrepareResul
     const problems = checkEntry(value, places, names, []);
     if (problems.length > 0) return rejected(problems, options);
     const entry = build(value);
-    const warnings = diagnosticsOf(entryWarnings(value, entry, options.checks ?? {}), options);
+    const warnings = diagnosticsOf(
+      entryWarnings(value, entry, places, options.checks ?? {}),
+      options,
+    );
     return { kind: "prepared", entry, warnings, leaves: flowLeaves(value) };
   }
   const { problems: found, complete } =

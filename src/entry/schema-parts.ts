@@ -12,6 +12,7 @@ export interface Meanings {
   readonly relic: string;
   readonly monument: string;
   readonly tool: string;
+  readonly "tool of a server": string;
   /** Of the entry, or a job tool. */
   readonly "tool of a task": string;
   /** Of a task with a structured result. */

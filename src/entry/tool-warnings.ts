@@ -45,7 +45,6 @@ export function toolWarnings(entry: Entry, checks: ToolWarningChecks): Problem[]
         ]),
     ...knowledgeWarnings(entry),
     ...iterationWarnings(entry),
-    ...repeatedNames(entry),
     ...Object.entries(entry.tools ?? {}).flatMap(([name, tool]) =>
       commandWarnings(["tools", name], tool, hasCredential),
     ),
@@ -267,32 +266,6 @@ function iterationWarnings({ tasks, limits }: Entry): Problem[] {
     if (iterations === undefined || iterations <= calls) return [];
     const reason = `Each iteration is a model call, and the limit modelCalls is ${calls}.`;
     return [warning(["tasks", name, "iterations"], reason, "raise limits.modelCalls")];
-  });
-}
-
-function repeatedNames(entry: Entry): Problem[] {
-  const lists: (readonly [path: Path, names: readonly string[] | undefined])[] = [
-    ...Object.entries(entry.mcpServers ?? {}).map(
-      ([name, { tools }]) => [["mcpServers", name, "tools"], tools] as const,
-    ),
-    ...Object.entries(entry.monuments ?? {}).flatMap(([name, { tools, relics }]) => [
-      [["monuments", name, "tools"], tools] as const,
-      [["monuments", name, "relics"], relics] as const,
-    ]),
-    ...Object.entries(entry.tasks).flatMap(([name, { relics, monuments }]) => [
-      [["tasks", name, "relics"], relics] as const,
-      [["tasks", name, "monuments"], monuments] as const,
-    ]),
-  ];
-  return lists.flatMap(([path, names = []]) => {
-    const seen = new Set<string>();
-    return names.flatMap((name, index) => {
-      if (!seen.has(name)) {
-        seen.add(name);
-        return [];
-      }
-      return [warning([...path, index], `${JSON.stringify(name)} is listed twice.`)];
-    });
   });
 }
 

@@ -1,6 +1,6 @@
 /** The schema of what agents may call: tools, MCP servers, relics and monuments. */
 import { defaultStartSeconds } from "./model.ts";
-import { listOf, map, means, name, names, object, ref, text, texts } from "./schema-parts.ts";
+import { listOf, map, means, name, object, ref, text, texts } from "./schema-parts.ts";
 
 export const toolName = {
   type: "string",
@@ -98,7 +98,7 @@ export const mcpServer = object(
       "What the program may do. Default: as much as the task that uses it.",
     ),
     tools: {
-      ...names,
+      ...listOf("tool of a server"),
       description: "The only tools of the server that are offered. Default: all.",
     },
     required: {

@@ -4,17 +4,18 @@ import {
   type Entry,
   type FlowWork,
   type LeafWork,
-  type Permissions,
   type PreparedEntry,
   type PreparedTask,
   type Prompt,
   type Work,
 } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
+import type { MeantPlace } from "../document/schema-check.ts";
 import { promptsOf } from "./prompt.ts";
 import { promptText, variablesIn } from "./prompt-expander.ts";
 import { dataWarnings, itemWarnings, promptsOfLeaf } from "./data-warnings.ts";
 import { warning } from "./problems.ts";
+import type { Meaning } from "./schema-parts.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves } from "./work-paths.ts";
 import { isLeaf, leafName, leafWorks, partsOf, taskWorks } from "./work.ts";
@@ -27,19 +28,17 @@ export interface WarningChecks extends ToolWarningChecks {
   readonly checkCommandPattern?: CommandPatternCheck;
 }
 
-/** `prepared`: the same entry, with its prompts expanded. */
+/** `prepared`: the same entry, with its prompts expanded. `places`: what means something in it. */
 export function entryWarnings(
   entry: Entry,
   prepared: PreparedEntry,
+  places: readonly MeantPlace[],
   checks: WarningChecks,
 ): Problem[] {
-  const { checkCommandPattern: checkPattern = () => undefined } = checks;
   return [
-    ...patternWarnings(["permissions"], entry.permissions, checkPattern),
-    ...Object.entries(entry.tasks).flatMap(([name, task]) =>
-      patternWarnings(["tasks", name, "permissions"], task.permissions, checkPattern),
-    ),
+    ...commandPatternWarnings(places, checks.checkCommandPattern),
     ...toolWarnings(entry, checks),
+    ...repeatedNames(places),
     ...unusedTasks(entry),
     ...unusedVariables(entry),
     ...Object.entries(prepared.tasks).flatMap(([name, task]) => missingReports(name, task)),
@@ -69,23 +68,34 @@ export function unusedUserInput(
     : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} contains $user-input.`;
 }
 
-function patternWarnings(
-  path: Path,
-  permissions: Permissions | undefined,
-  check: CommandPatternCheck,
+function commandPatternWarnings(
+  places: readonly MeantPlace[],
+  check: CommandPatternCheck = () => undefined,
 ): Problem[] {
-  if (typeof permissions !== "object" || !Array.isArray(permissions.shell)) return [];
-  const patterns: readonly string[] = permissions.shell;
-  return patterns.flatMap((pattern, index) => {
-    const reason = check(pattern.replace(/^!/, ""));
+  const hint = "a pattern matches a single command, without redirections, substitutions and quotes";
+  return places.flatMap(({ meaning, value, path }) => {
+    if (meaning !== "command pattern") return [];
+    const reason = check(String(value).replace(/^!/, ""));
     if (reason === undefined) return [];
-    return [
-      warning(
-        [...path, "shell", index],
-        `No command can match this pattern: ${reason}.`,
-        "a pattern matches a single command, without redirections, substitutions and quotes",
-      ),
-    ];
+    return [warning(path, `No command can match this pattern: ${reason}.`, hint)];
+  });
+}
+
+const listedOnce: ReadonlySet<string> = new Set<Meaning>([
+  "relic",
+  "monument",
+  "tool",
+  "tool of a server",
+]);
+
+function repeatedNames(places: readonly MeantPlace[]): Problem[] {
+  const seen = new Set<string>();
+  return places.flatMap(({ meaning, value, path }) => {
+    if (!listedOnce.has(meaning)) return [];
+    const inList = JSON.stringify([path.slice(0, -1), value]);
+    if (seen.has(inList)) return [warning(path, `${JSON.stringify(value)} is listed twice.`)];
+    seen.add(inList);
+    return [];
   });
 }
 
