@@ -107,7 +107,7 @@ export interface Facts {
 }
 
 /** Throws a `UsageError` outside of a repository. */
-export async function rootOf(folder: string): Promise<string> {
+async function rootOf(folder: string): Promise<string> {
   try {
     return (await git(folder, "rev-parse", "--show-toplevel")).trim();
   } catch (error) {

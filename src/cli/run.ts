@@ -29,7 +29,7 @@ export function run(
 }
 
 /** `more`: the part of a job that runs. */
-export async function runPart(
+async function runPart(
   entryFile: string,
   jobName: string | undefined,
   given: Given,

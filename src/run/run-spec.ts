@@ -198,7 +198,7 @@ interface Checks {
   readonly writers: readonly Permissions[] | undefined;
 }
 
-export function outputChecks({
+function outputChecks({
   environment,
   workingDirectory: folder,
   change,
