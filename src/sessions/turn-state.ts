@@ -237,35 +237,34 @@ function toolKey(
  * The runtime speaks the vocabulary of OpenAI for every wire API, but passes on what it doesn't know: other servers of
  * that API have words of their own. With any other reason, an answer is complete.
  */
-const finishes: ReadonlyMap<string, AnswerFinish> = new Map([
-  ...[
-    "length",
-    "max_tokens",
-    "max_output_tokens",
-    "model_length",
-    "model_context_window_exceeded",
-  ].map((reason) => [reason, "length"] as const),
-  ...[
-    "content_filter",
-    "refusal",
-    "safety",
-    "sensitive",
-    "recitation",
-    "blocklist",
-    "prohibited_content",
-    "spii",
-  ].map((reason) => [reason, "content_filter"] as const),
-  ...["error", "abort", "aborted", "cancelled", "insufficient_system_resource"].map(
-    (reason) => [reason, "error"] as const,
-  ),
-]);
+const finishes: Readonly<Record<string, AnswerFinish>> = {
+  length: "length",
+  max_tokens: "length",
+  max_output_tokens: "length",
+  model_length: "length",
+  model_context_window_exceeded: "length",
+  content_filter: "content_filter",
+  refusal: "content_filter",
+  safety: "content_filter",
+  sensitive: "content_filter",
+  recitation: "content_filter",
+  blocklist: "content_filter",
+  prohibited_content: "content_filter",
+  spii: "content_filter",
+  error: "error",
+  abort: "error",
+  aborted: "error",
+  cancelled: "error",
+  insufficient_system_resource: "error",
+};
 
 /** Why the answer of a call ended early. Undefined if it is complete. */
 export function finishOf({
   data,
 }: Extract<SessionEvent, { type: "assistant.usage" }>): AnswerFinish | undefined {
   if (data.contentFilterTriggered === true) return "content_filter";
-  return finishes.get((data.finishReason ?? "").toLowerCase());
+  const reason = (data.finishReason ?? "").toLowerCase();
+  return Object.hasOwn(finishes, reason) ? finishes[reason] : undefined;
 }
 
 /** The status of an error; undefined if it is not a whole number. A journal accepts only finite numbers. */

@@ -6,7 +6,7 @@ import { partsMatch, readGlob } from "../../src/entry/glob.ts";
 import type { Permissions } from "../../src/entry/model.ts";
 import { type PermissionRequest, decidePermission } from "../../src/permissions/policy.ts";
 import { isPrivate } from "../../src/permissions/private-files.ts";
-import { fromRuntime } from "../../src/sessions/permission-request.ts";
+import { fromRuntime } from "../../src/sessions/permission-handler.ts";
 import { holds } from "../rig/fuzz.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import { linearInCalls, linearInTime, pumped } from "../rig/growth.ts";

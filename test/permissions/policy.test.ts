@@ -5,9 +5,12 @@ import { describe, it } from "node:test";
 import type { PermissionRequest } from "@github/copilot-sdk";
 import * as fc from "fast-check";
 import type { PermissionPreset, Permissions } from "../../src/entry/model.ts";
-import { fromRuntime } from "../../src/sessions/permission-request.ts";
 import { diffOf } from "../rig/diff.ts";
-import { permissionHandler, realFiles } from "../../src/sessions/permission-handler.ts";
+import {
+  fromRuntime,
+  permissionHandler,
+  realFiles,
+} from "../../src/sessions/permission-handler.ts";
 import {
   canStartProcesses,
   ceilPermissions,

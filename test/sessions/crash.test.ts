@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { chmod } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
 import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
@@ -180,27 +178,6 @@ test("a hanging model is a crash after the idle limit, also in mid-stream and wi
   );
 });
 
-test("while a tool runs, silence is no sign of a hang", async (t) => {
-  const clock = skippingClock();
-  const command = "touch begun; while ! [ -e go ]; do sleep 0.05; done";
-  const rig = await makeRig(
-    t,
-    ({ toolResults }) =>
-      toolResults.length > 0
-        ? { text: "Done." }
-        : { toolCalls: [{ name: "bash", arguments: { command, description: "d" } }] },
-    { clock },
-  );
-  const session = await rig.open({ permissions: "workspace" });
-  const running = turn(session, "Go", { turnMs: 3_600_000, idleMs: 60_000 });
-  await until(() => existsSync(join(rig.workspace.path, "begun")), "the tool");
-  clock.skip(61_000);
-  // What a silence would have ended by then.
-  await systemClock.sleep(500);
-  await rig.workspace.write("go", "");
-  assert.equal(completed(await running).text, "Done.");
-});
-
 test("a turn that never ends is a crash after its deadline, tools or not", async (t) => {
   let calls = 0;
   const rig = await makeRig(t, ({ prompt }) => {
@@ -223,7 +200,7 @@ test("a turn that never ends is a crash after its deadline, tools or not", async
 test("a runtime that is stopped in its tracks can't hold a turn, a close or a stop", async (t) => {
   const rig = await makeRig(t, () => ({ hang: "before" }));
   const session = await rig.open();
-  const running = turn(session, "Go", { turnMs: 2_000 });
+  const running = turn(session, "Go", { turnMs: 8_000 });
   await until(() => rig.server.requests.length > 0, "the request");
   const pids = [...rig.sessions.runtimePids];
   for (const pid of pids) process.kill(pid, "SIGSTOP");

@@ -3,7 +3,7 @@ import type { PermissionRequest } from "@github/copilot-sdk";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { decidePermission } from "../../src/permissions/policy.ts";
-import { fromRuntime } from "../../src/sessions/permission-request.ts";
+import { fromRuntime } from "../../src/sessions/permission-handler.ts";
 import { diffOf } from "../rig/diff.ts";
 
 const context = {

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { MAX_ANSWER_BYTES } from "../../src/sessions/turn-state.ts";
 import { streamedBody } from "../rig/model-server.ts";
-import { completed, crashOf, makeRig, sharedRig, turn } from "./rig.ts";
+import { completed, crashOf, makeRig, turn } from "./rig.ts";
 
 const sse = { "content-type": "text/event-stream" };
 
@@ -27,13 +27,13 @@ describe("an answer without an end", () => {
   }
 
   it("is cut off when it comes in one piece, too", async (t) => {
-    const rig = await sharedRig(t, () => ({ text: "x".repeat(MAX_ANSWER_BYTES + 1) }));
+    const rig = await makeRig(t, () => ({ text: "x".repeat(MAX_ANSWER_BYTES + 1) }));
     assert.equal(crashOf(await turn(await rig.open(), "go")).cause, "answer-too-long");
   });
 
   it("may be nearly as long as that", async (t) => {
     const text = "lorem ipsum ".repeat(300_000);
-    const rig = await sharedRig(t, ({ model }) => ({
+    const rig = await makeRig(t, ({ model }) => ({
       raw: streamedBody(model, {}).replace('"delta":{}', () => `"delta":{"content":"${text}"}`),
       headers: sse,
     }));
@@ -65,7 +65,7 @@ describe("an answer without an end", () => {
 
 it("deltas are joined, and nothing of them is lost", async (t) => {
   const text = Array.from({ length: 3_000 }, (_, index) => `word${index} `).join("");
-  const rig = await sharedRig(t, () => ({ text }));
+  const rig = await makeRig(t, () => ({ text }));
   const run = await turn(await rig.open(), "go");
   const deltas = run.activities.filter((one) => one.kind === "message.delta");
   assert.ok(deltas.map((one) => one.text).join("") === text);
@@ -74,7 +74,7 @@ it("deltas are joined, and nothing of them is lost", async (t) => {
 });
 
 it("a redirect loop is followed once, and is not worth a retry", async (t) => {
-  const rig = await sharedRig(t, ({ index }) => ({
+  const rig = await makeRig(t, ({ index }) => ({
     status: 307,
     headers: { location: `/v1/again/${index}` },
     raw: "",
