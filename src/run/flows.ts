@@ -325,7 +325,7 @@ export function modelOfFlow(
 /** `unnamed`: the file of a workflow that sends prompts, and has no model for them. */
 export type ModelNeed = "none" | "needed" | { readonly unnamed: string };
 
-/** Whether a job sends prompts. Only workflows without prompts run without a model. `params`: of a workflow. */
+/** Whether a job sends prompts. Commands and workflows without prompts need no model. `params`: of a workflow. */
 export function modelNeed(
   entry: PreparedEntry,
   jobName: string,
@@ -335,6 +335,7 @@ export function modelNeed(
   const job = entry.jobs[jobName];
   let need: ModelNeed = "none";
   for (const leaf of job === undefined ? [] : leafWorks(job.work)) {
+    if (leaf.kind === "Run") continue;
     if (leaf.kind === "Flow") {
       const flow = flows[leaf.file];
       if (flow === undefined || !promptsModels(flow.workflow)) continue;

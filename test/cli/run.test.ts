@@ -290,6 +290,16 @@ describe("agent-jobs run, against a model server on loopback", () => {
     });
   }
 
+  it("runs a job that only runs commands without a model", async (t) => {
+    const entry = `models: { driving: m }
+tasks: {}
+jobs: { j: { work: { kind: Run, run: echo done } } }
+`;
+    const workspace = await makeWorkspace(t, { "e.yml": entry });
+    const { code, stderr } = await runCli(["run", "e.yml"], { cwd: workspace.path });
+    assert.equal(code, 0, stderr);
+  });
+
   it("says the three ways to reach a model when it has none", async (t) => {
     const workspace = await makeWorkspace(t, { "entry.json": hello });
     const { code, stderr } = await runCli(["run", "entry.json", "--user-input", "x"], {
