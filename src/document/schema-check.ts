@@ -87,6 +87,8 @@ export function schemaCheck<T = unknown>(
   };
 }
 
+/** The schema says that it is a `T`. */
+// eslint-disable-next-line typescript/no-unnecessary-type-parameters
 function isAccepted<T>(_value: unknown, faults: readonly PlacedFault[]): _value is T {
   return faults.length === 0;
 }

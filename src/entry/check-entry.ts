@@ -91,6 +91,7 @@ class EntryChecker {
     return Object.hasOwn(this.#checks, meaning);
   }
 
+  // eslint-disable-next-line typescript/no-unnecessary-type-parameters
   checkPlace<M extends Meaning>(meaning: M, value: unknown, path: Path): void {
     if (isMeant<M>(value)) this.#checks[meaning](value, path);
   }
@@ -289,6 +290,7 @@ class EntryChecker {
 }
 
 /** The schema has checked this. The cast is for the compiler. */
+// eslint-disable-next-line typescript/no-unnecessary-type-parameters
 function isMeant<M extends Meaning>(_value: unknown): _value is Meanings[M] {
   return true;
 }
