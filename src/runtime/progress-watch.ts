@@ -21,8 +21,8 @@ interface Watched {
   readonly clock: Clock;
   /** Of the process that was started, which may be a wrapper. Undefined if it is unknown. */
   readonly pid: () => number | undefined;
-  /** How much the runtime has sent. */
-  readonly bytes: () => number;
+  /** How many chunks the runtime has sent. */
+  readonly messages: () => number;
   readonly isOver: () => boolean;
   /** When there is nothing to wait for any more. */
   readonly ends: readonly Occasion[];
@@ -45,7 +45,7 @@ export class ProgressWatch {
     milliseconds: number,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T } | "stalled" | "given up"> {
-    const { clock, bytes, isOver, ends } = this.#watched;
+    const { clock, messages, isOver, ends } = this.#watched;
     let limit = milliseconds;
     let before: unknown;
     let still = 0;
@@ -59,7 +59,7 @@ export class ProgressWatch {
       if (answer !== undefined) return answer;
       if (isOver() || signal?.aborted === true) return "given up";
       const ticks = this.#ticks();
-      const now = `${bytes()} ${ticks}`;
+      const now = `${messages()} ${ticks}`;
       still = now === before ? still + 1 : 0;
       if (still >= (ticks === undefined ? stillLooksByMessages : stillLooks)) return "stalled";
       before = now;

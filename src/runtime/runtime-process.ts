@@ -12,7 +12,6 @@ import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
 import { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { Socket } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { endOf } from "../events/cut.ts";
@@ -23,6 +22,7 @@ import { endProcess, endText, programIn, sendSignal } from "../platform/processe
 import { runtimeSandbox, type Sandbox } from "../platform/sandbox.ts";
 import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { bestEffort, onAbort } from "../platform/waiting.ts";
 import { ProgressWatch } from "./progress-watch.ts";
@@ -97,6 +97,8 @@ export class RuntimeProcess implements RuntimeLife {
   #child: ChildProcess | undefined;
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
+  /** How many chunks it has sent. */
+  #messages = 0;
   /** Of the runtime, not of what is around it. */
   #pid: number | undefined;
   readonly #progress: ProgressWatch;
@@ -112,7 +114,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#progress = new ProgressWatch({
       clock: options.clock,
       pid: () => this.#pid,
-      bytes: () => (this.#child?.stdout instanceof Socket ? this.#child.stdout.bytesRead : 0),
+      messages: () => this.#messages,
       isOver: () => this.#stage.at === "dead" || signal.aborted,
       ends: [(listener) => this.onDeath(listener), (listener) => onAbort(signal, listener)],
     });
@@ -312,6 +314,10 @@ export class RuntimeProcess implements RuntimeLife {
     }
     this.#child = child;
     this.#pid = child.pid;
+    // The SDK has not connected to it yet.
+    if (child.stdout !== null) {
+      child.stdout = boundedMessages(child.stdout.on("data", () => (this.#messages += 1)));
+    }
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
       this.#errors = endOf(this.#errors + data.toString(), 4096);

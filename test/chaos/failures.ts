@@ -138,6 +138,7 @@ export const failures: readonly Failure[] = [
     fullOnly: true,
     ...flood(2, { of: "arguments", chunk: 64 * 1024 }),
   },
+  { name: "an answer in pieces of 20 MB", ...flood(3, { chunk: 20e6 }), fullOnly: true },
   {
     name: "an endless answer in tiny pieces",
     moments: atModel,
