@@ -92,6 +92,7 @@ export async function outputsOfPlan(
 }
 
 const MAX_BYTES = 500_000_000;
+const MAX_ZIP_BYTES = 50_000_000;
 /** Attempts that are looked at, the latest first. */
 const MAX_ATTEMPTS = 10;
 
@@ -193,6 +194,9 @@ async function artifact(
     (one) => at(one, "name") === name && at(one, "expired") !== true,
   );
   if (usable === undefined) return undefined;
+  const size = Number(at(usable, "size_in_bytes"));
+  if (size > MAX_ZIP_BYTES)
+    throw new Error(`the artifact has ${size} bytes (at most ${MAX_ZIP_BYTES} are read)`);
   const id = String(at(usable, "id"));
   const data = await api.get(
     "GET /repos/{owner}/{repo}/actions/artifacts/{artifact_id}/{archive_format}",

@@ -14,6 +14,18 @@ export interface SchemaFault {
   readonly hint?: string;
 }
 
+/** The schemas in these say more about the value itself, not about a part of it. */
+const applicators = new Set([
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentSchemas",
+]);
+
 const types = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /** Where schemas are in a JSON Schema of draft 2020-12. */
@@ -47,6 +59,8 @@ const compiledParts = 100;
 interface Part {
   readonly path: Path;
   readonly rules: Readonly<Record<string, unknown>>;
+  /** Pointers to the parts that apply to the same value. */
+  readonly inPlace: readonly string[];
 }
 
 export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonly SchemaFault[] {
@@ -54,6 +68,7 @@ export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonl
   const parts = partsOf(schema, faults);
   for (const { path, rules } of parts)
     for (const fault of faultsOfRules(path, rules, schema)) faults.push(fault);
+  if (faults.length === 0) for (const fault of endless(parts)) faults.push(fault);
   if (faults.length > 0) return faults;
 
   const whole = compileValueCheck(schema);
@@ -85,9 +100,13 @@ function partsOf(root: unknown, faults: SchemaFault[]): readonly Part[] {
       continue;
     }
     const rules: [string, unknown][] = [];
+    const inPlace: string[] = [];
     for (const [keyword, value] of Object.entries(schema)) {
       const at = [...path, keyword];
-      const add = (way: Path, below: unknown) => left.push({ path: way, schema: below });
+      const add = (way: Path, below: unknown): void => {
+        left.push({ path: way, schema: below });
+        if (applicators.has(keyword)) inPlace.push(pointerOf(way));
+      };
       switch (schemaPlaces.get(keyword)) {
         case undefined:
           rules.push([keyword, value]);
@@ -106,9 +125,53 @@ function partsOf(root: unknown, faults: SchemaFault[]): readonly Part[] {
           } else for (const [key, below] of Object.entries(value)) add([...at, key], below);
       }
     }
-    parts.push({ path, rules: Object.fromEntries(rules) });
+    parts.push({ path, rules: Object.fromEntries(rules), inPlace });
   }
   return parts;
+}
+
+/** References that lead back to themselves for one and the same value: a check would never end. */
+function endless(parts: readonly Part[]): readonly SchemaFault[] {
+  const all = new Map(parts.map((part) => [pointerOf(part.path), part]));
+  const state = new Map<Part, "open" | "done">();
+  const faults: SchemaFault[] = [];
+  for (const start of parts) {
+    const stack = [start];
+    for (let part = stack.at(-1); part !== undefined; part = stack.at(-1)) {
+      if (state.has(part)) {
+        state.set(part, "done");
+        stack.pop();
+        continue;
+      }
+      state.set(part, "open");
+      const { $ref: reference } = part.rules;
+      const referred = isText(reference) ? all.get(decoded(reference)) : undefined;
+      if (referred !== undefined && state.get(referred) === "open") {
+        faults.push({ path: [...part.path, "$ref"], reason: "Refers to itself without end." });
+      }
+      const next =
+        referred === undefined ? part.inPlace : [...part.inPlace, pointerOf(referred.path)];
+      for (const pointer of next) {
+        const below = all.get(pointer);
+        if (below !== undefined && !state.has(below)) stack.push(below);
+      }
+    }
+  }
+  return faults;
+}
+
+function pointerOf(path: Path): string {
+  return ["#", ...path]
+    .map((key) => String(key).replaceAll("~", "~0").replaceAll("/", "~1"))
+    .join("/");
+}
+
+function decoded(reference: string): string {
+  try {
+    return decodeURIComponent(reference);
+  } catch {
+    return reference;
+  }
 }
 
 function faultsOfRules(path: Path, rules: Part["rules"], root: object): readonly SchemaFault[] {

@@ -49,7 +49,8 @@ class Converter {
     if (isAlias(node)) return this.#alias(node, depth);
     if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    this.#size += 1;
+    // What aliases make of a short text takes memory for each value, however short it is.
+    this.#size += this.#within === undefined ? 1 : 100;
     if (isScalar(node)) return this.#scalar(node);
     if (depth === this.#limits.nesting) {
       this.#stop(node, `Nested deeper than ${this.#limits.nesting} levels.`);

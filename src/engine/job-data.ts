@@ -14,8 +14,8 @@ export class Given {
   /** How often its prompt, or a retry of it, has been sent. */
   round = 0;
 
-  add(event: GivenEvent): void {
-    this.#all.push({ event, round: this.round });
+  add(event: GivenEvent, round = this.round): void {
+    this.#all.push({ event, round });
   }
 
   last<Type extends GivenEvent["type"]>(type: Type): EventOf<Type> | undefined {
@@ -60,8 +60,10 @@ export class JobData {
       const { taskId } = event.work;
       const given = tasks.get(taskId) ?? new Given();
       tasks.set(taskId, given);
-      if ("first" in event && event.first) given.round += 1;
-      given.add(event);
+      // Marks the first of its type in a round. The others are of the same round as those of their type before.
+      const isFirst = "first" in event && event.first;
+      const round = isFirst ? (given.round += 1) : given.lastRound(event.type).round;
+      given.add(event, round);
     }
     for (const [taskId, given] of tasks) this.keep({ ...work, taskId }, given);
   }

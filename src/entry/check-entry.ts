@@ -127,9 +127,11 @@ class EntryChecker {
       if (job?.requireUserInput === false && need !== undefined)
         this.#problems.add(path, `Must be true, because ${need}.`);
       // What is broken may be what needs it.
-      const isKnown = [["tasks"], ["jobs", name], ["promptVariables"]].every((part) =>
-        this.#problems.isSound(part),
-      );
+      const isKnown =
+        this.#entry.tasks !== undefined &&
+        [["tasks"], ["jobs", name], ["promptVariables"]].every((part) =>
+          this.#problems.isSound(part),
+        );
       if (job?.requireUserInput === true && need === undefined && isKnown) {
         const reason = "Must not be true, because no task of the job requires user input.";
         this.#problems.add(path, reason);

@@ -74,8 +74,13 @@ function isGroupGone(leader: number): boolean {
 
 /** None where there is no `/proc`. */
 function allPids(): number[] {
+  return idsIn("/proc");
+}
+
+/** The processes or threads that have a folder there. None if it is gone. */
+function idsIn(folder: string): number[] {
   try {
-    return readdirSync("/proc").map(Number).filter(Number.isInteger);
+    return readdirSync(folder).map(Number).filter(Number.isInteger);
   } catch {
     return [];
   }
@@ -97,9 +102,11 @@ function statOf(pid: number): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** What its main thread has started. */
+/** What its threads have started: each of them has a list of its own. */
 function childrenOf(pid: number): number[] {
-  return Array.from(fileOf(pid, `task/${pid}/children`).matchAll(/\d+/g), Number);
+  return idsIn(`/proc/${pid}/task`).flatMap((thread) =>
+    Array.from(fileOf(pid, `task/${thread}/children`).matchAll(/\d+/g), Number),
+  );
 }
 
 /**
@@ -175,7 +182,7 @@ export function programIn(sandbox: number | undefined): number | undefined {
   return at;
 }
 
-/** The CPU time of a process and of what its main thread has started, in ticks. Linux only: undefined elsewhere. */
+/** The CPU time of a process and its descendants, in ticks. Linux only: undefined elsewhere. */
 export function cpuTicks(root: number): number | undefined {
   if (process.platform !== "linux") return undefined;
   const { 11: user = 0, 12: system = 0 } = statOf(root);

@@ -82,7 +82,7 @@ class ActionDialogue implements Dialogue {
     const { preThinking = 0, readable = [], without = [] } = options;
     this.#options = options;
     this.#context = context;
-    const limits = { ...defaultLimits, ...options.limits };
+    const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
     const offered = {

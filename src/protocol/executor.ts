@@ -8,6 +8,7 @@
  * Invariants: if a document has any problem, nothing of it runs. `execute` resolves when everything SYNC in it has
  * ended, which all time limits together bound. Each result is delivered by `collect` exactly once.
  */
+import { defined } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import { linkSignals, onAbort, startTimer, type Release } from "../platform/waiting.ts";
@@ -116,7 +117,7 @@ class Executor implements TaskExecutor {
 
   constructor(options: ExecutorOptions) {
     const { clock, signal, store } = options;
-    const limits = { ...defaultLimits, ...options.limits };
+    const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
     const catalogue = createCatalogue(options);
     this.offer = (tools) => void Object.assign(catalogue, createCatalogue({ ...options, tools }));
     const emit = (event: ActionEvent): void => {

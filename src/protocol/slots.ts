@@ -14,7 +14,8 @@ export class Slots {
   #isStarting = false;
 
   constructor(parallel: number, start: (task: Task) => void) {
-    this.#parallel = parallel;
+    // With none, nothing would ever start.
+    this.#parallel = Math.max(1, parallel);
     this.#start = start;
   }
 
@@ -48,8 +49,11 @@ export class Slots {
     // A start can fail at once, which frees its slot: this loop then goes on, without recursion.
     if (this.#isStarting) return;
     this.#isStarting = true;
-    for (let task = this.#next(); task !== undefined; task = this.#next()) this.#start(task);
-    this.#isStarting = false;
+    try {
+      for (let task = this.#next(); task !== undefined; task = this.#next()) this.#start(task);
+    } finally {
+      this.#isStarting = false;
+    }
   }
 
   #next(): Task | undefined {

@@ -10,7 +10,7 @@ export interface WorkTally {
   runs: number;
   /** Of its runs, in the order of iterations and items. */
   readonly outcomes: WorkResult[];
-  /** Why its latest run did not succeed. */
+  /** Why its last run, or that of its last item, did not succeed. */
   reason: string;
   attempts: number;
   retries: number;
@@ -80,8 +80,10 @@ function end(tally: WorkTally, { work, outcome }: WorkEnded): void {
   // As if it had never started.
   if (outcome.kind === "skipped") return;
   // Items may run at the same time, and end in any order.
-  tally.outcomes[work.item === undefined ? tally.runs : work.iteration - 1] = outcome.kind;
+  const at = work.item === undefined ? tally.runs : work.iteration - 1;
+  tally.outcomes[at] = outcome.kind;
   tally.runs += 1;
+  if (at !== tally.outcomes.length - 1) return;
   tally.reason =
     outcome.kind === "succeeded"
       ? ""

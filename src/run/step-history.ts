@@ -5,6 +5,7 @@ import type { Redactor } from "../redaction/redactor.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { EffectResult, StepEnded, StepStarted } from "../events/step.ts";
+import { nextRound } from "../platform/breath.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";
@@ -25,6 +26,7 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
   const root = historyFolder(path);
   const folders = new Map<string, OutputFolder>();
   const begun = new Map<string, Map<number, Begun>>();
+  const copies: Promise<void>[] = [];
   let charts: ReadonlyMap<number, FlowChart> = new Map();
   let isOneFlow = true;
 
@@ -54,11 +56,16 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
     const outputs = new Map<number, string>();
     // A journal of an earlier run may name any file.
     const isOwn = start?.event.restored !== true && ended?.restored !== true;
-    // Now: the folder of the run may be gone later.
     for (const [script, source] of isOwn ? cutOutputs(ended?.effects ?? []) : []) {
       const copy = `${name}.output-${script + 1}.txt`;
-      const isCopied = copyOutput(source, redactor.stream(), (text) => folder.append(copy, text));
-      if (isCopied) outputs.set(script, copy);
+      // Opened now: the folder of the run may be gone before everything is copied.
+      const opened = openedOutput(source);
+      if (opened === undefined) continue;
+      outputs.set(script, copy);
+      const copied = copyRedacted(opened, redactor.stream(), (text) => folder.append(copy, text));
+      // `close` reports it.
+      copied.catch(() => undefined);
+      copies.push(copied);
     }
     const page = stepPage({
       started: start?.event,
@@ -112,6 +119,7 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
         const [first] = open.values();
         if (first !== undefined) endAll(key, first.event.work, first.at);
       }
+      await Promise.all(copies);
     },
   };
 }
@@ -145,24 +153,28 @@ function cutOutputs(effects: readonly EffectResult[]): readonly (readonly [numbe
   );
 }
 
-const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
-/** False for a link, and for what is gone. */
-function copyOutput(source: string, redacting: TextStream, write: (text: string) => void): boolean {
-  const file = openedOutput(source);
-  if (file === undefined) return false;
+/** In pieces, between which the event loop runs: the output of a script may have hundreds of megabytes. */
+async function copyRedacted(
+  source: number,
+  redacting: TextStream,
+  write: (text: string) => void,
+): Promise<void> {
   try {
     const decoder = new TextDecoder();
     const piece = Buffer.alloc(PIECE_BYTES);
-    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece))
+    for (let read = readSync(source, piece); read > 0; read = readSync(source, piece)) {
       write(redacting.push(decoder.decode(piece.subarray(0, read), { stream: true })));
+      await nextRound();
+    }
     write(redacting.push(decoder.decode()) + redacting.end());
-    return true;
   } finally {
-    closeSync(file);
+    closeSync(source);
   }
 }
 
+/** Undefined for a link, and for what is gone. */
 function openedOutput(path: string): number | undefined {
   try {
     return openToReadNow(path, "refused");

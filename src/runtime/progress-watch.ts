@@ -14,6 +14,8 @@ const lookMs = 1_000;
 const stillLooks = 10;
 /** The same if its CPU time is unknown. */
 const stillLooksByMessages = 30;
+/** Consecutive looks without a message after which it counts as hung although it uses CPU time. */
+const silentLooks = 120;
 /** Looks after which a call is given up although the runtime makes progress. */
 const mostLooks = 300;
 
@@ -47,8 +49,9 @@ export class ProgressWatch {
   ): Promise<{ readonly value: T } | "stalled" | "given up"> {
     const { clock, messages, isOver, ends } = this.#watched;
     let limit = milliseconds;
-    let before: unknown;
+    let before: { readonly messages: number; readonly ticks: number | undefined } | undefined;
     let still = 0;
+    let silent = 0;
     for (let looks = 0; looks < mostLooks; looks += 1) {
       const answer = await unless(
         call,
@@ -58,10 +61,11 @@ export class ProgressWatch {
       );
       if (answer !== undefined) return answer;
       if (isOver() || signal?.aborted === true) return "given up";
-      const ticks = this.#ticks();
-      const now = `${messages()} ${ticks}`;
-      still = now === before ? still + 1 : 0;
-      if (still >= (ticks === undefined ? stillLooksByMessages : stillLooks)) return "stalled";
+      const now = { messages: messages(), ticks: this.#ticks() };
+      silent = now.messages === before?.messages ? silent + 1 : 0;
+      still = silent > 0 && now.ticks === before?.ticks ? still + 1 : 0;
+      const most = now.ticks === undefined ? stillLooksByMessages : stillLooks;
+      if (still >= most || silent >= silentLooks) return "stalled";
       before = now;
       limit = lookMs;
     }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import type { Clock } from "../platform/clock.ts";
 import type { Session } from "../engine/ports.ts";
+import { availableTools } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
@@ -197,7 +198,7 @@ function tellSafely(callback: ICopilotSessionCallbacks, activity: SessionActivit
 }
 
 /**
- * Starts a session with the job tools on any client of the SDK, read-only, and wires up the callbacks.
+ * Starts a session with the job tools and `view` on any client of the SDK, read-only, and wires up the callbacks.
  * `workingDirectory` defaults to the current one.
  */
 export async function startSession(
@@ -217,6 +218,8 @@ export async function startSession(
       permissions: "read-only",
       outputDirectory: tmpdir(),
       requests: "direct",
+      // No searches: only our own runtimes keep files of credentials out of them.
+      availableTools: ["view", ...availableTools],
       onActivity: denials.tell,
       clock,
     }),

@@ -10,6 +10,9 @@ import { isRecord, parsedJson } from "../document/guards.ts";
 /** How a response may end. Of an incomplete one, the runtime passes on these reasons, and no other. */
 const knownReasons: readonly unknown[] = ["max_output_tokens", "content_filter"];
 
+/** The last event holds the whole answer, of which there are 4 MB (docs/limits.md), and its text may be in it twice. */
+const maxEventCharacters = 8_500_000;
+
 /** What has been seen of the end: the later of these counts more. */
 const signs = ["nothing", "part", "broken", "whole"] as const;
 type Sign = (typeof signs)[number];
@@ -23,24 +26,35 @@ export function untilItsEnd(url: string, response: Response): Response {
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   if (!isResponse || !response.ok || isJson || response.body === null) return response;
   let sign: Sign = "nothing";
+  let isTooLong = false;
+  const found = (one: Sign): void => {
+    if (signs.indexOf(one) > signs.indexOf(sign)) sign = one;
+  };
   const parser = createParser({
-    onEvent({ data }) {
-      const found = signOf(data);
-      if (signs.indexOf(found) > signs.indexOf(sign)) sign = found;
+    maxBufferSize: maxEventCharacters,
+    onEvent: ({ data }) => found(signOf(data)),
+    onError({ type }) {
+      if (type !== "max-buffer-size-exceeded") return;
+      isTooLong = true;
+      found("broken");
     },
   });
+  const feed = (text: string): void => {
+    // From then on, the parser takes no more.
+    if (!isTooLong) parser.feed(text);
+  };
   const decoder = new TextDecoder();
   let first = "";
   const watch = new TransformStream<Uint8Array, Uint8Array>({
     transform(bytes, controller) {
       const text = decoder.decode(bytes, { stream: true });
       first ||= /\S/.exec(text)?.[0] ?? "";
-      parser.feed(text);
+      feed(text);
       controller.enqueue(bytes);
     },
     flush() {
       // The last event may lack the empty line behind it.
-      parser.feed("\n\n");
+      feed("\n\n");
       // An answer in one piece, without its type: no line of a stream of events begins with a brace.
       if (sign === "whole" || first === "{") return;
       throw new Error(sign === "part" ? withoutEnd : `${brokeOff}.`);
@@ -51,6 +65,8 @@ export function untilItsEnd(url: string, response: Response): Response {
 }
 
 function signOf(data: string): Sign {
+  // The parser bounds only what it keeps, and not an event that arrives at once.
+  if (data.length > maxEventCharacters) return "broken";
   // Deltas come by the thousand: most need no parsing.
   if (!/response\.(?:completed|done|incomplete|failed|output_item\.done)|"error"/.test(data)) {
     return "nothing";

@@ -8,7 +8,7 @@ import type {
 } from "@github/copilot-sdk";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
 import { type OwnCalls, type OwnTool, hasText } from "./tool-guard.ts";
-import { defined } from "../document/guards.ts";
+import { defined, isRecord } from "../document/guards.ts";
 import { wholeCharacters } from "../events/cut.ts";
 
 export function sdkTools(
@@ -18,8 +18,8 @@ export function sdkTools(
 ): OwnTool[] {
   return tools.map(({ name, description, parameters, allowed, timeoutSeconds, run }) => ({
     name,
-    description,
-    parameters,
+    description: wholeCharacters(description),
+    parameters: wholeValue(parameters),
     skipPermission: allowed === "always",
     defer: "never",
     ...defined({ timeoutSeconds }),
@@ -99,6 +99,16 @@ export class LiveTools {
     });
     await this.#session?.rpc.tools.set({ tools: declared });
   }
+}
+
+/** Without halves of characters in its texts: the runtime ignores a message that has one. */
+function wholeValue(parameters: SessionTool["parameters"]): SessionTool["parameters"] {
+  const json = JSON.stringify(parameters);
+  if (!/\\ud[89a-f]/i.test(json)) return parameters;
+  const whole: unknown = JSON.parse(json, (_, value: unknown) =>
+    typeof value === "string" ? wholeCharacters(value) : value,
+  );
+  return isRecord(whole) ? whole : parameters;
 }
 
 export function systemMessage({

@@ -31,14 +31,20 @@ export class ToolNames {
   add(tools: readonly string[]): void {
     const known = [...runtimeTools, ...availableTools, ...this.#others, ...this.#tools.keys()];
     const reserved = new Set<string>(known);
-    const names = tools.filter((name) => !this.#functions.has(name));
+    const names = tools.filter((name) => !this.#functions.has(name)).toSorted();
     const shared = repeated(names.map(functionName));
     for (const name of names) {
       const short = functionName(name);
       const isFree = short.length <= longestName && !reserved.has(short);
       // The tool that is called so itself keeps its name.
-      const isIts = isFree && (short === name || !shared.has(short));
-      this.#name(name, isIts ? short : hashed(name));
+      if (isFree && (short === name || !shared.has(short))) this.#name(name, short);
+    }
+    for (const name of names) {
+      // A name that a server has made up to look like this one must not get its calls.
+      for (let salt = 0; !this.#functions.has(name); salt += 1) {
+        const made = hashed(name, salt);
+        if (!this.#tools.has(made) && !reserved.has(made)) this.#name(name, made);
+      }
     }
   }
 
@@ -104,8 +110,10 @@ function functionName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_-]/g, "-");
 }
 
-function hashed(name: string): string {
-  const hash = createHash("sha256").update(name).digest("hex");
+function hashed(name: string, salt: number): string {
+  const hash = createHash("sha256")
+    .update(`${name}${"+".repeat(salt)}`)
+    .digest("hex");
   const start = functionName(name).slice(0, longestName - hashCharacters - 1);
   return `${start}-${hash.slice(0, hashCharacters)}`;
 }

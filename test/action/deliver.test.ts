@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
-import { startModelServer, type ScriptedCall } from "../rig/model-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeRepository, type Workspace } from "../rig/workspace.ts";
 
@@ -63,9 +62,9 @@ function step(
 }
 
 /** A job without permission to write: it leaves a journal and its digest. */
-async function reviewed(t: TestContext, world: World, event?: string): Promise<StepResult> {
+async function reviewed(t: TestContext, world: World): Promise<StepResult> {
   const inputs = { rehearse: "deliver.rehearsal.yml", journal: "out/run.jsonl" };
-  const result = await step(t, world, { ...(event && { event }), inputs });
+  const result = await step(t, world, { inputs });
   assert.equal(result.code, 0, result.raw);
   assert.deepEqual(world.github.calls, []);
   // A rehearsal asks nobody what is there, either.
@@ -83,50 +82,6 @@ const statuses = ({ outputs }: StepResult): unknown =>
     what,
     status,
   ]);
-
-describe("a job that may write", () => {
-  it("delivers at its end, and what agents wrote is harmless wherever it is shown", async (t) => {
-    const here = await world(t);
-    const calls: ScriptedCall[] = [
-      {
-        name: "job_annotate",
-        arguments: { path: "src/a.ts", line: 2, severity: "error", message: "fixes #1 @everyone" },
-      },
-      { name: "job_report", arguments: { markdown: "![x](https://evil.example/x.png)" } },
-      { name: "job_propose", arguments: { kind: "issue", title: "a @all", body: "</details>" } },
-    ];
-    const server = await startModelServer(({ toolResults }) =>
-      toolResults.length === 0 ? { toolCalls: calls } : { text: "done" },
-    );
-    t.after(() => server.close());
-    const result = await step(t, here, {
-      event: "pull-request",
-      inputs: { "provider-base-url": server.baseUrl, "provider-api-key": "key-0123456789" },
-    });
-    assert.equal(result.code, 0, result.raw);
-    assert.deepEqual(statuses(result), [
-      ["report comment on #7", "done"],
-      ["review of #7", "done"],
-      ['issue "a @all"', "done"],
-    ]);
-    const { github } = here;
-    assert.deepEqual(
-      github.calls.map(({ method, path }) => `${method} ${path}`),
-      [
-        "POST /repos/octo/shop/issues/7/comments",
-        "POST /repos/octo/shop/pulls/7/reviews",
-        "POST /repos/octo/shop/issues",
-      ],
-    );
-    assert.match(result.log, /Delivery: report comment on #7: done/);
-    assert.match(result.summary, /### Delivered/);
-    const texts = [...github.comments, ...github.threads, ...github.items]
-      .map(({ body }) => body)
-      .join("\n");
-    for (const alive of [/!\[/, /(?<!\\)<(?:\/|img)/, /(?<!`)@everyone/, /(?<![`\w/])#1\b/])
-      assert.doesNotMatch(texts.replaceAll(/`[^`]*`/g, "").replaceAll(/<\/?sub>/g, ""), alive);
-  });
-});
 
 describe("mode: deliver", () => {
   it("delivers the journal of a fork's review, once, and says what it did", async (t) => {
@@ -163,8 +118,6 @@ describe("mode: deliver", () => {
       { runId: "100", inputs: journal },
       /is of workflow run 99\. This is run 100/,
     ],
-    ["of another event", { event: "issues", inputs: journal }, /digest is missing/],
-    ["of another job", { inputs: { ...journal, job: "other" } }, /digest is missing/],
   ];
   it("refuses a journal that may not be what it says", async (t) => {
     const here = await world(t, { headRepository: 2002 });
@@ -184,15 +137,10 @@ describe("mode: deliver", () => {
     assert.deepEqual(here.github.calls, []);
   });
 
-  it("writes nothing if the head has moved on, or if the base has no such job", async (t) => {
+  it("writes nothing if the base has no such job", async (t) => {
     const here = await world(t, { headRepository: 2002 });
     const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
     const inputs = { ...journal, "journal-digest": digest };
-    here.github.head = "d".repeat(40);
-    const outdated = await step(t, here, { inputs });
-    assert.equal(outdated.code, 0, outdated.log);
-    assert.match(outdated.outputs["deliveries"] ?? "", /outdated/);
-    here.github.head = head;
     const missing = await step(t, here, { inputs: { ...inputs, entry: "other.yml" } });
     assert.equal(missing.code, 0, missing.log);
     assert.match(missing.outputs["deliveries"] ?? "", /other\.yml is not in the base/);

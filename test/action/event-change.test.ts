@@ -12,16 +12,6 @@ const cases: Readonly<Record<string, readonly [string, unknown, EventChange | un
     { pull_request: pull },
     { kind: "pull-request", number: 7, base, head },
   ],
-  "a pull request of a stranger": [
-    "pull_request_target",
-    { pull_request: pull },
-    { kind: "pull-request", number: 7, base, head },
-  ],
-  "a review": [
-    "pull_request_review",
-    { pull_request: pull },
-    { kind: "pull-request", number: 7, base, head },
-  ],
   "a push": ["push", { before: base, after: head }, { kind: "commits", base, head }],
   "a push of a new branch": [
     "push",

@@ -1,4 +1,3 @@
-/** What a job keeps between its runs, by the bundle of the action. */
 import assert from "node:assert/strict";
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -77,7 +76,6 @@ describe("the memory of a job", () => {
   it("is not written by a rehearsal, and is a file of the working directory", async (t) => {
     const { path: cwd } = await makeWorkspace(t, {
       "jobs.yml": jobs,
-      "out.yml": entry("{ file: ../memory.md }"),
       "link.yml": entry("{ file: link.md }"),
       "long.yml": entry("{ file: long.md, max: 100 }"),
       "long.md": "x".repeat(60),

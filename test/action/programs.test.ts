@@ -113,15 +113,6 @@ function assertRefused(tried: Tried, pattern: RegExp): void {
   assert.match(tried.result.outputs["reason"] ?? "", pattern);
 }
 
-it("a server that doesn't start fails the step, with its reason in the summary", async (t) => {
-  const mcpServers = { s: { command: node, args: [fixture, "exits"], permissions: readsItself } };
-  const { workspace, step } = await forked(t, { mcpServers });
-  await workspace.git("checkout", "--quiet", "--force", "main");
-  const { result } = await step();
-  assert.equal(result.code, 1, result.raw);
-  assert.match(result.summary, /\*\*Why:\*\*.*The MCP server s can&#39;t be used\..*exit code 7/s);
-});
-
 describe("where another commit is checked out", () => {
   it("no tool of the entry is started, whatever its command is", async (t) => {
     const { workspace, sha, step } = await forked(t, {
@@ -144,12 +135,6 @@ describe("where another commit is checked out", () => {
     const served = await forked(t, { mcpServers, inWorkflow: true });
     assertRefused(await served.step(), /`mcpServers.s` names scripts\/x.mjs/);
     assert.equal(await ran(served.workspace), "nothing");
-  });
-
-  it("tools that no task of the job may call are no reason to refuse it", async (t) => {
-    const declared = { tools: { x: { command: ["node", "scripts/x.mjs"] } }, allowed: [] };
-    const { result } = await (await forked(t, declared)).step();
-    assert.equal(result.code, 0, result.raw);
   });
 
   it("a server that is a file of the checkout is not started, by its name or through a link", async (t) => {
@@ -182,10 +167,6 @@ describe("where another commit is checked out", () => {
     assert.equal(result.code, 0, result.raw);
     const journal = await workspace.read("journal.jsonl");
     assert.match(journal, /entries: (?!.*e\.json)/);
-    await workspace.git("checkout", "--quiet", "--force", "main");
-    const trusted = await step();
-    assert.equal(trusted.result.code, 0, trusted.result.raw);
-    assert.match(await workspace.read("journal.jsonl"), /entries: .*e\.json/);
   });
 
   it("the step warns that commands may run its files", async (t) => {

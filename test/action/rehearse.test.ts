@@ -64,37 +64,6 @@ describe("a step that rehearses", () => {
     assert.match(result.outputs["reason"] ?? "", /should have had 3 retries, but it had none/);
     assert.match(result.log, /^Rehearsal: expect\.works\[0\]/m);
     assert.match(result.summary, /played the model/);
-    const never = await rehearse(t, wrong, { "fail-on": "never" });
-    assert.deepEqual([never.result.code, never.result.outputs["result"]], [0, "failure"]);
-  });
-
-  it("is red when the job succeeds and should have failed, or a rule was not used", async (t) => {
-    const { result } = await rehearse(t, `${rehearsal}expect: { result: failed }\n`);
-    assert.equal(result.code, 1, result.raw);
-    assert.match(result.outputs["reason"] ?? "", /should have failed, but it succeeded/);
-    assert.match(result.summary, /^## ✗ Rehearsal failed \(job .*\w+.* succeeded\)$/m);
-    assert.match(result.summary, /^\*\*Why:\*\* .*should have failed, but it succeeded/m);
-    const unused = await rehearse(t, `${rehearsal}  - task: nobody\n    turns: [Hi]\n`);
-    assert.equal(unused.result.code, 1, unused.result.raw);
-    assert.match(unused.result.outputs["reason"] ?? "", /was never used/);
-  });
-
-  it("says which file is missing or invalid", async (t) => {
-    const reason = async (script: string, more = {}): Promise<string> => {
-      const { result } = await rehearse(t, script, more);
-      assert.equal(result.code, 1, result.raw);
-      const [error] = result.commands.filter(({ name }) => name === "error");
-      assert.equal(error?.properties["title"], "Invalid rehearsal");
-      return result.outputs["reason"] ?? "";
-    };
-    assert.equal(
-      await reason(rehearsal, { rehearse: "entries/no.rehearsal.yml" }),
-      "The rehearsal is not valid: entries/no.rehearsal.yml: The file doesn't exist.",
-    );
-    assert.match(
-      await reason("entry: hello.yml\nnothing: 1\n"),
-      /^The rehearsal is not valid: entries\/it\.rehearsal\.yml:\d+:\d+: rehearsal/,
-    );
   });
 
   const writes = rehearsal.replace(
@@ -102,25 +71,11 @@ describe("a step that rehearses", () => {
     `          - tools: [{ name: bash, arguments: { command: "echo new > made.txt; pwd", description: d } }]\n          - text:`,
   );
 
-  const reads = rehearsal.replace(
-    "          - text:",
-    `          - tools: [{ name: view, arguments: { path: /etc/hostname } }]\n          - text:`,
-  );
-
-  it("is red when a tool call is denied that the script does not expect to be", async (t) => {
-    const { result } = await rehearse(t, reads);
-    assert.equal(result.code, 1, result.raw);
-    assert.match(result.outputs["reason"] ?? "", /the call of "view" was denied/);
-  });
-
-  it("leaves the workspace as it was, unless it says in-place", async (t) => {
+  it("leaves the workspace as it was", async (t) => {
     const free = `permissions: all\n${entry}`;
     const { result, workspace } = await rehearse(t, writes, {}, free);
     assert.equal(result.code, 0, result.raw);
     await assert.rejects(workspace.read("made.txt"));
-    const inPlace = await rehearse(t, writes, { "in-place": "true" }, free);
-    assert.equal(inPlace.result.code, 0, inPlace.result.raw);
-    assert.equal(await inPlace.workspace.read("made.txt"), "new\n");
   });
 
   it("copies no folder outside of the workspace before it refuses it", async (t) => {

@@ -1,12 +1,11 @@
 /** What the tests of whole steps share: an entry with a rehearsal, and a model server that nobody may ask. */
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
-import { startModelServer, type ModelServer } from "../rig/model-server.ts";
-import { readFixture, runStep, type StepResult } from "../rig/runner.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
-/** `greet` needs user input, reports a document; the rehearsal answers, and its shell prints its environment. */
+/** `greet` needs user input, reports a document; the rehearsal answers. */
 export const entry = `models:
   driving: gpt-5-mini
   work: gpt-5
@@ -56,24 +55,6 @@ export const inputs = {
   rehearse: "entries/hello.rehearsal.yml",
 };
 
-/** Whatever reaches it is a session that should not have been. */
-export async function forbiddenModel(test: Pick<TestContext, "after">): Promise<ModelServer> {
-  const server = await startModelServer(() => ({ text: "Nobody should have asked." }));
-  test.after(() => server.close());
-  return server;
-}
-
-/** The inputs that would reach that server, with a key of everybody's dreams. */
-export function tempting(server: ModelServer): Readonly<Record<string, string>> {
-  return {
-    entry: "entries/hello.yml",
-    "user-input": "you",
-    "github-token": "ghs_0123456789abcdef",
-    "provider-base-url": server.baseUrl,
-    "provider-api-key": "key-0123456789",
-  };
-}
-
 export type Test = Parameters<typeof runStep>[0];
 
 export interface Tried {
@@ -103,14 +84,23 @@ export async function tryEvent(
     readonly checkedOut?: false;
   } = {},
 ): Promise<Tried> {
-  const model = await forbiddenModel(t);
+  // Whatever reaches it is a session that should not have been.
+  const model = await startModelServer(() => ({ text: "Nobody should have asked." }));
+  t.after(() => model.close());
   const api = await startGithubServer(t, github);
   const { path } = workspace ?? (await makeWorkspace(t, files));
   const result = await runStep(t, {
     workspace: path,
     event,
     apiUrl: api.url,
-    inputs: { ...tempting(model), ...given },
+    inputs: {
+      entry: "entries/hello.yml",
+      "user-input": "you",
+      "github-token": "ghs_0123456789abcdef",
+      "provider-base-url": model.baseUrl,
+      "provider-api-key": "key-0123456789",
+      ...given,
+    },
     env,
     ...(checkedOut === undefined ? {} : { checkedOut }),
   });
@@ -140,11 +130,4 @@ export function assertNothingRan(
     annotations.map(({ name, message }) => [name, message]),
     [[level, result.outputs["reason"]]],
   );
-}
-
-/** The commit that the pull request of an event is based on. */
-export async function readFixtureSha(event: string): Promise<string> {
-  const { payload } = await readFixture(event);
-  const [, sha = ""] = /"base":\{.*?"sha":"([0-9a-f]{40})"/.exec(JSON.stringify(payload)) ?? [];
-  return sha;
 }

@@ -71,12 +71,6 @@ describe("the files of a step", () => {
     ]);
   });
 
-  it("may be read", async (t) => {
-    const result = await play(t, "cat step/env");
-    assert.equal(result.code, 0, result.raw);
-    assert.doesNotMatch(result.raw, /Something else/);
-  });
-
   it("may be written to by commands that are given their names", async (t) => {
     // Only entries with something to call take the input.
     const tools = `tools: { build: { description: d, parameters: { type: object }, command: ["true"] } }\n`;

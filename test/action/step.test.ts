@@ -141,8 +141,6 @@ describe("a step that runs a job", () => {
     );
     const workspace = await makeWorkspace(t, { ...files, "entries/hello.rehearsal.yml": removing });
     const all = { ...inputs, permissions: "all", "fail-on": "never", "in-place": "true" };
-    const kept = await runStep(t, { workspace: workspace.path, inputs: all });
-    assert.equal(kept.code, 0, kept.raw);
     const asked = { ...all, journal: "out/j.jsonl" };
     const result = await runStep(t, { workspace: workspace.path, inputs: asked });
     assert.equal(result.code, 1, result.raw);
@@ -224,49 +222,6 @@ describe("a step that runs a job", () => {
     assert.equal(result.outputs["x"], undefined);
     assert.deepEqual(named(result, "set-output"), []);
   });
-
-  it("shows nothing of its environment to the agent's shell but an allow-list", async (t) => {
-    const shell = `entry: hello.yml
-permissions: all
-userInput: a newcomer
-sessions:
-  - task: greet
-    turns:
-      - prompt: Greet
-        replies:
-          - tools:
-              - name: bash
-                arguments: { command: "env > environment.txt", description: d }
-          - tools:
-              - name: job_prepare_document
-                arguments: { argument: a.md }
-          - text: done
-`;
-    const workspace = await makeWorkspace(t, { ...files, "entries/shell.rehearsal.yml": shell });
-    const result = await runStep(t, {
-      workspace: workspace.path,
-      inputs: {
-        ...inputs,
-        rehearse: "entries/shell.rehearsal.yml",
-        "in-place": "true",
-        "working-directory": ".",
-        "github-token": "ghs_0123456789abcdef",
-        permissions: "all",
-      },
-      env: {
-        ACTIONS_RUNTIME_TOKEN: "secret-a",
-        ACTIONS_ID_TOKEN_REQUEST_TOKEN: "secret-b",
-        GITHUB_TOKEN: "secret-c",
-        AWS_SECRET_ACCESS_KEY: "secret-d",
-        SOMETHING_ELSE: "secret-e",
-      },
-    });
-    assert.equal(result.code, 0, result.raw);
-    const seen = await workspace.read("environment.txt");
-    assert.match(seen, /^PATH=/m);
-    assert.match(seen, /^AGENT_JOBS_RUN=/m);
-    assert.doesNotMatch(seen, /secret-|ghs_|^(INPUT_|GITHUB_|RUNNER_|ACTIONS_|STATE_)/m);
-  });
 });
 
 describe("a step that can't run a job", () => {
@@ -332,8 +287,6 @@ describe("a step that can't run a job", () => {
       quiet.log,
       /^Not started: `fail-on` must be one of failure, never, not "always"\.$/m,
     );
-    const usual = await refused(t, { ...wrong, annotations: "loud" });
-    assert.equal(named(usual, "error").length, 2);
   });
 
   it("points at every problem of an invalid entry, at its line", async (t) => {
@@ -376,17 +329,6 @@ describe("a step that can't run a job", () => {
     assert.match(
       outputs["reason"] ?? "",
       /^There is no entry entries\/helo\.yml in the workspace \(\/.*\)\. Is `actions\/checkout` missing before this step\? The workspace has these entries: \.github\/agent-jobs\/review\.yml, a\/b\/deep\.json, entries\/hello\.yml\.$/,
-    );
-  });
-
-  it("says of an empty workspace that nothing was checked out, whatever GitHub has", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const options = { workspace: workspace.path, inputs, checkedOut: false } as const;
-    const { code, outputs } = await runStep(t, options);
-    assert.equal(code, 1);
-    assert.match(
-      outputs["reason"] ?? "",
-      /^There is no entry entries\/hello\.yml .*Is `actions\/checkout` missing.*The workspace has no entries\.$/,
     );
   });
 
@@ -446,14 +388,6 @@ describe("a step that can't run a job", () => {
     assert.match((await refused(t, { ...inputs, job: "nope" })).outputs["reason"] ?? "", /"hello"/);
     const { outputs } = await refused(t, { ...inputs, "working-directory": "nowhere" });
     assert.match(outputs["reason"] ?? "", /does not exist/);
-  });
-
-  it("does not work outside of the workspace, whatever a rehearsal says", async (t) => {
-    const far = {
-      "entries/far.rehearsal.yml": `workingDirectory: ../..\n${files["entries/hello.rehearsal.yml"]}`,
-    };
-    const { outputs } = await refused(t, { ...inputs, rehearse: "entries/far.rehearsal.yml" }, far);
-    assert.match(outputs["reason"] ?? "", /is not in the workspace/);
   });
 
   it("says which path to a runtime is wrong", async (t) => {

@@ -88,10 +88,6 @@ describe("on GitHub, the job runs", () => {
     return tried;
   };
 
-  it("for a push, with nobody asked", async (t) => {
-    assert.deepEqual((await runs(t, "push", { github: { broken: { status: 500 } } })).asked, []);
-  });
-
   it("for a maintainer's pull request, asked about with GITHUB_TOKEN rather than the one that pays", async (t) => {
     const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
     const { path } = await makeWorkspace(t, files);
@@ -142,13 +138,6 @@ describe("with the base checked out and a fork beside it, no session is started"
     assertNothingRan(tried, "failure");
     return tried.result.outputs["reason"] ?? "";
   };
-
-  it("for the fork's rehearsal", async (t) => {
-    assert.match(
-      await refused(t, { rehearse: "pr/x.rehearsal.yml" }),
-      /^pr\/x\.rehearsal\.yml can't be read from the base .*404/,
-    );
-  });
 
   it("for the fork's entry behind a link", async (t) => {
     const reason = await refused(t, { entry: "entries/link.yml" });
@@ -210,11 +199,5 @@ describe("an untrusted event that is allowed", () => {
     const [error] = result.commands.filter(({ name }) => name === "error");
     assert.equal(error?.properties["file"], "entries/hello.yml");
     assert.equal(error?.properties["line"], "6");
-  });
-
-  it("does not run if the entry is not at the base", async (t) => {
-    const tried = await tryEvent(t, "pull-request-fork", { given, github: { files: {} } });
-    assertNothingRan(tried, "failure");
-    assert.match(tried.result.outputs["reason"] ?? "", /can't be read from the base .*404/);
   });
 });

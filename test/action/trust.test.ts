@@ -108,14 +108,6 @@ describe("a fork's pull request", () => {
       assert.equal(decision.kind, "skipped");
       assert.deepEqual(asked, []);
     });
-
-    it(`${fixture}: runs if untrusted events are allowed, with the entry of its base`, async () => {
-      const { decision, asked } = await decide(fixture, { allowUntrusted: true });
-      assert.equal(decision.kind, "allowed");
-      assert.ok(decision.kind === "allowed");
-      assert.equal(decision.baseRef, "b".repeat(40));
-      assert.deepEqual(asked, []);
-    });
   }
 
   it("is one if nobody can tell where its head is", async () => {
@@ -171,14 +163,6 @@ describe("a fork's pull request", () => {
     const payload = { ...comment, issue: { number: 7, pull_request: null } };
     const { asked } = await decide("issue-comment-maintainer", { payload });
     assert.deepEqual(asked, ["permission of maintainer"]);
-  });
-
-  it("does not matter to a comment on an issue, or with the head of the same repository", async () => {
-    const other = { checkedOut: ["c".repeat(40)] };
-    assert.equal(await kindOf("issue-comment-issue", other), "trusted");
-    assert.equal(await kindOf("issue-comment-maintainer", other), "trusted");
-    assert.equal(await kindOf("pull-request-target-same", other), "trusted");
-    assert.equal(await kindOf("workflow-run", other), "trusted");
   });
 });
 

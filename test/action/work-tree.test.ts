@@ -9,16 +9,13 @@ const other = "c".repeat(40);
 const events: readonly (readonly [string, string, "fork" | "same" | "none"])[] = [
   ["push", "push", "none"],
   ["workflow_dispatch", "workflow-dispatch", "none"],
-  ...["check_run", "status", "an_event_of_tomorrow"].map(
-    (name) => [name, "issues", "none"] as const,
-  ),
+  ["an_event_of_tomorrow", "issues", "none"],
   ["issue_comment", "issue-comment-issue", "none"],
   ["issue_comment", "issue-comment-maintainer", "same"],
   ["issue_comment", "issue-comment-maintainer", "fork"],
   ["pull_request", "pull-request", "same"],
   ["pull_request", "pull-request-fork", "fork"],
   ["pull_request_review", "pull-request-review-fork", "fork"],
-  ["pull_request_review_comment", "pull-request", "same"],
   ["pull_request_review_comment", "pull-request-fork", "fork"],
   ["pull_request_target", "pull-request-target-same", "same"],
   ["pull_request_target", "pull-request-target", "fork"],

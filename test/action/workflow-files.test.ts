@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { makeRepository, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
-import { assertNothingRan, readFixtureSha, tryEvent, type Test, type Tried } from "./rig.ts";
+import { assertNothingRan, tryEvent, type Test, type Tried } from "./rig.ts";
 
 /** Runs what it calls in the shell, and puts together what it includes and reads. */
 const main = `---
@@ -77,17 +77,6 @@ describe("the files of a workflow", () => {
       tried.asked.map((path) => path.replace(/.*contents\/(.*)\?ref=.*/, "$1")).sort(),
       ["docs/note.md", "flows/main.wf.md", "lib/called.wf.md", "lib/deep.wf.md"],
     );
-  });
-
-  it("are those of the base for a fork's pull request that is allowed", async (t) => {
-    const base = await readFixtureSha("pull-request-fork");
-    const { workspace, at } = await forked(t);
-    const tried = await tryEvent(t, "pull-request-fork", {
-      workspace,
-      github: at(base),
-      given: { ...given, "allow-untrusted": "true" },
-    });
-    await assertBase(workspace, tried);
   });
 
   it("are those of GITHUB_SHA for the parameters of a workflow in a job", async (t) => {

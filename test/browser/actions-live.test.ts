@@ -2,14 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import {
-  browserTests,
-  expectAccessible,
-  expectNoSidewaysScroll,
-  phone,
-  picture,
-  useBrowser,
-} from "../rig/browser.ts";
+import { browserTests, expectAccessible, picture, useBrowser } from "../rig/browser.ts";
 import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { startServer, type Server } from "./portal.ts";
@@ -114,18 +107,5 @@ describe("actions that run, in the portal", nightly ? browserTests : onlyNightly
     assert.equal(await rows.getByRole("button", { name: /^build-app/ }).count(), 1);
     await rows.getByText("It is built.").waitFor();
     await picture(page, "actions-live-end");
-  });
-
-  it("fit a dark phone", async (t) => {
-    const { address } = await serve(t);
-    const { page } = await open({ viewport: phone, colorScheme: "dark" });
-    await page.goto(address);
-    await start(page);
-    const underWay = page.getByRole("region", { name: "Actions under way" });
-    await underWay.getByText("95 %", { exact: true }).waitFor();
-    await underWay.scrollIntoViewIfNeeded();
-    await expectNoSidewaysScroll(page, "actions under way");
-    await expectAccessible(page, "actions under way on a dark phone");
-    await picture(page, "actions-live-phone");
   });
 });

@@ -61,24 +61,6 @@ describe("actions in a report", browserTests, () => {
     await picture(page, "actions-end");
   });
 
-  it("say how they ended in words, also to screen readers", async () => {
-    const page = await openReport();
-    const rows = page.getByRole("list", { name: "What happened in ship" });
-    const jump = async (query: string): Promise<void> => {
-      await page.getByRole("searchbox").fill(query);
-      await page.keyboard.press("Enter");
-    };
-    await jump("biuld");
-    await rows.getByText(/Document 2 rejected: 2 problems/).waitFor();
-    await jump("2 of 40");
-    await rows.getByRole("button", { name: /e2e.*failed/ }).waitFor();
-    await rows.getByText("2 of 40 tests failed").first().waitFor();
-    await rows.getByRole("button", { name: /early.*skipped/ }).waitFor();
-    await rows.getByRole("button", { name: /slow.*timed out/ }).waitFor();
-    await rows.getByText("task docs").waitFor();
-    await picture(page, "actions-ends");
-  });
-
   it("have lanes in the timeline, which the keyboard reaches, and rows in its table", async () => {
     const page = await openReport();
     await page.getByRole("tab", { name: "Timeline" }).click();

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import type { RunEvent } from "../../src/events/event.ts";
-import { browserTests, expectNoSidewaysScroll, phone, until, useBrowser } from "../rig/browser.ts";
+import { browserTests, until, useBrowser } from "../rig/browser.ts";
 import { onlyNightly, share } from "../rig/nightly.ts";
 import { handedIn } from "../web/handed-in.ts";
 import { largeRun } from "../web/large-run.ts";
@@ -167,12 +167,4 @@ describe("a hostile journal", browserTests, () => {
       await expectOnlyText(page, "the comparison");
     });
   }
-
-  it("does not push the page out of a phone", onlyNightly, async (t) => {
-    const address = await writeReport(t, { "run.jsonl": hostileRun() });
-    const { page } = await open({ viewport: phone });
-    await page.goto(address);
-    await page.getByRole("navigation", { name: "Works" }).waitFor();
-    await expectNoSidewaysScroll(page, "the run");
-  });
 });

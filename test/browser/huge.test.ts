@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { browserTests, expectNoSidewaysScroll, until, useBrowser } from "../rig/browser.ts";
+import { browserTests, useBrowser } from "../rig/browser.ts";
 import { nightly, onlyNightly } from "../rig/nightly.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { writeReport } from "./report.ts";
@@ -151,18 +151,5 @@ describe("a journal with huge parts", nightly ? browserTests : onlyNightly, () =
     await flowchart.getByText("The flowchart has 120 works.").waitFor();
     await flowchart.getByRole("button", { name: "Draw the flowchart" }).click();
     await flowchart.getByRole("button", { name: /^task-119 #119/ }).waitFor();
-  });
-
-  it("cuts a name of thousands of characters in the flowchart", async (t) => {
-    const page = await openRun(t, runOf(ref(0, "w".repeat(9_000)), []));
-    const flowchart = page.getByRole("region", { name: "Flowchart" });
-    await flowchart.getByRole("button", { name: /^w{10}/ }).waitFor();
-    await expectNoSidewaysScroll(page, "the run");
-  });
-
-  it("says that the start of a run is missing", async (t) => {
-    const page = await openRun(t, turnWith(message("without a start")).slice(1));
-    await page.getByText("The journal lacks the start of the run.").waitFor();
-    await until(page, `document.querySelector(".loading") === null`);
   });
 });

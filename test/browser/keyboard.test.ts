@@ -76,20 +76,4 @@ describe("the keyboard", nightly ? browserTests : onlyNightly, () => {
     await dialog.waitFor({ state: "detached" });
     assert.match(await focused(page), /^button: Start ?Ask/);
   });
-
-  it("moves in the timeline, and opens what it stands on", async () => {
-    const { address } = portal();
-    const { page } = await open();
-    await page.goto(address);
-    await page.getByRole("button", { name: /^Start Maintain/ }).click();
-    const dialog = page.getByRole("dialog", { name: "Start maintain" });
-    await dialog.getByRole("button", { name: "Start", exact: true }).click();
-    await page.getByRole("heading", { level: 1, name: /maintain.*Succeeded/ }).waitFor();
-    await tabTo(page, /^application: Timeline/);
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowRight");
-    await page.keyboard.press("Enter");
-    await until(page, `/\\/(turn|work|call)\\//.test(location.hash)`);
-  });
 });

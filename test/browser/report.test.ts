@@ -113,44 +113,6 @@ describe("a report", browserTests, () => {
     assert.equal(await page.getByText(/^The run has ended/).count(), 1);
   });
 
-  it("draws an answered no in another color than a failure, and model calls in one of their own", async (t) => {
-    const work = { workId: 0, taskId: "find", iteration: 1 };
-    const session = { work, sessionId: "s" };
-    const turn = { ...session, turnId: "t", purpose: "prompt" } as const;
-    const tree: PlannedTree = {
-      kind: "Loop",
-      preCondition: [true, ref(0, "find")],
-      body: ref(1, "correct"),
-      atMost: 1,
-    };
-    const bodies: readonly RunEventBody[] = [
-      { type: "run.started", jobName: "j", workingDirectory: "/project", ...planned(tree) },
-      { type: "work.started", work, modelId: "m1" },
-      { ...session, type: "session.started", modelId: "m1", role: "task", retry: 0, attempt: 1 },
-      {
-        ...turn,
-        type: "turn.started",
-        modelId: "m1",
-        retry: 0,
-        attempt: 1,
-        prompt: "Is anything left?",
-      },
-      { ...turn, type: "turn.ended", outcome: "completed" },
-      { type: "work.ended", work, outcome: { kind: "failed", reason: "Nothing is left." } },
-      { type: "run.ended", outcome: { kind: "succeeded" } },
-    ];
-    const address = await writeReport(t, {
-      "run.jsonl": bodies.map((body, index) => ({ at: index * 60_000, runId: "r", ...body })),
-    });
-    const { page } = await open({ offline: true });
-    await page.goto(address);
-    await page.getByRole("link", { name: /find.*Answered no/ }).waitFor();
-    await page.getByRole("application", { name: /^Timeline/ }).waitFor();
-    await until(page, `${pixelsOf("--run")} > 100`);
-    await until(page, `${pixelsOf("--accent")} > 100`);
-    assert.equal(await page.evaluate(pixelsOf("--fail")), 0);
-  });
-
   it("shows what the agents handed in, with links to the lines on GitHub", async (t) => {
     const each: PlannedTree = {
       kind: "Each",
@@ -279,22 +241,4 @@ describe("a report", browserTests, () => {
 async function expectFew(page: Page): Promise<void> {
   const count = await page.evaluate<number>(`document.querySelectorAll("*").length`);
   assert.ok(count < 4_000, `${count} elements`);
-}
-
-/** An expression: how many pixels of the timeline have exactly this color of the page. */
-function pixelsOf(color: string): string {
-  return `(() => {
-    const probe = document.createElement("span");
-    probe.style.transition = "none";
-    probe.style.color = "var(${color})";
-    document.body.append(probe);
-    const wanted = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
-    probe.remove();
-    const canvas = document.querySelector("canvas");
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    let count = 0;
-    for (let at = 0; at < data.length; at += 4)
-      if (wanted.every((value, index) => data[at + index] === value)) count += 1;
-    return count;
-  })()`;
 }

@@ -8,7 +8,6 @@ import {
   expectNoSidewaysScroll,
   phone,
   picture,
-  until,
   useBrowser,
 } from "../rig/browser.ts";
 import { notAStream, usePortal } from "./portal.ts";
@@ -115,34 +114,6 @@ describe("a session", browserTests, () => {
     await run.getByText("Succeeded", { exact: true }).waitFor();
     await tasks.getByRole("combobox", { name: "Task" }).selectOption("answer");
     await tasks.getByRole("textbox", { name: "Input" }).waitFor();
-  });
-
-  it("sends with Ctrl+Enter from every field", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true });
-    await page.goto(`${address}#/session`);
-    await page.getByRole("textbox", { name: "Working directory" }).press("Control+Enter");
-    await page.getByText("The session is ready.").waitFor();
-    const prompt = page.getByRole("textbox", { name: "Prompt" });
-    await prompt.fill("Who are you?");
-    await prompt.press("Control+Enter");
-    await page.getByText("I am a script.").waitFor();
-    const tasks = page.getByRole("region", { name: "Tasks" });
-    await tasks.getByRole("combobox", { name: "Task" }).selectOption("answer");
-    const input = tasks.getByRole("textbox", { name: "Input" });
-    await input.fill("Why is the sky blue?");
-    await input.press("Control+Enter");
-    await tasks.getByRole("article").filter({ hasText: "answer" }).waitFor();
-  });
-
-  it("says what is wrong with a folder", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true });
-    await page.goto(`${address}#/session`);
-    const folder = page.getByRole("textbox", { name: "Working directory" });
-    await folder.fill("/no/such/folder");
-    await page.getByRole("button", { name: "Start the session" }).click();
-    await until(page, `document.querySelector("[aria-invalid=true]") !== null`);
   });
 
   it("that is unknown is an error with a way on", async () => {

@@ -53,8 +53,6 @@ export interface CanaryOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** For the command line: instead of `--provider-base-url` and the server's address. */
   readonly access?: (baseUrl: string) => readonly string[];
-  /** Variables that the process below us may have, such as the token that pays. */
-  readonly inputs?: Readonly<Record<string, string>>;
 }
 
 export interface Sighting {
@@ -83,8 +81,6 @@ export interface CanaryRun {
   readonly toModel: readonly Sighting[];
   /** As `said` and `onDisk`, for the canaries that lie in files of somebody else's. */
   readonly saidOfFiles: readonly Sighting[];
-  /** What a script said that it had seen: a search of its own. */
-  readonly search: (text: string) => readonly string[];
 }
 
 const inputToken = "github-token of the inputs";
@@ -196,7 +192,6 @@ export function runStepWithCanaries(
         "provider-api-key": stage.scene.providerKey,
         "github-token": stage.environment.get(inputToken) ?? "",
         "runtime-path": findRuntime({ environment: {} }),
-        ...options.inputs,
       },
     });
     const ended = step.ended.then(({ code, raw }) => ({
@@ -293,7 +288,6 @@ async function runWithCanaries(
       all,
     ),
     toModel: sightings(server.requests.map(sentText), all),
-    search: all,
   };
 }
 

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { useActionBundle } from "../rig/bundle.ts";
 import type { RecordedRequest, Reply } from "../rig/model-server.ts";
-import { nightly, onlyNightly } from "../rig/nightly.ts";
-import { withoutSandbox } from "../rig/sandbox.ts";
+import { onlyNightly } from "../rig/nightly.ts";
 import {
   bash,
   runCliWithCanaries,
@@ -27,7 +26,6 @@ const surroundings = [
 ];
 
 const printFiles = "git config --list; cat .git/config ~/.git-credentials; cat ~/.netrc .env";
-const options = { skip: withoutSandbox };
 
 const isCompaction = /^Please create a detailed summary of the conversation/;
 
@@ -72,14 +70,12 @@ function assertSilent(run: CanaryRun): void {
 describe("an agent with a shell", { timeout: 300_000 }, () => {
   const bundle = useActionBundle();
 
-  for (const permissions of nightly ? (["workspace", "all"] as const) : (["all"] as const)) {
-    it(`finds no secret of ours in its surroundings, with permissions: ${permissions}`, async (t) => {
-      const run = await runCliWithCanaries(t, { script: printSurroundings, permissions });
-      assert.equal(run.code, 0, run.stdout + run.stderr);
-      assertSilent(run);
-      assert.deepEqual(run.toModel, []);
-    });
-  }
+  it("finds no secret of ours in its surroundings", async (t) => {
+    const run = await runCliWithCanaries(t, { script: printSurroundings, permissions: "all" });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assertSilent(run);
+    assert.deepEqual(run.toModel, []);
+  });
 
   it("finds none in a step either", onlyNightly, async (t) => {
     const run = await runStepWithCanaries(t, {
@@ -114,17 +110,6 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
   });
 
   const unconfined = { preset: "workspace", sandbox: "off" } as const;
-
-  it("finds neither our environment nor credentials of files in a sandbox", options, async (t) => {
-    const run = await runCliWithCanaries(t, {
-      permissions: { preset: "workspace", sandbox: "required" },
-      script: (request, { pid }) =>
-        hostile(request, [`tr '\\0' '\\n' < /proc/${pid}/environ`, printFiles]),
-    });
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.deepEqual(run.said, [], "said");
-    assert.deepEqual(run.toModel, []);
-  });
 
   it(
     "can read the environment of our process without one, and what it says of it is masked everywhere",

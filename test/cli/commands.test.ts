@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { version } from "../../src/generated/version.ts";
@@ -43,13 +43,8 @@ describe("agent-jobs validate", () => {
       cwd: workspace.path,
     });
     assert.equal(code, 2);
-    const report: unknown = JSON.parse(stdout);
-    assert.ok(
-      typeof report === "object" && report !== null && "valid" in report && "diagnostics" in report,
-    );
-    assert.equal(report.valid, false);
-    assert.ok(Array.isArray(report.diagnostics));
-    assert.equal(report.diagnostics.length, 3);
+    const { valid, diagnostics } = JSON.parse(stdout);
+    assert.deepEqual([valid, diagnostics.length], [false, 3]);
     const fine = await runCli(["validate", "--format", "json", "good.yml"], {
       cwd: workspace.path,
     });
@@ -66,18 +61,6 @@ describe("agent-jobs validate", () => {
     assert.equal(code, 2);
     for (const line of stdout.trimEnd().split("\n"))
       assert.match(line, /^::error file=b%2Ca%3Ad%25\.yml,line=\d+,col=\d+::entry\./);
-  });
-
-  it("accepts the example entries and their rehearsals, each by its own schema", async () => {
-    const cwd = join(root, "entries");
-    const files = (await readdir(cwd)).filter((file) => file.endsWith(".yml"));
-    const { code, stdout } = await runCli(["validate", ...files], { cwd });
-    assert.equal(code, 0, stdout);
-    const valid = stdout.split("\n").filter((line) => line.endsWith(": valid"));
-    assert.deepEqual(
-      valid,
-      files.map((file) => `${file}: valid`),
-    );
   });
 });
 
@@ -166,12 +149,6 @@ describe("agent-jobs list, chart, schema, help", () => {
       ],
       mcpServers: [{ name: "docs", source: "docs-server", tasks: ["ship"] }],
     });
-    const warned = await runCli(["validate", "e.yml"], { cwd: workspace.path });
-    assert.equal(warned.code, 0);
-    assert.match(
-      warned.stdout,
-      /^e\.yml:4:9: warning: entry\.tools\["test"\]: No task may call this tool: /m,
-    );
   });
 
   it("validates the parameters that a job gives its workflows", async (t) => {
@@ -245,11 +222,6 @@ describe("agent-jobs list, chart, schema, help", () => {
       [many.code, many.stderr],
       [2, 'agent-jobs: The entry has several jobs, "j" and "k". Name one.\n'],
     );
-    const unknown = await runCli(["chart", "good.yml", "nope"], { cwd: workspace.path });
-    assert.deepEqual(
-      [unknown.code, unknown.stderr],
-      [2, 'agent-jobs: There is no job "nope". The entry has the jobs "j", "k".\n'],
-    );
   });
 
   it("draws the run of a journal, the last one or the one that is named", async (t) => {
@@ -269,12 +241,7 @@ describe("agent-jobs list, chart, schema, help", () => {
       "damaged.jsonl": lines.join("").replace('"seq":3', '"seq":x'),
       "empty.jsonl": lines[0] ?? "",
       "other.txt": "Dear reader,\n\nGoodbye.\n",
-      "later.jsonl": sealed([
-        started("one", "first"),
-        { type: "budget.changed", at: 3, runId: "one" },
-      ]).join(""),
       "good.yml": good,
-      "folder.jsonl/.keep": "",
     });
     execFileSync("mkfifo", [join(cwd, "pipe.jsonl")]);
     const draw = (...args: string[]): ReturnType<typeof runCli> =>
@@ -289,16 +256,9 @@ describe("agent-jobs list, chart, schema, help", () => {
     const damaged = await draw("--journal", "damaged.jsonl");
     assert.deepEqual([damaged.code, damaged.stderr.startsWith("damaged.jsonl:4: ")], [1, true]);
     assert.match(damaged.stdout, /second/);
-    const later = await draw("--journal", "later.jsonl");
-    assert.deepEqual(
-      [later.code, later.stderr],
-      [0, 'later.jsonl:3: Unknown event type "budget.changed".\n'],
-    );
     for (const [args, why] of [
       [["--journal", "empty.jsonl"], /empty\.jsonl contains no run/],
       [["--journal", "other.txt"], /^agent-jobs: other\.txt is not a journal\.\n$/],
-      [["--journal", "none.jsonl"], /Can't read the journal none\.jsonl: ENOENT/],
-      [["--journal", "folder.jsonl"], /Can't read the journal folder\.jsonl: it is a folder/],
       [["--journal", "pipe.jsonl"], /Can't read the journal pipe\.jsonl: it is not a regular file/],
       [["--journal", "whole.jsonl", "--run", "three"], /no run "three"\. .*one, two\./],
       [["good.yml", "--journal", "whole.jsonl"], /an entry or a journal, not both/],

@@ -1,7 +1,5 @@
 /** Tools that an entry declares, called in an ordinary task: the real process, the real runtime, real commands. */
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { runCli, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
@@ -61,16 +59,12 @@ async function run(t: TestContext, script: Script, setup: Setup = {}): Promise<R
   return { ...result, requests, results: requests.at(-1)?.toolResults ?? [] };
 }
 
-type Given = Readonly<Record<string, unknown>>;
-
-const call = (name: string, given: Given = { words: ["a", "b"] }) => ({
-  toolCalls: [{ name, arguments: given }],
-});
-
 const once =
-  (name: string, given?: Given): Script =>
+  (name: string): Script =>
   ({ toolResults }) =>
-    toolResults.length > 0 ? { text: "Done" } : call(name, given);
+    toolResults.length > 0
+      ? { text: "Done" }
+      : { toolCalls: [{ name, arguments: { words: ["a", "b"] } }] };
 
 describe("a tool of the entry", () => {
   it("is offered with its parameters, run as a command, and its result reaches the model as data", async (t) => {
@@ -81,14 +75,6 @@ describe("a tool of the entry", () => {
     assert.equal(results.length, 1);
     assert.match(results[0] ?? "", /is data.*\n```\n\{"joined":"a b"\}\n```$/);
     assert.match(stdout, /echo/);
-  });
-
-  it("is not run with arguments that don't match, and the model hears what is wrong", async (t) => {
-    const { code, results } = await run(t, once("echo", { words: ["a", 5], more: true }));
-    assert.equal(code, 0);
-    assert.match(results[0] ?? "", /Nothing was run/);
-    assert.match(results[0] ?? "", /arguments\.words\[1\]: /);
-    assert.match(results[0] ?? "", /arguments\.more: Unknown field/);
   });
 
   it("does not count for toolExecuted if its call failed", async (t) => {
@@ -104,42 +90,15 @@ describe("a tool of the entry", () => {
   it("sees what --env names of the environment, and its secrets are masked before the model sees them", async (t) => {
     const secret = "hunter2-but-much-longer";
     const print = "console.error(process.env.API_TOKEN); console.log(`${process.env.API_TOKEN}`)";
-    for (const [args, told] of [
-      [["--env", "API_TOKEN"], "***"],
-      [[], "undefined"],
-    ] as const) {
-      const { results, requests, stdout, stderr, code } = await run(t, once("echo"), {
-        tools: { echo: { ...echo, command: node(print) } },
-        env: { API_TOKEN: secret },
-        args,
-      });
-      assert.equal(code, 0, stdout + stderr);
-      assert.ok((results[0] ?? "").includes(told), results[0]);
-      const all = requests.map(({ body }) => JSON.stringify(body)).join("") + stdout + stderr;
-      assert.ok(!all.includes(secret), "the secret is in a request or in the log");
-    }
-  });
-
-  it("keeps a long result in a file that the agent may read, and that is gone after the run", async (t) => {
-    const tools = { echo: { ...echo, command: node("console.log('line\\n'.repeat(20_000))") } };
-    const { path: TMPDIR } = await makeWorkspace(t);
-    let path = "";
-    const { code, results } = await run(
-      t,
-      ({ toolResults }) => {
-        if (toolResults.length === 0) return call("echo");
-        path = /"(\/[^"]+\.txt)"/.exec(toolResults[0] ?? "")?.[1] ?? path;
-        if (toolResults.length > 1) return { text: "Done" };
-        return { toolCalls: [{ name: "view", arguments: { path, view_range: [19_000, 19_001] } }] };
-      },
-      { tools, env: { TMPDIR } },
-    );
-    assert.equal(code, 0);
-    assert.match(results[0] ?? "", /the first 8000 of \d+ characters/);
-    assert.match(results[1] ?? "", /line/);
-    assert.doesNotMatch(results[1] ?? "", /Denied/);
-    assert.ok(path.startsWith(join(TMPDIR, "agent-jobs-tools-")), path);
-    assert.deepEqual(await readdir(TMPDIR), []);
+    const { results, requests, stdout, stderr, code } = await run(t, once("echo"), {
+      tools: { echo: { ...echo, command: node(print) } },
+      env: { API_TOKEN: secret },
+      args: ["--env", "API_TOKEN"],
+    });
+    assert.equal(code, 0, stdout + stderr);
+    assert.ok((results[0] ?? "").includes("***"), results[0]);
+    const all = requests.map(({ body }) => JSON.stringify(body)).join("") + stdout + stderr;
+    assert.ok(!all.includes(secret), "the secret is in a request or in the log");
   });
 });
 
@@ -183,15 +142,5 @@ describe("a task with a protocol", () => {
     );
     // Its actions call the tools of the entry, not the model.
     assert.ok(!requests[0]?.tools.includes("echo"));
-  });
-
-  it("goes on with a server that takes no format", async (t) => {
-    const { code, requests, stdout } = await run(
-      t,
-      (request) => (isFormatted(request) ? { status: 400 } : { text: document }),
-      { task: { protocol: "actions" } },
-    );
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(requests.map(isFormatted), [true, false]);
   });
 });

@@ -1,4 +1,4 @@
-/** `agent-jobs init` and `agent-jobs models`. What the templates do is in test/recipes/templates.test.ts. */
+/** `agent-jobs init`. What the templates do is in test/recipes/templates.test.ts. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
@@ -8,7 +8,6 @@ import { promisify } from "node:util";
 import { factsOf } from "../../src/cli/init.ts";
 import { runCli } from "../rig/cli.ts";
 import { commandLine } from "../rig/dist.ts";
-import { startModelServer } from "../rig/model-server.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
 describe("agent-jobs init", () => {
@@ -113,50 +112,5 @@ describe("agent-jobs init", () => {
     const { path: empty, git: inEmpty } = await makeWorkspace(t);
     await inEmpty("init", "--quiet", "--initial-branch=trunk");
     assert.equal((await factsOf(empty)).branch, "trunk");
-  });
-});
-
-const entry = `models: { driving: qwen3 }
-tasks: { t: { model: { id: qwen3-codr }, prompt: Say hello. } }
-jobs: { j: { work: { kind: Ref, taskId: t } } }
-`;
-
-describe("the models that are offered", () => {
-  it("are listed, and compared with those of an entry before anything starts", async (t) => {
-    const models = ["qwen3", "qwen3-coder"];
-    const server = await startModelServer(() => ({ text: "Hello." }), { models });
-    t.after(() => server.close());
-    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
-    const from = ["--provider-base-url", server.baseUrl];
-    const listed = await runCli(["models", ...from], { cwd });
-    assert.equal(listed.stdout, "qwen3\nqwen3-coder\n");
-    const json = await runCli(["models", "--json", ...from], { cwd });
-    assert.deepEqual(JSON.parse(json.stdout), {
-      models: models.map((id) => ({ id, name: id, multiplier: 0 })),
-    });
-    const wrong =
-      /^e\.yml:2:\d+: entry\.tasks\["t"\]\.model\.id: The model "qwen3-codr" is not offered\. \(did you mean "qwen3-coder"\?\)$/m;
-    const validated = await runCli(["validate", "e.yml", "--models", ...from], { cwd });
-    assert.equal(validated.code, 2);
-    assert.match(validated.stdout, wrong);
-    const run = await runCli(["run", "e.yml", "--models", ...from], { cwd });
-    assert.equal(run.code, 2, run.stdout);
-    assert.match(run.stderr, wrong);
-    assert.deepEqual(server.requests, []);
-    const unchecked = await runCli(["run", "e.yml", ...from], { cwd });
-    assert.equal(unchecked.code, 0, unchecked.stdout + unchecked.stderr);
-  });
-
-  it("are missed where none are listed", async (t) => {
-    const server = await startModelServer(() => ({ text: "Hello." }));
-    t.after(() => server.close());
-    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
-    const from = ["--provider-base-url", server.baseUrl];
-    const listed = await runCli(["models", ...from], { cwd });
-    assert.equal(listed.code, 1);
-    assert.match(listed.stderr, /No models are listed/);
-    const run = await runCli(["run", "e.yml", "--models", ...from], { cwd });
-    assert.equal(run.code, 2);
-    assert.match(run.stderr, /can't be checked, because none are listed/);
   });
 });

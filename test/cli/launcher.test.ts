@@ -27,7 +27,7 @@ async function launch(
 }
 
 describe("the command line's first file", () => {
-  for (const version of ["20.18.3", "18.20.8", "12.22.12", "0.10.48"]) {
+  for (const version of ["20.18.3", "0.10.48"]) {
     for (const type of ["module", "commonjs"] as const) {
       it(`says in one line that Node ${version} is too old, and loads nothing (${type})`, async (t) => {
         const { status, stdout, stderr } = await launch(t, version, "this is no program", type);
@@ -40,7 +40,7 @@ describe("the command line's first file", () => {
     }
   }
 
-  for (const version of ["20.19.0", "20.20.2", "22.1.0", "100.0.0"]) {
+  for (const version of ["20.19.0", "100.0.0"]) {
     it(`starts the program on Node ${version}`, async (t) => {
       const main = 'console.log("started"); process.exitCode = 7;';
       const { status, stdout } = await launch(t, version, main);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { createOutput, type Looks } from "../../src/cli/output.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { commandLine } from "../rig/dist.ts";
@@ -25,46 +25,29 @@ function bash(command: string): object {
 const run = ["run", "entry.json", "--rehearse", "r.json", "--in-place"];
 
 describe("an output that can't be written", () => {
-  for (const args of [["--version"], [...run, "--quiet"]]) {
-    it(`fails the command: ${args.join(" ")}`, async (t) => {
-      if (process.platform !== "linux") return t.skip("needs /dev/full");
-      const files = { "entry.json": entry, "r.json": rehearsal([{ text: "done" }]) };
-      const workspace = await makeWorkspace(t, files);
-      const script = 'exec "$@" > /dev/full';
-      const { status, stderr } = spawnSync(
-        "/bin/sh",
-        ["-c", script, "sh", process.execPath, commandLine, ...args],
-        { cwd: workspace.path, encoding: "utf8" },
-      );
-      assert.match(stderr, /the output is incomplete: .*ENOSPC/);
-      assert.equal(status, 1);
-    });
-  }
+  it("fails the command", async (t) => {
+    if (process.platform !== "linux") return t.skip("needs /dev/full");
+    const script = 'exec "$@" --version > /dev/full';
+    const args = ["-c", script, "sh", process.execPath, commandLine];
+    const { status, stderr } = spawnSync("/bin/sh", args, { encoding: "utf8" });
+    assert.match(stderr, /the output is incomplete: .*ENOSPC/);
+    assert.equal(status, 1);
+  });
 });
 
 describe("a run whose journal or recording has a hole", () => {
   const done = { text: "done" };
-  const cases: [string, readonly string[], readonly object[], RegExp][] = [
-    ["on a full disk", ["--journal", "/dev/full"], [done], /journal is incomplete: .*ENOSPC/],
-    [
-      "deleted",
-      ["--journal", "out.jsonl"],
-      [bash("rm out.jsonl"), done],
-      /journal is incomplete: .*was deleted/,
-    ],
-  ];
-  for (const [name, flags, replies, told] of cases) {
-    it(`exits with 1 and says so: ${name}`, async (t) => {
-      const workspace = await makeWorkspace(t, {
-        "entry.json": entry,
-        "r.json": rehearsal(replies),
-      });
-      const { code, stdout, stderr } = await runCli([...run, ...flags], { cwd: workspace.path });
-      assert.match(stdout, /^job j succeeded$/m);
-      assert.match(stderr, told);
-      assert.equal(code, 1);
+  it("exits with 1 and says so: deleted", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "entry.json": entry,
+      "r.json": rehearsal([bash("rm out.jsonl"), done]),
     });
-  }
+    const args = [...run, "--journal", "out.jsonl"];
+    const { code, stdout, stderr } = await runCli(args, { cwd: workspace.path });
+    assert.match(stdout, /^job j succeeded$/m);
+    assert.match(stderr, /journal is incomplete: .*was deleted/);
+    assert.equal(code, 1);
+  });
 
   it("exits with 1 and says so: the disk is full midway", async (t) => {
     const workspace = await makeWorkspace(t, {
@@ -82,16 +65,6 @@ describe("a run whose journal or recording has a hole", () => {
     assert.match(stderr, /warning: the journal is incomplete: .*after \d+ lines: EFBIG/);
     assert.match(stderr, /warning: the recording is incomplete: .*EFBIG/);
     assert.equal(code, 1);
-  });
-
-  it("stays a success where neither was asked for", async (t) => {
-    const workspace = await makeWorkspace(t, {
-      "entry.json": entry,
-      "r.json": rehearsal([done]),
-    });
-    const { code, stderr } = await runCli(run, { cwd: workspace.path });
-    assert.equal(stderr, "");
-    assert.equal(code, 0);
   });
 });
 
@@ -157,15 +130,6 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
     "\r::notice::x",
     "\u001b[0m::debug::x",
   ];
-  const hostile = JSON.stringify({
-    models: { driving: "m" },
-    permissions: "all",
-    promptVariables: Object.fromEntries(evil.map((text) => [`${text}\n${text}`, ["x"]])),
-    tasks: Object.fromEntries(evil.map((text) => [text, { prompt: evil.join("\n") }])),
-    jobs: Object.fromEntries(
-      evil.map((text) => [text, { work: { kind: "Ref", taskId: text, modelOverride: {} } }]),
-    ),
-  });
   const valid = JSON.stringify({
     models: { driving: evil.join("\n") },
     permissions: "all",
@@ -192,18 +156,12 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
       ],
     })),
   });
-  const commands: [string, readonly string[]][] = [
+  for (const [name, args] of [
     ["run", ["run", "valid.json", "--rehearse", "r.json", "--verbose"]],
-    ["rehearse", ["rehearse", "r.json", "hostile.json", "--verbose"]],
     ["an unknown command", ["::error::x\n::error::y"]],
-  ];
-  for (const [name, args] of commands) {
+  ] as const) {
     it(`no line is a command: ${name}`, async (t) => {
-      const workspace = await makeWorkspace(t, {
-        "hostile.json": hostile,
-        "valid.json": valid,
-        "r.json": script,
-      });
+      const workspace = await makeWorkspace(t, { "valid.json": valid, "r.json": script });
       const { stdout, stderr } = await runCli(args, {
         cwd: workspace.path,
         env: { GITHUB_ACTIONS: "true", CI: "true" },
@@ -236,48 +194,14 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
     assert.match(stderr, /this is a bug in agent-jobs[^]*Error: x\n\| ::error::y\n\*\*\*/);
     assert.doesNotMatch(stderr, /hunter2|^::/m);
   });
-
-  it("validate --format github prints one command for each problem, whatever it says", async (t) => {
-    const workspace = await makeWorkspace(t, { "hostile.json": hostile });
-    const { stdout } = await runCli(["validate", "hostile.json", "--format", "github"], {
-      cwd: workspace.path,
-      env: { GITHUB_ACTIONS: "true" },
-    });
-    for (const line of stdout.trimEnd().split(/\r\n|\r|\n/)) {
-      assert.match(line, /^::error file=hostile\.json,[^:]*::/);
-      assert.doesNotMatch(line, /##\[/);
-    }
-  });
-
-  it("what is JSON stays the same JSON", async (t) => {
-    const workspace = await makeWorkspace(t, { "valid.json": valid });
-    const list = async (env: Readonly<Record<string, string>>): Promise<unknown> =>
-      JSON.parse(
-        (await runCli(["list", "valid.json", "--json"], { cwd: workspace.path, env })).stdout,
-      );
-    assert.deepEqual(await list({ GITHUB_ACTIONS: "true" }), await list({}));
-  });
 });
 
-describe("the looks of a run", () => {
-  const look = async (
-    t: TestContext,
-    flags: readonly string[],
-    env: Readonly<Record<string, string>> = {},
-  ): Promise<string> => {
-    const workspace = await makeWorkspace(t, {
-      "entry.json": entry,
-      "r.json": rehearsal([{ text: "done" }]),
-    });
-    const { code, stdout, stderr } = await runCli([...run, ...flags], { cwd: workspace.path, env });
-    assert.equal(code, 0, stderr);
-    return stdout;
-  };
-
-  it("has the chart as text with --chart only", async (t) => {
-    assert.doesNotMatch(await look(t, []), /flowchart|-->/);
-    assert.match(await look(t, ["--chart"]), /^flowchart TD\n[^]*-->[^]*\njob j succeeded\n$/m);
-  });
+it("has the chart as text with --chart only", async (t) => {
+  const files = { "entry.json": entry, "r.json": rehearsal([{ text: "done" }]) };
+  const { path: cwd } = await makeWorkspace(t, files);
+  assert.doesNotMatch((await runCli(run, { cwd })).stdout, /flowchart|-->/);
+  const { stdout } = await runCli([...run, "--chart"], { cwd });
+  assert.match(stdout, /^flowchart TD\n[^]*-->[^]*\njob j succeeded\n$/m);
 });
 
 describe("what a terminal and the environment want", () => {
@@ -286,7 +210,6 @@ describe("what a terminal and the environment want", () => {
   const cases: [boolean, Readonly<Record<string, string>>, boolean, boolean][] = [
     [true, {}, true, true],
     [false, {}, false, false],
-    [true, { TERM: "xterm" }, true, true],
     [true, { TERM: "dumb" }, false, false],
     [true, { TERM: "dumb", FORCE_COLOR: "" }, true, false],
     [true, { NO_COLOR: "1" }, false, true],

@@ -76,17 +76,13 @@ test("file tools write to no record of their run", async (t) => {
   assert.doesNotMatch(said, /don't rely/);
 });
 
-for (const [what, command] of [
-  ["adds to", "echo '{}' >> out/run.jsonl"],
-  ["replaces", "cp out/run.jsonl x && mv x out/run.jsonl"],
-] as const) {
-  test(`a shell that ${what} the journal is told of`, async (t) => {
-    const { said } = await attack(t, "workspace", () => [
-      { name: "bash", arguments: { command, description: "d" } },
-    ]);
-    assert.match(said, /The journal \S+run\.jsonl was (?:changed|replaced) during the run/);
-  });
-}
+test("a shell that adds to the journal is told of", async (t) => {
+  const command = "echo '{}' >> out/run.jsonl";
+  const { said } = await attack(t, "workspace", () => [
+    { name: "bash", arguments: { command, description: "d" } },
+  ]);
+  assert.match(said, /The journal \S+run\.jsonl was changed during the run/);
+});
 
 test("no record is made through a link that took the place of its folder", async (t) => {
   const command = "mkdir -p hooks && mv out moved && ln -s hooks out";

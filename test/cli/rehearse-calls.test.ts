@@ -1,7 +1,7 @@
 /** A tool call of the script that fails or is denied is no detail: the script has to say so. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { runCli } from "../rig/cli.ts";
+import { runCli, type CliResult } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 type Call = Readonly<Record<string, unknown>>;
@@ -31,28 +31,12 @@ function scriptOf(calls: readonly Call[]): string {
   });
 }
 
-interface Rehearsed {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly run: { readonly code: number | null; readonly stdout: string };
-}
-
-async function rehearse(
-  t: TestContext,
-  calls: readonly Call[],
-  fields: object = {},
-): Promise<Rehearsed> {
+async function rehearse(t: TestContext, calls: readonly Call[]): Promise<CliResult> {
   const workspace = await makeWorkspace(t, {
-    "e.json": JSON.stringify({ ...entry, ...fields }),
+    "e.json": JSON.stringify(entry),
     "r.json": scriptOf(calls),
   });
-  const options = { cwd: workspace.path };
-  const { code, stdout } = await runCli(["rehearse", "r.json"], options);
-  return {
-    code,
-    stdout,
-    run: await runCli(["run", "e.json", "--rehearse", "r.json"], options),
-  };
+  return runCli(["rehearse", "r.json"], { cwd: workspace.path });
 }
 
 const at = (file: string): string =>
@@ -66,13 +50,11 @@ describe("the tool calls of a rehearsal", () => {
       /"bash" was denied: "shell of npm test && npm run lint.*add "denied: true" to the call/s,
     ],
     ["fails", fails, /"view" failed: "Path does not exist"\. .*add "fails: TEXT" to the call/],
-    ["reads outside", outside, /"view" was denied: "read of \/etc\/hostname/],
     ["is a job tool with wrong arguments", wrongJobTool, /"job_boolean_true" failed: "job_boolean/],
     ["has arguments that are no JSON", { name: "view", arguments: '{"path":' }, /"view" failed: /],
     ["fails otherwise", { ...fails, fails: "no space" }, /failed with "no space", but its error/],
     ["fails, not denied", { ...fails, denied: true }, /been denied, but it failed: "Path does/],
     ["works, not denied", { ...works, denied: true }, /been denied, but it succeeded/],
-    ["works, not fails", { ...works, fails: "x" }, /have failed with "x", but it succeeded/],
     ["exits with 1, which is no failure", { ...nonZero, fails: "x" }, /but it succeeded/],
     ["is known after all", { ...works, unknown: true }, /should have failed, but it succeeded/],
   ];
@@ -96,18 +78,8 @@ describe("the tool calls of a rehearsal", () => {
     }
   });
 
-  for (const [what, call, why] of red.slice(0, 2)) {
-    it(`make a run fail with the same reason: one that ${what}`, async (t) => {
-      const { run } = await rehearse(t, [works, call]);
-      assert.equal(run.code, 1, run.stdout);
-      const last = run.stdout.trimEnd().split("\n").at(-1) ?? "";
-      assert.match(last, /^job job failed: the rehearsal doesn't match the run: sessions\[0\]/);
-      assert.match(last, why);
-    });
-  }
-
   it("are green as the script says, in whatever order they end", async (t) => {
-    const { code, stdout, run } = await rehearse(t, [
+    const { code, stdout } = await rehearse(t, [
       { name: "bash", arguments: { command: "false", description: "d" } },
       { ...neverMatches, denied: true },
       { ...fails, fails: "does not exist" },
@@ -120,7 +92,6 @@ describe("the tool calls of a rehearsal", () => {
       { name: "view", arguments: '{"path":', fails: "" },
     ]);
     assert.equal(code, 0, stdout);
-    assert.equal(run.code, 0, run.stdout);
   });
 
   it("of a sub-agent count too", async (t) => {
@@ -159,7 +130,6 @@ describe("the tool calls of a rehearsal", () => {
       "green.json": JSON.stringify(
         sub([{ ...fails, fails: "not exist" }, { ...npm, denied: true }, works]),
       ),
-      "wrong.json": JSON.stringify(sub([{ ...works, denied: true }])),
     });
     const options = { cwd: workspace.path };
     const red = await runCli(["rehearse", "red.json"], options);
@@ -169,8 +139,6 @@ describe("the tool calls of a rehearsal", () => {
     assert.equal(red.stdout.match(/the call of/g)?.length, 2, red.stdout);
     const green = await runCli(["rehearse", "green.json"], options);
     assert.equal(green.code, 0, green.stdout);
-    const wrong = await runCli(["rehearse", "wrong.json"], options);
-    assert.match(wrong.stdout, /should have been denied, but it succeeded/);
   });
 
   it("are recorded with how they ended, and replay green", async (t) => {

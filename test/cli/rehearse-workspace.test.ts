@@ -93,10 +93,6 @@ describe("workspace.commits", () => {
       },
     );
     assert.equal(code, 0, stdout);
-    const again = await look(t, { commits }, "git rev-parse HEAD main", {
-      matches: "[0-9a-f]{40}\\n[0-9a-f]{40}",
-    });
-    assert.equal(again.code, 0, again.stdout);
   });
 
   it("gives a first commit with a branch of its own something to branch off from", async (t) => {
@@ -145,21 +141,14 @@ describe("workspace.commits", () => {
 });
 
 it("a rehearsal gives no advice about model servers, whatever the script answers", async (t) => {
-  const rehearsal = (reply: object): string =>
-    JSON.stringify({ entry: "e.json", sessions: [{ turns: [reply] }] });
-  const folder = await makeWorkspace(t, {
+  const { path: cwd } = await makeWorkspace(t, {
     "e.json": JSON.stringify(entry),
-    "unfit.json": rehearsal({ prompt: "Say B", text: "B" }),
-    ...Object.fromEntries([401, 413].map((error) => [`${error}.json`, rehearsal({ error })])),
+    "r.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: [{ error: 401 }] }] }),
   });
-  for (const name of ["unfit", "401", "413"]) {
-    const { code, stdout, stderr } = await runCli(
-      ["run", "e.json", "--rehearse", `${name}.json`, "--verbose"],
-      { cwd: folder.path },
-    );
-    assert.equal(code, 1, stdout);
-    assert.doesNotMatch(stdout + stderr, /Check the|model server|base URL|API key|the plan/);
-  }
+  const args = ["run", "e.json", "--rehearse", "r.json", "--verbose"];
+  const { code, stdout, stderr } = await runCli(args, { cwd });
+  assert.equal(code, 1, stdout);
+  assert.doesNotMatch(stdout + stderr, /Check the|model server|base URL|API key|the plan/);
 });
 
 it("a recording keeps the user input that only a condition uses", async (t) => {

@@ -91,19 +91,6 @@ describe("agent-jobs rehearse", () => {
   const rehearsal = (fields: object): string =>
     JSON.stringify({ entry: "e.json", sessions: [], ...fields });
 
-  it("says which prompt came that no rule expects, and which rule was nearest", async (t) => {
-    const workspace = await makeWorkspace(t, {
-      "e.json": JSON.stringify(entry),
-      "r.json": rehearsal({ sessions: [{ task: "a", turns: [{ prompt: "Say B", text: "B" }] }] }),
-    });
-    const { code, stdout } = await runCli(["rehearse", "r.json"], { cwd: workspace.path });
-    assert.equal(code, 1);
-    assert.match(stdout, /FAIL {2}r\.json \(job/);
-    assert.match(stdout, /Say A/);
-    assert.match(stdout, /Say B/);
-    assert.match(stdout, /r\.json:1:\d+/);
-  });
-
   it("fails a run of that script too, with the same message as the reason", async (t) => {
     const workspace = await makeWorkspace(t, {
       "e.json": JSON.stringify(entry),
@@ -144,63 +131,6 @@ describe("agent-jobs rehearse", () => {
     assert.match(stdout, /ok {4}good\.json/);
     assert.match(stdout, /nope\.json: The file doesn't exist/);
     assert.match(stdout, /1 passed, 2 failed\n$/);
-  });
-
-  it("runs a rehearsal with a workspace in a folder of its own and leaves nothing of it", async (t) => {
-    const temporary = await makeWorkspace(t);
-    const workspace = await makeWorkspace(t, {
-      "e.json": JSON.stringify(entry),
-      "r.json": rehearsal({
-        permissions: "workspace",
-        workspace: { git: true, files: { "docs/a.md": "old\n" } },
-        sessions: [
-          {
-            turns: [
-              {
-                replies: [
-                  {
-                    tools: [
-                      {
-                        name: "bash",
-                        arguments: {
-                          command: "cat docs/a.md; git log --format=%s; pwd; echo new > docs/a.md",
-                          description: "look",
-                        },
-                      },
-                    ],
-                  },
-                  {
-                    toolResults: {
-                      contains: ["old", "The workspace of the rehearsal", "${workingDirectory}"],
-                    },
-                    text: "A",
-                  },
-                ],
-              },
-            ],
-          },
-        ],
-      }),
-    });
-    const { code, stdout } = await runCli(["rehearse", "r.json"], {
-      cwd: workspace.path,
-      env: { TMPDIR: temporary.path },
-    });
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(await readdir(temporary.path), []);
-  });
-
-  it("refuses workspace files that lead out of it", async (t) => {
-    const files = Object.fromEntries(
-      ["../a", "/a", "a/../../b", "a\\b", "", "./a", "a/", "C:/a"].map((name) => [name, ""]),
-    );
-    const workspace = await makeWorkspace(t, {
-      "e.json": JSON.stringify(entry),
-      "r.json": rehearsal({ workspace: { files } }),
-    });
-    const { code, stdout } = await runCli(["rehearse", "r.json"], { cwd: workspace.path });
-    assert.equal(code, 2);
-    assert.equal(stdout.match(/This is not a path inside the workspace/g)?.length, 8, stdout);
   });
 });
 

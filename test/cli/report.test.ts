@@ -141,13 +141,6 @@ test("report on a full disk suggests another file, not another TMPDIR", async (t
   assert.doesNotMatch(stderr, /TMPDIR/);
 });
 
-test("report replaces an earlier report", async (t) => {
-  const workspace = await workspaceOf(t, { "a.jsonl": runOf("a"), "b.jsonl": runOf("b") });
-  await workspace.report("a.jsonl", "b.jsonl");
-  assert.equal((await workspace.report("b.jsonl")).code, 0);
-  assert.deepEqual(runIds(await workspace.made()), ["b"]);
-});
-
 test("run --html-report has the events of the journal", async (t) => {
   const { path } = await makeWorkspace(t);
   await mkdir(join(path, "out"));

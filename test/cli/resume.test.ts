@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
 import { type CliChild, type CliResult, runCli, startCli } from "../rig/cli.ts";
 import { type ModelServer, startModelServer } from "../rig/model-server.ts";
+import { share } from "../rig/nightly.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 
@@ -115,7 +116,7 @@ describe("agent-jobs run --resume", () => {
     assert.equal(expected.requests.length, 7);
 
     const killed = await setup(t);
-    for (const at of [1, 4, 6]) {
+    for (const at of share([4, 1, 6], 1)) {
       await killed.workspace.write("effects.log", "");
       const before = killed.server.requests.length;
       killed.killAt(before + at);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import { hostname } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { ask, waitingCall } from "../server/rig.ts";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
@@ -195,6 +196,18 @@ describe("agent-jobs serve", () => {
     assert.equal(kept.headers["content-type"], "application/x-ndjson; charset=utf-8");
     assert.match(kept.text, /"type":"run.ended"/);
     assert.ok(!kept.text.includes(token));
+  });
+
+  it("listens on other addresses with a token", async (t) => {
+    const served = await startServe(t, [...rehearsed, "--host", "0.0.0.0", "--token", "T"]);
+    const headers = { Authorization: "Bearer T" };
+    for (const name of ["127.0.0.1", "0.0.0.0", hostname(), "localhost"]) {
+      const host = { ...headers, Host: `${name}:${served.port}` };
+      assert.deepEqual(await api(served, "test", "", host), { message: "Hello, world!" }, name);
+    }
+    assert.equal((await api(served, "test"))["error"], "Unauthorized");
+    const foreign = { ...headers, Host: "evil.example" };
+    assert.equal((await api(served, "test", "", foreign))["error"], "Forbidden");
   });
 });
 

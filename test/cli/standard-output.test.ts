@@ -103,8 +103,13 @@ for (const [name, print] of ways) {
 test("on a pipe, data keeps its control characters, and JSON is the same JSON", async () => {
   const text = "a\tb\u001b[31mred\u009b\u202e";
   assert.equal((await printed({}, (output) => output.printData(text))).stdout, `${text}\n`);
-  const { stdout } = await printed({}, (output) => output.printJson([text]));
-  assert.deepEqual(JSON.parse(stdout), [text]);
+  for (const [inActions, data] of [
+    [false, text],
+    [true, "::error::x\n##[error]x\r::notice::x"],
+  ] as const) {
+    const { stdout } = await printed({ inActions }, (output) => output.printJson([data]));
+    assert.deepEqual(JSON.parse(stdout), [data]);
+  }
 });
 
 test("what is meant as a command has no secret, control sequence or second command in it", async () => {

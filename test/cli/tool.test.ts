@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
 import { writeFiles } from "../tools/rig.ts";
 import { commandLine } from "../rig/dist.ts";
-import { startCli, type CliResult } from "../rig/cli.ts";
+import { runCli, startCli, type CliResult } from "../rig/cli.ts";
 import { noTerminal, startOnTerminal } from "../rig/terminal.ts";
 
 const node = process.execPath;
@@ -87,7 +87,7 @@ async function cli(
 ): Promise<(...args: string[]) => Promise<CliResult>> {
   const cwd = await workspace(t, more);
   return (...args) =>
-    startCli(["tool", ...args], { cwd, env: { GIVEN: "yes", OTHER: "no", ...env } }).ended;
+    runCli(["tool", ...args], { cwd, env: { GIVEN: "yes", OTHER: "no", ...env } });
 }
 
 test("tool call prints the result: JSON, or a text as it is", async (t) => {
@@ -212,9 +212,7 @@ test("tool build --print prints the Dockerfile of a recipe, and --plain the comm
 });
 
 test("Ctrl-C cancels a call, ends the tool, and exits with 130", async (t) => {
-  const cwd = realpathSync(await makeTemporaryDirectory("tool-"));
-  t.after(() => removeDirectory(cwd));
-  writeFiles(cwd, files);
+  const cwd = await workspace(t);
   const child = startCli(["tool", "call", "slow"], { cwd });
   await child.printed("started");
   child.signal("SIGINT");

@@ -58,20 +58,6 @@ describe("agent-jobs validate", () => {
     assert.match(stdout, userInput);
     assert.equal(stdout.trimEnd().split("\n").length, 4, stdout);
   });
-  it("recognizes a rehearsal under the name of an entry", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd, "r.yml": rehearsal });
-    for (const command of [
-      ["validate", "r.yml"],
-      ["run", "r.yml"],
-    ]) {
-      const { code, stdout, stderr } = await runCli(command, { cwd });
-      assert.equal(code, 2);
-      assert.match(
-        stdout + stderr,
-        /^r\.yml: This is a rehearsal, not an entry\. \(.*--rehearse r\.yml\)$/m,
-      );
-    }
-  });
 });
 
 describe("agent-jobs validate with a model server", () => {

@@ -26,14 +26,11 @@ async function run(t: TestContext, ...args: string[]): Promise<CliResult> {
 describe("the options of workflows at the command line", () => {
   for (const [args, why] of [
     [["w.wf.md", "--param", "A"], /--param <name=value>' argument 'A' is invalid\. It must have/],
-    [["w.wf.md", "--param", "A=1", "--param", "A=2"], /It names the parameter "A" twice/],
-    [["w.wf.md", "--param", "STATUS=1"], /can't be a parameter/],
     [["w.wf.md", "--answer", "A=yes"], /An answer has the id of its ASK/],
     [["w.wf.md", "--env", "A=b"], /Its value is taken from the environment/],
     [["w.wf.md", "job"], /A workflow has no jobs\. Name only the file/],
     [["w.wf.md", "--rerun"], /--rerun requires --resume/],
     [["w.wf.md", "--resume", "no.jsonl"], /--resume: can't resume no\.jsonl: /],
-    [["w.wf.md", "--resume", "."], /--resume: can't resume \.: /],
     [["e.yml", "--param", "A=1"], /Only a workflow .* has parameters, but --param is given/],
     [["e.yml", "--resume", "run.jsonl"], /can't resume run\.jsonl: .*The journal is empty/],
     [["e.yml", "--rerun"], /--rerun is only for workflows/],
@@ -74,22 +71,6 @@ describe("agent-jobs run with a workflow", () => {
     assert.match(stderr, /warning: Workflows may read A_TOKEN, which has the name of a secret/);
     assert.doesNotMatch(stderr, /read SEEN/);
   });
-
-  it("names the ways to answer where nobody is there to be asked", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, answering);
-    const args = ["run", "flow.wf.md", "--param", "TITLE=x", ...offline];
-    const { code, stdout } = await runCli(args, { cwd, env });
-    assert.equal(code, 1);
-    assert.match(stdout, /ASK_A has no answer.* --answer ASK_A=….* answers .*front matter\.\n$/);
-  });
-
-  it("does not write the journal over the one that it resumes", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { ...answering, "j.jsonl": "" });
-    const args = ["--param", "TITLE=x", "--resume", "j.jsonl", "--journal", "./j.jsonl"];
-    const { code, stderr } = await runCli(["run", "flow.wf.md", ...args, ...offline], { cwd });
-    assert.equal(code, 2);
-    assert.match(stderr, /The journal \.\/j\.jsonl would overwrite j\.jsonl/);
-  });
 });
 
 describe("agent-jobs run on a terminal", { skip: noTerminal }, () => {
@@ -111,18 +92,13 @@ describe("agent-jobs run on a terminal", { skip: noTerminal }, () => {
     assert.match(stdout, /job flow\.wf\.md succeeded/);
   });
 
-  it("ends with 130 at Ctrl-C, and fails at Ctrl-D", async (t) => {
-    for (const [key, expected] of [
-      ["\u0003", 130],
-      ["\u0004", 1],
-    ] as const) {
-      const child = await start(t);
-      await child.printed("\u001B[0J> ", "Sure?\r\n");
-      child.type(key);
-      const { code, stdout } = await child.ended;
-      assert.equal(code, expected, stdout);
-      assert.match(stdout, expected === 1 ? /failed: [^]*\(Ctrl-D\)/ : /job flow\.wf\.md canceled/);
-    }
+  it("ends with 130 at Ctrl-C", async (t) => {
+    const child = await start(t);
+    await child.printed("\u001B[0J> ", "Sure?\r\n");
+    child.type("\u0003");
+    const { code, stdout } = await child.ended;
+    assert.equal(code, 130, stdout);
+    assert.match(stdout, /job flow\.wf\.md canceled/);
   });
 
   it("asks nobody in CI", async (t) => {

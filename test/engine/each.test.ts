@@ -147,22 +147,6 @@ describe("Run", () => {
     assert.equal(prompts(played).at(-1), "d code 0");
   });
 
-  it("as a condition answers no with another exit, and does not answer if it can't run", async () => {
-    const work: Work = { kind: "Alt", condition: test, trueWork: ref("a"), falseWork: ref("b") };
-    const ends = async (exit: number | string): Promise<[string, readonly string[]]> => {
-      const { outcome, ended } = await play({
-        tasks,
-        work,
-        play: () => succeed,
-        workspace: commands(() => exit),
-      });
-      return [outcome.kind, ended];
-    };
-    assert.deepEqual(await ends(0), ["succeeded", ["npm test:succeeded", "a:succeeded"]]);
-    assert.deepEqual(await ends(2), ["succeeded", ["npm test:failed", "b:succeeded"]]);
-    assert.deepEqual(await ends("it was not found"), ["failed", ["npm test:failed"]]);
-  });
-
   it("ends at its time limit, which is no answer", async () => {
     const workspace: Workspace = {
       ...commands(() => 0),
@@ -304,13 +288,5 @@ describe("onCrash: continue", () => {
     assert.ok(kept.outcome.kind === "failed" && /task "b" crashed/.test(kept.outcome.reason));
     const stopped = await play({ tasks, work: par("stop"), play: crashing });
     assert.ok(!stopped.ended.includes("c:succeeded"), stopped.ended.join());
-  });
-
-  it("counts as no answer of a condition", async () => {
-    const condition: Work = { kind: "Par", works: [ref("b")], onCrash: "continue" };
-    const work: Work = { kind: "Alt", condition, falseWork: ref("a") };
-    const { outcome, ended } = await play({ tasks, work, play: crashing });
-    assert.deepEqual(ended, ["b:crashed"]);
-    assert.equal(outcome.kind, "failed");
   });
 });

@@ -111,19 +111,6 @@ describe("a condition that did not answer fails its work", () => {
     assert.match(reasonOf(played), /condition did not answer.*check.*modelCalls/);
     assert.deepEqual(played.ended, ["check:failed"]);
   });
-
-  it("fails a Loop whose preCondition exceeds taskMinutes", async () => {
-    const left = { model, prompt: "left" };
-    const body = { model, prompt: "body" };
-    const loop: Work = { kind: "Loop", preCondition: [true, ref("left")], body: ref("body") };
-    const played = await run(
-      { left, body },
-      loop,
-      { left: [{ hang: "before" }] },
-      { taskMinutes: 0.03 },
-    );
-    assert.match(reasonOf(played), /condition did not answer.*left.*taskMinutes/);
-  });
 });
 
 describe("a repeated id of a tool call", () => {
@@ -149,25 +136,16 @@ describe("a repeated id of a tool call", () => {
     );
   });
 
-  for (const [name, replies] of [
-    [
-      "of three calls",
-      [{ toolCalls: ["a", "a", "a"].map((id) => call("job_prepare_document", good, id)) }],
-    ],
-    [
-      "of two calls, after an answer with the same id",
-      [
+  it("makes them unsuccessful, also after an answer with the same id", async () => {
+    const played = await run({ t: needsTool() }, ref("t"), {
+      go: [
         { toolCalls: [call("view", { path: "." }, "a")] },
         { toolCalls: ["a", "a"].map((id) => call("job_prepare_document", good, id)) },
       ],
-    ],
-  ] as const) {
-    it(`makes them unsuccessful: ${name}`, async () => {
-      const played = await run({ t: needsTool() }, ref("t"), { go: replies });
-      assert.match(reasonOf(played), /job_prepare_document/);
-      assertToolsEnd(played);
     });
-  }
+    assert.match(reasonOf(played), /job_prepare_document/);
+    assertToolsEnd(played);
+  });
 });
 
 describe("an id of a tool call in a later answer", () => {
@@ -175,8 +153,6 @@ describe("an id of a tool call in a later answer", () => {
   const look = call("view", { path: "." }, "call_1");
   const broken = call("job_prepare_document", {}, "call_1");
   for (const [name, replies, ends] of [
-    ["the other one is another tool's", [[report], [look]], [true, true]],
-    ["it is used three times", [[look], [look], [report]], [true, true, true]],
     ["an earlier one failed", [[broken], [report]], [false, true]],
     ["an earlier answer had two calls of it", [[look, look], [report]], [false, false, true]],
   ] as const) {
@@ -200,15 +176,9 @@ describe("a failed call of a verdict tool voids the verdict", () => {
   const yes = call("job_boolean_true", good);
   const failing: Readonly<Record<string, ScriptedCall>> = {
     "no argument": call("job_boolean_false", {}),
-    "another name": call("job_boolean_false", { reason: "no" }),
-    "another type": call("job_boolean_false", { argument: ["no"] }),
-    "no JSON": call("job_boolean_false", '{"argument": "no'),
     "null instead of an object": call("job_boolean_false", "null"),
-    "a list instead of an object": call("job_boolean_false", "[]"),
     job_prerequisite_failed: call("job_prerequisite_failed", { reason: "no" }),
-    "a true that failed": call("job_boolean_true", {}),
     "a name in another case": call("Job_Boolean_False", good),
-    "a name with a prefix": call("functions-job-boolean-false", good),
   };
   for (const [name, bad] of Object.entries(failing)) {
     it(`in criteria and availability: ${name}`, async () => {
@@ -234,15 +204,9 @@ describe("the last answer of a turn", () => {
 
   for (const [name, last, message] of [
     ["filtered", filtered, /content filter/],
-    ["filtered and empty", { text: "", finishReason: "content_filter" }, /content filter/],
     [
       "empty",
       { text: "" },
-      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/,
-    ],
-    [
-      "white space",
-      { text: " \n\t " },
       /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/,
     ],
     [

@@ -266,17 +266,6 @@ describe("engine.md, statements 8–14: a task", () => {
     ]);
   });
 
-  it("statement 12: with multiple models a retry gets a new task session", async () => {
-    const lines = await inSession({
-      tasks: { t: multiple },
-      play: ({ prompt }) => (prompt.includes("before?") ? yes : no),
-    });
-    assert.deepEqual(lines.slice(3), [
-      "s4 worker task: do it",
-      "s5 driver driving: job_boolean_true after?",
-    ]);
-  });
-
   it("statement 13: a crash that exhausts its attempts during the first prompt fails the task", async () => {
     const { ended, sessions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 3) },

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { runCli, type CliResult } from "../rig/cli.ts";
-import { nightly } from "../rig/nightly.ts";
+import { onlyNightly } from "../rig/nightly.ts";
 import { makeWorkspace, type Owner, type Workspace } from "../rig/workspace.ts";
 import { entry, evalFile, judges, says, saysInTurn } from "./rig.ts";
 
@@ -77,30 +77,32 @@ describe("agent-jobs eval", () => {
     assert.match(stdout, /^12 of 16 runs passed, 4 flaky, 0 fell against plain \| small; spent/m);
   });
 
-  it("finds a prompt that makes one of ten cases fail half of the time, and nothing in one that changes nothing", async (t) => {
-    const workspace = await makeWorkspace(t);
-    await cp(join(root, "examples/evals"), workspace.path, { recursive: true });
-    // All 600 runs take a minute: every night.
-    const some = nightly ? [] : ["--only", "wish|crash"];
-    const { code, stdout, stderr } = await runCli(
-      ["eval", "sort.eval.yml", "--quiet", "--format", "json", ...some],
-      { cwd: workspace.path },
-    );
-    assert.equal(code, 0, stdout + stderr);
-    const { comparisons } = JSON.parse(stdout);
-    assert.equal(comparisons.length, nightly ? 20 : 4);
-    const fallen = comparisons.filter((one: { fell: boolean }) => one.fell);
-    assert.deepEqual(
-      fallen.map(({ key, after, p }: { key: string; after: object; p: number }) => [
-        key,
-        after,
-        p < 0.05,
-      ]),
-      [["wish that sounds like a bug | terse", { passed: 10, runs: 20 }, true]],
-    );
-  });
+  it(
+    "finds a prompt that makes one of ten cases fail half of the time, and nothing in one that changes nothing",
+    onlyNightly,
+    async (t) => {
+      const workspace = await makeWorkspace(t);
+      await cp(join(root, "examples/evals"), workspace.path, { recursive: true });
+      const { code, stdout, stderr } = await runCli(
+        ["eval", "sort.eval.yml", "--quiet", "--format", "json"],
+        { cwd: workspace.path },
+      );
+      assert.equal(code, 0, stdout + stderr);
+      const { comparisons } = JSON.parse(stdout);
+      assert.equal(comparisons.length, 20);
+      const fallen = comparisons.filter((one: { fell: boolean }) => one.fell);
+      assert.deepEqual(
+        fallen.map(({ key, after, p }: { key: string; after: object; p: number }) => [
+          key,
+          after,
+          p < 0.05,
+        ]),
+        [["wish that sounds like a bug | terse", { passed: 10, runs: 20 }, true]],
+      );
+    },
+  );
 
-  it("fails with a baseline if a case fell, not if it passes as often or more often", async (t) => {
+  it("fails with a baseline if a case fell", async (t) => {
     const fields = (...words: readonly string[]): object => ({
       cases: [saysInTurn("a", "yes"), saysInTurn("b", ...words)],
     });
@@ -111,10 +113,6 @@ describe("agent-jobs eval", () => {
       version: 1,
       cases: { a: { passed: 12, runs: 12 }, b: { passed: 12, runs: 12 } },
     });
-    const same = await again(workspace, ...runs);
-    assert.equal(same.code, 0, same.stdout);
-    assert.match(same.stdout, /24 of 24 runs passed, 0 flaky, 0 fell against baseline/);
-
     await workspace.write("a.eval.yml", evalFile(fields("yes", "no")));
     const worse = await again(workspace, ...runs, "--output-dir", "out");
     assert.equal(worse.code, 1, worse.stdout);

@@ -22,8 +22,3 @@ test("the default of a limit that only concerns workflows can be changed in two 
     /the default; set limits\.turnMinutes in the entry\)$/,
   );
 });
-
-test("one of a unit is written in the singular", () => {
-  assert.match(limitText({ limit: "cost", value: 1 }), /\(1 premium request,/);
-  assert.match(limitText({ limit: "cost", value: 0.5 }), /\(0\.5 premium requests,/);
-});

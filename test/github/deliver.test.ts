@@ -446,12 +446,6 @@ describe("proposals", () => {
       "refused",
     ],
     [
-      "a path that leaves the repository",
-      { ...pull, files: [{ ...file, path: "src/../../x" }] },
-      { pull_request: {} },
-      "refused",
-    ],
-    [
       "a commit that is not in the default branch",
       { ...pull, base: "f".repeat(40) },
       { pull_request: {} },

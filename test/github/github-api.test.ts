@@ -43,9 +43,7 @@ async function ask(t: TestContext, broken: readonly BrokenAnswer[], url?: string
 describe("a question to GitHub", { concurrency: 1 }, () => {
   for (const [what, first] of [
     ["with 500", { status: 500 }],
-    ["with 502", { status: 502, body: "<html>" }],
     ["with 429", { status: 429 }],
-    ["with 408", { status: 408 }],
     ["with 401", { status: 401 }],
     ["with 403", { status: 403 }],
     ["by hanging up", "cut"],
@@ -101,7 +99,7 @@ describe("a question to GitHub", { concurrency: 1 }, () => {
   });
 
   it("that reaches nobody says so, and not that there was an answer", async (t) => {
-    for (const url of ["http://127.0.0.1:9", "http://127.0.0.1:1", "http://no-such-host.invalid"]) {
+    for (const url of ["http://127.0.0.1:9", "http://no-such-host.invalid"]) {
       const { answer, waits } = await ask(t, [], url);
       assert.match(answer, /^GitHub is unreachable \(.+\), 3 times$/);
       assert.doesNotMatch(answer, /500/);

@@ -13,36 +13,15 @@ describe("the options of a JobHost", () => {
   const provider = { baseUrl: "http://127.0.0.1:1/v1" };
   const wrong: readonly (readonly [unknown, RegExp])[] = [
     [null, /must be an object/],
-    ["workspace", /must be an object/],
     [
       { permissions: "readonly" },
       /permissions must be one of .*, not "readonly".*did you mean "read-only"\?/,
     ],
-    [
-      { permissions: "everything" },
-      /permissions must be one of read-only, workspace, all, not "everything"/,
-    ],
     [{ permissions: { preset: "all" } }, /permissions must be one of read-only, workspace, all/],
-    [{ permission: "all" }, /permission is not an option: did you mean "permissions"\?/],
     [{ color: 1 }, /color is not an option: known are provider, gitHubToken/],
-    [
-      { provider: { baseURL: "http://x" } },
-      /provider\.baseURL is not an option: did you mean "baseUrl"\?/,
-    ],
     [{ baseURL: "http://x" }, /baseURL is not an option: did you mean "provider\.baseUrl"\?/],
     [{ gitHubToken: "" }, /gitHubToken must not be empty/],
-    [{ runtimePath: "" }, /runtimePath must not be empty/],
-    [{ provider: { baseURL: "http://x" } }, /provider\.baseUrl is missing/],
     [{ provider: {} }, /provider\.baseUrl is missing/],
-    [{ provider: "http://x" }, /provider must be an object/],
-    [
-      { provider: { baseUrl: "localhost:1" } },
-      /provider\.baseUrl must be an http or https address/,
-    ],
-    [
-      { provider: { ...provider, type: "OpenAI" } },
-      /provider\.type must be one of openai, azure, anthropic, not "OpenAI" \(did you mean "openai"\?\)/,
-    ],
     [
       { provider: { baseUrl: "http://me:hunter2@127.0.0.1:1/v1" } },
       /provider\.baseUrl contains a user name or a password: pass the key with provider\.apiKey instead\.$/,
@@ -51,15 +30,9 @@ describe("the options of a JobHost", () => {
       { provider: { ...provider, wireApi: "chat" } },
       /wireApi must be one of completions, responses, not "chat"/,
     ],
-    [{ provider: { ...provider, apiKey: 5 } }, /provider\.apiKey must be a string/],
     [{ limits: { jobMinutes: -1 } }, /limits\.jobMinutes: /],
-    [{ limits: { tokens: 1.5 } }, /limits\.tokens: /],
     [{ limits: { modelCals: 3 } }, /limits\.modelCals: .*did you mean "modelCalls"\?/],
-    [{ limits: 5 }, /limits: /],
-    [{ gitHubToken: 5 }, /gitHubToken must be a string/],
-    [{ environment: "x" }, /environment must be an object/],
     [{ transport: {} }, /transport must have a function send/],
-    [{ tools: {} }, /tools must be a list/],
     [{ reporters: [{}] }, /reporters must be a list of reporters/],
     [{ gitHubToken: 5, limit: 1 }, /gitHubToken must be a string; limit is not an option/],
   ];

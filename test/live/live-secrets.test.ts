@@ -1,10 +1,7 @@
-/** What no reader of a feed gets, and no agent changes. */
+/** What no reader of a feed gets. */
 import assert from "node:assert/strict";
-import { mkdir, readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
 import type { Entry } from "../../src/entry/model.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
 import { callbacksOf, drain, makeLive, parsed, started } from "./live-rig.ts";
 
 const secret = "correct horse battery staple";
@@ -51,34 +48,4 @@ test("no feed, error or state of a server holds a secret", async (t) => {
   assert.ok(!shown.includes(secret));
   assert.ok(shown.includes("It is ***.") && shown.includes("The key *** is wrong."));
   assert.ok(shown.includes("Say ***."));
-});
-
-test("no file tool writes into the folders of the journals and of the feeds", async (t) => {
-  const { path: folder } = await makeWorkspace(t);
-  const [journals, feedsFolder] = [join(folder, "journals"), join(folder, "feeds")];
-  await mkdir(feedsFolder);
-  const create = (path: string): object => ({
-    tools: [{ name: "create", arguments: { path, file_text: "made up" }, denied: true }],
-  });
-  const rule = {
-    turns: [
-      {
-        replies: [
-          create(join(journals, "mine.jsonl")),
-          { toolResults: "writes this file itself", ...create(join(feedsFolder, "feed-1.jsonl")) },
-          { toolResults: "writes this file itself", text: "Done." },
-        ],
-      },
-    ],
-  };
-  const rig = await makeLive(t, entry, [rule], {
-    journals,
-    feedsFolder,
-    permissions: "all",
-    inPlace: true,
-  });
-  const { jobId } = started(await rig.live.startJob("j", "Go.", folder));
-  const job = await drain(rig.live, "job", jobId);
-  assert.equal(callbacksOf(job).at(-2), "jobSucceeded", JSON.stringify(job));
-  assert.ok(!(await readdir(journals)).includes("mine.jsonl"));
 });

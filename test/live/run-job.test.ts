@@ -149,27 +149,6 @@ describe("runJob", () => {
     assert.equal(before.outcome.kind, "canceled");
   });
 
-  it("tells that nobody answers where the models are, as every edge does", async () => {
-    const abort = new AbortController();
-    const server = await startModelServer(() => ({}));
-    await server.close();
-    const host = new JobHost({
-      provider: { baseUrl: server.baseUrl },
-      reporters: [
-        {
-          report: (event) => {
-            if (event.type === "decision" && event.decision.kind === "model-unreachable")
-              abort.abort(`unreachable: ${event.decision.server}`);
-          },
-        },
-      ],
-    });
-    await host.installJobsEntry(entry);
-    const { outcome } = await host.runJob("greet", { signal: abort.signal });
-    assert.deepEqual(outcome, { kind: "canceled", reason: "stopped by the caller" });
-    assert.match(String(abort.signal.reason), /^unreachable: .*127\.0\.0\.1/);
-  });
-
   it("rejects for what startJob rejects", async (t) => {
     await assert.rejects(new JobHost().runJob("greet"), /installJobsEntry first/);
     const host = await makeHost(t, () => ({ text: "fine" }));

@@ -183,11 +183,7 @@ describe("runWorkflow", () => {
     await assert.rejects(run(misspelt), TypeError);
     for (const [field, value] of Object.entries({
       rerun: "false",
-      resume: 5,
-      journal: true,
-      history: ["a"],
       params: ["Ada"],
-      userInput: 5,
       workingDirectory: "",
       signal: {},
     })) {

@@ -35,12 +35,10 @@ test("only the very first line of a body is a marker", () => {
   const line = markerOf({ kind: "report", job: "review", entry: "e.yml" });
   for (const body of [
     `\n${line}`,
-    ` ${line}`,
     `Hello\n${line}`,
     `${line} and more`,
     `\`\`\`\n${line}\n\`\`\``,
     line.replace("report", "reports"),
-    line.replace("agent-jobs", "agent-job"),
     line.replace("job=review", ""),
     line.replace("review", "%E0%A4%A"),
     "",

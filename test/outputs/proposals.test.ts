@@ -58,19 +58,7 @@ describe("job_propose", () => {
     it(`refuses ${name}`, async () => assert.match(await refusal(value), reason));
   }
 
-  for (const branch of [
-    "",
-    "../x",
-    "a..b",
-    "-x",
-    "a b",
-    "a.lock",
-    "a/",
-    ".a",
-    "a/.b",
-    "a~1",
-    "a@{1}",
-  ]) {
+  for (const branch of ["../x", "-x", "a b", "a.lock", "a@{1}"]) {
     it(`refuses the branch ${JSON.stringify(branch)}`, async () => {
       assert.match(await refusal({ ...pull, branch }, file("src/a.ts")), /`branch`/);
     });
@@ -162,12 +150,10 @@ describe("the files that may be proposed", () => {
   it("are those of the globs, and those of .github only where a glob names it", () => {
     const cases: readonly (readonly [string, readonly string[] | undefined, boolean])[] = [
       ["src/a.ts", undefined, true],
-      [".github/workflows/ci.yml", undefined, false],
       [".github/workflows/ci.yml", ["**"], false],
       [".GitHub/workflows/ci.yml", ["**"], false],
       [".github/labels.yml", [".github/*.yml"], true],
       [".github/workflows/ci.yml", [".github/*.yml", "**"], false],
-      [".github/labels.yml", ["!.github/x.yml"], false],
       ["src/a.ts", ["**", "!src/**"], false],
       ["src/a.ts", ["!docs/**"], false],
     ];

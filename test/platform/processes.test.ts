@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
-import {
-  makeDirectory,
-  makeTemporaryDirectory,
-  removeDirectory,
-} from "../../src/platform/files.ts";
 import {
   cpuTicks,
   endMarkedProcesses,
@@ -65,16 +57,6 @@ test("nobody is there: no error", async () => {
   assert.equal(await waitUntilGone([process.pid], 30), false);
 });
 
-test("a temporary folder is made, and removed with all it holds", async () => {
-  const folder = await makeTemporaryDirectory("agent-jobs-test-");
-  await makeDirectory(join(folder, "a/b"));
-  await makeDirectory(join(folder, "a/b"));
-  await writeFile(join(folder, "a/b/c"), "x");
-  await removeDirectory(folder);
-  assert.equal(existsSync(folder), false);
-  await removeDirectory(folder);
-});
-
 test(
   "the CPU time of a process holds that of its descendants",
   { skip: process.platform !== "linux" },
@@ -83,5 +65,23 @@ test(
     t.after(() => endMarkedProcesses(name, "cpu"));
     const before = cpuTicks(pid) ?? 0;
     await until(() => (cpuTicks(pid) ?? 0) > before + 5, "the child's CPU time");
+  },
+);
+
+test(
+  "the CPU time of a process holds that of what its threads have started",
+  { skip: process.platform !== "linux" },
+  async (t) => {
+    const busy = `require("node:child_process").spawn("sh", ["-c", "while :; do :; done"])`;
+    const pid = start(t, 'exec "$NODE" -e "$PROGRAM"', {
+      [name]: "thread",
+      NODE: process.execPath,
+      PROGRAM: `new (require("node:worker_threads").Worker)(${JSON.stringify(busy)}, { eval: true })`,
+    });
+    t.after(() => endMarkedProcesses(name, "thread"));
+    await until(async () => (await processesMarked(name, "thread")).length === 2, "both");
+    const before = cpuTicks(pid) ?? 0;
+    // More than Node's own start can take.
+    await until(() => (cpuTicks(pid) ?? 0) > before + 50, "the child's CPU time");
   },
 );

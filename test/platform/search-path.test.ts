@@ -178,9 +178,25 @@ describe("what a program that we start sees", () => {
       "GITHUB_STEP_SUMMARY GITHUB_WORKSPACE RUNNER_TEMP npm_config_script_shell npm_config_node_options NPM_CONFIG_GIT " +
       "npm_config_userconfig PYTHONPATH PYTHONHOME PERL5LIB RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS CLASSPATH LD_AUDIT " +
       "LUA_INIT ZDOTDIR GIT_CONFIG_GLOBAL GIT_CONFIG_PARAMETERS GIT_ASKPASS SSH_ASKPASS SSH_AUTH_SOCK DOCKER_HOST " +
-      "DOCKER_CONFIG XDG_CONFIG_HOME COPILOT_CLI_PATH COPILOT_HOME RIPGREP_CONFIG_PATH NODE_REPL_EXTERNAL_MODULE";
+      "DOCKER_CONFIG XDG_CONFIG_HOME COPILOT_CLI_PATH COPILOT_HOME RIPGREP_CONFIG_PATH NODE_REPL_EXTERNAL_MODULE " +
+      "COPILOT_GITHUB_TOKEN HTTPS_PROXY_PASSWORD MY_PATH constructor";
     const given = Object.fromEntries(names.split(" ").map((name) => [name, "x"]));
-    assert.deepEqual(childEnvironment({ ...given, LANG: "C" }), { LANG: "C" });
+    assert.deepEqual(childEnvironment({ ...given, LANG: "C", LC_ALL: "C" }), {
+      LANG: "C",
+      LC_ALL: "C",
+    });
+  });
+
+  it("has the address of a proxy, without the name and the password in it", () => {
+    for (const [given, seen] of [
+      ["http://me:secret@proxy:3128", "http://proxy:3128"],
+      ["me:p@ss@proxy:3128/", "proxy:3128/"],
+      ["http://proxy:3128/a@b", "http://proxy:3128/a@b"],
+    ] as const) {
+      for (const name of ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
+        assert.deepEqual(childEnvironment({ [name]: given }), { [name]: seen });
+    }
+    assert.deepEqual(childEnvironment({ NO_PROXY: "a@b" }), { NO_PROXY: "a@b" });
   });
 });
 

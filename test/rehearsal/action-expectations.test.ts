@@ -112,16 +112,6 @@ test("an action that has not ended is not the expected one", () => {
   ]);
 });
 
-test("the action that is most like the expected one is shown first", () => {
-  const [failure = ""] = failures(
-    "{ actions: [{ id: prod, status: succeeded, task: ship, output: fine }] }",
-  );
-  assert.match(
-    failure,
-    /no action with id "prod", status "succeeded", task "ship", output that contains "fine"\. The nearest: "prod" \(id "prod", action "deploy"/,
-  );
-});
-
 test("an action of another task, and of another document", () => {
   for (const field of ["task: other", "workId: 1", "iteration: 2", "document: 2"]) {
     assert.equal(failures(`{ actions: [{ id: app, ${field} }] }`).length, 1, field);
@@ -130,27 +120,10 @@ test("an action of another task, and of another document", () => {
   assert.deepEqual(failures("{ actions: [{ id: app, task: other, workId: 1 }] }", both), []);
 });
 
-test("actions in the wrong order, and one that must not be", () => {
-  assert.deepEqual(failures("{ actions: { sequence: [{ id: prod }, { id: app }] } }"), [
-    `expect.actions.sequence[1] ${at(47)}: there is no action with id "app" after the previous one of the sequence. The nearest: ${app}.`,
-  ]);
-  assert.deepEqual(failures("{ actions: { exclude: [{ status: failed }] } }"), [
-    `expect.actions.exclude[0] ${at(32)}: unexpected action "prod": it has status "failed".`,
-  ]);
-});
-
 test("an id that a later document repeats is another action", () => {
   const again = run().waits("app", "build", 3).ends("app", "succeeded", "again", 3);
   assert.deepEqual(failures("{ actions: [{ id: app, document: 3, output: again }] }", again), []);
   assert.equal(failures("{ actions: [{ id: app, document: 1, output: again }] }", again).length, 1);
-});
-
-test("only some of many actions are shown", () => {
-  const many = new Run();
-  for (let n = 0; n < 1000; n += 1) many.waits(`a${n}`, "build").ends(`a${n}`, "succeeded", "");
-  const [failure = ""] = failures("{ actions: [{ id: none }] }", many);
-  assert.match(failure, /The nearest: "a0" .*"a2" [^;]* …\.$/);
-  assert.ok(failure.length < 700, failure);
 });
 
 test("rejected documents are counted by work", () => {

@@ -6,20 +6,6 @@ import { startCollector } from "../rig/otlp-collector.ts";
 import { runStep } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-it("a step sends a trace if its environment names a collector", async (t) => {
-  const { url, ...collector } = await startCollector(t);
-  const { path: workspace } = await makeWorkspace(t, files);
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url };
-  const result = await runStep(t, { workspace, inputs, env });
-  assert.equal(result.code, 0, result.raw);
-  assert.equal(
-    collector.span("invoke_workflow hello").attributes["agent_jobs.outcome"],
-    "succeeded",
-  );
-  assert.equal(collector.points.find(({ metric }) => metric === "agent_jobs.runs")?.value, 1);
-  assert.doesNotMatch(JSON.stringify(collector.spans), /newcomer/);
-});
-
 it("a collector that hangs is a warning of the step, which passes", async (t) => {
   const { url } = await startCollector(t, () => {});
   const { path: workspace } = await makeWorkspace(t, files);

@@ -1,5 +1,5 @@
 /** The trace that events make, as the SDK hands its spans over. */
-import { SpanStatusCode, type Attributes, type HrTime } from "@opentelemetry/api";
+import { SpanStatusCode, type HrTime } from "@opentelemetry/api";
 import { TracerProvider } from "@opentelemetry/sdk-trace";
 import type { RunEvent } from "../../src/events/event.ts";
 import { Trace } from "../../src/reports/otlp/trace.ts";
@@ -12,7 +12,6 @@ export interface MadeSpan {
   /** In milliseconds. */
   readonly start: number;
   readonly end: number;
-  readonly attributes: Attributes;
   /** Undefined: no error. */
   readonly error: string | undefined;
 }
@@ -46,7 +45,6 @@ export function traceOf(events: readonly RunEvent[], content = false): Made {
             parentSpanId: span.parentSpanContext?.spanId ?? "",
             start: milliseconds(span.startTime),
             end: milliseconds(span.endTime),
-            attributes: span.attributes,
             error: span.status.code === SpanStatusCode.ERROR ? span.status.message : undefined,
           }),
         forceFlush: nothing,

@@ -270,12 +270,4 @@ describe("a run with --otlp", () => {
     assert.equal(collector.resource["service.name"], "nightly");
     assert.equal(collector.resource["team"], "a");
   });
-
-  it("sends no spans of a trace that its caller does not sample", async (t) => {
-    const { collector, result } = await run(t, {
-      TRACEPARENT: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
-    });
-    assert.equal(result.code, 0);
-    assert.deepEqual(collector.requests, ["/v1/metrics"]);
-  });
 });

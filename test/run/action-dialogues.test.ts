@@ -8,7 +8,7 @@ import type { Entry } from "../../src/entry/model.ts";
 import { processesMarked } from "../../src/platform/processes.ts";
 import { stopped } from "../protocol/dialogue-rig.ts";
 import { action, documentOf, group, internal } from "../protocol/rig.ts";
-import { runActions, verdict } from "./actions-rig.ts";
+import { runActions } from "./actions-rig.ts";
 import { makeHost, taskLog } from "./host-rig.ts";
 
 describe("a task with protocol: actions", () => {
@@ -100,33 +100,6 @@ describe("a task with protocol: actions", () => {
     assert.equal(sessions.length, 2);
   });
 
-  for (const [why, actions, status, reason] of [
-    [
-      "an action in the background fails after the model has stopped",
-      [action("fail", { action_id: "f", execution: "ASYNC" })],
-      "TASK_STARTED",
-      /background action "f" \(fail\) failed: .* code 3\.\nit broke/,
-    ],
-    ["the model stops with the status ERROR", null, "ERROR", /with the status ERROR\. Over\.$/],
-  ] as const) {
-    it(`fails if ${why}`, async (t) => {
-      const answers = [documentOf(actions, { status, stop: true, response: "Over." })];
-      const { outcome } = await runActions(t, { answers });
-      assert.match(outcome.kind === "failed" ? outcome.reason : "it succeeded", reason);
-    });
-  }
-
-  it("rejects a document that the model's output limit has cut, sound or not", async (t) => {
-    const text = documentOf([action("touch", { params: { file: "owned" } })]);
-    const cut = { text, finishReason: "length" };
-    const { prompts, calls } = await runActions(t, {
-      // The runtime lets the model continue twice.
-      answers: [cut, cut, cut, stopped()],
-    });
-    assert.match(prompts[3] ?? "", /"code": "cut"/);
-    assert.deepEqual(await calls(), []);
-  });
-
   it("has no function of the protocol that the permissions deny", async (t) => {
     const { outcome, prompts, requests, ended } = await runActions(t, {
       task: { permissions: { preset: "workspace", tools: ["*", "!trap_card", "!task_manager"] } },
@@ -147,38 +120,6 @@ describe("a task with protocol: actions", () => {
     const taught = JSON.stringify(requests[0]?.messages);
     assert.match(taught, /Internal functions|# Action protocol/);
     assert.doesNotMatch(taught, /trap_card|task_manager/);
-  });
-
-  it("asks about a background action of the round before, after a criteria retry", async (t) => {
-    let judged = 0;
-    const { outcome, prompts } = await runActions(t, {
-      task: {
-        criteria: {
-          toolExecuted: ["build"],
-          condition: "OTHER: call job_boolean_true or job_boolean_false.",
-          failureAction: { retryTimes: 1, additionalPrompt: "Ask again." },
-        },
-      },
-      answers: [
-        documentOf(
-          [action("build", { action_id: "b", params: { target: "x" }, execution: "ASYNC" })],
-          { status: "TASK_STARTED", stop: true, response: "Started." },
-        ),
-        documentOf([
-          internal("task_manager", { operation: "get_result", ids: ["b"] }, { action_id: "ask" }),
-          action("build", { action_id: "b2", params: { target: "y" } }),
-        ]),
-        stopped(),
-      ],
-      others: (request) => {
-        judged += request.toolResults.length === 0 ? 1 : 0;
-        return verdict(request, judged === 1 ? "job_boolean_false" : "job_boolean_true");
-      },
-    });
-    assert.deepEqual(outcome, { kind: "succeeded" });
-    assert.match(prompts[1] ?? "", /^Ship it\.\n\n## You accidentally Stopped\nAsk again\./);
-    assert.match(prompts[1] ?? "", /Action "b" \(build\) succeeded/);
-    assert.match(prompts[2] ?? "", /"ask" \(task_manager\)[^]*build-7/);
   });
 
   it("keeps long results in files that the tools and the agent may read, until the run ends", async (t) => {
@@ -296,6 +237,43 @@ describe("a task with protocol: actions", () => {
       (event) => event.type === "session.started" && event.work.taskId === "review",
     );
     assert.equal(delegated.length, 2);
+  });
+
+  for (const tools of [["*"], ["*", "delegate/deploy"]]) {
+    const named = tools.length > 1;
+    it(`${named ? "delegates" : "doesn't delegate"} to a task with more permissions if its own are ${tools.join(", ")}`, async (t) => {
+      const { requests, events } = await runActions(t, {
+        task: { permissions: { preset: "workspace", tools } },
+        entry: {
+          tasks: {
+            deploy: { prompt: "OTHER: go", model: { category: "driving" }, permissions: "all" },
+          },
+        },
+        answers: [
+          documentOf([internal("delegate", { task: "deploy", input: "" }, { action_id: "d" })]),
+          stopped(),
+        ],
+      });
+      const began = events.some(
+        (event) => event.type === "session.started" && event.work.taskId === "deploy",
+      );
+      assert.equal(began, named, requests.map(({ prompt }) => prompt).join("\n---\n"));
+    });
+  }
+
+  it("masks secrets in what a delegated task answers", async (t) => {
+    const secret = "hunter2-hunter2-hunter2";
+    const { outcome, prompts } = await runActions(t, {
+      options: { environment: { ...process.env, DEPLOY_TOKEN: secret } },
+      entry: { tasks: { review: { prompt: "OTHER: review", model: { category: "driving" } } } },
+      answers: [
+        documentOf([internal("delegate", { task: "review", input: "" }, { action_id: "d" })]),
+        stopped(),
+      ],
+      others: () => ({ text: `It is ${secret}.` }),
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.match(prompts[1] ?? "", /\{"text":"It is \*\*\*\."\}/);
   });
 
   it("has the relics and monuments of the entry that its permissions allow", async (t) => {

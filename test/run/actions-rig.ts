@@ -3,9 +3,8 @@ import type { TestContext } from "node:test";
 import type { JobHostOptions } from "../../src/live/host-options.ts";
 import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry, Task, ToolDeclaration } from "../../src/entry/model.ts";
-import type { ActionEvent } from "../../src/events/action.ts";
 import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
-import { startModelServer, type ModelServer, type Reply } from "../rig/model-server.ts";
+import { startModelServer, type Reply } from "../rig/model-server.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -40,9 +39,6 @@ switch (what) {
   case "size":
     print({ size: readFileSync(params.path, "utf8").length });
     break;
-  case "cat":
-    process.stdout.write(readFileSync(params.path, "utf8"));
-    break;
   case "fail":
     process.stderr.write("it broke\\n");
     process.exit(3);
@@ -68,7 +64,7 @@ function tool(
   };
 }
 
-export const tools: Readonly<Record<string, ToolDeclaration>> = {
+const tools: Readonly<Record<string, ToolDeclaration>> = {
   echo: tool("echo", { readOnly: true, parallelSafe: true }),
   build: tool("build", {
     parallelSafe: true,
@@ -83,37 +79,33 @@ export const tools: Readonly<Record<string, ToolDeclaration>> = {
   text: tool("text", { readOnly: true }),
   env: tool("env", { readOnly: true }),
   size: tool("size", { readOnly: true }),
-  cat: tool("cat", { readOnly: true }),
   fail: tool("fail"),
   hang: tool("hang", { parallelSafe: true }),
 };
 
-export type Answer = string | Reply | ((request: RecordedRequest) => string | Reply);
+type Answer = string | Reply | ((request: RecordedRequest) => string | Reply);
 
-export interface ActionRun {
+interface ActionRun {
   readonly outcome: RunOutcome;
   /** The requests of the task with the protocol. */
   readonly requests: readonly RecordedRequest[];
   readonly prompts: readonly string[];
   readonly events: readonly RunEvent[];
-  readonly actions: readonly ActionEvent[];
   /** `id status` of each action, in the order of their ends. */
   readonly ended: readonly string[];
   readonly report: string | undefined;
-  readonly workspace: Workspace;
-  readonly server: ModelServer;
   /** What was called, in order. */
   readonly calls: () => Promise<readonly string[]>;
 }
 
-export interface ActionSetup {
+interface ActionSetup {
   readonly task?: Partial<Task>;
   readonly entry?: Partial<Entry>;
   readonly options?: Partial<JobHostOptions>;
   readonly files?: Readonly<Record<string, string>>;
   /** One for each request of the task that is not for a condition; the last one is repeated. */
   readonly answers: readonly Answer[];
-  /** Requests whose prompt begins with `OTHER`. Default: they call `job_boolean_true`. */
+  /** Requests whose prompt begins with `OTHER`. */
   readonly others?: (request: RecordedRequest) => Reply;
   readonly onEvent?: (event: RunEvent, workspace: Workspace) => void;
   readonly signal?: AbortSignal;
@@ -124,7 +116,7 @@ export async function runActions(t: TestContext, setup: ActionSetup): Promise<Ac
   const requests: RecordedRequest[] = [];
   const server = await startModelServer((request) => {
     if (request.prompt.startsWith("OTHER")) {
-      return setup.others?.(request) ?? verdict(request);
+      return setup.others?.(request) ?? {};
     }
     // The runtime compacts a long conversation.
     if (request.prompt.startsWith("Please create a detailed summary")) return { text: "So far…" };
@@ -176,23 +168,13 @@ export async function runActions(t: TestContext, setup: ActionSetup): Promise<Ac
     requests,
     prompts: requests.map(({ prompt }) => prompt),
     events,
-    actions,
     ended: actions.flatMap((event) =>
       event.type === "action.ended" ? [`${event.id} ${event.status}`] : [],
     ),
     report: end?.type === "work.ended" ? end.report : undefined,
-    workspace,
-    server,
     calls: async () => {
       const text = await workspace.read("calls.txt").catch(() => "");
       return text.split("\n").filter((line) => line !== "");
     },
   };
-}
-
-/** Calls `job_boolean_true`, and is done when it has been called. */
-export function verdict(request: RecordedRequest, name = "job_boolean_true"): Reply {
-  return request.toolResults.length > 0
-    ? { text: "Judged." }
-    : { toolCalls: [{ name, arguments: { argument: "because" } }] };
 }

@@ -198,11 +198,4 @@ describe("a job that is resumed", () => {
       /another run is resuming .*\.1-2\.lock/,
     );
   });
-
-  it("goes on counting against the limits", async (t) => {
-    const { run } = await setup(t);
-    await run(list + item("a") + broken, { journal: "broken.jsonl" });
-    const { outcome } = await run(item("b"), { resume: "broken.jsonl", limits: { tokens: 1 } });
-    assert.match(outcome.kind === "failed" ? outcome.reason : "", /limits\.tokens/);
-  });
 });

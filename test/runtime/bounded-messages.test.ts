@@ -39,21 +39,23 @@ test("messages pass as they are, in whatever pieces they come", async () => {
 });
 
 test("in place of too large an event of an answer comes one that says how large it is", async () => {
-  for (const type of ["assistant.message_delta", "assistant.message", "assistant.reasoning"]) {
-    for (const size of [1000, 64 * 1024, 2 ** 30]) {
-      const large = event(type, { content: long });
-      const got = await passed(small + large + small, size);
-      assert.ok(got.length < 2 * small.length + 1000);
-      assert.ok(got.startsWith(small) && got.endsWith(small));
-      const [header = "", body = ""] = got.slice(small.length, -small.length).split("\r\n\r\n");
-      assert.equal(header, `Content-Length: ${body.length}`);
-      const { method, params } = JSON.parse(body);
-      assert.equal(method, "session.event");
-      assert.equal(params.sessionId, "5e55-10");
-      assert.equal(params.event.type, "assistant.streaming_delta");
-      const { totalResponseSizeBytes } = params.event.data;
-      assert.equal(totalResponseSizeBytes, large.length - large.indexOf("{"));
-    }
+  for (const [type, size] of [
+    ["assistant.message_delta", 1000],
+    ["assistant.message", 64 * 1024],
+    ["assistant.reasoning", 2 ** 30],
+  ] as const) {
+    const large = event(type, { content: long });
+    const got = await passed(small + large + small, size);
+    assert.ok(got.length < 2 * small.length + 1000);
+    assert.ok(got.startsWith(small) && got.endsWith(small));
+    const [header = "", body = ""] = got.slice(small.length, -small.length).split("\r\n\r\n");
+    assert.equal(header, `Content-Length: ${body.length}`);
+    const { method, params } = JSON.parse(body);
+    assert.equal(method, "session.event");
+    assert.equal(params.sessionId, "5e55-10");
+    assert.equal(params.event.type, "assistant.streaming_delta");
+    const { totalResponseSizeBytes } = params.event.data;
+    assert.equal(totalResponseSizeBytes, large.length - large.indexOf("{"));
   }
 });
 
@@ -63,7 +65,7 @@ test("large messages of other kinds pass", async () => {
     message(JSON.stringify({ jsonrpc: "2.0", id: 3, result: long })),
     message(JSON.stringify({ jsonrpc: "2.0", id: 3, method: "tool.call", params: long })),
   ].join("");
-  for (const size of [1000, 64 * 1024]) same(await passed(others + small, size), others + small);
+  same(await passed(others + small, 1000), others + small);
 });
 
 test("what is no message passes, for the SDK to complain", async () => {

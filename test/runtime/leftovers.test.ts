@@ -155,25 +155,6 @@ test("a cancel at any moment of opening a session leaves nothing of it", async (
   await until(() => stored().length === 0, `late sessions are ended: ${stored().join()}`);
 });
 
-test("stop() without close() ends everything all the same, within seconds", async (t) => {
-  const rig = await makeRig(t, () => ({ hang: "before" }));
-  const session = await rig.open();
-  const running = turn(session, "Go");
-  await until(() => rig.server.requests.length > 0, "the request");
-  const pids = [...rig.sessions.runtimePids];
-  const start = performance.now();
-  await rig.sessions.stop();
-  assert.ok(performance.now() - start < 30_000);
-  assert.deepEqual(
-    pids.filter((pid) => isRunning(pid)),
-    [],
-  );
-  await session.close();
-  const { outcome } = await running;
-  assert.equal(outcome.kind, "canceled");
-  assert.deepEqual(left(), []);
-});
-
 for (const [how, stop] of [
   ["stop()", (rig) => rig.sessions.stop()],
   ["kill()", (rig) => rig.sessions.kill()],
@@ -192,7 +173,6 @@ for (const [how, stop] of [
 
 for (const [how, end] of [
   ["close()", (_, session) => session.close()],
-  ["kill()", (rig) => rig.sessions.kill()],
   ["the end of the runtime", ({ sessions: { runtimePids } }) => signal(runtimePids, "SIGKILL")],
 ] as const satisfies readonly (readonly [string, (rig: Rig, session: Session) => unknown])[]) {
   test(`${how} ends a command in its sandbox, with all that it has started`, options, async (t) => {

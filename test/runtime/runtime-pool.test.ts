@@ -3,9 +3,7 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { isRunning, waitUntilGone } from "../../src/platform/processes.ts";
 import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";
-import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RuntimeProcess } from "../../src/runtime/runtime-process.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -77,27 +75,5 @@ describe("watching a runtime", () => {
     await systemClock.sleep(50);
     t.mock.restoreAll();
     assert.doesNotMatch(written.join(""), /the reason/);
-  });
-
-  it("an orderly stop is no death, and leaves neither process nor file", async (t) => {
-    const { path } = await makeWorkspace(t);
-    const directory = join(path, "runtime");
-    const runtime = new RuntimeProcess({
-      clock: systemClock,
-      path: findRuntime({ environment: process.env }),
-      environment: runtimeEnvironment(process.env),
-      authentication: authentication({ hasProvider: true }),
-      directory,
-    });
-    const deaths: string[] = [];
-    runtime.onDeath((reason) => deaths.push(reason));
-    await runtime.start();
-    const { pid } = runtime;
-    assert.ok(pid !== undefined && isRunning(pid));
-    await Promise.all([runtime.stop(), runtime.stop()]);
-    assert.ok(await waitUntilGone([pid], 0));
-    await systemClock.sleep(400);
-    assert.deepEqual(deaths, []);
-    assert.equal(runtime.gone, true);
   });
 });

@@ -6,7 +6,7 @@ import { after, describe, it } from "node:test";
 import { startModelServer, type Reply } from "../rig/model-server.ts";
 import { startServer } from "../rig/server.ts";
 import type { ServerEvent } from "../rig/server-events.ts";
-import { entryOf, jobFeed, models, par, ref, seq } from "../rig/server-fixtures.ts";
+import { entryOf, models, ref } from "../rig/server-fixtures.ts";
 
 /** Who waits for an answer, by the prompt. */
 const waiting = new Map<string, (reply: Reply) => void>();
@@ -34,23 +34,18 @@ const modelServer = await startModelServer(
   },
   { models: ["special", "gpt-5-mini", "another"] },
 );
-const task = (prompt: string): object => ({ model: { category: "driving" }, prompt });
-const strict = (prompt: string): object => ({
-  ...task(prompt),
-  criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 0 } },
-});
 const server = await startServer({
   entry: {
     ...entryOf({
-      par: seq(par(ref("strict"), ref("plain")), ref("last")),
       one: ref("one"),
     }),
     models: { ...models, other: "another" },
     tasks: {
-      strict: strict("Strict."),
-      plain: task("Plain."),
-      last: task("Last."),
-      one: strict("One."),
+      one: {
+        model: { category: "driving" },
+        prompt: "One.",
+        criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 0 } },
+      },
     },
   },
   provider: modelServer.baseUrl,
@@ -92,19 +87,6 @@ describe("a server with a model server", { concurrency: true }, () => {
     assert.deepEqual(await server.post("copilot/session/start/third", server.workingDirectory), {
       error: "ModelIdNotFound",
     });
-  });
-
-  it("waits for all works of a Par after the first has failed, and starts nothing after it", async () => {
-    const jobId = await server.startJob("par");
-    const feed = `copilot/job/${jobId}`;
-    await Promise.all([isAsked("Strict."), isAsked("Plain.")]);
-    await answer("Strict.", { text: "I did nothing." });
-    const first = await server.takeUntil(feed, (one) => one["callback"] === "workStopped");
-    assert.deepEqual(first.at(-1), { callback: "workStopped", workId: 0, succeeded: false });
-    assert.equal((await server.get(`${feed}/status`))["status"], "Running");
-    await answer("Plain.", { text: "Done." });
-    const rest = await server.drain(feed);
-    assert.deepEqual(rest, jobFeed(["1 succeeded", "jobFailed"], rest));
   });
 
   it("sends each event as soon as it happens", async () => {

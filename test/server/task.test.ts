@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { Answer } from "../rig/answer.ts";
 import { startServer } from "../rig/server.ts";
-import { call, calls, models, reports, ref, saysNo, saysYes } from "../rig/server-fixtures.ts";
+import { models, reports, ref, saysNo, saysYes } from "../rig/server-fixtures.ts";
 
 const driving = { category: "driving" };
 const check = "Is it good? Call job_boolean_true or job_boolean_false.";
@@ -16,7 +16,6 @@ interface Played {
   readonly feed: readonly string[];
   /** What the session is asked, in order. */
   readonly prompts: readonly string[];
-  readonly availability?: Answer;
 }
 
 const prompt = "Do it.";
@@ -25,81 +24,6 @@ const retry = (number: number, of: number): string => `DECISION Retry ${number} 
 
 const played: Readonly<Record<string, Played>> = {
   plain: { turns: ["Done."], prompts: [prompt], feed: ["TASK SUCCEEDED", "taskSucceeded"] },
-  toolCalled: {
-    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 3 } },
-    turns: [reports],
-    prompts: [prompt],
-    feed: ["CRITERIA toolExecuted", "TASK SUCCEEDED", "taskSucceeded"],
-  },
-  toolNeverCalled: {
-    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 0 } },
-    turns: ["I did nothing."],
-    prompts: [prompt],
-    feed: ["CRITERIA toolExecuted", "DECISION", "TASK FAILED", "taskFailed"],
-  },
-  toolCalledAtTheSecondTry: {
-    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 3 } },
-    turns: ["I forgot.", reports],
-    prompts: [prompt, again],
-    feed: [
-      "CRITERIA toolExecuted",
-      retry(1, 3),
-      "CRITERIA toolExecuted",
-      "TASK SUCCEEDED",
-      "taskSucceeded",
-    ],
-  },
-  toolNotCalledInTheBudget: {
-    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 2 } },
-    turns: ["I forgot.", "Again.", "And again."],
-    prompts: [prompt, again, again],
-    feed: [
-      "CRITERIA toolExecuted",
-      retry(1, 2),
-      "CRITERIA toolExecuted",
-      retry(2, 2),
-      "CRITERIA toolExecuted",
-      "DECISION",
-      "TASK FAILED",
-      "taskFailed",
-    ],
-  },
-  severalTools: {
-    criteria: {
-      toolExecuted: ["job_prepare_document", "job_boolean_true"],
-      failureAction: { retryTimes: 1 },
-    },
-    turns: ["I forgot.", calls(call("job_prepare_document", "a"), call("job_boolean_true", "b"))],
-    prompts: [
-      prompt,
-      `${prompt}\n\n## Required Tool Not Called: job_prepare_document, job_boolean_true`,
-    ],
-    feed: [
-      "CRITERIA toolExecuted",
-      retry(1, 1),
-      "CRITERIA toolExecuted",
-      "TASK SUCCEEDED",
-      "taskSucceeded",
-    ],
-  },
-  conditionHolds: {
-    criteria: { condition: check, failureAction: { retryTimes: 2 } },
-    turns: ["Done.", saysYes],
-    prompts: [prompt, check],
-    feed: ["CRITERIA condition", "TASK SUCCEEDED", "taskSucceeded"],
-  },
-  conditionHoldsAtTheSecondTry: {
-    criteria: { condition: check, failureAction: { retryTimes: 2 } },
-    turns: ["Done.", saysNo, "Better.", saysYes],
-    prompts: [prompt, check, prompt, check],
-    feed: [
-      "CRITERIA condition",
-      retry(1, 2),
-      "CRITERIA condition",
-      "TASK SUCCEEDED",
-      "taskSucceeded",
-    ],
-  },
   conditionNeverHolds: {
     criteria: { condition: check, failureAction: { retryTimes: 1 } },
     turns: ["Done.", saysNo, "Better.", saysNo],
@@ -112,12 +36,6 @@ const played: Readonly<Record<string, Played>> = {
       "TASK FAILED",
       "taskFailed",
     ],
-  },
-  conditionIsNotAnswered: {
-    criteria: { condition: check, failureAction: { retryTimes: 0 } },
-    turns: ["Done.", "I don't know."],
-    prompts: [prompt, check],
-    feed: ["CRITERIA condition", "DECISION", "TASK FAILED", "taskFailed"],
   },
   toolThenCondition: {
     criteria: {
@@ -139,32 +57,12 @@ const played: Readonly<Record<string, Played>> = {
       "taskSucceeded",
     ],
   },
-  additionalPrompt: {
-    criteria: {
-      toolExecuted: ["job_prepare_document"],
-      failureAction: { retryTimes: 1, additionalPrompt: "Take care." },
-    },
-    turns: ["I forgot.", reports],
-    prompts: [prompt, `${again}\n\n## You accidentally Stopped\nTake care.`],
-    feed: [
-      "CRITERIA toolExecuted",
-      retry(1, 1),
-      "CRITERIA toolExecuted",
-      "TASK SUCCEEDED",
-      "taskSucceeded",
-    ],
-  },
 };
 
 const tasks = Object.fromEntries(
-  Object.entries(played).map(([name, { criteria, availability }]) => [
+  Object.entries(played).map(([name, { criteria }]) => [
     name,
-    {
-      model: driving,
-      prompt,
-      ...(criteria === undefined ? {} : { criteria }),
-      ...(availability === undefined ? {} : { availability }),
-    },
+    { model: driving, prompt, ...(criteria === undefined ? {} : { criteria }) },
   ]),
 );
 
@@ -183,27 +81,15 @@ const server = await startServer({
         },
       },
       asks: { model: driving, prompt: "Do $user-input.", requireUserInput: true },
-      needs: {
-        model: driving,
-        prompt,
-        availability: { previousTasks: ["plain"], condition: "Ready? Call job_boolean_true." },
-      },
-      crashes: { model: driving, prompt: "Crash." },
       crashesOnce: { model: driving, prompt: "Crash once." },
-      empty: { model: driving, prompt: "Say nothing." },
       hangs: { model: driving, prompt: "Hang." },
       hangsOnce: { model: driving, prompt: "Hang once." },
     },
     jobs: Object.fromEntries(
-      [
-        ...Object.keys(played),
-        "apart",
-        "crashes",
-        "crashesOnce",
-        "empty",
-        "hangs",
-        "hangsOnce",
-      ].map((name) => [name, { work: ref(name) }]),
+      [...Object.keys(played), "apart", "crashesOnce", "hangs", "hangsOnce"].map((name) => [
+        name,
+        { work: ref(name) },
+      ]),
     ),
   },
   sessions: [
@@ -212,11 +98,8 @@ const server = await startServer({
     { task: "apart", role: "driving", retry: 0, turns: [saysNo] },
     { task: "apart", role: "driving", turns: [saysYes] },
     { task: "asks", turns: [{ prompt: "Do a dance.", text: "Done." }] },
-    { task: "needs", turns: [{ prompt, text: "Done." }] },
-    { task: "crashes", turns: [{ error: { status: 400, message: "a bad request" } }] },
     { task: "crashesOnce", attempt: 1, turns: [{ text: "" }] },
     { task: "crashesOnce", turns: [{ prompt: "The session crashed", text: "Done." }] },
-    { task: "empty", turns: [{ text: "" }] },
     { task: "hangs", turns: [{ text: "I begin", hang: true }] },
     { task: "hangsOnce", attempt: 1, turns: [{ text: "I begin", hang: true }] },
     { task: "hangsOnce", turns: [{ prompt: "The session crashed", text: "Done." }] },
@@ -279,25 +162,6 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
     });
   }
 
-  it("leaves the session alive, which answers further prompts", async () => {
-    const sessionId = await server.startSession();
-    const taskId = await startTask("plain", sessionId);
-    await server.drain(`copilot/task/${taskId}`);
-    assert.deepEqual(await server.post(`copilot/session/${sessionId}/query`, "Hello"), {});
-    await server.takeUntil(
-      `copilot/session/${sessionId}`,
-      (one) => one["completeContent"] === "Hello!",
-    );
-    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
-  });
-
-  it("skips the check of its prerequisites", async () => {
-    const sessionId = await server.startSession();
-    const taskId = await startTask("needs", sessionId);
-    const feed = await server.drain(`copilot/task/${taskId}`);
-    assert.deepEqual(inShort(feed), ["TASK SUCCEEDED", "taskSucceeded"]);
-  });
-
   it("gets the body as the user's input", async () => {
     const sessionId = await server.startSession();
     const taskId = await startTask("asks", sessionId, "a dance");
@@ -318,16 +182,6 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
     assert.ok(feed.some((one) => "taskError" in one));
   });
 
-  it("waits 5 seconds in live, and refuses a second call meanwhile", async () => {
-    const sessionId = await server.startSession();
-    const live = `copilot/task/${await startTask("hangs", sessionId)}/live`;
-    const both = [server.get(live), server.get(live)];
-    assert.deepEqual(await Promise.race(both), { error: "ParallelCallNotSupported" });
-    const answers = (await Promise.all(both)).map((one) => one["error"]);
-    assert.deepEqual(new Set(answers), new Set(["ParallelCallNotSupported", "HttpRequestTimeout"]));
-    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
-  });
-
   it("fails in a session in which another one runs", async () => {
     const sessionId = await server.startSession();
     const first = await startTask("hangs", sessionId);
@@ -339,21 +193,6 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
     assert.deepEqual((await server.drain(`copilot/task/${first}`)).at(-1), {
       callback: "taskFailed",
     });
-  });
-
-  it("fails at once when the session crashes, and says why", async () => {
-    const sessionId = await server.startSession();
-    const taskId = await startTask("crashes", sessionId);
-    const feed = await server.drain(`copilot/task/${taskId}`);
-    assert.deepEqual(
-      feed.slice(-2).map((one) => Object.keys(one)),
-      [["taskError"], ["callback"]],
-    );
-    assert.match(String(feed.at(-2)?.["taskError"]), /a bad request/);
-    assert.deepEqual(feed.at(-1), { callback: "taskFailed" });
-    assert.ok(feed.some((one) => String(one["reason"]).startsWith("[SESSION CRASHED] ")));
-    // The session itself goes on.
-    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
   });
 
   it("needs a session that runs, and a task of the entry", async () => {
@@ -437,17 +276,6 @@ describe("a task of a job", { concurrency: 4 }, () => {
     );
   });
 
-  it("gives up after five crashes in a row", async () => {
-    const { job, tasks: feeds } = await server.runJob("empty");
-    const [own] = feeds.values();
-    assert.ok(own !== undefined);
-    assert.equal(inShort(own).filter((line) => line === "SESSION CRASHED").length, 5);
-    assert.deepEqual(Object.keys(own.at(-2) ?? {}), ["taskError"]);
-    assert.deepEqual(own.at(-1), { callback: "taskFailed" });
-    assert.deepEqual(Object.keys(job.at(-2) ?? {}), ["jobError"]);
-    assert.deepEqual(job.at(-1), { callback: "jobFailed" });
-  });
-
   it("replaces a session that a client stops", async () => {
     const { jobId, feed, session } = await sessionAtWork("hangsOnce");
     assert.deepEqual(await server.post(`${session}/stop`), { result: "Closed" });
@@ -470,14 +298,5 @@ describe("a task of a job", { concurrency: 4 }, () => {
     const job = await server.drain(`copilot/job/${jobId}`);
     assert.deepEqual(job[0], { callback: "workStopped", workId: 0, succeeded: false });
     assert.notDeepEqual(job.at(-1), { callback: "jobSucceeded" });
-  });
-});
-
-describe("a task that never was", () => {
-  it("is not found", async () => {
-    for (const id of ["nothing", "task-0", "plain"]) {
-      assert.deepEqual(await server.get(`copilot/task/${id}/live`), { error: "TaskNotFound" });
-      assert.deepEqual(await server.post(`copilot/task/${id}/stop`), { error: "TaskNotFound" });
-    }
   });
 });

@@ -39,35 +39,35 @@ for (const wire of ["completions", "responses", "messages"] as const) {
       ["system: You are a clerk.", "user: Hello"],
     );
   });
-
-  test(`${wire}: no tool of an entry can have the name of one that the runtime offers`, async (t) => {
-    const rig = await sharedRig(t, () => ({ text: "Yes" }), { wire });
-    completed(await turn(await rig.open({ permissions: "all" }), "Hello"));
-    const offered = rig.server.requests.at(-1)?.tools ?? [];
-    assert.ok(offered.includes("bash"));
-    assert.deepEqual(
-      offered.filter((name) => ownerOf(name) === undefined),
-      [],
-    );
-  });
-
-  test(`${wire}: the listed tools are offered as far as the permissions can allow them, and no others`, async (t) => {
-    const rig = await sharedRig(t, () => ({ text: "Yes" }), { wire });
-    const odd = ["nonsense", "", "*", "builtin:*", "custom:*", "mcp:*", "stamp ", "View"];
-    const names = ["view", "job_boolean_true", "stamp", "bash", "task", "sql", "view", ...odd];
-    const offered = async (
-      permissions: "read-only" | "all",
-      availableTools: readonly string[],
-    ): Promise<readonly string[]> => {
-      const session = await rig.open({ permissions, availableTools, tools: [stamp] });
-      completed(await turn(session, "Hello"));
-      return (rig.server.requests.at(-1)?.tools ?? []).toSorted();
-    };
-    assert.deepEqual(await offered("read-only", names), ["job_boolean_true", "stamp", "view"]);
-    assert.deepEqual(await offered("all", ["view", "bash", ...odd]), ["bash", "view"]);
-    assert.deepEqual(await offered("all", odd), []);
-  });
 }
+
+test("no tool of an entry can have the name of one that the runtime offers", async (t) => {
+  const rig = await sharedRig(t, () => ({ text: "Yes" }));
+  completed(await turn(await rig.open({ permissions: "all" }), "Hello"));
+  const offered = rig.server.requests.at(-1)?.tools ?? [];
+  assert.ok(offered.includes("bash"));
+  assert.deepEqual(
+    offered.filter((name) => ownerOf(name) === undefined),
+    [],
+  );
+});
+
+test("the listed tools are offered as far as the permissions can allow them, and no others", async (t) => {
+  const rig = await sharedRig(t, () => ({ text: "Yes" }));
+  const odd = ["nonsense", "", "*", "builtin:*", "custom:*", "mcp:*", "stamp ", "View"];
+  const names = ["view", "job_boolean_true", "stamp", "bash", "task", "sql", "view", ...odd];
+  const offered = async (
+    permissions: "read-only" | "all",
+    availableTools: readonly string[],
+  ): Promise<readonly string[]> => {
+    const session = await rig.open({ permissions, availableTools, tools: [stamp] });
+    completed(await turn(session, "Hello"));
+    return (rig.server.requests.at(-1)?.tools ?? []).toSorted();
+  };
+  assert.deepEqual(await offered("read-only", names), ["job_boolean_true", "stamp", "view"]);
+  assert.deepEqual(await offered("all", ["view", "bash", ...odd]), ["bash", "view"]);
+  assert.deepEqual(await offered("all", odd), []);
+});
 
 test("a listed tool is judged by the permissions when it is called", async (t) => {
   const rig = await sharedRig(t, ({ messages }) =>

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
+import { availableTools } from "../../src/entry/model.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { adoptSession, startSession } from "../../src/sessions/callbacks.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
@@ -161,8 +162,14 @@ test("startSession works on any client of the SDK", async (t) => {
     await rm(baseDirectory, { recursive: true, force: true });
   });
   await client.start();
+  const create = t.mock.method(client, "createSession");
   const log: unknown[][] = [];
   const session = await startSession(client, "gpt-test", callbackLog(log), tmpdir());
+  // Its runtime doesn't keep private files out of searches.
+  assert.deepEqual(create.mock.calls[0]?.arguments[0].availableTools, [
+    "builtin:view",
+    ...availableTools.map((name) => `custom:${name}`),
+  ]);
   // Without a provider and without a token the runtime asks nobody; the error is a rejection.
   await assert.rejects(session.sendRequest("Hello", 20_000), /token|authenticat/i);
   await session.stop();

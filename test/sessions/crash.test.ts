@@ -24,10 +24,7 @@ test("an HTTP error of the model is a crash with its status, and says whether a 
   const expected = [
     { status: 400, remedy: "give-up", cause: "rejected", within: 5_000 },
     { status: 401, remedy: "give-up", cause: "auth", within: 10_000 },
-    { status: 403, remedy: "give-up", cause: "forbidden", within: 5_000 },
-    { status: 404, remedy: "give-up", cause: "not-found", within: 5_000 },
     { status: 500, remedy: "retry-later", cause: "overloaded", within: 40_000 },
-    { status: 503, remedy: "retry-later", cause: "overloaded", within: 40_000 },
   ];
   await Promise.all(
     expected.map(async ({ status, remedy, cause, within }) => {
@@ -53,34 +50,6 @@ test("after an error the session is quiet: the next turn sees only its own answe
     assert.equal(crashStatus(crashOf(await turn(session, `fail ${i}`))), 400);
     assert.equal(completed(await turn(session, `ok ${i}`)).text, `answer to ok ${i}`);
   }
-});
-
-test("an answer without a visible character is none, whatever it is made of", async (t) => {
-  const nothing = [
-    "\u2800",
-    "\ufffc",
-    "\ufffd \ufffd",
-    "\ue000\u{f0000}",
-    "\u0301",
-    "\u3164\u200b",
-    "\u0378",
-  ];
-  const rig = await sharedRig(t, ({ prompt }) => ({ text: nothing[Number(prompt)] ?? prompt }));
-  const session = await rig.open();
-  for (const index of nothing.keys())
-    assert.equal(crashOf(await turn(session, String(index))).cause, "empty-answer", `${index}`);
-  for (const text of ["-", "\u2705", "\u0915\u093f", "e\u0301", "0\ufffd", "+"])
-    assert.equal(completed(await turn(session, text)).text, text);
-});
-
-test("a broken connection is a crash that a retry may mend", async (t) => {
-  const rig = await sharedRig(t, () => ({ text: "one two three four five six", cut: true }));
-  const run = await turn(await rig.open(), "Hello");
-  assert.equal(crashOf(run).cause, "session-error");
-  assert.equal(crashRemedy(crashOf(run)).kind, "retry");
-  const open = run.activities.filter(({ kind }) => kind === "message.started").length;
-  const closed = run.activities.filter(({ kind }) => kind === "message.ended").length;
-  assert.equal(open, closed, "every message that starts also ends");
 });
 
 /** Waits with a clock that goes faster, so that only what the runtime itself does takes its time. */
@@ -173,25 +142,6 @@ test("a hanging model is a crash after the idle limit, also in mid-stream and wi
       assert.equal(crashOf(run).cause, "deadline", prompt);
       assert.match(crashOf(run).message, /limits\.idleMinutes/);
       assert.ok(run.milliseconds >= 700 && run.milliseconds < 30_000, `${run.milliseconds} ms`);
-      await session.close();
-    }),
-  );
-});
-
-test("a turn that never ends is a crash after its deadline, tools or not", async (t) => {
-  let calls = 0;
-  const rig = await makeRig(t, ({ prompt }) => {
-    calls += 1;
-    const command = prompt === "long tool" ? "sleep 60" : `echo ${calls}`;
-    return { toolCalls: [{ name: "bash", arguments: { command, description: "d" } }] };
-  });
-  await Promise.all(
-    ["long tool", "endless calls"].map(async (prompt) => {
-      const session = await rig.open({ permissions: "workspace" });
-      const run = await turn(session, prompt, { turnMs: 1_500 });
-      assert.equal(crashOf(run).cause, "deadline", prompt);
-      assert.match(crashOf(run).message, /limits\.turnMinutes/);
-      assert.ok(run.milliseconds < 30_000, `${prompt}: ${run.milliseconds} ms`);
       await session.close();
     }),
   );

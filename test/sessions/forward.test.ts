@@ -5,14 +5,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { test } from "node:test";
 import { forward } from "../../src/sessions/forward.ts";
 import { listen } from "../rig/listen.ts";
-import { crashOf, makeRig, neverAborted, turn } from "./rig.ts";
+import { crashOf, sharedRig, neverAborted, turn } from "./rig.ts";
 
 const headers = new Headers({ authorization: "Bearer k", "accept-encoding": "gzip" });
 const post = { method: "POST", headers, body: "{}" };
 const history = [{ role: "assistant", text: "Before" }] as const;
 
 test("an answer streams", async (t) => {
-  const rig = await makeRig(t, () => ({ text: "one two three four five six", hang: "mid" }));
+  const rig = await sharedRig(t, () => ({ text: "one two three four five six", hang: "mid" }));
   const session = await rig.open({ history });
   const stop = new AbortController();
   const { outcome } = await turn(session, "Hello", {
@@ -23,7 +23,7 @@ test("an answer streams", async (t) => {
 });
 
 test("a redirect loop ends, and is not worth a retry", async (t) => {
-  const rig = await makeRig(t, ({ index }) => ({
+  const rig = await sharedRig(t, ({ index }) => ({
     status: 307,
     headers: { location: `/v1/again/${index}` },
     raw: "",

@@ -1,13 +1,10 @@
 /** What the model really gets of a session with a history, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as fc from "fast-check";
 import type { PastMessage } from "../../src/engine/ports.ts";
-import { holds } from "../rig/fuzz.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
 import { parseRequest, streamedBody } from "../rig/model-server.ts";
-import { isRunning } from "../../src/platform/processes.ts";
-import { completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
+import { completed, crashOf, makeRig, sharedRig, turn } from "./rig.ts";
 
 const wires = ["completions", "responses", "messages"] as const;
 
@@ -88,28 +85,6 @@ for (const wire of wires) {
   });
 }
 
-test("a new session after a crash gets the same history, also after the death of the runtime", async (t) => {
-  const rig = await makeRig(t, ({ prompt }) =>
-    prompt === "hang" ? { hang: "before" } : { text: "Here" },
-  );
-  const first = await rig.open({ history: past, systemPrompt: system });
-  const running = turn(first, "hang");
-  await until(() => rig.server.requests.length === 1, "the request");
-  const died = [...rig.sessions.runtimePids];
-  for (const pid of died) process.kill(pid, "SIGKILL");
-  assert.equal(crashOf(await running).cause, "runtime-died");
-  await until(() => died.every((pid) => !isRunning(pid)), "the end of the runtime");
-  await first.close();
-  const second = await rig.open({ history: past, systemPrompt: system });
-  completed(await turn(second, "Once more"));
-  assert.deepEqual(seen(rig.server.requests.at(-1)), [
-    "system: You are a clerk.",
-    "user: Where are you?",
-    "assistant: In the archive.",
-    "user: Once more",
-  ]);
-});
-
 test("a sub-agent of the session is not given the history", async (t) => {
   const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
   const task = { name: "task", arguments: { ...args, mode: "sync" } };
@@ -128,53 +103,6 @@ test("a sub-agent of the session is not given the history", async (t) => {
     ["Help", false],
     ["Delegate", true],
   ]);
-});
-
-test("a request that the runtime repeats has the history too", async (t) => {
-  const rig = await sharedRig(t, ({ index }) => (index === 0 ? { status: 500 } : { text: "Here" }));
-  const session = await rig.open({ history: past, systemPrompt: system });
-  completed(await turn(session, "Now"));
-  const [first, second] = rig.server.requests.map(seen);
-  assert.equal(second?.length, 4);
-  assert.deepEqual(first, second);
-});
-
-test("any history and any turns: the model gets the system prompt, the history and its own messages in order", async (t) => {
-  const text = fc
-    .string({ unit: "grapheme", minLength: 1, maxLength: 40 })
-    .map((body) => `.${body}.`);
-  const message = fc.record({ role: fc.constantFrom("user", "assistant"), text });
-  const rigs = await Promise.all(
-    wires.map((wire) => sharedRig(t, ({ prompt }) => ({ text: `Re ${prompt}` }), { wire })),
-  );
-  const cases = fc.record({
-    rig: fc.constantFrom(...rigs),
-    history: fc.array(message, { maxLength: 6 }),
-    prompts: fc.array(text, { minLength: 1, maxLength: 3 }),
-  });
-  await holds(
-    t,
-    fc.asyncProperty(cases, async ({ rig, history, prompts }) => {
-      const session = await rig.open({ history, systemPrompt: system });
-      const expected = [
-        "system: You are a clerk.",
-        ...history.map((one) => `${one.role}: ${one.text}`),
-      ];
-      const begins = "user: (The conversation begins.)";
-      for (const prompt of prompts) {
-        completed(await turn(session, prompt));
-        expected.push(`user: ${prompt}`);
-        const request = rig.server.requests.at(-1);
-        assert.deepEqual(
-          seen(request).filter((one) => one !== begins),
-          expected,
-        );
-        expected.push(`assistant: Re ${prompt}`);
-      }
-      await session.close();
-    }),
-    24,
-  );
 });
 
 test("without a transport, only sessions with a history have their requests handled in this process", async (t) => {
@@ -215,13 +143,6 @@ test("a transport sees the history, and the activity of the turn in the label", 
     { label: activity, history: 2, seen: before },
     { label: undefined, history: 2, seen: [...before, "assistant", "user"] },
   ]);
-});
-
-test("an unreachable model server is recognized in a session with a history too", async (t) => {
-  const rig = await makeRig(t, () => ({}));
-  const session = await rig.open({ history: past });
-  rig.server.refuse();
-  assert.equal(crashOf(await turn(session, "Hello")).cause, "unreachable");
 });
 
 test("where the history can't be put into a request, the model is not asked", async (t) => {

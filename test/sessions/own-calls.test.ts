@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { SessionTool, SessionToolCall, ToolAnswer } from "../../src/engine/ports.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 import {
   completed,
   crashOf,
@@ -99,29 +100,6 @@ describe("a tool of a server", () => {
 });
 
 describe("a call", () => {
-  it("may take as long as its tool says, and longer than a session may be silent", async (t) => {
-    const clock = skippingClock();
-    const rig = await makeRig(t, callOnce, { clock });
-    let end: (answer: ToolAnswer) => void = () => {};
-    let running = false;
-    const slow = tool(
-      () => {
-        running = true;
-        return new Promise((resolve) => (end = resolve));
-      },
-      { timeoutSeconds: 600 },
-    );
-    const turned = turn(await rig.open({ tools: [slow] }), "Search", {
-      turnMs: 3_600_000,
-      idleMs: 60_000,
-    });
-    await until(() => running, "the call began");
-    clock.skip(590_000);
-    await clock.sleep(100);
-    end({ succeeded: true, text: "found after a while" });
-    assert.equal(completed(await turned).text, "It said: found after a while");
-  });
-
   it("is told that its time is over, and the model too", async (t) => {
     const clock = skippingClock();
     const rig = await makeRig(t, callOnce, { clock });
@@ -204,8 +182,7 @@ describe("a call", () => {
 
 describe("a folder that the session may read", () => {
   it("is read, not written, and a denial of the permissions still counts", async (t) => {
-    const place = await makeRig(t, () => ({ text: "ok" }));
-    const folder = place.workspace.path;
+    const { path: folder } = await makeWorkspace(t);
     const path = join(folder, "result.txt");
     await writeFile(path, "the whole result");
     const rig = await makeRig(t, ({ toolResults }) =>

@@ -1,6 +1,6 @@
 /** Ways round a pattern, really tried: whatever the model writes, only what the patterns name has run. */
 import assert from "node:assert/strict";
-import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
@@ -9,56 +9,27 @@ import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
 import { completed, denials } from "./rig.ts";
 
 const allowed = {
-  shell:
-    "git log,git diff,git fetch,git grep,git show,git blame,head,echo,find,sed,sort,tar,cat,./tool"
-      .split(",")
-      .map((command) => `${command} *`),
+  shell: ["git log", "git fetch", "echo", "find", "cat", "./tool"].map((command) => `${command} *`),
 };
 
-/** Lines with a program that no pattern names. */
+/** Lines with a program that no pattern names. test/permissions/commands.test.ts has all forms. */
 const denied = [
-  "env touch pwned",
-  "git log; touch pwned",
-  "git log || touch pwned",
-  "git log & touch pwned",
   "git log | xargs touch pwned",
   "git log `touch pwned`",
-  "echo <(touch pwned)",
-  "'tou'ch pwned",
   "to\\uch pwned",
-  "$'touch' pwned",
-  "X=1 touch pwned",
-  "(touch pwned)",
-  "{ touch pwned; }",
   "if true; then touch pwned; fi",
   "git log\ntouch pwned",
   "sh -c 'touch pwned'",
-  "command touch pwned",
-  "/usr/bin/touch pwned",
   "git -c alias.log='!touch pwned' log",
-  "g?t show",
   'echo "$\\\n(touch pwned)"',
 ];
-/** Lines whose arguments make a named program write, read or start what it should not. */
+/** Lines whose arguments make a named program write, read or start what it should not; see escapes.test.ts. */
 const confined = [
   "echo hi > pwned",
-  "git log --output=pwned",
-  "git diff --ext-diff --output=pwned",
   "git fetch --upload-pack='touch pwned' .",
   "find . -maxdepth 0 -not -name {x{a},-exec} touch pwned \\;",
-  "find . -maxdepth 0 -exec touch pwned \\;",
-  "find . -maxdepth 0 -fprint pwned",
-  "git grep -Otouch pwned",
-  "git diff --no-index /dev/null OUTSIDE/secret.txt",
   "cat OUTSIDE/secret.txt linked-file linked-folder/secret.txt .env",
   "cat sub/../../../../../../OUTSIDE/secret.txt /proc/1/environ",
-  "sed -n '1e touch pwned' inside.txt",
-  "sed -n 'w pwned' inside.txt",
-  "git grep --untracked --no-exclude-standard SECRET",
-  "find . -fls pwned -exec cat {} +",
-  "sort -opwned inside.txt",
-  "tar cf pwned inside.txt",
-  "tar cf - OUTSIDE . | cat",
   "./tool --write pwned",
 ];
 
@@ -77,36 +48,6 @@ test("no trick of a shell gets a command past the patterns, or a program past th
     "each is reported",
   );
   assert.equal(results.length, lines.length, "and explained to the model, which goes on");
-});
-
-test("no path through a process is followed: the runtime's own folder is not ours", async (t) => {
-  const rig = await makeAttemptRig(t);
-  const { path } = rig.workspace;
-  await symlink("/proc/self/cwd", join(path, "planted"));
-  await symlink("planted/home", join(path, "planted-home"));
-  // What a link of our process leads to is allowed; what the same link is to the runtime is not.
-  const ours = join(process.cwd(), "**");
-  const place = (start: string): ScriptedCall[] => [
-    { name: "view", arguments: { path: join(start, "home/session-state") } },
-    { name: "glob", arguments: { pattern: "**/*", paths: join(start, "home") } },
-    { name: "grep", arguments: { pattern: ".", paths: start, output_mode: "content" } },
-    { name: "create", arguments: { path: join(start, "home/evil.txt"), file_text: "x" } },
-  ];
-  const roads = [
-    ...["/proc/self/cwd", "/proc/thread-self/cwd", join(path, "planted")].flatMap(place),
-    { name: "view", arguments: { path: join(path, "planted-home/session-state") } },
-    { name: "view", arguments: { path: "/dev/fd/0" } },
-    { name: "view", arguments: { path: "/dev/stdin" } },
-  ];
-  const { run } = await attempts(rig, { read: [ours, "/dev/**"], write: [ours] }, roads);
-  const passed = completed(run).toolCalls.flatMap(({ succeeded }, index) =>
-    succeeded ? [roads[index]] : [],
-  );
-  assert.deepEqual(passed, []);
-  assert.equal(denials(run).length, roads.length);
-  assert.ok(
-    denials(run).every(({ reason }) => reason.includes("can't be resolved with certainty")),
-  );
 });
 
 test("an address that no pattern names is not fetched, and sub-agents and sql are not there", async (t) => {
@@ -167,24 +108,6 @@ test("nothing planted in the checkout runs or speaks to the model", async (t) =>
   const said = JSON.stringify(rig.server.requests.map(({ body }) => body));
   assert.ok(said.includes("hello"));
   assert.ok(!said.includes("EVIL-WORDS"));
-});
-
-test("git hooks and aliases of the checkout don't run by a command that only looks", async (t) => {
-  const rig = await makeAttemptRig(t);
-  const { path } = rig.workspace;
-  const hook = join(path, ".git/hooks/post-index-change");
-  await writeFile(hook, `#!/bin/sh\ntouch ${join(path, "pwned")}\n`);
-  await chmod(hook, 0o755);
-  await attempts(rig, allowed, [bash("git log --oneline"), bash("git diff HEAD")]);
-  assert.equal(existsSync(join(path, "pwned")), false);
-  const { run } = await attempts(rig, "workspace", [
-    { name: "create", arguments: { path: join(path, ".git/hooks/pre-commit"), file_text: "x" } },
-    { name: "create", arguments: { path: join(path, ".git/config"), file_text: "[alias]" } },
-  ]);
-  assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [false, false],
-  );
 });
 
 test("files of the checkout that form a repository without .git don't configure git", async (t) => {

@@ -1,6 +1,6 @@
 /** What the system has no more of: files, processes, memory. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { describe, it } from "node:test";
 import { processesMarked } from "../../src/platform/processes.ts";
@@ -29,7 +29,7 @@ async function withFewFiles<T>(free: number, body: () => Promise<T>): Promise<T>
 }
 
 describe("a process that may not open more files", { skip: process.platform !== "linux" }, () => {
-  for (const free of [0, 1, 3, 5]) {
+  for (const free of [0, 3]) {
     it(`says so when the runtime does not start (${free} left)`, async (t) => {
       const rig = await makeRig(t, () => ({ text: "hi" }));
       const request = {
@@ -58,12 +58,10 @@ describe("a process that may not open more files", { skip: process.platform !== 
 
   it("still finds the processes of a mark", async (t) => {
     const mark = `fds-${process.pid}`;
-    const rigged = await makeRig(t, () => ({ text: "hi" }), {
-      environment: { ...process.env, USER: mark },
-    });
-    const session = await rigged.open();
-    assert.ok((await withFewFiles(20, () => processesMarked("USER", mark))).length > 0);
-    await session.close();
+    const child = spawn("sleep", ["60"], { env: { ...process.env, USER: mark }, stdio: "ignore" });
+    t.after(() => child.kill());
+    const found = await withFewFiles(20, () => processesMarked("USER", mark));
+    assert.deepEqual(found, [child.pid]);
   });
 });
 

@@ -95,6 +95,17 @@ test("an answer without an end says what to do, and one that failed does not", a
   }
 });
 
+test("an event that is too long is no end, and not the end of another event", async () => {
+  const end = JSON.stringify({ type: "response.completed", response: {} });
+  const long = "x".repeat(8_500_000);
+  const longEnd = JSON.stringify({ type: "response.completed", response: { text: long } });
+  for (const text of [longEnd, `${end}\ndata: ${long}`, `${long}\ndata: ${end}`]) {
+    const whole = `data: ${text}\n\n`;
+    await assert.rejects(read(whole), /broke off/);
+    await assert.rejects(read(whole, [100, whole.length - 100, whole.length - 50]), /broke off/);
+  }
+});
+
 test("an answer is whole, or not, however it is cut into pieces", async (t) => {
   const texts = [...Object.values(whole), ...Object.values(brokenOff)];
   await holds(

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -22,53 +21,6 @@ const permissions = {
   write: ["out/**", "notes.md"],
   sandbox: "required",
 } as const;
-
-test("programs of a sandbox reach nothing that is not granted", options, async (t) => {
-  const rig = await makeAttemptRig(t);
-  const { path } = rig.workspace;
-  await rig.workspace.write(".env", `${secret}\n`);
-  await rig.workspace.write("late.sh", "#!/bin/sh\ntouch pwned\n");
-  const hook = join(path, ".git/hooks/post-index-change");
-  await writeFile(hook, `#!/bin/sh\ntouch ${path}/pwned\n`);
-  await chmod(hook, 0o755);
-  const server = createServer((stream) => stream.end(secret)).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const outside = join(rig.outside, "secret.txt");
-  const lines = [
-    // Reads.
-    `cat ${outside} linked-file linked-folder/secret.txt .env private/key.txt`,
-    "tar cf - . | strings; find . -type f -exec cat {} +; grep -r . .",
-    `python3 -c 'print(open("${outside}").read())'`,
-    `node -e 'console.log(require("fs").readFileSync("${outside}", "utf8"))'`,
-    "cat /proc/*/environ | strings; ls -la /tmp /root /home /dev/shm",
-    "git -c core.fsmonitor='cat .env' status; git diff --no-index /dev/null .env",
-    // Writes.
-    `echo x > pwned; touch ${rig.outside}/pwned linked-folder/pwned; mkdir pwned; cp late.sh pwned`,
-    "git config core.pager x; echo x > .git/hooks/pre-commit; git commit --allow-empty -qm x",
-    "ln -s / out/root; echo x > out/root/pwned; rm -rf inside.txt private",
-    // Network and processes.
-    `curl -sm 2 http://127.0.0.1:${address.port}; curl -sm 2 http://169.254.169.254/; getent hosts example.com`,
-    `python3 -c 'import socket; socket.create_connection(("127.0.0.1", ${address.port}), 2)'`,
-    `kill -9 ${process.pid} ${rig.sessions.runtimePids[0] ?? 1}; kill -9 -1`,
-    // What is granted.
-    "echo made > out/made.txt && cat inside.txt out/made.txt",
-  ];
-  const { run, results } = await attempts(rig, permissions, lines.map(bash));
-  const said = results.join("\n");
-  assert.doesNotMatch(said, new RegExp(`${secret}|PRIVATE-KEY|a-key`));
-  for (const folder of [path, rig.outside]) assert.equal(existsSync(join(folder, "pwned")), false);
-  assert.equal(existsSync("/pwned"), false);
-  assert.equal(existsSync(join(path, ".git/hooks/pre-commit")), false);
-  assert.equal(await rig.workspace.read("inside.txt"), "inside\n");
-  assert.equal(await rig.workspace.read("private/key.txt"), "PRIVATE-KEY\n");
-  assert.match(results.at(-1) ?? "", /inside\s+made/);
-  assert.equal(await rig.workspace.read("out/made.txt"), "made\n");
-  assert.deepEqual(denials(run), [], "commands are not judged by what they do");
-  completed(run);
-});
 
 test("a link that a command flips beside a file tool leads nowhere", options, async (t) => {
   const rig = await makeAttemptRig(t);

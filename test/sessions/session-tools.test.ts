@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SessionTool, ToolAnswer } from "../../src/engine/ports.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
-import { completed, denials, sharedRig, turn } from "./rig.ts";
+import { completed, sharedRig, turn } from "./rig.ts";
 
 const parameters = {
   type: "object",
@@ -14,7 +14,7 @@ const parameters = {
 function counting(
   calls: unknown[],
   answer: (given: unknown) => ToolAnswer,
-  more: Partial<SessionTool> = {},
+  changed: Partial<SessionTool> = {},
 ): SessionTool {
   return {
     name: "count_lines",
@@ -25,7 +25,7 @@ function counting(
       calls.push({ given, toolCallId, sessionId });
       return answer(given);
     },
-    ...more,
+    ...changed,
   };
 }
 
@@ -70,11 +70,17 @@ describe("a session with tools of its front-end", () => {
   it("is not stopped by half a character in what it is given", async (t) => {
     const rig = await sharedRig(t, callOnce);
     const half = "a \ud83d b";
-    const tools = [counting([], () => ({ succeeded: true, text: half }))];
+    const properties = { path: { type: "string", description: half } };
+    const tools = [
+      counting([], () => ({ succeeded: true, text: half }), {
+        description: half,
+        parameters: { ...parameters, properties },
+      }),
+    ];
     const session = await rig.open({ tools, systemPrompt: { mode: "append", text: half } });
     assert.equal(completed(await turn(session, half)).text, "It said: a \ufffd b");
     const body = JSON.stringify(rig.server.requests[0]?.body);
-    assert.equal(body.match(/a \ufffd b/g)?.length, 2, body);
+    assert.equal(body.match(/a \ufffd b/g)?.length, 4, body);
   });
 
   it("tells the model about a call that failed or threw", async (t) => {
@@ -89,24 +95,6 @@ describe("a session with tools of its front-end", () => {
     const thrown = completed(await turn(await rig.open({ tools: [throwing] }), "Count"));
     assert.deepEqual(thrown.toolCalls.at(0)?.succeeded, false);
     assert.match(thrown.text, /the disk is gone/);
-  });
-
-  it("asks the permissions about a tool that is not always allowed", async (t) => {
-    const rig = await sharedRig(t, callOnce);
-    const calls: unknown[] = [];
-    const { allowed: _, ...asking } = counting(calls, () => ({ succeeded: true, text: "42" }));
-    const refused = await turn(await rig.open({ tools: [asking] }), "Count");
-    assert.deepEqual(calls, []);
-    assert.deepEqual(
-      denials(refused).map(({ operation, target }) => [operation, target]),
-      [["tool", "count_lines"]],
-    );
-    const allowed = await rig.open({
-      tools: [asking],
-      permissions: { preset: "read-only", tools: ["count_lines"] },
-    });
-    assert.match(completed(await turn(allowed, "Count")).text, /42/);
-    assert.equal(calls.length, 1);
   });
 });
 

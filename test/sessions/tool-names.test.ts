@@ -32,6 +32,16 @@ test("where a name is taken or too long, a hash makes it another", () => {
   assert.equal(long.length, 64);
 });
 
+test("no tool can take the function of another, whatever a server calls its tools", () => {
+  const [victim = ""] = functionsOf(["docs-search", "docs/search"]).slice(1);
+  const tools = ["docs-search", "docs/search", victim.replace("-", "/"), victim];
+  assert.equal(new Set(functionsOf(tools)).size, tools.length);
+  const [long = ""] = functionsOf(["crm-eu/query", "crm/eu-query"]);
+  const names = new ToolNames(["crm-eu/query", "crm/eu-query", long.replace("-", "/")]);
+  for (const name of ["crm-eu/query", long.replace("-", "/")])
+    assert.equal(names.toolOf(names.functionOf(name)), name);
+});
+
 const part = fc.string({
   unit: fc.constantFrom("a", "b", "-", "_", ".", "ö"),
   minLength: 1,

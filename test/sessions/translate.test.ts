@@ -272,24 +272,3 @@ it("in whatever order events come, everything that starts ends, once, and deltas
     rounds(3_000),
   );
 });
-
-it("of two calls of one answer with the same id both fail, also one that ends before the other starts", () => {
-  const ledger = new CallLedger();
-  const said = event("assistant.message", {
-    messageId: "m",
-    content: "",
-    toolRequests: ["a", "a", "b"].map((toolCallId) => ({ toolCallId, name: "view" })),
-  });
-  const ends = [
-    said,
-    toolStart("a"),
-    toolEnd("a"),
-    toolStart("a"),
-    toolEnd("a"),
-    toolStart("b"),
-    toolEnd("b"),
-  ]
-    .flatMap((one) => ledger.read(one))
-    .flatMap((one) => (one.type === "tool.execution_complete" ? [one.data.success] : []));
-  assert.deepEqual(ends, [false, false, true]);
-});

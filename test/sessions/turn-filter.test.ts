@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventsOf } from "../rig/wires.ts";
 import { crashOf, sharedRig, turn } from "./rig.ts";
 
 test("an answer that a content filter blocked is no answer, although the runtime puts a sentence in its place", async (t) => {
@@ -56,17 +55,4 @@ test("an answer of the responses API that broke off is none, although a part of 
   const crash = crashOf(await turn(await rig.open(), "Hello"));
   assert.equal(crash.cause, "session-error");
   assert.match(crash.message, /The model server broke off its answer/);
-});
-
-test("an answer of the responses API without an end says which API to use instead", async (t) => {
-  const raw = eventsOf("responses", "m", { text: "A whole part" }).slice(0, -1).join("");
-  const rig = await sharedRig(
-    t,
-    () => ({ raw, headers: { "content-type": "text/event-stream" } }),
-    {
-      wire: "responses",
-    },
-  );
-  const crash = crashOf(await turn(await rig.open(), "Hello"));
-  assert.match(crash.message, /without `response\.completed`.*`provider-wire-api`/);
 });

@@ -24,19 +24,13 @@ export interface LargeRun {
   readonly deltas?: boolean;
   /** Leaves out the end. */
   readonly live?: boolean;
-  readonly startAt?: number;
 }
 
 const branches = 12;
 
-export function largeRun({
-  events: wanted,
-  deltas = false,
-  live = false,
-  startAt = 1_795_000_000_000,
-}: LargeRun): RunEvent[] {
+export function largeRun({ events: wanted, deltas = false, live = false }: LargeRun): RunEvent[] {
   const events: RunEvent[] = [];
-  let at = startAt;
+  let at = 1_795_000_000_000;
   const random = randomNumbers(7);
   const emit = (body: RunEventBody): void => {
     events.push({ at, runId: "large-run", ...body });

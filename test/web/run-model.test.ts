@@ -8,7 +8,7 @@ import { MAX_SESSION_LANES, SESSION_LANES } from "../../web/model/model.ts";
 import { events, story } from "../events/samples.ts";
 import { everyEvent } from "../events/every-event.ts";
 import { holds } from "../rig/fuzz.ts";
-import { hostile, largeRun } from "./large-run.ts";
+import { largeRun } from "./large-run.ts";
 
 function fold(events: Iterable<RunEvent>, model = createRunModel()): RunModel {
   for (const event of events) applyToModel(model, event);
@@ -220,10 +220,6 @@ describe("a model call on the timeline", () => {
   it("that was never reported is as long as its turn", () => {
     assert.deepEqual(callsOf([start, turnEnded("completed")]), [[1000, 1010, "succeeded"]]);
   });
-  it("is not left behind by a completed turn", () => {
-    const events = [start, used, tool, toolEnd, turnEnded("completed")];
-    assert.deepEqual(callsOf(events), [[1006, 1010, "succeeded"]]);
-  });
 });
 
 test("of two ends of a work the first one counts", () => {
@@ -314,10 +310,4 @@ test("a work with many sessions uses its lanes again", () => {
   assert.equal(ended.works.get(3)?.sessionLanes.length, SESSION_LANES);
   const open = fold(stamped(numbers.map(start)));
   assert.equal(open.works.get(3)?.sessionLanes.length, MAX_SESSION_LANES);
-});
-
-test("hostile texts stay as they are", () => {
-  const model = fold(largeRun({ events: 800 }));
-  assert.equal(model.works.get(15)?.taskId, hostile[0]);
-  assert.equal(model.unusable, 0);
 });

@@ -65,6 +65,7 @@ const readResource: ServerTool = {
 const noTimeout = 2 ** 31 - 1;
 /** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
 const probeMs = 4_000;
+const mostPages = 100;
 /** Of stderr, in a reason. */
 const shownErrors = 2_000;
 const longestText = 1_000;
@@ -317,7 +318,7 @@ export class Connection {
   async #listedTools(): Promise<readonly ServerTool[]> {
     const tools: ServerTool[] = [];
     let cursor: string | undefined;
-    do {
+    for (let page = 0; page < mostPages; page += 1) {
       // Not `listTools`: it prints what a server sends to our stderr.
       const list = await this.#client.request(
         { method: "tools/list", params: defined({ cursor }) },
@@ -325,8 +326,9 @@ export class Connection {
       );
       for (const tool of list.tools) tools.push(tool);
       cursor = list.nextCursor;
-    } while (cursor !== undefined);
-    return tools;
+      if (cursor === undefined) return tools;
+    }
+    throw new Error(`its list of tools has more than ${mostPages} pages`);
   }
 
   #isConnectionError(error: unknown): boolean {

@@ -57,6 +57,8 @@ interface Line {
   readonly line: number;
 }
 
+/** Files that include each other twice are soon more than anybody can read. */
+const mostIncludes = 1_000;
 const includePattern = /^\s*!INCLUDE\s+(?:"([^"]*)"|'([^']*)'|(\S+))\s*$/;
 
 /** What is below a heading of the first level, or all of a file. */
@@ -127,6 +129,7 @@ class PromptReader {
   readonly prompts = new Map<string, PromptSection>();
   readonly #files: WorkflowFiles;
   readonly #problems: Problems;
+  #includes = 0;
 
   constructor(files: WorkflowFiles, problems: Problems) {
     this.#files = files;
@@ -242,6 +245,11 @@ class PromptReader {
     const fail = (reason: string, hint?: string): undefined => {
       this.#problems.error(place, reason, hint);
     };
+    this.#includes += 1;
+    if (this.#includes > mostIncludes) {
+      if (this.#includes > mostIncludes + 1) return undefined;
+      return fail(`The prompts include more than ${mostIncludes} files.`);
+    }
     const found = this.#files.read(path, source.id);
     if (found.kind !== "found") return fail(found.reason, found.hint);
     if (trail.includes(found.id)) {

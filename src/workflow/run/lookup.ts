@@ -14,6 +14,9 @@ interface Found {
   readonly text: string;
 }
 
+/** No text grows beyond it: `A={{A}}{{A}}` would double it each time. */
+const longestText = 10_000_000;
+
 export class Lookup {
   readonly #run: Pick<Running, "state" | "frame" | "file" | "workflow">;
   readonly #environment: Variables;
@@ -61,17 +64,19 @@ export class Lookup {
 
   fill(text: string, insert: Insert = (inserted) => inserted): Filled {
     let refused: string | undefined;
+    let room = longestText - text.length;
     const filled = substitute(text, (name, offset) => {
       const found = this.#named(name);
       if (found === undefined) return undefined;
       const inserted = insert(found.text, offset);
       if (inserted === undefined) refused ??= name;
-      return inserted;
+      room -= inserted?.length ?? 0;
+      return room < 0 ? "" : inserted;
     });
     if (refused !== undefined) {
       const reason = `{{${refused}}} must be a whole number here: bash would evaluate any other text as an expression.`;
       return { reason };
     }
-    return filled;
+    return room < 0 ? { reason: "The text is too long." } : filled;
   }
 }

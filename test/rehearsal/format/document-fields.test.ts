@@ -41,25 +41,6 @@ for (const [short, whole] of defaults) {
   });
 }
 
-test("a document is sent as JSON, with the paths in its texts", async () => {
-  const { model } = play(`
-  - turns:
-      - document:
-          actions:
-            - { action: build, type: tool, params: { path: "\${workingDirectory}/a", id: "\${{variables.id}}" } }
-          response: in $\${workingDirectory}`);
-  const { text } = await ask(model, [system, prompt("Begin")]);
-  assert.deepEqual(JSON.parse(text), {
-    status: "EXECUTING",
-    thoughts: [],
-    actions: [
-      { action: "build", type: "tool", params: { path: "/repo/a", id: "${{variables.id}}" } },
-    ],
-    stop: false,
-    response: "in ${workingDirectory}",
-  });
-});
-
 test("a wrong document is sent as it is", async () => {
   const { model } = play(
     "  - turns: [{ document: { status: 3, actions: none, thoughts: { actions: 1 }, extra: [] } }]",
@@ -73,36 +54,6 @@ test("a wrong document is sent as it is", async () => {
     response: null,
     extra: [],
   });
-});
-
-test("each turn of a session is a document", async () => {
-  const { model } = play(`
-  - turns:
-      - document: { stop: false, response: one }
-      - { prompt: { matches: "is (running|succeeded)" }, document: { response: two } }`);
-  const first = [system, prompt("Begin")];
-  const one = await ask(model, first);
-  const second = [
-    ...first,
-    { role: "assistant", content: one.text } as const,
-    prompt('Action "a" (b) is running.'),
-  ];
-  const two = await ask(model, second);
-  assert.deepEqual(
-    [one, two].map(({ text }): unknown => JSON.parse(text).response),
-    ["one", "two"],
-  );
-  assert.deepEqual([model.failures(), model.unused()], [[], []]);
-  const third = [
-    ...second,
-    { role: "assistant", content: two.text } as const,
-    prompt("Your answer was rejected"),
-  ];
-  await ask(model, third);
-  assert.match(
-    model.failures().join("\n"),
-    /sessions\[0\] .* has 2 turns, but its session got prompt number 3\. .*Your answer was rejected/,
-  );
 });
 
 test("a path is escaped in a document, as in the arguments of a tool", async () => {

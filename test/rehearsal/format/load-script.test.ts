@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
-import { rehearsalSchema } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import type { ToolUse } from "../../../src/rehearsal/format/script.ts";
 import { FILE, refused, script } from "../rig.ts";
 
@@ -55,11 +53,6 @@ test("shorthands mean what they stand for", () => {
       ],
     ],
   );
-});
-
-test("a job is expected to succeed unless the rehearsal says otherwise", () => {
-  assert.equal(script("  []").expect.result, "succeeded");
-  assert.equal(script("  []", "expect: { result: failed }").expect.result, "failed");
 });
 
 test("every part knows its place", () => {
@@ -127,11 +120,6 @@ const contradictions: readonly (readonly [what: string, yaml: string, message: s
     '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply is unreachable: "error" before it happens on every request. (set "times" to limit how often it happens)',
   ],
   [
-    "a reply after a hang",
-    "{ replies: [{ hang: true }, a] }",
-    '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply is unreachable: "hang" before it happens on every request.',
-  ],
-  [
     "two endings",
     "{ cut: true, hang: true }",
     '4:28: rehearsal.sessions[0].turns[0].hang: A reply is either "cut" or "hang".',
@@ -147,16 +135,6 @@ const contradictions: readonly (readonly [what: string, yaml: string, message: s
     '4:30: rehearsal.sessions[0].turns[0].document: A reply has either a "text" or a "document".',
   ],
   [
-    "a document that never arrives",
-    "{ hang: true, document: {} }",
-    '4:33: rehearsal.sessions[0].turns[0].document: A reply with "hang" never ends, so it has no "document".',
-  ],
-  [
-    "a document that is a list",
-    "{ document: [] }",
-    "4:21: rehearsal.sessions[0].turns[0].document: Must be an object, not a list.",
-  ],
-  [
     "a text before an error",
     "{ error: 500, text: a }",
     '4:29: rehearsal.sessions[0].turns[0].text: Nothing arrives before "error".',
@@ -165,11 +143,6 @@ const contradictions: readonly (readonly [what: string, yaml: string, message: s
     "times of an answer",
     "{ text: a, times: 2 }",
     '4:27: rehearsal.sessions[0].turns[0].times: Only "error" and "cut" can have "times".',
-  ],
-  [
-    "times of a hang",
-    "{ hang: true, times: 2 }",
-    '4:30: rehearsal.sessions[0].turns[0].times: Only "error" and "cut" can have "times".',
   ],
   [
     "tool results without tools",
@@ -220,11 +193,6 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
     '3:66: rehearsal.expect.works[0].runs: "outcome" lists 2 runs, but "runs" is 3. (leave "runs" out)',
   ],
   [
-    "a field that no decision has",
-    "{ decisions: [{ kind: criteria-failed, fields: condition }] }",
-    '3:56: rehearsal.expect.decisions[0].fields: Unknown field "fields". (did you mean "field"?)',
-  ],
-  [
     "a field of another kind of decision",
     "{ decisions: { include: [{ kind: criteria-retry, retries: 1 }] } }",
     '3:67: rehearsal.expect.decisions.include[0].retries: A decision of the kind "criteria-retry" has no field "retries". (it has retry, of, reason, task, workId, iteration)',
@@ -245,16 +213,6 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
     '3:47: rehearsal.expect.decisions[0].contains: A decision is matched by its kind and fields or by its text ("contains"), not both.',
   ],
   [
-    "an action of no field",
-    "{ actions: [{}] }",
-    "3:21: rehearsal.expect.actions[0]: Must have at least one field.",
-  ],
-  [
-    "an action of an unknown status",
-    "{ actions: { exclude: [{ status: canceled }] } }",
-    '3:42: rehearsal.expect.actions.exclude[0].status: Must be "succeeded", "failed", "timed_out", "cancelled" or "skipped", not the text "canceled". (did you mean "cancelled"?)',
-  ],
-  [
     "the output of an action that failed",
     "{ actions: [{ status: failed, output: a }] }",
     '3:47: rehearsal.expect.actions[0].output: Only an action that succeeded has an output. (use "reason")',
@@ -263,11 +221,6 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
     "the reason of an action that succeeded",
     "{ actions: { sequence: [{ status: succeeded, reason: a }] } }",
     '3:62: rehearsal.expect.actions.sequence[0].reason: An action that succeeded has no reason. (use "output")',
-  ],
-  [
-    "rejected documents of a work that is skipped",
-    "{ works: [{ task: a, outcome: skipped, rejected: 1 }] }",
-    '3:58: rehearsal.expect.works[0].rejected: A skipped work has no "rejected".',
   ],
 ];
 
@@ -290,14 +243,6 @@ test("tasks that expected decisions and actions name are to be checked against t
   );
 });
 
-test("a misspelled kind of decision is refused with a guess", () => {
-  const [message = ""] = refused(
-    "entry: a.yml\nsessions: []\nexpect: { decisions: [{ kind: criteria-fail }] }",
-  );
-  assert.match(message, /^tests\/a.rehearsal.yml:3:31: rehearsal.expect.decisions\[0\].kind: /);
-  assert.match(message, /\(did you mean "criteria-failed"\?\)$/);
-});
-
 test("a workspace stays within itself", () => {
   const files = (name: string): string[] =>
     refused(`entry: a.yml\nsessions: []\nworkspace: { files: { ${JSON.stringify(name)}: x } }`);
@@ -311,28 +256,6 @@ test("a workspace stays within itself", () => {
   ]);
 });
 
-test("the schema is a JSON Schema, which the check takes for granted", () => {
-  const ajv = new Ajv2020();
-  assert.equal(ajv.validateSchema(rehearsalSchema), true, ajv.errorsText());
-});
-
-test("every field of the schema is described", () => {
-  const undescribed: string[] = [];
-  const visit = (schema: unknown, path: string): void => {
-    if (typeof schema !== "object" || schema === null) return;
-    for (const [key, value] of Object.entries(schema)) {
-      if (key === "properties") {
-        for (const [name, field] of Object.entries(Object(value))) {
-          if (typeof Object(field).description !== "string") undescribed.push(`${path}.${name}`);
-          visit(field, `${path}.${name}`);
-        }
-      } else if (key === "items" || key === "anyOf") visit(value, path);
-    }
-  };
-  visit(rehearsalSchema, "rehearsal");
-  assert.deepEqual(undescribed, []);
-});
-
 test("limits of a rehearsal are the numbers that an entry may have", () => {
   for (const name of ["tokens", "modelCalls", "loopIterations", "parallel"]) {
     for (const value of ["0.5", "0", "-1", ".inf", ".nan"]) {
@@ -344,49 +267,6 @@ test("limits of a rehearsal are the numbers that an entry may have", () => {
     const problems = refused(`entry: a.yml\nlimits: { turnMinutes: ${value} }\nsessions: []`);
     assert.ok(problems.length > 0, value);
   }
-});
-
-test("a workflow has parameters, answers and activities", () => {
-  const loaded = loadScript(
-    `entry: flows/a.wf.md
-params: { NAME: value, file: "file:x" }
-answers: { ASK_A: yes, ASK_B: [one, ""] }
-sessions:
-  - { activity: PROMPT_A, hit: 2, turns: [a] }
-  - { activity: sub/b.wf.md#PROMPT_B, turns: [{ die: true }, b] }
-expect: { path: [START, b.wf.md#PROMPT_B], report: { equals: done } }`,
-    FILE,
-  );
-  if (loaded.kind === "rejected") assert.fail(JSON.stringify(loaded.diagnostics));
-  const { params, answers, rules, expect, namedActivities } = loaded.script;
-  assert.deepEqual({ ...params }, { NAME: "value", file: "file:x" });
-  assert.deepEqual(answers, { ASK_A: ["yes"], ASK_B: ["one", ""] });
-  assert.deepEqual(
-    rules.map(({ selectors }) => selectors),
-    [
-      { activity: { id: "PROMPT_A" }, hit: 2, subAgent: false },
-      { activity: { file: "sub/b.wf.md", id: "PROMPT_B" }, subAgent: false },
-    ],
-  );
-  assert.deepEqual(
-    expect.path?.value.map(({ value, place }) => [value, place]),
-    [
-      [{ id: "START" }, "expect.path[0] (tests/a.rehearsal.yml:7:18)"],
-      [{ file: "b.wf.md", id: "PROMPT_B" }, "expect.path[1] (tests/a.rehearsal.yml:7:25)"],
-    ],
-  );
-  assert.equal(expect.report?.value.equals, "done");
-  assert.deepEqual(
-    namedActivities.map(({ activity, isAsk, at }) => [activity.id, isAsk, at.line, at.codePath]),
-    [
-      ["ASK_A", true, 3, 'rehearsal.answers["ASK_A"]'],
-      ["ASK_B", true, 3, 'rehearsal.answers["ASK_B"]'],
-      ["PROMPT_A", false, 5, "rehearsal.sessions[0].activity"],
-      ["PROMPT_B", false, 6, "rehearsal.sessions[1].activity"],
-      ["START", false, 7, "rehearsal.expect.path[0]"],
-      ["PROMPT_B", false, 7, "rehearsal.expect.path[1]"],
-    ],
-  );
 });
 
 const workflowFaults: readonly (readonly [what: string, yaml: string, message: string])[] = [

@@ -29,18 +29,9 @@ async function failure(
   return model.failures().join("\n");
 }
 
-test("no rule: none at all", async () => {
-  assert.equal(await failure("  []"), `no rule expects ${HELLO}. The rehearsal has no rules.`);
-});
-
 const selectors: readonly (readonly [rule: string, why: string])[] = [
   ["task: fix", 'it is for task "fix", not "review"'],
-  ["role: driving", 'it is for role "driving", not "task"'],
-  ["model: big", 'it is for model "big", not "gpt-test"'],
   ["workId: 2", "it is for workId 2, not 0"],
-  ["iteration: 2", "it is for iteration 2, not 1"],
-  ["retry: 1", "it is for retry 1, not 0"],
-  ["attempt: 2", "it is for attempt 2, not 1"],
   ["subAgent: true", "it is for a sub-agent"],
   ["task: fix, iteration: 2", 'it is for task "fix", not "review"; it is for iteration 2, not 1'],
 ];
@@ -77,25 +68,6 @@ test("no rule: the nearest is used up, and it is the one that differs least", as
   assert.deepEqual(model.failures(), [
     `no rule expects ${HELLO}. The nearest rule is sessions[1] ${at("4:5")}: it is used up (repeat: 1).`,
   ]);
-});
-
-test("no rule: for a session of no task, and for a sub-agent", async () => {
-  assert.equal(
-    await failure("  - { task: a, turns: [Hi] }", hello, { label: undefined }),
-    `no rule expects a session of no task (model "gpt-test") with the prompt "Hello there". The nearest rule is sessions[0] ${at("3:5")}: it is for task "a", this session has none.`,
-  );
-  assert.equal(
-    await failure("  - turns: [Hi]", hello, { subAgent: true }),
-    `no rule expects a sub-agent of ${HELLO}. The nearest rule is sessions[0] ${at("3:5")}: it is not for a sub-agent.`,
-  );
-});
-
-test("a long prompt is shown by its ends", async () => {
-  const text = await failure("  []", [system, prompt(`${"a".repeat(300)} and ${"b".repeat(300)}`)]);
-  assert.equal(
-    text,
-    `no rule expects ${REVIEW} with the prompt "${"a".repeat(80)}" … "${"b".repeat(80)}" (605 characters). The rehearsal has no rules.`,
-  );
 });
 
 test("a later prompt does not match its turn", async () => {

@@ -61,15 +61,6 @@ async function answers(agent: Agent, ...ids: readonly string[]): Promise<string[
   return said;
 }
 
-test("rules play the activities of one session, their turns one after the other", async () => {
-  const { model } = play(`
-  - { activity: PROMPT_ASK, turns: [Ask 1, Ask 2] }
-  - { activity: PROMPT_TELL, turns: [Tell] }`);
-  const said = await answers(new Agent(model), "PROMPT_ASK", "PROMPT_TELL", "PROMPT_ASK");
-  assert.deepEqual(said, ["Ask 1", "Tell", "Ask 2"]);
-  assert.deepEqual([model.failures(), model.unused()], [[], []]);
-});
-
 test("the turns of an activity are played as often as repeat says", async () => {
   const { model } = play(`
   - { activity: PROMPT_A, repeat: 2, turns: [One, Two] }
@@ -78,18 +69,6 @@ test("the turns of an activity are played as often as repeat says", async () => 
   const a = Array.from({ length: 5 }, () => "PROMPT_A");
   const said = await answers(new Agent(model), ...a, "PROMPT_B", "PROMPT_B", "PROMPT_B");
   assert.deepEqual(said, ["One", "Two", "One", "Two", "Last", "B", "B", "B"]);
-  assert.deepEqual([model.failures(), model.unused()], [[], []]);
-});
-
-test("an activity takes its turns in whichever session it sends its prompts", async () => {
-  const { model } = play("  - { activity: PROMPT_A, turns: [One, { error: 503 }, Three] }");
-  const activity = { id: "PROMPT_A", file: "flow.wf.md", hit: 1 };
-  const first = new Agent(model, {}, { sessionId: "1" });
-  assert.equal(await first.again(activity, "a"), "One");
-  assert.match(await first.again({ ...activity, hit: 2 }, "a"), /^503/);
-  // The prompt again, in the session that replaces the crashed one.
-  const second = new Agent(model, { attempt: 2 }, { sessionId: "2" });
-  assert.equal(await second.again({ ...activity, hit: 2 }, "a"), "Three");
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
 
@@ -210,16 +189,8 @@ test("messages name the activity", async () => {
     `${asked("A", 1)}it is for the activity B, not A.`,
   );
   assert.equal(
-    await failure("  - { activity: b.wf.md#A, turns: [x] }", ["A"]),
-    `${asked("A", 1)}it is for the activity b.wf.md#A, not flow.wf.md#A.`,
-  );
-  assert.equal(
     await failure("  - { activity: A, hit: 2, turns: [x] }", ["A"]),
     `${asked("A", 1)}it is for hit 2, not 1.`,
-  );
-  assert.equal(
-    await failure("  - { activity: A, turns: [x] }", ["A", "A"]),
-    `${asked("A", 2)}it is used up (repeat: 1).`,
   );
   assert.equal(
     await failure("  - { activity: A, turns: [x, { prompt: y, text: z }] }", ["A", "A"]),

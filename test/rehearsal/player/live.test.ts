@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Session, TurnOutcome } from "../../../src/engine/ports.ts";
-import type { Permissions } from "../../../src/entry/model.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
 import {
@@ -19,7 +18,7 @@ interface Live {
   readonly model: ScriptedModel;
   readonly workspace: Workspace;
   readonly requests: ModelRequest[];
-  readonly open: (permissions?: Permissions) => Promise<Session>;
+  readonly open: () => Promise<Session>;
 }
 
 async function live(test: TestContext, rules: string): Promise<Live> {
@@ -44,10 +43,12 @@ async function live(test: TestContext, rules: string): Promise<Live> {
     model,
     workspace,
     requests,
-    async open(permissions = "workspace") {
+    async open() {
       const { path: workingDirectory } = workspace;
-      const request = { label, modelId: label.modelId, workingDirectory, permissions };
-      const opened = await sessions.factory.open(request, new AbortController().signal);
+      const opened = await sessions.factory.open(
+        { label, modelId: label.modelId, workingDirectory, permissions: "workspace" },
+        new AbortController().signal,
+      );
       if (opened.kind === "crashed") assert.fail(JSON.stringify(opened));
       return opened.session;
     },
@@ -59,12 +60,12 @@ interface Turned {
   readonly activities: readonly SessionActivity[];
 }
 
-async function turn(session: Session, prompt: string, idleMs = 30_000): Promise<Turned> {
+async function turn(session: Session, prompt: string): Promise<Turned> {
   const activities: SessionActivity[] = [];
   const outcome = await session.runTurn(prompt, {
     signal: new AbortController().signal,
     turnMs: 60_000,
-    idleMs,
+    idleMs: 30_000,
     onActivity: (activity) => activities.push(activity),
   });
   return { outcome, activities };
@@ -174,53 +175,4 @@ test("an error or a cut that passes is mended by the runtime", async (t) => {
   assert.equal(textOf(await turn(await open(), "Go")), "A whole answer");
   assert.equal(requests.length, 3);
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
-});
-
-test("a connection that breaks every time is a crash without a status", async (t) => {
-  const { open, model } = await live(t, "  - turns: [{ cut: true, text: Half an }]");
-  const crash = crashed(await turn(await open(), "Go"));
-  assert.deepEqual([crash.cause, crashStatus(crash)], ["session-error", undefined]);
-  assert.deepEqual([model.failures(), model.unused()], [[], []]);
-});
-
-test("a hang ends by the idle limit, an empty answer by itself", async (t) => {
-  const { open, model } = await live(
-    t,
-    "  - turns: [{ hang: true }]\n  - turns: [{ hang: true, text: So }]\n  - turns: [{ text: '' }]",
-  );
-  assert.equal(crashed(await turn(await open(), "Go", 500)).cause, "deadline");
-  assert.equal(crashed(await turn(await open(), "Go", 500)).cause, "deadline");
-  crashed(await turn(await open(), "Go"));
-  assert.deepEqual([model.failures(), model.unused()], [[], []]);
-});
-
-test("die takes the runtime and all its sessions down, and the next session has a new one", async (t) => {
-  const { open, model } = await live(
-    t,
-    `
-  - turns: [{ prompt: Wait, hang: true }]
-  - turns: [{ prompt: Die, replies: [{ tools: [{ name: job_boolean_true, arguments: { argument: a } }] }, { die: true }] }]
-  - turns: [{ prompt: Live, text: I live }]`,
-  );
-  const [waiting, dying] = [await open(), await open()];
-  const both = await Promise.all([turn(waiting, "Wait"), turn(dying, "Die")]);
-  assert.deepEqual(
-    both.map((one) => crashed(one).cause),
-    ["runtime-died", "runtime-died"],
-  );
-  assert.deepEqual(
-    both[1].outcome.toolCalls.map(({ name }) => name),
-    ["job_boolean_true"],
-  );
-  assert.equal(textOf(await turn(await open(), "Live")), "I live");
-  assert.deepEqual([model.failures(), model.unused()], [[], []]);
-});
-
-test("what no rule expects fails the session at once, with the whole reason", async (t) => {
-  const { open, model, requests } = await live(t, "  - turns: [{ prompt: Hello, text: Hi }]");
-  const failed = await turn(await open(), "Goodbye");
-  const [failure = ""] = model.failures();
-  assert.ok(failure.startsWith("no rule expects a session of task"), failure);
-  assert.deepEqual([crashStatus(crashed(failed)), requests.length], [400, 1]);
-  assert.ok(crashed(failed).message.includes(failure), crashed(failed).message);
 });

@@ -74,15 +74,6 @@ test("tools are called with their arguments, each under an id of its own", async
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
 
-test("a freeform tool is called as the runtime offers it", async () => {
-  const { model } = play("  - turns: [{ tools: [{ name: apply_patch, arguments: A patch }] }]");
-  const response = await model.send(request(hello));
-  assert.match(
-    await response.text(),
-    /"type":"custom","custom":\{"name":"apply_patch","input":"A patch"\}/,
-  );
-});
-
 test("after tools without a further reply the model is done", async () => {
   const { model } = play("  - turns: [{ tools: [{ name: bash }] }]");
   await ask(model, hello);
@@ -153,13 +144,6 @@ test("the first rule that fits plays a session to its end", async () => {
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
 
-test("a session that is driving and task in one fits both roles", async () => {
-  const { model } = play("  - { role: driving, turns: [D] }\n  - { role: task, turns: [T] }");
-  const both = { ...label, role: "both" } as const;
-  assert.equal((await ask(model, hello, { sessionId: "1", label: both })).text, "D");
-  assert.equal((await ask(model, hello, { sessionId: "2", label: both })).text, "T");
-});
-
 test("a rule is also chosen by the prompt of its first turn", async () => {
   const { model } = play(`
   - { repeat: any, turns: [{ prompt: done, text: Yes }] }
@@ -211,16 +195,6 @@ test("an error with times passes, and the runtime may repeat the request", async
   assert.equal((await ask(model, hello)).end, "cut");
   assert.equal((await ask(model, hello)).text, "Hi");
   assert.deepEqual(model.unused(), []);
-});
-
-test("an error between answers is given after as many of them", async () => {
-  const { model } = play(`
-  - turns:
-      - replies: [{ tools: [{ name: bash }] }, { error: 500, times: 1 }, Done]`);
-  await ask(model, hello);
-  const log = [...hello, assistant(null), tool("")];
-  assert.equal((await ask(model, log)).status, 500);
-  assert.equal((await ask(model, log)).text, "Done");
 });
 
 test("a cut stream breaks after its text", async () => {
@@ -306,11 +280,6 @@ test("an optional rule may stay unused", async () => {
   );
   await ask(model, hello);
   assert.deepEqual(model.unused(), []);
-});
-
-test("an offered tool is needed, unless a mistake is rehearsed", async () => {
-  const { model } = play("  - turns: [{ tools: [{ name: nonsense, unknown: true }] }]");
-  assert.equal((await ask(model, hello)).tools[0]?.name, "nonsense");
 });
 
 test("a refusal is a 400, and the run's failure says the same", async () => {

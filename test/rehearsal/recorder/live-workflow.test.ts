@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
-import type { Script } from "../../../src/rehearsal/format/script.ts";
 import { prepareRun, type RunOptions } from "../../../src/run/prepare.ts";
 import { rehearseFiles } from "../../../src/run/rehearse.ts";
 import { executeRun } from "../../../src/run/execute.ts";
@@ -74,9 +73,6 @@ const path =
     " ",
   );
 
-const given = `params: { REPO: shop }
-answers: { ASK_GO: [no, yes] }`;
-
 async function folder(t: TestContext, files: Readonly<Record<string, string>>): Promise<Workspace> {
   return makeWorkspace(t, { "review.wf.md": review, "sub/improve.wf.md": improve, ...files });
 }
@@ -96,59 +92,22 @@ async function rehearse(workspace: Workspace, file: string): Promise<readonly st
   return ["canceled"];
 }
 
-async function record(workspace: Workspace, options: Partial<RunOptions>): Promise<Script> {
+test("the recording of a workflow replays to the same end", async (t) => {
+  const workspace = await folder(t, {
+    "a.yml": `entry: review.wf.md\nparams: { REPO: shop }\nanswers: { ASK_GO: [no, yes] }\nsessions:${rules}\n`,
+  });
   const run: RunOptions = {
     entryFile: join(workspace.path, "review.wf.md"),
     workingDirectory: workspace.path,
     environment: process.env,
+    rehearse: join(workspace.path, "a.yml"),
     record: join(workspace.path, "recordings", "made.yml"),
-    ...options,
   };
   const { outcome, rehearsalFailures } = await executeRun(await prepareRun(run), run);
   assert.deepEqual([outcome.kind, rehearsalFailures], ["succeeded", []]);
   const loaded = loadScript(await workspace.read("recordings/made.yml"), "made.yml");
   if (loaded.kind === "rejected") assert.fail(JSON.stringify(loaded.diagnostics));
-  return loaded.script;
-}
-
-test("a rehearsal names where a workflow went another way", async (t) => {
-  const workspace = await folder(t, {
-    "a.yml": `entry: review.wf.md\n${given}
-sessions:
-  - { activity: PROMPT_REVIEW, turns: [SUCCESS] }
-  - { activity: PROMPT_IMPROVE, turns: [Done.] }
-expect:
-  path: [${path.join(", ")}]
-  report: checked barn
-`,
-  });
-  const [differs, report, unused, ...others] = await rehearse(workspace, "a.yml");
-  assert.deepEqual(others, []);
-  const all = [differs, report, unused].join("\n");
-  assert.match(
-    all,
-    /^expect\.path\[8\] .*: activity 9 after CHECK_RESULT should have been PROMPT_EXAMPLE, but it was EXECUTE_SHOW\.$/m,
-  );
-  assert.match(
-    all,
-    /^expect\.report .*: RESULT does not contain "checked barn"; it is ".*checked shop/m,
-  );
-  assert.match(all, /^sessions\[1\] .* was never used: no prompt of PROMPT_IMPROVE matched it\.$/m);
-});
-
-test("the recording of a workflow replays to the same end", async (t) => {
-  const workspace = await folder(t, {
-    "a.yml": `entry: review.wf.md\n${given}\nsessions:${rules}\n`,
-  });
-  const {
-    params,
-    answers,
-    rules: recorded,
-    expect,
-    job,
-  } = await record(workspace, {
-    rehearse: join(workspace.path, "a.yml"),
-  });
+  const { params, answers, rules: recorded, expect, job } = loaded.script;
   assert.deepEqual([{ ...params }, { ...answers }], [{ REPO: "shop" }, { ASK_GO: ["no", "yes"] }]);
   assert.equal(job, undefined);
   assert.deepEqual(
@@ -164,49 +123,6 @@ test("the recording of a workflow replays to the same end", async (t) => {
     ),
     path,
   );
-  assert.deepEqual(await rehearse(workspace, "recordings/made.yml"), []);
-});
-
-test("a job records its workflows by task, work and iteration", async (t) => {
-  const twice = `entry: job.yml
-answers: { ASK_GO: [no, yes] }
-sessions:
-  - { task: review.wf.md, activity: PROMPT_REVIEW, repeat: 2, turns: [FAILED, SUCCESS] }
-  - { task: review.wf.md, activity: PROMPT_IMPROVE, repeat: 2, turns: [Improved.] }
-  - { task: look, turns: [Nothing] }
-  - { task: look, iteration: 2, turns: [{ tools: [{ name: job_boolean_true, arguments: { argument: a } }] }] }
-`;
-  const job = `
-models: { driving: gpt-test }
-tasks:
-  look:
-    prompt: Look around
-    model: { category: driving }
-    criteria: { toolExecuted: [job_boolean_true], failureAction: { retryTimes: 0 } }
-jobs:
-  job:
-    work:
-      kind: Loop
-      body: { kind: Flow, file: review.wf.md, params: { REPO: [shop] } }
-      postCondition: [false, { kind: Ref, taskId: look }]
-`;
-  const workspace = await folder(t, { "job.yml": job, "a.yml": twice });
-  const { rules: recorded, expect } = await record(workspace, {
-    entryFile: join(workspace.path, "job.yml"),
-    rehearse: join(workspace.path, "a.yml"),
-  });
-  assert.deepEqual(
-    recorded.flatMap(({ selectors: { task, workId, iteration, activity } }) =>
-      activity === undefined ? [] : [[task, workId, iteration, activity.id]],
-    ),
-    [
-      ["review.wf.md", 0, 1, "PROMPT_REVIEW"],
-      ["review.wf.md", 0, 1, "PROMPT_IMPROVE"],
-      ["review.wf.md", 0, 2, "PROMPT_REVIEW"],
-      ["review.wf.md", 0, 2, "PROMPT_IMPROVE"],
-    ],
-  );
-  assert.equal(expect.path?.value.length, path.length);
   assert.deepEqual(await rehearse(workspace, "recordings/made.yml"), []);
 });
 

@@ -67,11 +67,9 @@ class Run {
     return this.tell({ type: "work.ended", work: this.#work, outcome });
   }
 
-  /** A turn, in which actions may end before the answer. */
-  turn(prompt: string, text: string, ended: readonly string[] = [], purpose: Purpose = "prompt") {
+  turn(prompt: string, text: string, purpose: Purpose = "prompt") {
     const of = { work: this.#work, sessionId: `s${this.#work.workId}`, turnId: "turn-1", purpose };
     this.tell({ type: "turn.started", ...of, modelId: "m", retry: 0, attempt: 1, prompt });
-    for (const id of ended) this.ended(id);
     const activity = { kind: "model.replied", text, toolCalls: [], subAgent: false } as const;
     this.tell({ type: "activity", ...of, activity });
     return this.tell({ type: "turn.ended", ...of, outcome: "completed" });
@@ -156,7 +154,7 @@ test("a prompt about actions is not compared, the next prompt of the task is", (
   const decision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" } as const;
   const work = { workId: 0, taskId: "ship", iteration: 1 };
   const run = new Run().begin().turn("Ship it", dispatch).accepted().turn("app took 3 s", end);
-  run.accepted().turn("Is it done?", "Yes", [], "criteria");
+  run.accepted().turn("Is it done?", "Yes", "criteria");
   run.turn("Again", dispatch).accepted().turn("app took 4 s", end).accepted();
   run.tell({ type: "decision", work, decision }).turn("And again", end).accepted();
   const prompts = run
@@ -164,25 +162,6 @@ test("a prompt about actions is not compared, the next prompt of the task is", (
     .turns()
     .map((turn) => (typeof turn === "string" ? turn : turn.prompt));
   assert.deepEqual(prompts, ["Ship it", undefined, "Is it done?", "Again", undefined, "And again"]);
-});
-
-test("a reply waits for the actions that ended while the model was answering", () => {
-  const turns = new Run()
-    .begin()
-    .turn("Ship it", dispatch)
-    .accepted()
-    .ended("i1-1")
-    .turn("app is running", dispatch, ["app", "b"])
-    .accepted()
-    .ended("c")
-    .turn("All done", end)
-    .accepted()
-    .end()
-    .turns();
-  assert.deepEqual(
-    turns.map((turn) => (typeof turn === "string" ? turn : turn.after)),
-    [undefined, ["app", "b"], undefined],
-  );
 });
 
 test("how the actions ended is expected, with what distinguishes them", () => {
@@ -203,17 +182,6 @@ test("how the actions ended is expected, with what distinguishes them", () => {
     { task: "ship", workId: 0, iteration: 1, id: "app", status: "succeeded" },
     { task: "other", workId: 1, iteration: 2, id: "app", status: "skipped" },
   ]);
-});
-
-test("rejected documents are expected, and no actions where there were none", () => {
-  const { expect } = new Run().begin().turn("Ship it", "no").rejected().end().file();
-  assert.deepEqual(expect?.works?.[0], {
-    task: "ship",
-    workId: 0,
-    outcome: "succeeded",
-    rejected: 1,
-  });
-  assert.equal(expect.actions, undefined);
 });
 
 test("an ordinary answer that looks like a document stays a text", () => {

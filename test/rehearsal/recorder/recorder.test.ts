@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Crash } from "../../../src/events/crash.ts";
-import type { MadeDecision, Purpose, SessionRole } from "../../../src/events/decision.ts";
+import type { MadeDecision, Purpose } from "../../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
@@ -14,7 +14,7 @@ import {
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
-import { answered, sessionCrash } from "../../rig/crashes.ts";
+import { answered } from "../../rig/crashes.ts";
 import { plannedTasks } from "../../rig/plan.ts";
 import { rounds } from "../../rig/nightly.ts";
 
@@ -39,14 +39,14 @@ class Run {
     return this;
   }
 
-  session(sessionId: string, attempt = 1, retry = 0, role: SessionRole = "both"): this {
+  session(sessionId: string, attempt = 1): this {
     return this.tell({
       type: "session.started",
       work,
       sessionId,
       modelId: "m",
-      role,
-      retry,
+      role: "both",
+      retry: 0,
       attempt,
     });
   }
@@ -76,7 +76,7 @@ class Run {
     return this.act("s", { kind: "model.used", modelId: "m", subAgent: false, ...tokens });
   }
 
-  ended(outcome: "completed" | "crashed" | "canceled" = "completed"): this {
+  ended(outcome: "completed" | "crashed" = "completed"): this {
     return this.tell({
       type: "turn.ended",
       work,
@@ -194,23 +194,9 @@ const message = "boom";
 const silence: Crash = { cause: "deadline", limit: "idleMinutes", message };
 const crashes: readonly (readonly [string, Crash, unknown])[] = [
   ["a status", answered(503), { error: { status: 503, message: "boom" } }],
-  ["no status", sessionCrash, { error: { status: 408, message: "boom" } }],
   ["no credentials", { cause: "auth", message }, { error: { status: 401, message: "boom" } }],
   ["a strange status", answered(302), { error: { status: 400, message: "boom" } }],
-  [
-    "a start that failed",
-    { cause: "start-failed", message },
-    { error: { status: 408, message: "boom" } },
-  ],
-  [
-    "an abort by others",
-    { cause: "aborted", message },
-    { error: { status: 408, message: "boom" } },
-  ],
   ["a defect", { cause: "internal", message }, { error: { status: 408, message: "boom" } }],
-  ["the runtime's death", { cause: "runtime-died", message }, { die: true }],
-  ["silence", silence, { hang: true }],
-  ["a deadline", { cause: "deadline", limit: "turnMinutes", message }, { hang: true }],
   ["an empty answer", { cause: "empty-answer", message }, { text: "" }],
 ];
 
@@ -220,30 +206,6 @@ for (const [what, crash, reply] of crashes) {
     assert.deepEqual(run.over().sessions, [rule({ prompt: "Do it", ...Object(reply) })]);
   });
 }
-
-test("a crash comes after the answers before it, and in the place of one that ended the turn", () => {
-  const after = new Run()
-    .session("s")
-    .turn("s", "Do it")
-    .reply("", ["bash", { command: "ls" }]);
-  assert.deepEqual(after.ended("crashed").crashed(answered(500)).over().sessions, [
-    rule({
-      prompt: "Do it",
-      replies: [
-        { tools: [{ name: "bash", arguments: { command: "ls" } }] },
-        { error: { status: 500, message: "boom" } },
-      ],
-    }),
-  ]);
-  const instead = new Run().session("s").turn("s", "Do it").reply("Done").ended("crashed");
-  assert.deepEqual(instead.crashed({ cause: "aborted", message }).over().sessions, [
-    rule({ prompt: "Do it", error: { status: 408, message: "boom" } }),
-  ]);
-  const empty = new Run().session("s").turn("s", "Do it").reply("").ended("crashed");
-  assert.deepEqual(empty.crashed({ cause: "empty-answer", message }).over().sessions, [
-    rule({ prompt: "Do it", text: "" }),
-  ]);
-});
 
 test("a session that could not start crashes on its first prompt", () => {
   const run = new Run()
@@ -261,48 +223,6 @@ test("a session that could not start for a criteria retry is found again", () =>
   run.decide({ kind: "criteria-retry", retry: 1, of: 1, reason: "" });
   const [, failed] = run.crashed({ cause: "start-failed", message }).over().sessions;
   assert.equal(failed?.retry, 1);
-});
-
-test("a rule names what the sessions of its work differ in", () => {
-  const again = { ...work, iteration: 2 };
-  const run = new Run().session("s", 1, 0, "driving").turn("s", "A").reply("a").ended();
-  run.decide({ kind: "criteria-retry", retry: 1, of: 1, reason: "" });
-  run.session("s", 1, 1, "task").turn("s", "B").reply("b").ended();
-  const of = { work: again, sessionId: "s", modelId: "m", retry: 0, attempt: 1 } as const;
-  run.tell({ type: "session.started", ...of, role: "task" });
-  run
-    .tell({ type: "turn.started", ...of, turnId: "turn-1", purpose: "prompt", prompt: "C" })
-    .reply("c");
-  const common = { task: "review", workId: 0 };
-  assert.deepEqual(run.over().sessions, [
-    { ...common, iteration: 1, role: "driving", retry: 0, turns: [{ prompt: "A", text: "a" }] },
-    { ...common, iteration: 1, role: "task", retry: 1, turns: [{ prompt: "B", text: "b" }] },
-    {
-      ...common,
-      iteration: 2,
-      role: "task",
-      retry: 0,
-      optional: true,
-      turns: [{ prompt: "C", hang: true }],
-    },
-  ]);
-});
-
-test("a canceled turn hangs, and need not be reached", () => {
-  const run = new Run().session("s").turn("s", "Do it").reply("", ["bash", {}]).ended("canceled");
-  assert.deepEqual(run.over({ kind: "canceled", reason: "" }).sessions, [
-    {
-      task: "review",
-      workId: 0,
-      optional: true,
-      turns: [
-        {
-          prompt: "Do it",
-          replies: [{ tools: [{ name: "bash", arguments: {} }] }, { hang: true }],
-        },
-      ],
-    },
-  ]);
 });
 
 test("a hang is replayed quickly, but outlasts a limit that was crossed", () => {
@@ -325,19 +245,6 @@ test("a hang is replayed quickly, but outlasts a limit that was crossed", () => 
     idleMinutes: 31,
   });
   assert.deepEqual(new Run({ limits: { parallel: 2 } }).over().limits, { parallel: 2 });
-});
-
-test("a tool that does not exist was the model's mistake", () => {
-  const run = new Run().session("s").turn("s", "Do it").reply("", ["grep", {}], ["bash", {}]);
-  const error = { message: "Tool 'grep' does not exist. Available tools…" };
-  run.act("s", { kind: "tool.ended", toolCallId: "0", succeeded: false, error });
-  const [first] = run.reply("ok").ended().over().sessions;
-  assert.deepEqual(Object(first?.turns[0]).replies[0], {
-    tools: [
-      { name: "grep", arguments: {}, unknown: true },
-      { name: "bash", arguments: {} },
-    ],
-  });
 });
 
 test("a call that failed or was denied says so, by its id, newest first", () => {
@@ -390,29 +297,6 @@ test("sub-agents get rules of their own, one for each conversation", () => {
     },
     { ...common, turns: [{ replies: [{ text: "S" }] }] },
   ]);
-});
-
-test("works that ran beside one that crashed may be stopped elsewhere in a replay", () => {
-  const other = { workId: 1, taskId: "fix", iteration: 1 };
-  const run = new Run();
-  const plan = plannedTasks([work, other].map(({ taskId }) => [taskId, "m"]));
-  run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", ...plan });
-  run.tell({ type: "work.started", work, modelId: "m" });
-  run.tell({ type: "work.started", work: other, modelId: "m" });
-  run.session("s").turn("s", "Do it").reply("Done").ended();
-  const crash = answered(400);
-  run.tell({ type: "work.ended", work: other, outcome: { kind: "crashed", crash } });
-  const { sessions, expect } = run.over({ kind: "failed", reason: "" });
-  assert.deepEqual(sessions, [
-    {
-      task: "review",
-      workId: 0,
-      optional: true,
-      turns: [{ prompt: "Do it", text: "Done" }, { hang: true }],
-    },
-    { repeat: "any", optional: true, turns: [{ hang: true }] },
-  ]);
-  assert.deepEqual(expect, { result: "failed" });
 });
 
 test("works of a loop are expected run by run, where they differ", () => {

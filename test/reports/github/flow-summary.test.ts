@@ -7,7 +7,6 @@ import { renderSummary } from "../../../src/reports/github/github-reporter.ts";
 import { buildStory, flowTree, FlowTelling, work } from "../../rig/flow-events.ts";
 import { ref } from "../../rig/plan.ts";
 import { hidden, outsideOfFences } from "./page.ts";
-import { report } from "./rig.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -165,26 +164,4 @@ test("missing names and skipped scripts are warnings at their activity", () => {
     line: 12,
     message: "EXECUTE_BUILD: No fence.",
   });
-});
-
-test("the log groups the steps of a workflow, and no output is a command of the runner", async () => {
-  const told = new FlowTelling()
-    .begin({ activity: "EXECUTE_BUILD", input: { kind: "execute", scripts: [] } })
-    .say({
-      type: "step.output",
-      work,
-      step: 1,
-      script: 0,
-      text: "::error::x\n##[error]y\n::set-output name=a::b\n",
-    })
-    .end({ succeeded: false, reason: "::error::z" })
-    .finish({ kind: "failed", reason: "::error::z" });
-  const { lines } = await report(told.events, { entryFile: "docs/flow.wf.md" });
-  const group = lines.slice(
-    lines.findIndex((line) => line.startsWith("::group::")),
-    lines.indexOf("::endgroup::"),
-  );
-  assert.ok(group.some((line) => line.includes("1 EXECUTE_BUILD failed: ::error::z")));
-  assert.ok(group.some((line) => /^\d\d:\d\d \| ::error::x$/.test(line)));
-  assert.ok(!lines.some((line) => /^\s*::(?:error::x|set-output)|##\[/.test(line)));
 });

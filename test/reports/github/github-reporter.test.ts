@@ -78,11 +78,6 @@ test("a summary that can't be written rejects after everything else has been sai
   assert.ok(said.some((message) => message.startsWith("criteria not met")));
 });
 
-test("without a summary nothing is written", async () => {
-  const { summary } = await report(samples.success().events, { summary: "off" });
-  assert.equal(summary, undefined);
-});
-
 test("the log has a line at least every minute while something runs", async () => {
   const { said, clock, reporter } = saying();
   const work = { workId: 0, taskId: "##[error]a\n::error::b", iteration: 1 };

@@ -300,35 +300,6 @@ export function huge(count = 50): Sample {
   return { events: telling.events, chart: charted };
 }
 
-export const hostileText = [
-  "</details></summary><script>alert(1)</script><img src=x onerror=alert(2)>",
-  "![pixel](https://evil.example/p.png) [click me](https://evil.example) <https://evil.example>",
-  "https://evil.example/x www.evil.example someone@evil.example [ref]: https://evil.example",
-  "@octocat @org/team fixes #12, closes org/repo#3, resolves GH-44 and #55",
-  "``` ```` ~~~ | cell | **bold** _em_ ~~gone~~ `code` $x^2$ # heading",
-  "# heading",
-  "- list",
-  "::error file=x::forged ##[add-mask]a ##[group]b \u001B[31mred\u001B[0m \u202Ereversed",
-  "::set-output name=result::success",
-].join("\n");
-
-/** An agent, and an entry, that try everything. */
-export function hostile(): Sample {
-  const task = `</code><img src=x>|@octocat #1 \`x\` ${"`".repeat(5)}`;
-  const oneLine = hostileText.replaceAll("\n", " ");
-  const telling = new Telling(`job ${hostileText}`, ["gather", task], `model ${oneLine}`)
-    .start(0)
-    .turn(0, `${hostileText}\n\`\`\`\`\`\`\`\n${hostileText}`)
-    .decide(0, { kind: "note", text: hostileText })
-    .end(0, succeeded)
-    .start(1)
-    .deny(1, oneLine, hostileText, hostileText)
-    .turn(1, hostileText)
-    .end(1, { kind: "failed", reason: hostileText })
-    .over({ kind: "failed", reason: hostileText });
-  return { events: telling.events, chart: charted };
-}
-
 export function viewOf(sample: Pick<Sample, "events">): RunView {
   const view = createRunView();
   for (const event of sample.events) applyEvent(view, event);

@@ -108,22 +108,6 @@ test("a chart that GitHub would refuse, or that can't be drawn, is omitted", () 
   assert.match(broken, /### Works/);
 });
 
-test("the table stands before the chart, and the chart of a large job is folded", () => {
-  const page = render(samples.failure());
-  assert.ok(page.indexOf("### Works") < page.indexOf("```mermaid"));
-  const many = (count: number): string => {
-    const names = Array.from({ length: count }, (_, id) => `task-${id}`);
-    return renderSummary(samples.viewOf(new samples.Telling("many", names)), {
-      summary: "full",
-      entryFile: "e.yml",
-      chart: () => "flowchart TD",
-    });
-  };
-  assert.match(many(12), /\n\n```mermaid/);
-  assert.match(many(12), /^(?![^]*<summary>The chart)/);
-  assert.match(many(13), /<details>\n<summary>The chart of 13 works<\/summary>\n\n```mermaid/);
-});
-
 test("works that failed for the same reason are one line, above as well", () => {
   const names = Array.from({ length: 30 }, (_, id) => `task-${id}`);
   const telling = new samples.Telling("many", names);
@@ -184,36 +168,6 @@ test("the advice stands once, under the reason", () => {
     );
     assert.equal(text.split("What to do").length, 2);
   }
-});
-
-test("what to do is not lost when tasks fail for different reasons, and the crash is named first", () => {
-  const advice = "Check the token.";
-  const telling = new samples.Telling("j", ["a", "b", "c"]);
-  for (const work of [0, 1, 2]) telling.start(work);
-  telling.end(0, { kind: "failed", reason: "no" }).end(1, { kind: "failed", reason: "no" });
-  telling.decide(2, { kind: "attempts-exhausted", purpose: "prompt", attempts: 1, advice });
-  telling.end(2, { kind: "crashed", crash: { cause: "auth", message: "401" } });
-  const page = render({
-    events: telling.over({ kind: "failed", reason: `401. ${advice}` }).events,
-    chart: () => "",
-  });
-  assert.match(page, /^\*\*Why:\*\* task &#34;c&#34; crashed: .*401.*; 2 of 3 tasks failed: no$/m);
-  assert.match(page, /^\*\*What to do:\*\* Check the token\.$/m);
-});
-
-test("which sessions there were, and what other runs have left, is not in the summary", () => {
-  const work = { workId: 0, taskId: "t", iteration: 1 };
-  const telling = new samples.Telling("j", ["t"])
-    .start(0)
-    .decide(0, { kind: "note", text: "kept" })
-    .decide(null, { kind: "leftovers-ended", runs: 1 })
-    .say({ type: "session.ended", work, sessionId: "s0", role: "both", succeeded: false })
-    .end(0, { kind: "failed", reason: "r" });
-  const page = render({ events: telling.events, chart: () => "" });
-  assert.doesNotMatch(page, /[Ss]ession (started|ended)|killed run/);
-  // What the helper decides of a failure is the second.
-  assert.match(page, /failed, 2 decisions/);
-  assert.match(page, /kept/);
 });
 
 test("compact is the headline, what failed and the table; off is nothing", () => {
@@ -291,22 +245,6 @@ test("of many failed works, each keeps its latest decisions", () => {
   assert.equal(hidden(page), "");
 });
 
-test("what there is no room for is left out as a whole, and named", () => {
-  const tasks = Array.from({ length: 12 }, (_, id) => `task-${id}`);
-  const telling = new samples.Telling("big", tasks);
-  for (const id of tasks.keys()) {
-    const work = telling.ref(id);
-    telling.start(id).say({ type: "report.given", work, markdown: "日".repeat(60_000) });
-    telling.end(id, { kind: "succeeded" });
-  }
-  telling.over({ kind: "succeeded" });
-  const page = render({ events: telling.events, chart: () => "" });
-  assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
-  assert.equal(page.match(/日{60000}/g)?.length, 5);
-  says(page, /<summary>Works</);
-  says(page, /shortened:\*\* the report of <b>#5<\/b>.* the report of <b>#11<\/b>/);
-});
-
 /** What someone might say to get out of where it is put. */
 const pieces = [
   "`",
@@ -378,10 +316,6 @@ test("no foreign text leaves its place: it makes no tag, link, image, mention, r
     }),
     rounds(1000),
   );
-});
-
-test("the hostile sample of the pictures is harmless", () => {
-  assert.equal(hidden(render(samples.hostile())), "");
 });
 
 test("it never exceeds 1 MiB and never throws, whatever the events, their order and their length", () => {

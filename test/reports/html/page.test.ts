@@ -23,10 +23,8 @@ describe("the files of the page", () => {
   });
 
   for (const [from, place] of [
-    ["dist/cli", "dist/web"],
     ["dist/action/post", "dist/web"],
     ["build/src/reports/html", "build/web"],
-    ["build/src/reports/html", "dist/web"],
   ] as const)
     it(`are found in ${place} from ${from}`, async () => {
       const root = await mkdtemp(join(tmpdir(), "agent-jobs-page-"));

@@ -185,19 +185,6 @@ test("a refresh is one write, and the cursor is never hidden", async () => {
   assert.ok(screen.writes.every((text) => !text.includes("?25l")));
 });
 
-test("nothing waits any more after the stop, and stopping twice is stopping once", async () => {
-  const { screen, clock, live } = rig(60, 10, 1);
-  live.start();
-  await clock.pass(100);
-  live.stop();
-  assert.equal(clock.sleeping, 0);
-  const text = screen.text();
-  live.stop();
-  await clock.pass(1000);
-  assert.equal(screen.text(), text);
-  assert.equal(text, "");
-});
-
 test("before the first work and after the last there is no frame", async () => {
   const { screen, clock, live } = rig(60, 10, 0);
   live.start();

@@ -108,21 +108,6 @@ test("in a loop the line names the run", () => {
   assert.match(run([start, again]), /00:02 #0 review iteration 2 started, model m1\n/);
 });
 
-test("the end of a work that ran several times says how many runs its numbers are of", () => {
-  const again: RunEvent[] = [1, 2].flatMap((run) => {
-    const work = { ...samples.review, run };
-    const stamp = { at: 12_000 * run, runId: "run" };
-    return [
-      { ...stamp, type: "work.started", work, modelId: "m1" },
-      { ...stamp, type: "work.ended", work, outcome: { kind: "succeeded" } },
-    ];
-  });
-  assert.match(
-    run([...samples.story().slice(0, 1), ...again]),
-    / after 00:\d\d in 2 iterations: \d/,
-  );
-});
-
 test("an event is at most a line, and one for what was decided, and no text of others controls the terminal", () => {
   fc.assert(
     fc.property(
@@ -215,24 +200,6 @@ test("a chart that cannot be drawn costs a line, not the table", () => {
     },
   });
   assert.match(text, /\nCan't draw the chart: no ⏎ chart\n\n# {2}task/);
-});
-
-test("what the agent said last is bounded", () => {
-  const events = samples.story();
-  const long: RunEventBody = {
-    type: "activity",
-    work: samples.review,
-    sessionId: "uuid-2",
-    turnId: "turn-1",
-    activity: { kind: "message.ended", messageId: "n", text: "a line\n".repeat(1000) },
-  };
-  const text = run([
-    ...events.slice(0, 15),
-    { at: 24_500, runId: "run", ...long },
-    ...events.slice(15),
-  ]);
-  assert.ok(text.split("\n").length < 50);
-  assert.match(text, / {2}a line\n {2}…\n/);
 });
 
 test("the table keeps to the width of the terminal, also with wide names", () => {

@@ -35,27 +35,6 @@ PROMPT_FAILED_REPORT User Failed-Report
 `;
 
 const corpus: Readonly<Record<string, Expected>> = {
-  "checks.wf.md": {
-    files: [
-      `
-Checks
-START > CHECK_A
-CHECK_A RESULT eq 'yes' > CHECK_B / SUCCESS
-CHECK_B RESULT ne no > CHECK_C / SUCCESS
-SUCCESS
-CHECK_C RESULT contains 'a b' > CHECK_D / SUCCESS
-CHECK_D RESULT matches '^v[0-9]+ (rc|beta)$' > CHECK_E / SUCCESS
-CHECK_E EXIT_CODE gt 0 > CHECK_F / SUCCESS
-CHECK_F EXIT_CODE ge 1 > CHECK_G / SUCCESS
-CHECK_G EXIT_CODE lt 10 > CHECK_H / SUCCESS
-CHECK_H EXIT_CODE le 9 > CHECK_I / SUCCESS
-CHECK_I STATUS eq DOING > CHECK_J / SUCCESS
-CHECK_J 'a constant' contains 'cons' > CHECK_K / SUCCESS
-CHECK_K CONTENT eq a quoted 'word' -> here > SUCCESS / FAILED
-FAILED
-`,
-    ],
-  },
   "commands.wf.md": {
     files: [
       `
@@ -190,21 +169,6 @@ SUCCESS
     ],
     places: ["64:1"],
   },
-  "proto.wf.md": {
-    files: [
-      `
-__proto__
-constructor=c
-toString=t
-START > SET___proto__
-SET___proto__ __proto__=constructor > ASSIGN_constructor
-ASSIGN_constructor __proto__ > PROMPT_toString
-PROMPT_toString User __proto__
-# User __proto__
-`,
-    ],
-    places: ["15:44", "15:56"],
-  },
   "recover.wf.md": {
     files: [
       `
@@ -224,14 +188,6 @@ SET_DONE DONE=yes
     ],
     places: ["7:15"],
   },
-  "smallest.wf.md": {
-    files: [
-      `
-The smallest
-START
-`,
-    ],
-  },
   "tabs.wf.md": {
     files: [
       `
@@ -243,66 +199,6 @@ SET_A A=1 > PROMPT_A
 PROMPT_A User A
 # User A
 `,
-    ],
-  },
-  "toolchain.wf.md": {
-    files: [
-      `
-Is everything installed?
-TOOL
-VERSION=20
-START > PROMPT_SYSTEM
-PROMPT_SYSTEM System > PROMPT_LOOK
-PROMPT_LOOK User Look > EXECUTE_OUTPUT
-EXECUTE_OUTPUT > PROMPT_JUDGE
-PROMPT_JUDGE User Judge > CHECK_FOUND
-CHECK_FOUND RESULT eq SUCCESS > SUCCESS / CHECK_MISSING
-SUCCESS
-CHECK_MISSING RESULT eq FAILED > FAILED / PROMPT_AGAIN
-FAILED
-PROMPT_AGAIN User Again > EXECUTE_OUTPUT
-# System
-# User Look
-# User Judge
-# User Again
-`,
-    ],
-  },
-  "typos.wf.md": {
-    files: [
-      `
-Runs, but not as intended
-START > PROMPT_A
-PROMPT_A User Ask > CALL_STEP
-CALL_STEP step.wf.md > SUCCESS
-SUCCESS
-PROMPT_B User Ask > SUCCESS
-ON_SUCCES when success > SET_X
-SET_X X=User Aks > CHECK_X
-FAILED
-CHECK_X RESULTS eq 'x'
-# User Ask
-# User Empty
-`,
-      step,
-    ],
-    places: [
-      "10:15",
-      "11:5",
-      "12:14",
-      "12:14",
-      "13:5",
-      "13:19",
-      "14:13",
-      "15:15",
-      "15:15",
-      "16:5",
-      "23:1",
-      "23:34",
-      "25:1",
-      "29:1",
-      "step.wf.md:12:5",
-      "step.wf.md:54:1",
     ],
   },
   "values.wf.md": {

@@ -86,7 +86,7 @@ describe("bad input", () => {
         [
           "headings",
           many("# Workflow\n# Prompts\n## User a\n"),
-          /^a\.wf\.md:6:1: There is already a prompt/,
+          /^a\.wf\.md:1:1: This section has no flowchart/,
         ],
       ];
     for (const [name, text, expected] of cases) {

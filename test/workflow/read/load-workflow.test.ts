@@ -65,15 +65,6 @@ no prompt
     assert.deepEqual(said(text), []);
   });
 
-  it("knows headings from lines that look like them", () => {
-    const prompts =
-      "## User Ask\n\n```sh\n# Prompts\n## User No\n```\n\n    # indented\n\n<!--\n# Workflow\n-->\n- # in a list\n";
-    const workflow = loaded(workflowText("START --> PROMPT_A[Prompt: User Ask]", prompts));
-    const { prompts: found = {} } = workflow.files[workflow.main] ?? {};
-    assert.deepEqual(Object.keys(found), ["User Ask"]);
-    assert.match(found["User Ask"]?.text ?? "", /^```sh\n# Prompts\n[^]*- # in a list$/);
-  });
-
   it("reads several flowcharts as one, and those in lists", () => {
     const text =
       "# Workflow\n\n```mermaid\ngraph LR\nSTART --> SET_A\n```\n\n- and\n\n  ```mermaid\n  flowchart TD\n  SET_A[A=1] --> FAILED\n  ```\n";
@@ -86,17 +77,6 @@ no prompt
       value: "1",
       next: "FAILED",
     });
-  });
-
-  it("may end its lines as Windows does", () => {
-    const text = workflowText("START --> PROMPT_A[Prompt: User Ask]", `${ask}\nthere`);
-    const workflow = loaded(text.replaceAll("\n", "\r\n"));
-    assert.equal(workflow.files[workflow.main]?.prompts["User Ask"]?.text, "Hello\nthere");
-  });
-
-  it("is not changed, and shares nothing with the next one", () => {
-    const text = workflowText("START --> SET_A[A=1]");
-    assert.deepEqual(load(text), load(text));
   });
 });
 
@@ -112,7 +92,6 @@ describe("problems of a workflow", () => {
       ["START --> PROMPT_A", "5:11: PROMPT_A needs the name of a prompt, such as User Ask."],
       ["START --> PROMT_A[x]", '5:11: Unknown activity type: PROMT_A. (did you mean "PROMPT_A"?)'],
       ["START --> A[Execute: ls]", '5:11: Unknown activity type: A. (did you mean "EXECUTE_A"?)'],
-      ["START --> start", '5:11: Unknown activity type: start. (did you mean "START"?)'],
       [
         "START --> ON_ERROR",
         "5:11: Unknown handler: ON_ERROR. (there are ON_SUCCESS and ON_FAILED)",
@@ -126,10 +105,6 @@ describe("problems of a workflow", () => {
         "7:9: CHECK_A already has a no-edge: SUCCESS. (an activity has one of each)",
       ],
       [
-        "START -->|maybe| SUCCESS",
-        '5:7: The label "maybe" is neither yes nor no. (use TRUE and FALSE, or YES and NO)',
-      ],
-      [
         "START -->|TREU| SUCCESS",
         '5:7: The label "TREU" is neither yes nor no. (did you mean "TRUE"?)',
       ],
@@ -139,13 +114,10 @@ describe("problems of a workflow", () => {
         "START --> ASSIGN_A[Assign: some text]",
         '5:11: There is no prompt "some text". (put a constant in quotes)',
       ],
-      ["START --> CHECK_A{RESULT==a}", "5:25: There must be a space before and after ==."],
       [
         "START --> CHECK_A{RESULT is a}",
         '5:26: Unknown operator "is". (the operators are ==, !=, CONTAINS, MATCHES, gt, ge, lt and le)',
       ],
-      ["START --> CHECK_A{RESULT == }", "5:28: The right side of == is missing."],
-      ["START --> CHECK_A{RESULT MATCHES '(a'}", "5:34: This is not a valid regular expression."],
       ["START --> CALL_A[[b.wf.md]]", `5:11: There is no file "b.wf.md".`],
       [
         "START --> CALL_A[[../../etc/passwd]]",
@@ -155,7 +127,6 @@ describe("problems of a workflow", () => {
         "START --> SET_A[A=file:../../etc/passwd]",
         `5:11: "../../etc/passwd" is outside of the folder of the workflow.`,
       ],
-      ["START --> A & B", "5:11: Unknown activity type: A."],
       [
         "START --> subs\nsubgraph subs\nSET_A[A=1]\nend",
         "5:11: subs is a subgraph. An edge must lead to an activity.",

@@ -20,8 +20,7 @@ test("Mermaid reads the path of a run, with all its nodes and arrows", async () 
 
 const accepted = [
   "A-->B",
-  "A -..-> B",
-  "A[x].->B; B ..-> C",
+  "A ---> B ------> C ====> D",
   "A -.-> B",
   "A -..-> B",
   "A[x].->B; B ..-> C",

@@ -20,15 +20,13 @@ const activity = (id: string, file = "a.wf.md"): LimitScope => ({
 });
 
 /** What a shell would say. */
-const tooLong =
-  (limit: "commandMinutes" | "commandIdleMinutes"): Shell =>
-  () => ({
-    kind: "failed",
-    because: "limit",
-    limit,
-    reason: `Exceeded limits.${limit}`,
-    runs: [{ code: "x", output: "", outputCharacters: 0, outputFile: "/o", exitCode: 124 }],
-  });
+const tooLong: Shell = () => ({
+  kind: "failed",
+  because: "limit",
+  limit: "commandMinutes",
+  reason: "Exceeded limits.commandMinutes",
+  runs: [{ code: "x", output: "", outputCharacters: 0, outputFile: "/o", exitCode: 124 }],
+});
 const used = (tokens: number, cost = 0) => ({ acts: [modelUsed(tokens, false, cost)], text: "t" });
 const rounds = "START --> PROMPT_A[Prompt: User B] --> PROMPT_B[Prompt: User B]";
 
@@ -73,14 +71,7 @@ const cases: readonly (readonly [
     "START --> EXECUTE_A[x]",
     { commandMinutes: 7 },
     activity("EXECUTE_A"),
-    { shell: tooLong("commandMinutes") },
-  ],
-  [
-    "commandIdleMinutes",
-    "START --> EXECUTE_A[x]",
-    { commandIdleMinutes: 7 },
-    activity("EXECUTE_A"),
-    { shell: tooLong("commandIdleMinutes") },
+    { shell: tooLong },
   ],
   [
     "modelCalls",
@@ -88,17 +79,6 @@ const cases: readonly (readonly [
     { modelCalls: 1 },
     activity("PROMPT_A"),
     { play: () => ({ acts: [modelUsed(1), modelUsed(1), modelUsed(1)], takes: 10, text: "t" }) },
-  ],
-  [
-    "turnMinutes",
-    "START --> PROMPT_A[Prompt: User B]",
-    { turnMinutes: 7 },
-    { kind: "turn", of: 'activity "PROMPT_A"' },
-    {
-      play: () => ({
-        crash: { cause: "deadline", limit: "turnMinutes", value: 7, message: "too long" },
-      }),
-    },
   ],
   [
     "idleMinutes",
@@ -160,15 +140,6 @@ describe("a limit of a workflow", () => {
       );
     });
   }
-
-  it("lets an activity run exactly three times by default", async () => {
-    const played = await playFlow("START --> PROMPT_A[Prompt: User B] --> PROMPT_A");
-    assert.equal(played.sessions.turns.length, 3);
-    assert.match(
-      played.outcome.kind === "failed" ? played.outcome.reason : "",
-      /limits\.activityHits of activity "PROMPT_A" of a\.wf\.md \(3 runs, the default; set/,
-    );
-  });
 
   it("names MAX_ACTIVITY_HITS if that is what counts", async () => {
     const played = await playFlow(

@@ -92,30 +92,6 @@ describe("hits", () => {
     assert.equal(trace.find((one) => one.kind === "limit")?.activity, "SET_A");
   });
 
-  it("are a decision and a failure, which ON_FAILED handles", () => {
-    const { done, trace, path } = play(`${loop}\nON_FAILED --> SET_B[B=1]`);
-    assert.deepEqual([done.status, path], ["FAILED", "START SET_A SET_A SET_A ON_FAILED SET_B"]);
-    assert.match(
-      done.failure?.reason ?? "",
-      /^Exceeded limits\.activityHits of activity "SET_A" of \S+ \(3 /,
-    );
-    assert.deepEqual(
-      trace.filter(({ kind }) => kind === "limit"),
-      [
-        {
-          kind: "limit",
-          exceeded: { limit: "activityHits", value: 3 },
-          file: "a.wf.md",
-          activity: "SET_A",
-        },
-      ],
-    );
-    assert.deepEqual(
-      trace.flatMap((one) => (one.kind === "started" ? [one.hit] : [])),
-      [1, 1, 2, 3, 1, 1],
-    );
-  });
-
   it("are bounded for the whole run, without a handler", () => {
     const { done, path } = play(`${loop}\nON_FAILED --> SET_B[B=1]`, [], {
       limits: { activities: 5, activityHits: 100 },
@@ -133,14 +109,13 @@ describe("CALL", () => {
     flow: string,
     children: Readonly<Record<string, string>>,
     answers: readonly Answer[] = [],
-    options: PlayOptions = {},
   ): Played => {
     const files = filesOf(
       Object.fromEntries(
         Object.entries(children).map(([name, child]) => [name, workflowText(child, prompts)]),
       ),
     );
-    return play(flow, answers, { ...options, load: { files } });
+    return play(flow, answers, { load: { files } });
   };
 
   it("gives RESULT and variables, and takes them back", () => {
@@ -236,18 +211,5 @@ describe("CALL", () => {
     );
     assert.deepEqual(asked, ["own from a.wf.md", "b.txt from sub/b.wf.md"]);
     assert.equal(done.variables["C"], "owntext");
-  });
-
-  it("is bounded in depth", () => {
-    const { done } = called(
-      "START --> CALL_B[[b.wf.md]]",
-      { "b.wf.md": "START --> CALL_C[[c.wf.md]]", "c.wf.md": "START" },
-      [],
-      { limits: { callDepth: 1 } },
-    );
-    assert.match(
-      done.failure?.reason ?? "",
-      /^Exceeded limits\.callDepth of activity "CALL_C" of \S+ \(1 /,
-    );
   });
 });

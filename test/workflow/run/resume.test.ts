@@ -60,7 +60,6 @@ ON_FAILED --> EXECUTE_R[Execute: report] --> ASK_A[Ask: really?] --> SUCCESS`,
 CALL_F -->|no| SET_A[A={{RESULT}}] --> PROMPT_B[Prompt: User B] --> FAILED`,
   "with a handler of its success": `START --> EXECUTE_A[Execute: a]
 ON_SUCCESS --> PROMPT_A[Prompt: User A] --> EXECUTE_B[Execute: b]`,
-  "that fails in a called file": "START --> EXECUTE_A[Execute: a] --> CALL_F[[f.wf.md]]",
 };
 
 function setupOf(flowchart: string): FlowSetup {

@@ -121,27 +121,6 @@ test("a journal makes nothing of the shell that a script might not", async (t) =
   assert.equal(existsSync(`${workspace}/made`), false);
 });
 
-test("the reason says which permission would allow the script", async (t) => {
-  const none = await reasonOf(t, "read-only", "npm test");
-  assert.match(
-    none,
-    /npm test: the permissions allow no shell commands\. To allow it, add "npm test"/,
-  );
-  const other = await reasonOf(t, { shell: ["git *"] }, "npm test");
-  assert.match(other, /matches no pattern[^]*add "npm test" to permissions\.shell/);
-  const compound = await reasonOf(t, { shell: ["git *"] }, "for i in 1 2; do git status; done\n");
-  assert.match(
-    compound,
-    /"for i in 1 2" matches no pattern[^]*permissions\.shell: true would allow it/,
-  );
-  const denied = await reasonOf(
-    t,
-    { preset: "workspace", shell: ["!git push"] },
-    "git push origin",
-  );
-  assert.match(denied, /denied by "!git push"\.$/);
-});
-
 test("what the reason recommends does allow the script", async (t) => {
   for (const script of ["npm test", "cat /etc/hostname", "echo 'a b'", "if true; then ls; fi"]) {
     const reason = await reasonOf(t, { shell: ["true"] }, script);
@@ -158,7 +137,6 @@ test("python runs where the permissions allow its command, where the shell is", 
   const code = "import os, sys\nprint(os.getcwd(), os.environ['A'])\nsys.exit(3)";
   for (const permissions of [
     "workspace",
-    { shell: true },
     { shell: ["python3 **", "export *", "cd *"], read: ["/usr/**"] },
   ] as const) {
     const { execute } = await scriptsRig(t, { permissions });
