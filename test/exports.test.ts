@@ -73,7 +73,7 @@ test("agent-jobs/entry brings neither the SDK nor ajv along", async (t) => {
     ],
     { cwd: root, env: { PATH: process.env["PATH"], HOME: path } },
   );
-  assert.equal(stdout, '0 true\ndid you mean "tasks"? true\n');
+  assert.equal(stdout, '0 true\ndid you mean "tasks"? false\n');
 });
 
 test("a program that is bundled as an ES module runs jobs, and says what is wrong with entries", async (t) => {

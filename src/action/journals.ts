@@ -112,7 +112,7 @@ export function journalArtifact(
 }
 
 /** All parts of a job have it, and no other step of the workflow run that is given something else. */
-export function artifactPrefix({ entry, job, userInput, inputs, params }: Inputs): string {
+function artifactPrefix({ entry, job, userInput, inputs, params }: Inputs): string {
   const asked = JSON.stringify([entry, job, userInput, inputs, params]);
   return `agent-jobs-${createHash("sha256").update(asked).digest("hex").slice(0, 8)}`;
 }

@@ -1,6 +1,6 @@
 /**
  * One run of one task: availability, prompt, criteria, retries (statements 8–14 of `docs/internals/engine.md`).
- * `send-prompt.ts` sends a prompt to a session, and `session-keeper.ts` chooses the session.
+ * `send-prompt.ts` sends a prompt to a session, and `task-prompts.ts` chooses the session.
  */
 import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";

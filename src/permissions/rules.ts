@@ -14,7 +14,7 @@ import { isToolWildcard, toolPatternMatches, toolPatternProblem } from "../entry
 import { isPrivate } from "./private-files.ts";
 
 /** Model families know the same ability under different names: all of them, the runtime picks. */
-export const searchTools: readonly string[] = ["grep", "rg"];
+const searchTools: readonly string[] = ["grep", "rg"];
 const readTools = ["view", ...searchTools, "glob"];
 const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
 const shellTools = [

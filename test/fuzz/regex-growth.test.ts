@@ -61,7 +61,6 @@ async function composedExpressions(): Promise<RegExp[]> {
       "platform/terminal-sequences",
       "redaction/visible-text",
       "redaction/tokens",
-      "sessions/search-results",
     ]) {
       await import(new URL(`../../src/${name}.js?composed`, import.meta.url).href);
     }

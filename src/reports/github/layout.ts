@@ -27,7 +27,7 @@ export interface Section {
 }
 
 /** Bytes of UTF-8 of a section: half of the page. */
-export const MAX_SECTION = 500_000;
+const MAX_SECTION = 500_000;
 
 /** The first items that fit into `room` bytes of UTF-8. */
 export function wholeItems(items: readonly string[], room = MAX_SECTION): string[] {

@@ -89,7 +89,7 @@ const defaultTags = ["sh", "shell", "bash"];
  * The code fences of an answer, in order, or why they can't be run. An answer of which only a part would run is not
  * done, so then none of it is.
  */
-export function scriptsIn(text: string, tags: readonly string[] = defaultTags): Found {
+function scriptsIn(text: string, tags: readonly string[] = defaultTags): Found {
   const none = (reason: string) => ({ reason: `Nothing was run: ${reason}` });
   const scripts: Script[] = [];
   for (const { info, content, isClosed } of fencesOf(text)) {
