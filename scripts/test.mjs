@@ -32,7 +32,7 @@ const tests = join(root, "build", "test");
 const groups = join(root, "build", "groups");
 const files = readdirSync(tests, { recursive: true })
   .filter((name) => name.endsWith(".test.js"))
-  .sort();
+  .toSorted((a, b) => (a < b ? -1 : 1));
 const roomOf = (file) => file.split(sep)[0];
 
 rmSync(groups, { recursive: true, force: true });

@@ -23,13 +23,15 @@ test(
   "a runtime without a message is stalled after ten seconds, and while it uses CPU time after two minutes",
   { skip: process.platform !== "linux" },
   async () => {
-    const none = 2 ** 30;
+    const idle = (): number => 2 ** 30;
     // A process that has used CPU time, and one that has not: at each look, there is a difference.
     let looks = 0;
-    const spinning = (): number => ((looks += 1) % 2 === 0 ? none : process.pid);
+    const spinning = (): number => ((looks += 1) % 2 === 0 ? idle() : process.pid);
+    const silent = (): number => 0;
     let sent = 0;
-    assert.deepEqual(await ending(() => none, () => 0), ["stalled", 11]);
-    assert.deepEqual(await ending(spinning, () => 0), ["stalled", 121]);
-    assert.deepEqual(await ending(() => none, () => (sent += 1)), ["given up", 300]);
+    const talking = (): number => (sent += 1);
+    assert.deepEqual(await ending(idle, silent), ["stalled", 11]);
+    assert.deepEqual(await ending(spinning, silent), ["stalled", 121]);
+    assert.deepEqual(await ending(idle, talking), ["given up", 300]);
   },
 );

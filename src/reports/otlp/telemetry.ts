@@ -27,10 +27,8 @@ export function createTelemetry(options: TelemetryOptions): Reporter {
   let failure: unknown;
   const failed = (error: unknown): void => void (failure ??= error ?? new Error("unknown error"));
   const load = async (): Promise<() => Promise<void>> => {
-    const [{ createSdk }, { Trace }] = await Promise.all([
-      import("./sdk.ts"),
-      import("./trace.ts"),
-    ]);
+    const { createSdk } = await import("./sdk.ts");
+    const { Trace } = await import("./trace.ts");
     const bounds = { timeoutMs: CLOSE_MS, signal: end.signal, onFailure: failed };
     const sdk = createSdk({ ...options, ...bounds });
     const traces = new Map<string, Trace>();
