@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as a}from"./chunk-OOWL7QHP.js";import"./chunk-3XFLDAVH.js";import"./chunk-EIILJDB2.js";import"./chunk-XQVCJGOZ.js";import"./chunk-SSUXF6CE.js";import"./chunk-Y23HHJ3V.js";import"./chunk-PXIKYWKJ.js";import"./chunk-MVS5RKSJ.js";import"./chunk-IHOU7YIP.js";import"./chunk-66X4CZPV.js";import"./chunk-EB4XLGSF.js";import"./chunk-BDXQFDML.js";import"./chunk-42CAHFTF.js";import"./chunk-5RTV2JDB.js";import"./chunk-SJIWHLJD.js";import"./chunk-FWAHCVJ2.js";export{a as readEval};
