@@ -86,7 +86,7 @@ export const crash = tagged("cause", {
   denied: said,
   /** The turn or the session was not ended by this run. */
   aborted: said,
-  /** `ended`: agent-jobs ended it, because it hung or used too much memory. */
+  /** `ended`: agent-jobs ended it, because it hung. */
   "runtime-died": { ...said, ended: optional(flag) },
   /** The runtime or the session did not start. */
   "start-failed": said,
