@@ -203,15 +203,14 @@ test("a tool that requires the protocol's tasks is not offered", async (t) => {
   assert.match(found.problems?.join() ?? "", /"long": it requires the protocol's tasks/);
 });
 
-test("a list of 1,000 tools on ten pages is read, and the start's limit ends an endless one", async (t) => {
+test("a list of 1,000 tools on ten pages is read, and an endless one is a failure", async (t) => {
   const rig = await makeMcpRig(t);
   const run = rig.run();
   const { tools } = ready(await run.toolsOf("docs", rig.misbehaving("thousand"), never));
   assert.equal(tools.length, 1_000);
   assert.equal(tools.at(-1)?.name, "docs/tool_999");
-  const endless = rig.misbehaving("endless", { startSeconds: 2 });
-  const reason = reasonOf(await run.toolsOf("endless", endless, never));
-  assert.match(reason, /did not start within 2 s/);
+  const reason = reasonOf(await run.toolsOf("endless", rig.misbehaving("endless"), never));
+  assert.match(reason, /more than 100 pages/);
 });
 
 test("a tool that can't be offered is left out and told, and what is offered is bounded", async (t) => {
