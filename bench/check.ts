@@ -51,25 +51,29 @@ const ratio = (samples: readonly Pair[], figure: (one: Measured) => number): num
   median(samples.map(([ours, theirs]) => figure(ours) / figure(theirs)));
 const wall = (one: Measured): number => one.wall;
 const cpu = (one: Measured): number => one.cpu;
-const own = (samples: readonly Pair[]): number =>
-  median(samples.map(([{ sample }]) => sample?.ownCpu ?? Number.NaN));
+/** Of the process of a side, without its runtime: ours is the first, the bare script's the second. */
+const own = (samples: readonly Pair[], side: 0 | 1): number =>
+  median(samples.map((pair) => pair[side].sample?.ownCpu ?? Number.NaN));
 
 async function sessions(): Promise<readonly Figure[]> {
   const cold = await pairsOf("cold");
   const few = await pairsOf("parallel-50");
   const many = await pairsOf("parallel-200");
+  // Without the start, which all tasks share.
+  const perTask = (side: 0 | 1): number => (own(many, side) - own(few, side)) / 150;
   return [
     { name: "one cold job, CPU", value: ratio(cold, cpu), unit: "× bare", most: 1.25 },
     { name: "50 parallel tasks, wall", value: ratio(few, wall), unit: "× bare", most: 1.1 },
     { name: "200 parallel tasks, wall", value: ratio(many, wall), unit: "× bare", most: 1.1 },
     { name: "200 parallel tasks, CPU", value: ratio(many, cpu), unit: "× bare", most: 1.2 },
-    // Without the start, which all of them share.
+    // 6 ms beside 3.2 of the bare script, where the goal was set: machines differ by more than that.
     {
       name: "our process, CPU per task",
-      value: (own(many) - own(few)) / 150,
-      unit: "ms",
-      most: 6,
+      value: perTask(0) / perTask(1),
+      unit: "× bare",
+      most: 1.9,
     },
+    { name: "our process, CPU per task", value: perTask(0), unit: "ms" },
   ];
 }
 
