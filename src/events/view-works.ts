@@ -64,7 +64,7 @@ export function workOf(view: RunView, ref: WorkRef): WorkView {
   return work;
 }
 
-/** An iteration begins: the clock of a work runs as long as any of its iterations. */
+/** An iteration starts. The clock of a work runs while any of its iterations runs. */
 export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   const { item } = ref;
   if (item === undefined || work.startedAt === undefined) {

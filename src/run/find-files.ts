@@ -48,7 +48,7 @@ async function filesOf(
       ? `There are no rehearsals ${where}: no files ${named} that git doesn't ignore.`
       : files.map((file) => join(given, file));
   }
-  // A file that isn't there is said where it is read, as any other.
+  // A missing file is reported where it is read.
   if (is !== undefined || !/[*?[{]/.test(given)) return [given];
   const glob = given.replaceAll("\\", "/");
   const read = readGlob(glob);

@@ -139,7 +139,7 @@ function pathOf(url: string): string {
 
 /*
  * Answers in JSON, which the SDK has no call for either (docs/internals/runtime-notes.md#answer-formats). What comes back
- * is checked as any other answer: this only makes a fitting one more likely.
+ * is checked like any other answer: the format only makes a valid one more likely.
  */
 
 interface FormattedRequest {

@@ -119,7 +119,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       return new CallbackSession({ ...request, open: { ...opened, end }, clock });
     },
     listModels() {
-      // A transport answers as any model.
+      // A transport accepts every model id.
       if (transport !== undefined || refusal !== undefined) return Promise.resolve([]);
       return provider === undefined
         ? modelsOfAccount(pool, options.gitHubToken, clock)

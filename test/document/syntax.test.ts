@@ -109,6 +109,12 @@ describe("YAML", () => {
     const laughs = `a: &a [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n${levels.join("\n")}\n`;
     const line = /^f:\d+:\d+: With all aliases expanded, the file has more than 10 MB\.$/;
     assert.match(faultLines(laughs, "yaml")[0] ?? "", line);
+    // Values without a text take memory, too.
+    const lists = Array.from(
+      { length: 17 },
+      (_, level) => `a${level + 1}: &a${level + 1} [*a${level}, *a${level}]\n`,
+    );
+    assert.match(faultLines(`a0: &a0 []\n${lists.join("")}`, "yaml")[0] ?? "", line);
     const long = `a: &a ${"x".repeat(100_000)}\nb: [${Array(100).fill("*a").join(", ")}]\n`;
     assert.match(faultLines(long, "yaml")[0] ?? "", line);
     const merged = `a: &a {${Array.from({ length: 2000 }, (_, i) => `k${i}: x`).join(", ")}}\n`;

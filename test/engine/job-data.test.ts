@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { defined } from "../../src/document/guards.ts";
 import { JobData } from "../../src/engine/job-data.ts";
 import type { SessionRequest } from "../../src/engine/ports.ts";
 import type { ItemSource, Task, Work } from "../../src/entry/model.ts";
@@ -26,6 +27,36 @@ const leave = (data: JobData, work: WorkRef, { report, result }: Left): void =>
   ]);
 
 describe("what tasks leave for others", () => {
+  it("has all findings of the last round again, whatever else began with it", () => {
+    const data = new JobData();
+    const work = at("review");
+    const finding = (message: string, first?: true) =>
+      ({
+        type: "finding.reported",
+        work,
+        ...defined({ first }),
+        finding: {
+          path: "a.ts",
+          line: 1,
+          severity: "error",
+          message,
+          rule: "r",
+          task: "review",
+          fingerprint: message,
+        },
+      }) as const;
+    const proposal = {
+      type: "proposal.made",
+      work,
+      first: true,
+      proposal: { kind: "label", task: "review", labels: ["bug"], reason: "" },
+    } as const;
+    data.restore(work, [finding("old"), finding("one", true), proposal, finding("two")]);
+    const shown = data.findingsForPrompt("review", at("next")) ?? "";
+    assert.match(shown, /"one"[^]*"two"/);
+    assert.doesNotMatch(shown, /"old"/);
+  });
+
   it("is that of the last finished run, also if that has left nothing", () => {
     const data = new JobData();
     leave(data, at("plan"), { report: { markdown: "one" } });

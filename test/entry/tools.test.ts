@@ -166,6 +166,17 @@ describe("the parameters of a tool", () => {
         { $ref: "https://example.org/x.json" },
         /^parameters\.\$ref: Other schemas are not loaded\.$/,
       ],
+      [{ $ref: "#" }, /^parameters\.\$ref: Refers to itself without end\.$/],
+      [
+        {
+          properties: { a: { $ref: "#/$defs/b" } },
+          $defs: {
+            b: { anyOf: [{ type: "null" }, { $ref: "#/$defs/c" }] },
+            c: { $ref: "#/%24defs/b" },
+          },
+        },
+        /^parameters\.\$defs\.[bc].*\$ref: Refers to itself without end\.$/,
+      ],
       [{ $ref: 1 }, /^parameters\.\$ref: Other schemas are not loaded\.$/],
       [{ type: "object", enum: 1 }, /^parameters\.enum: Is invalid: /],
     ];

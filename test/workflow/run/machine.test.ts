@@ -280,6 +280,12 @@ describe("EXECUTE", () => {
     );
   });
 
+  it("fails when a text that grows is too long", () => {
+    const doubled = Array.from({ length: 15 }, (_, step) => ` --> SET_B${step}["A={{A}}{{A}}"]`);
+    const { done } = play(`START --> SET_A["A=${"x".repeat(1_000)}"]${doubled.join("")}`, []);
+    assert.deepEqual([done.status, done.failure?.reason], ["FAILED", "The text is too long."]);
+  });
+
   it("has the last exit code that isn't 0", () => {
     const runs = [1, 2, 0].map((exitCode) => ({ code: "x", output: "", exitCode }));
     const { done } = play("START --> EXECUTE_A[x]", [{ kind: "executed", runs }]);
