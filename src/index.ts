@@ -35,9 +35,8 @@ export type {
 } from "./live/job-callbacks.ts";
 export type { Feed, FeedItem, LiveResponse, Taken } from "./live/feed.ts";
 export type { JobHostOptions, Rehearsal } from "./live/host-options.ts";
-export type { AskedItem } from "./live/own-session.ts";
+export type { AskedItem, SessionState } from "./live/session-feeds.ts";
 export type { FeedKind, LiveRuns } from "./live/live-runs.ts";
-export type { SessionState } from "./live/own-session.ts";
 export type { Refused, RefusalReason } from "./live/refusals.ts";
 export type { JobState, WorkState } from "./live/run-feeds.ts";
 export type { ProviderOptions } from "./run/options-provider.ts";

@@ -12,7 +12,6 @@ import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from ".
 export interface ChangeRange {
   /** Any name of a commit. Default: the first parent of the head, or the empty tree where it has none. */
   readonly base?: string;
-  /** Default: `HEAD`. */
   readonly head?: string;
   /** Whether what both have in common is the base (a branch), or the base itself (a push). Default: true. */
   readonly fromMergeBase?: boolean;
@@ -21,12 +20,10 @@ export interface ChangeRange {
 }
 
 export interface Repository {
-  /** Absolute: a folder of the checkout. */
   readonly folder: string;
   readonly environment: Environment;
 }
 
-/** Rejects with a `ChangeUnknown`. */
 export async function changeFromGit(repository: Repository, range: ChangeRange): Promise<Change> {
   const git = createGit(repository);
   await git("rev-parse", "--git-dir").catch((error: unknown) => {

@@ -6,7 +6,6 @@ import { readJudged } from "../platform/reading.ts";
 import type { Change } from "./change.ts";
 import { createGit, withUntracked, type Git, type Repository } from "./git-change.ts";
 
-/** Of one file, in bytes. */
 const longestFile = 5_000_000;
 /** Of what has changed. An agent can make any number of files. */
 const longestTree = 20_000_000;
@@ -82,7 +81,6 @@ export class SourceTree {
     }
   }
 
-  /** Which tree the agent sees. */
   async #find(): Promise<Place> {
     const [root, prefix] = await Promise.all([
       this.#git("rev-parse", "--show-toplevel").then(trimmed, () => this.#repository.folder),
@@ -157,7 +155,6 @@ export class SourceTree {
 }
 
 type Place = {
-  /** Absolute. */
   readonly root: string;
   /** Of the folder, below the root; with a slash at its end. */
   readonly prefix: string;

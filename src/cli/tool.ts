@@ -214,7 +214,7 @@ async function read({ entryFile, workingDirectory = "." }: OptionsOf<"call">): P
 }
 
 async function onlyEntry(): Promise<string> {
-  const entries = await findEntries(".", 0);
+  const entries = await findEntries(".", [""]);
   const [only] = entries;
   if (only !== undefined && entries.length === 1) return only;
   throw new UsageError(
@@ -280,7 +280,7 @@ async function withTools<T>(
     servers: servers.forRun({ workingDirectory, variables }),
   });
   try {
-    return await use(await tools.toolbox(), redactor.text);
+    return await use((await tools.open()).toolbox, redactor.text);
   } finally {
     await tools.close();
     await servers.close();

@@ -7,12 +7,9 @@ import { Breath } from "../platform/breath.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
 
 import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
-import { clip } from "../events/cut.ts";
 
 export interface JournalCondition {
-  /** The first ones, in the order of the lines. */
   readonly problems: readonly JournalProblem[];
-  /** How many there are besides those. */
   readonly moreProblems: number;
   /** False: a file of another kind. */
   readonly isJournal: boolean;
@@ -25,7 +22,6 @@ export function damageOf({ problems }: JournalCondition): JournalProblem | undef
 
 /** Problems of a journal that are kept. */
 export const KEPT_PROBLEMS = 100;
-const MAX_REASON = 500;
 /** Bytes of a line, unless the reader wants less. */
 const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
@@ -35,7 +31,6 @@ const PART_BYTES = 1024 * 1024;
 export interface ReadingOptions {
   /** Default: followed. */
   readonly links?: Links;
-  /** How much of the file to read. */
   readonly maxBytes?: number;
   /** In bytes. A longer line is not held, and is a problem. */
   readonly maxLine?: number;
@@ -44,7 +39,6 @@ export interface ReadingOptions {
 export interface JournalReading {
   /** Of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
-  /** Of what was read so far. */
   condition(): JournalCondition;
 }
 
@@ -77,16 +71,7 @@ export async function readJournalFile(
 }
 
 function readingOf(file: FileHandle, maxBytes: number, maxLine: number): JournalReading {
-  let found: RunEvent[] = [];
-  const problems: JournalProblem[] = [];
-  let moreProblems = 0;
-  const reader = new JournalReader({
-    event: (event) => found.push(event),
-    problem(problem) {
-      if (problems.length === KEPT_PROBLEMS) moreProblems += 1;
-      else problems.push({ ...problem, reason: clip(problem.reason, MAX_REASON) });
-    },
-  });
+  const reader = new JournalReader(KEPT_PROBLEMS);
   async function* events(): AsyncIterable<readonly RunEvent[]> {
     const lines = new LineReader(maxLine);
     const breath = new Breath();
@@ -103,18 +88,19 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
         if (!goesOn) break;
         if (breath.isDue) await breath.take();
       }
-      if (found.length > 0) yield found;
-      found = [];
+      if (reader.events.length > 0) yield reader.events.splice(0);
       if (!goesOn) break;
     }
     reader.finish(lines.rest);
   }
   return {
     events: events(),
-    condition: () =>
-      reader.isJournal
-        ? { problems, moreProblems, isJournal: true }
-        : { problems: [notAJournal], moreProblems: 0, isJournal: false },
+    condition() {
+      const { isJournal, problems, moreProblems } = reader;
+      return isJournal
+        ? { problems, moreProblems, isJournal }
+        : { problems: [notAJournal], moreProblems: 0, isJournal };
+    },
   };
 }
 
@@ -134,13 +120,11 @@ class LineReader {
     this.#longest = longest;
   }
 
-  /** What follows the last LF. */
   get rest(): string {
     const [only, ...more] = this.#begun ?? [Buffer.from("…")];
     return more.length === 0 ? String(only ?? "") : Buffer.concat(this.#begun ?? []).toString();
   }
 
-  /** Undefined for a line that is too long. */
   *endedBy(part: Buffer): Generator<string | undefined> {
     let start = 0;
     for (let end = part.indexOf(LF); end !== -1; end = part.indexOf(LF, start)) {

@@ -5,6 +5,7 @@
 import { eventShape, eventTypes } from "../events/event.ts";
 import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
+import { clip } from "../events/cut.ts";
 import { count, faultOf, fits, natural, optional, record, words } from "../events/shape.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
@@ -13,7 +14,6 @@ const JOURNAL_VERSION = 3;
 const READ_VERSIONS: readonly unknown[] = [2, JOURNAL_VERSION];
 export const JOURNAL_FORMAT = "agent-jobs journal";
 
-/** A line with its LF. */
 export function journalLine(seq: number, fields: object): string {
   return `${JSON.stringify({ v: JOURNAL_VERSION, seq, ...fields })}\n`;
 }
@@ -49,23 +49,18 @@ export function parseJournal(text: string): ParsedJournal {
 }
 
 export function readJournal(text: string): ParsedJournal & {
-  /** The number of the next line. */
   readonly nextSeq: number;
   /** False: a file of another kind. It has one problem, not one for each of its lines. */
   readonly isJournal: boolean;
 } {
-  const events: RunEvent[] = [];
-  const problems: JournalProblem[] = [];
-  const reader = new JournalReader({
-    event: (event) => events.push(event),
-    problem: (problem) => problems.push(problem),
-  });
+  const reader = new JournalReader();
+  const { events, problems } = reader;
   const lines = text.split("\n");
   const rest = lines.pop() ?? "";
   for (const line of lines) if (!reader.read(line)) break;
-  const { isJournal, torn } = reader.finish(rest);
-  if (!isJournal) problems.splice(0, Infinity, notAJournal);
-  return { events, problems, torn, nextSeq: reader.nextSeq, isJournal };
+  const torn = reader.finish(rest);
+  const { isJournal, nextSeq } = reader;
+  return { events, problems: isJournal ? problems : [notAJournal], torn, nextSeq, isJournal };
 }
 
 /** The only problem of a file of another kind. */
@@ -90,23 +85,24 @@ const header = record({
   removed: optional(natural),
 });
 
-/** What a reader finds, in the order of the lines. */
-export interface JournalFindings {
-  event(event: RunEvent): void;
-  problem(problem: JournalProblem): void;
-}
+const MAX_REASON = 500;
 
-/** Reads a journal line by line, and keeps none of them. */
+/** Reads a journal line by line. */
 export class JournalReader {
-  readonly #found: JournalFindings;
+  /** Those that were found, until the caller takes them. */
+  readonly events: RunEvent[] = [];
+  /** The first ones, in the order of the lines. */
+  readonly problems: JournalProblem[] = [];
+  moreProblems = 0;
+  readonly #mostProblems: number;
   /** Whether any line was one of a journal, of whatever version. */
   isJournal = false;
   nextSeq = 0;
   #line = 0;
   #stopped = false;
 
-  constructor(found: JournalFindings) {
-    this.#found = found;
+  constructor(mostProblems = Infinity) {
+    this.#mostProblems = mostProblems;
   }
 
   get lines(): number {
@@ -141,15 +137,15 @@ export class JournalReader {
     return this.#skip("The line is too long.");
   }
 
-  /** To be called once, at the end, with what follows the last LF. */
-  finish(rest: string): { readonly isJournal: boolean; readonly torn: boolean } {
+  /** To be called once, at the end, with what follows the last LF. Whether that is a torn line. */
+  finish(rest: string): boolean {
     const torn = rest !== "";
     this.isJournal ||= this.#line === 0 && isBeginning(rest);
     this.#line += 1;
     if (this.#line === 1 && !torn) this.#problem("The journal is empty.");
     else if (torn && this.isJournal && !this.#stopped)
       this.#problem("The line is incomplete.", "torn");
-    return { isJournal: this.isJournal, torn };
+    return torn;
   }
 
   #use(fields: Readonly<Record<string, unknown>>): void {
@@ -166,7 +162,7 @@ export class JournalReader {
     if (this.#line === 1) this.#problem("The header is missing.");
     if (typeof type === "string" && !eventTypes.has(type))
       this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
-    else if (fits(eventShape, fields)) this.#found.event(fields);
+    else if (fits(eventShape, fields)) this.events.push(fields);
     else this.#problem(`Invalid event: ${faultOf(eventShape, fields) ?? ""}.`);
   }
 
@@ -177,7 +173,8 @@ export class JournalReader {
   }
 
   #problem(reason: string, kind: JournalProblem["kind"] = "damaged"): void {
-    this.#found.problem({ line: this.#line, reason, kind });
+    if (this.problems.length === this.#mostProblems) this.moreProblems += 1;
+    else this.problems.push({ line: this.#line, reason: clip(reason, MAX_REASON), kind });
   }
 }
 

@@ -53,7 +53,7 @@ export type Taken =
 /** Where a feed keeps what is too much for the memory. */
 export type FeedStore = Pick<FeedFile, "write" | "read" | "remove">;
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly clock: Clock;
   /** For what is no longer kept in memory. Default: it is dropped. */
   readonly file?: FeedStore;
@@ -77,10 +77,7 @@ const KEPT_AT_END = 4 * 1024;
 const LINE = 64;
 const AT_ONCE = 500;
 
-/**
- * JSON objects in their order, for any number of readers, and for one that takes each of them once. Its memory is
- * bounded.
- */
+/** JSON objects in their order, for any number of readers, and for one that takes each of them once. */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #kept: number;
@@ -191,7 +188,10 @@ export class Feed {
   async take(milliseconds: number, signal?: AbortSignal): Promise<Taken> {
     if (this.#taking) return { kind: "busy" };
     if (this.#said || this.#stage === "disposed") return { kind: "gone" };
-    if (this.#options.forgetTaken === true) this.#forgetTaken();
+    const taken = this.#taken - this.#firstKept + 1;
+    // Only once it is half of them: to shift a long array moves all of it.
+    if (this.#options.forgetTaken === true && taken > 0 && taken * 2 >= this.#lines.length)
+      this.#moveOut(taken, undefined);
     if (this.#last === this.#taken && !this.closed) {
       const limit = startTimeLimit(this.#options.clock, milliseconds, signal);
       this.#taking = true;
@@ -219,12 +219,6 @@ export class Feed {
 
   get #firstKept(): number {
     return this.#last - this.#lines.length + 1;
-  }
-
-  /** Only once it is half of them: to shift a long array moves all of it. */
-  #forgetTaken(): void {
-    const count = this.#taken - this.#firstKept + 1;
-    if (count > 0 && count * 2 >= this.#lines.length) this.#moveOut(count, undefined);
   }
 
   /** Moves the oldest lines to the file until at most so much is left; drops them if there is none. */

@@ -36,8 +36,7 @@ import type { Workflow } from "../workflow/model.ts";
 import { type CheckedEntry, checkEntry, readEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
 import { type FlowReading, modelNeed, noModelNamed } from "../run/flows.ts";
-import { Host } from "../run/host.ts";
-import type { HostRun } from "../run/host-run.ts";
+import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { asOption, type Inputs, inputsOf, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
@@ -45,12 +44,11 @@ import { incompleteText } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
-import { modelsNamedBy, OfferedModels, unofferedModels } from "../run/offered-models.ts";
+import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
 import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
 import { feedCallbacks, type FeedSource, SessionFeeds } from "./session-feeds.ts";
 
 export interface Watch extends FeedSource {
-  /** Get the events before all other reporters. */
   readonly folds: readonly Reporter[];
 }
 
@@ -69,13 +67,11 @@ export interface TaskStartOptions {
   readonly userInput: string;
   readonly workingDirectory: string;
   readonly ignorePrerequisiteCheck: boolean;
-  /** Borrowed. Default: the task opens sessions of its own. */
   readonly session?: ICopilotSession | undefined;
   readonly modelOverride?: string | undefined;
 }
 
-interface Installed {
-  readonly checked: CheckedEntry;
+interface Installed extends CheckedEntry {
   readonly settled: SettledEntry;
 }
 
@@ -84,14 +80,13 @@ export class HostedRuns {
   readonly clock: Clock;
   readonly host: Host;
   readonly feeds = new SessionFeeds();
-  /** Why no model can answer; undefined: one can. */
   readonly missingModel: string | undefined;
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
   readonly #removing = new Set<Promise<void>>();
   /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
   readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
-  readonly #offered: OfferedModels;
+  readonly #offered: ReturnType<typeof modelsOnceAMinute>;
   #installed: Installed | undefined;
 
   /** `records`: what the only run writes about itself, besides the files of the options. */
@@ -118,7 +113,7 @@ export class HostedRuns {
       ),
       onReporterFailure: warnOf,
     });
-    this.#offered = new OfferedModels(clock, () => this.host.listModels());
+    this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
   }
 
   /**
@@ -135,7 +130,7 @@ export class HostedRuns {
   async read(file: string, withModels: boolean): Promise<CheckedEntry> {
     const read = await readEntry(file, this.#reading);
     const problems = withModels
-      ? unofferedModels(this.#settled(read), await this.#offered.list(), read)
+      ? unofferedModels(this.#settled(read), await this.#offered(), read)
       : [];
     if (problems.length > 0) throw new DiagnosticsError(problems);
     return read;
@@ -151,16 +146,15 @@ export class HostedRuns {
     );
     checkSandboxOption(this.options.sandbox, callers, (option) => `The option ${option}`);
     this.host.addSecrets(claimedSecrets({ ...settled, environment: this.host.environment }));
-    this.#installed = { checked, settled };
+    this.#installed = { ...checked, settled };
   }
 
   get warnings(): readonly Diagnostic[] {
-    return this.#installed?.checked.warnings ?? [];
+    return this.#installed?.warnings ?? [];
   }
 
-  /** The workflow that is the entry, if it is one. */
   get workflow(): Workflow | undefined {
-    const { whole, flows = {} } = this.#installed?.checked ?? {};
+    const { whole, flows = {} } = this.#installed ?? {};
     return whole === undefined ? undefined : flows[whole]?.workflow;
   }
 
@@ -168,7 +162,6 @@ export class HostedRuns {
     return this.#installed?.settled.entry;
   }
 
-  /** Throws if there is none. */
   get installed(): PreparedEntry {
     return this.#ensureInstalled().settled.entry;
   }
@@ -208,13 +201,14 @@ export class HostedRuns {
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
-    const { checked, settled } = this.#ensureInstalled();
+    const installed = this.#ensureInstalled();
+    const { settled } = installed;
     const { entry, permissions, flows } = settled;
-    if (checked.whole === undefined) refuseParams(params);
+    if (installed.whole === undefined) refuseParams(params);
     const { rehearsal: script } = this.options;
     const inputs = inputsOf(entry, { ...script?.inputs, ...start.inputs }, asOption);
     const given = { ...start, environment: this.host.environment, script, write: asOption };
-    const begun = await beginJob(checked, settled, jobName, given);
+    const begun = await beginJob(installed, settled, jobName, given);
     const { whole, userInput = start.userInput } = begun ?? {};
     const need = modelNeed(entry, jobName, flows, whole?.params);
     if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
@@ -327,12 +321,11 @@ export class HostedRuns {
 
   /** What the account or the model server offered within the last minute. If it lists nothing: what the entry names. */
   async listModels(): Promise<readonly OfferedModel[]> {
-    const offered = await this.#offered.list();
+    const offered = await this.#offered();
     if (offered.length > 0 || this.entry === undefined) return offered;
     return modelsNamedBy(this.entry).map(freeModel);
   }
 
-  /** Cancels what runs, ends the sessions, and removes the copies. */
   async close(): Promise<void> {
     await this.host.close();
     await Promise.all(this.#removing);

@@ -11,7 +11,7 @@ import { onAbort } from "../platform/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
 import { checkOptions, withTelemetry, type JobHostOptions } from "./host-options.ts";
-import type { HostRun } from "../run/host-run.ts";
+import type { HostRun } from "../run/host.ts";
 import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
   JobFold,

@@ -12,10 +12,10 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { Inputs, Params } from "../run/options.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import { OwnSession, type SessionState } from "./own-session.ts";
+import { OwnSession, type SessionState } from "./session-feeds.ts";
 import { Feed, FeedFile, type Taken } from "./feed.ts";
 import { History } from "./history.ts";
-import type { HostRun } from "../run/host-run.ts";
+import type { HostRun } from "../run/host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
 import { noQuestion, Questions } from "./questions.ts";
 import {
@@ -44,13 +44,11 @@ export type FeedKind = "job" | "journal" | "task" | "session";
 
 interface LiveTask {
   readonly task: TaskFeed;
-  /** Of a job. Undefined: it runs in a borrowed session. */
   readonly work: { readonly run: HostRun; readonly workId: number } | undefined;
 }
 
 interface LiveSession {
   readonly feed: Feed;
-  /** Undefined: it belongs to a task. */
   readonly own: OwnSession | undefined;
 }
 
@@ -69,9 +67,9 @@ export class LiveRuns {
   constructor(runs: HostedRuns) {
     this.#runs = runs;
     const { clock } = runs;
-    this.#jobs = new History(clock, KEPT_MS, ({ feed, journal }) => {
-      feed.dispose();
-      journal.dispose();
+    this.#jobs = new History(clock, KEPT_MS, ({ feeds }) => {
+      feeds.feed.dispose();
+      feeds.journal.dispose();
     });
     this.#tasks = new History(clock, KEPT_MS, ({ task }) => task.feed.dispose());
     this.#sessions = new History(clock, KEPT_MS, ({ feed }) => feed.dispose());
@@ -107,9 +105,9 @@ export class LiveRuns {
   feed(kind: FeedKind, id: string): Feed | undefined {
     switch (kind) {
       case "job":
-        return this.#jobs.get(id)?.feed;
+        return this.#jobs.get(id)?.feeds.feed;
       case "journal":
-        return this.#jobs.get(id)?.journal;
+        return this.#jobs.get(id)?.feeds.journal;
       case "task":
         return this.#tasks.get(id)?.task.feed;
       case "session":
@@ -159,16 +157,18 @@ export class LiveRuns {
     if (wrong !== undefined) return wrong;
     const noModel = this.#runs.whyNoModel(jobName, params);
     if (noModel !== undefined) return refused("NotStarted", noModel);
-    const feed = this.#newFeed();
-    const journal = this.#newFeed();
     const feeds = new JobFeeds({
-      feed,
-      journal,
-      openTask: (taskId, workId) => this.#openTask(taskId, workId, run),
+      feed: this.#newFeed(),
+      journal: this.#newFeed(),
+      openTask: (taskId, workId) => {
+        const task = new TaskFeed(this.#newFeed(), false);
+        this.#tasks.add(taskId, { task, work: { run, workId } });
+        return task;
+      },
       closeTask: (taskId) => this.#tasks.end(taskId),
     });
-    const sessions = new Set<string>();
-    const questions = new Questions(clock, host.redactor.text);
+    const mask = host.redactor.text;
+    const questions = new Questions(clock, mask);
     const { ask: asker = questions.ask } = options;
     const start = { jobName, userInput: userInput ?? "", workingDirectory, params, inputs, asker };
     let run: HostRun;
@@ -176,30 +176,27 @@ export class LiveRuns {
       run = await this.#runs.startJob(start, {
         folds: [feeds],
         openFeed: (sessionId) => {
-          sessions.add(sessionId);
-          return this.#openSession(sessionId);
+          const feed = this.#newFeed();
+          this.#sessions.add(sessionId, { feed, own: undefined });
+          return feed;
         },
-        closeFeed: (sessionId) => {
-          sessions.delete(sessionId);
-          this.#endSession(sessionId);
-        },
+        closeFeed: (sessionId) => this.#sessions.end(sessionId),
       });
     } catch (error) {
       return this.#notStarted(error);
     }
-    const startTime = clock.now();
     const { runId: jobId, ended } = run;
-    const mask = host.redactor.text;
-    const live = { jobName, workingDirectory, startTime, run, feed, journal, feeds, questions };
-    this.#jobs.add(jobId, {
-      ...live,
+    const asked = {
+      jobName,
+      startTime: clock.now(),
+      workingDirectory,
       userInput: mask(userInput ?? ""),
       params: maskedTexts(params, mask),
       inputs: maskedTexts(inputs, mask),
-    });
+    };
+    this.#jobs.add(jobId, { run, feeds, questions, asked });
     const end = (): void => {
       feeds.end();
-      for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
     };
     void ended.then(end, end);
@@ -209,7 +206,7 @@ export class LiveRuns {
   /** Cancels a job. Undefined: done. A job that has ended can't be stopped. */
   stopJob(jobId: string): Refused | undefined {
     const job = this.#jobs.get(jobId);
-    if (job === undefined || job.feed.closed)
+    if (job === undefined || job.feeds.feed.closed)
       return refused("JobNotFound", "There is no such job, or it has ended.");
     job.feeds.cancel();
     job.run.cancel(STOPPED);
@@ -220,7 +217,8 @@ export class LiveRuns {
   answer(jobId: string, text: string, question?: string): Refused | undefined {
     const job = this.#jobs.get(jobId);
     if (job === undefined) return refused("JobNotFound", "There is no such job.");
-    if (job.feed.closed) return noQuestion("The job has ended, so nothing waits for an answer.");
+    if (job.feeds.feed.closed)
+      return noQuestion("The job has ended, so nothing waits for an answer.");
     return job.questions.answer(text, question);
   }
 
@@ -271,7 +269,7 @@ export class LiveRuns {
   ): Promise<{ readonly kind: "started"; readonly sessionId: string } | Refused> {
     const feed = this.#newFeed();
     try {
-      if (!(await this.#isKnownModel(modelId)))
+      if (!(await this.listModels()).some(({ id }) => id === modelId))
         return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
       const problem = await folderProblem(workingDirectory);
       if (problem !== undefined) return problem;
@@ -347,29 +345,8 @@ export class LiveRuns {
     }
   }
 
-  #openTask(taskId: string, workId: number, run: HostRun): TaskFeed {
-    const task = new TaskFeed(this.#newFeed(), false);
-    this.#tasks.add(taskId, { task, work: { run, workId } });
-    return task;
-  }
-
-  #openSession(sessionId: string): Feed {
-    const feed = this.#newFeed();
-    this.#sessions.add(sessionId, { feed, own: undefined });
-    return feed;
-  }
-
-  #endSession(sessionId: string): void {
-    this.#sessions.get(sessionId)?.feed.close();
-    this.#sessions.end(sessionId);
-  }
-
   #sessionOf(sessionId: string): ICopilotSession | undefined {
     return this.#sessions.get(sessionId) && this.#runs.feeds.find(sessionId);
-  }
-
-  async #isKnownModel(modelId: string): Promise<boolean> {
-    return (await this.listModels()).some(({ id }) => id === modelId);
   }
 
   #newFeed(): Feed {

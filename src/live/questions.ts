@@ -39,7 +39,6 @@ export class Questions {
     this.#mask = mask;
   }
 
-  /** Those that wait, in the order in which they were asked. */
   get open(): readonly OpenQuestion[] {
     return [...this.#waiting.values()].map(({ shown }) => shown);
   }
@@ -70,15 +69,14 @@ export class Questions {
 
   /** Without an id, answers the only question that waits. Undefined: done. */
   answer(text: string, id: string | undefined): Refused | undefined {
-    const [only, ...others] = this.#waiting.keys();
-    if (only === undefined && id === undefined)
-      return noQuestion("No question waits for an answer.");
-    if (others.length > 0 && id === undefined)
-      return noQuestion(`${others.length + 1} questions wait for an answer. Name one by its id.`);
+    const count = this.#waiting.size;
+    const [only] = count === 1 ? this.#waiting.keys() : [];
     const waiting = this.#waiting.get(id ?? only ?? "");
     if (waiting === undefined)
       return noQuestion(
-        "This question doesn't wait for an answer any more. Somebody else may have answered it.",
+        id === undefined && count > 1
+          ? `${count} questions wait for an answer. Name one by its id.`
+          : "No such question waits for an answer. Somebody else may have answered it.",
       );
     waiting.answer(text);
     return undefined;

@@ -91,8 +91,7 @@ export function missingParameters(
     .filter((one) => one.default === undefined && !Object.hasOwn(all, one.name))
     .map(({ name }) => name);
   if (missing.length === 0) return undefined;
-  const one = missing.length === 1;
-  const message = `The parameter${one ? "" : "s"} ${missing.join(", ")} ${one ? "has" : "have"} no value.`;
+  const message = `Parameters without a value: ${missing.join(", ")}.`;
   return { ...refused("ParametersRequired", message), parameters: missing };
 }
 
@@ -106,7 +105,6 @@ export function wrongInputs(entry: PreparedEntry, inputs: Inputs): Refused | und
   }
 }
 
-/** For a job that is no workflow. Throws `UsageError`. */
 export function refuseParams(params: Params): void {
   if (Object.keys(params).length === 0) return;
   throw new UsageError(
@@ -114,7 +112,6 @@ export function refuseParams(params: Params): void {
   );
 }
 
-/** Texts by name, without secrets. */
 export function maskedTexts(texts: Params, mask: (text: string) => string): Params {
   return Object.fromEntries(
     Object.entries(texts).map(([name, value]) => [name, mask(value)] as const),

@@ -24,11 +24,9 @@ export interface HostRehearsalOptions {
 
 /** What a run or a session adds to the host's, to be played by a script of its own. */
 export interface Play {
-  /** It plays in this session. */
   readonly join: (sessionId: string) => void;
   /** Must get the events of the run: it plays in the sessions that it starts. */
   readonly reporter: Reporter;
-  /** The run or the session has ended. */
   readonly end: () => void;
 }
 
@@ -59,7 +57,6 @@ export class HostRehearsal implements ModelTransport {
     });
   }
 
-  /** A run whose sessions are its own. */
   run(workingDirectory: string, changeDiff?: string): Play {
     const { script, clock } = this.#options;
     return this.#play(createScriptedModel(script, { clock, workingDirectory, changeDiff }));

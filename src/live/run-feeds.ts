@@ -13,7 +13,7 @@ import { plannedWorks } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Feed } from "./feed.ts";
 import { endStatus, isFine, JobFold } from "./job-callbacks.ts";
-import type { HostRun } from "../run/host-run.ts";
+import type { HostRun } from "../run/host.ts";
 import type { OpenQuestion, Questions } from "./questions.ts";
 
 export function newLiveTaskId(): string {
@@ -131,7 +131,7 @@ export interface JobState {
   readonly questions: readonly OpenQuestion[];
 }
 
-export interface JobFeedsOptions {
+interface JobFeedsOptions {
   readonly feed: Feed;
   readonly journal: Feed;
   /** Called at each start of a work, before the first response of its task. */
@@ -140,22 +140,30 @@ export interface JobFeedsOptions {
   readonly closeTask: (taskId: string) => void;
 }
 
+interface StartedTask {
+  readonly taskId: string;
+  readonly task: TaskFeed;
+}
+
 export class JobFeeds implements Reporter {
   readonly name = "live feeds";
+  readonly feed: Feed;
+  readonly journal: Feed;
   readonly #options: JobFeedsOptions;
   readonly #fold: JobFold;
-  readonly #works = new Map<number, WorkState>();
-  /** Work id → what runs of it now. */
-  readonly #running = new Map<number, { readonly taskId: string; readonly task: TaskFeed }>();
+  /** By work id: its latest start. */
+  readonly #tasks = new Map<number, StartedTask | undefined>();
   #crash: string | undefined;
   #endTime: number | undefined;
 
   constructor(options: JobFeedsOptions) {
     this.#options = options;
-    const { feed } = options;
+    const { feed, journal } = options;
+    this.feed = feed;
+    this.journal = journal;
     this.#fold = new JobFold({
       workStarted: (workId) => {
-        const taskId = this.#running.get(workId)?.taskId;
+        const taskId = this.#tasks.get(workId)?.taskId;
         feed.append({ callback: "workStarted", workId, taskId });
       },
       workStopped: (workId, succeeded) =>
@@ -169,90 +177,73 @@ export class JobFeeds implements Reporter {
     });
   }
 
-  get status(): TaskStatus {
+  get state(): Pick<JobState, "endTime" | "status" | "tasks"> {
     const { status } = this.#fold;
-    return status === "Executing" ? "Running" : status;
+    const endTime = this.#endTime;
+    const unstarted = endTime === undefined ? "Waiting" : "Skipped";
+    const tasks = [...this.#tasks].map(([workIdInJob, started]): WorkState =>
+      started === undefined
+        ? { workIdInJob, status: unstarted }
+        : { workIdInJob, taskId: started.taskId, status: started.task.status },
+    );
+    return { endTime, status: status === "Executing" ? "Running" : status, tasks };
   }
 
-  /** In milliseconds since 1970. */
-  get endTime(): number | undefined {
-    return this.#endTime;
-  }
-
-  /** Every `TaskWork` of the job, by `workIdInJob`. */
-  get works(): readonly WorkState[] {
-    return [...this.#works.values()];
-  }
-
-  /** The job was stopped, so it is canceled, whatever its outcome. */
   cancel(): void {
     this.#fold.cancel();
   }
 
+  /** Idempotent. */
   end(): void {
-    for (const { taskId, task } of this.#running.values()) {
-      task.end();
-      this.#options.closeTask(taskId);
+    for (const started of this.#tasks.values()) {
+      if (started?.task.status !== "Running") continue;
+      started.task.end();
+      this.#options.closeTask(started.taskId);
     }
-    this.#running.clear();
-    this.#options.feed.close();
-    this.#options.journal.close();
+    this.feed.close();
+    this.journal.close();
   }
 
   report(event: RunEvent): void {
-    this.#options.journal.append(event);
-    if (event.type === "run.started") {
-      for (const { workId } of plannedWorks(event.work))
-        this.#works.set(workId, { workIdInJob: workId, status: "Waiting" });
+    this.journal.append(event);
+    if (event.type === "run.started")
+      for (const { workId } of plannedWorks(event.work)) this.#tasks.set(workId, undefined);
+    if (event.type === "work.started") {
+      const taskId = newLiveTaskId();
+      const { workId } = event.work;
+      this.#tasks.set(workId, { taskId, task: this.#options.openTask(taskId, workId) });
     }
-    if (event.type === "work.started") this.#start(event.work.workId);
     // The end of a work is the last of its task; from its start, the task has nothing to say.
     this.#reportTask(event);
     this.#fold.report(event);
-    if (event.type === "run.ended") {
-      for (const [id, work] of this.#works)
-        if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
-      this.#endTime = event.at;
-      this.end();
-    }
-  }
-
-  #start(workId: number): void {
-    const taskId = newLiveTaskId();
-    const task = this.#options.openTask(taskId, workId);
-    this.#running.set(workId, { taskId, task });
-    this.#works.set(workId, { workIdInJob: workId, taskId, status: "Running" });
+    if (event.type !== "run.ended") return;
+    this.#endTime = event.at;
+    this.end();
   }
 
   #reportTask(event: RunEvent): void {
     if (!("work" in event) || event.type === "run.started" || event.work === null) return;
-    const { workId } = event.work;
-    const running = this.#running.get(workId);
-    if (running === undefined) return;
-    const { taskId, task } = running;
-    task.report(event);
+    const started = this.#tasks.get(event.work.workId);
+    if (started?.task.status !== "Running") return;
+    started.task.report(event);
     if (event.type !== "work.ended") return;
     if (event.outcome.kind === "crashed") this.#crash = event.outcome.crash.message;
-    this.#running.delete(workId);
-    this.#options.closeTask(taskId);
-    this.#works.set(workId, { workIdInJob: workId, taskId, status: task.status });
+    this.#options.closeTask(started.taskId);
   }
 }
 
 /** A job that was started through `LiveRuns`. */
-export interface LiveJob extends Pick<
-  JobState,
-  "jobName" | "startTime" | "workingDirectory" | "userInput" | "params" | "inputs"
-> {
+export interface LiveJob {
   readonly run: HostRun;
-  readonly feed: Feed;
-  readonly journal: Feed;
   readonly feeds: JobFeeds;
   readonly questions: Questions;
+  /** What was asked for, without secrets. */
+  readonly asked: Pick<
+    JobState,
+    "jobName" | "startTime" | "workingDirectory" | "userInput" | "params" | "inputs"
+  >;
 }
 
-export function stateOf(job: LiveJob): JobState {
-  const { run, feed: _feed, journal: _journal, feeds, questions, ...asked } = job;
-  const { status, works: tasks, endTime } = feeds;
-  return { jobId: run.runId, ...asked, endTime, status, tasks, questions: questions.open };
+export function stateOf({ run, feeds, questions, asked }: LiveJob): JobState {
+  return { jobId: run.runId, ...asked, ...feeds.state, questions: questions.open };
 }

@@ -1,9 +1,8 @@
-/**
- * The running sessions of a host, by id, and the feed of each (`helperGetSession`, `takeSessionResponse`).
- * The feed of an ended session can be read as long as the caller keeps the session. Then both are
- * garbage collected together, so nothing grows with the number of sessions.
- */
+/** The sessions of a host and their feeds: those of runs, and those that a client of a server has started. */
+import { clip } from "../events/cut.ts";
 import type { Reporter } from "../events/sink.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import {
   callBack,
   type ICopilotSession,
@@ -17,6 +16,11 @@ export interface FeedSource {
   readonly closeFeed?: (sessionId: string) => void;
 }
 
+/**
+ * The running sessions, by id, and the feed of each (`helperGetSession`, `takeSessionResponse`). The feed of an ended
+ * session can be read as long as the caller keeps the session. Then both are garbage collected together, so nothing
+ * grows with the number of sessions.
+ */
 export class SessionFeeds {
   readonly #running = new Map<string, ICopilotSession>();
   /** By the SDK's own session: there may be several wrappers of it. */
@@ -127,4 +131,92 @@ export function feedCallbacks(feed: Pick<Feed, "append">): ICopilotSessionCallba
     onAgentEnd: (turnId) => push("onAgentEnd", { turnId }),
     onIdle: () => push("onIdle"),
   };
+}
+
+/** A session of `startSession` that is open, or has ended within the hour. */
+export interface SessionState {
+  /** Of the SDK's session. */
+  readonly sessionId: string;
+  /** The model that it was started with. */
+  readonly modelId: string;
+  /** As the client named it; a rehearsal may work in a copy. */
+  readonly workingDirectory: string;
+  /** In milliseconds since 1970. */
+  readonly startTime: number;
+  /** Undefined while it is open. */
+  readonly endTime: number | undefined;
+  /** What it was asked, in order. The oldest ones may be missing. */
+  readonly asked: readonly AskedItem[];
+}
+
+/** `after`: the number of the last response in the feed of the session when it was asked; 0 if there was none. */
+export type AskedItem = { readonly after: number } & (
+  | { readonly kind: "prompt"; readonly text: string }
+  | { readonly kind: "task"; readonly taskId: string; readonly taskName: string }
+);
+
+interface OwnSessionOptions {
+  readonly session: ICopilotSession;
+  readonly modelId: string;
+  readonly workingDirectory: string;
+  readonly feed: Feed;
+  readonly clock: Clock;
+  readonly mask: (text: string) => string;
+}
+
+const MAX_PROMPT = 64 * 1024;
+const MAX_ASKED = 200;
+
+/**
+ * A session that a client started, and that belongs to no run: it takes prompts, one after the other, and can be lent
+ * to a task. Its feed has what the model says; what the model was asked is kept here.
+ */
+export class OwnSession {
+  readonly #options: OwnSessionOptions;
+  readonly #startTime: number;
+  readonly #asked: AskedItem[] = [];
+  #stopped = false;
+
+  constructor(options: OwnSessionOptions) {
+    this.#options = options;
+    this.#startTime = options.clock.now();
+  }
+
+  get session(): ICopilotSession {
+    return this.#options.session;
+  }
+
+  get workingDirectory(): string {
+    return this.#options.workingDirectory;
+  }
+
+  state(endTime: number | undefined): SessionState {
+    const { modelId, workingDirectory } = this.#options;
+    const { sessionId } = this.session.rawSection;
+    const [startTime, asked] = [this.#startTime, [...this.#asked]];
+    return { sessionId, modelId, workingDirectory, startTime, endTime, asked };
+  }
+
+  /** Sends a prompt. Why it failed, or that the session is in use, is in its feed. */
+  async send(prompt: string): Promise<void> {
+    const { session, feed, mask } = this.#options;
+    this.#note({ kind: "prompt", after: feed.last, text: clip(mask(prompt), MAX_PROMPT) });
+    await session.sendRequest(prompt).catch((error: unknown) => {
+      if (!this.#stopped) feed.append({ sessionError: mask(errorMessage(error)) });
+    });
+  }
+
+  lent(taskId: string, taskName: string): void {
+    this.#note({ kind: "task", after: this.#options.feed.last, taskId, taskName });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.session.stop();
+  }
+
+  #note(item: AskedItem): void {
+    this.#asked.push(item);
+    if (this.#asked.length > MAX_ASKED) this.#asked.shift();
+  }
 }

@@ -44,7 +44,7 @@ async function start(
     const stream = redact();
     return stream.push(text) + stream.end();
   };
-  const toolbox = await tools.toolbox();
+  const { toolbox, results } = await tools.open();
   const offer = await toolbox.toolsFor(permissions, scope.signal);
   const report = ({ server, reason }: ServerFailure): void =>
     context.decide({ kind: "tool-server-failed", server, reason });
@@ -77,7 +77,7 @@ async function start(
     iterations: iterations ?? defaultIterations,
     preThinking: preThinking === undefined || preThinking === false ? 0 : preThinking.iterations,
     store: (id, text) => tools.keep(id, text),
-    readable: [await tools.results()],
+    readable: [results],
     redact: masked,
   });
   return make(context);

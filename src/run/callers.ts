@@ -40,13 +40,12 @@ export interface Caller {
   readonly mayUse: (server: string) => boolean;
 }
 
-/** Under the option that is a ceiling. */
 export function callerOfTask(
   entry: PreparedEntry,
   taskId: string,
   option: PermissionPreset | undefined,
 ): Caller {
-  return callerWith(permissionsOfTask(entry, taskId, option), entry, undefined);
+  return callerWith(permissionsOfTask(entry, taskId, option), entry);
 }
 
 export function callerOfFlow(
@@ -62,7 +61,7 @@ export function callerOfFlow(
 function callerWith(
   permissions: Permissions,
   declared: DeclaredTools,
-  only: readonly string[] | undefined,
+  only?: readonly string[],
 ): Caller {
   const bounds = boundsOf(permissions, only);
   return {
@@ -73,7 +72,6 @@ function callerWith(
   };
 }
 
-/** Each task and each workflow of a job, under the option that is a ceiling. */
 export function callersOfJob(
   entry: PreparedEntry,
   jobName: string,
@@ -81,15 +79,13 @@ export function callersOfJob(
   flows: Workflows = {},
 ): readonly Caller[] {
   const job = entry.jobs[jobName];
-  return [
-    ...(job === undefined ? [] : reachedTasks(entry, job.work)).map((name) =>
-      callerOfTask(entry, name, option),
-    ),
-    ...(job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) => {
-      const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
-      return flow === undefined ? [] : [callerOfFlow(entry, flow, option)];
-    }),
-  ];
+  if (job === undefined) return [];
+  const tasks = reachedTasks(entry, job.work).map((name) => callerOfTask(entry, name, option));
+  const ofFlows = leafWorks(job.work).flatMap((leaf) => {
+    const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
+    return flow === undefined ? [] : [callerOfFlow(entry, flow, option)];
+  });
+  return [...tasks, ...ofFlows];
 }
 
 /** What the agents of a workflow may call: its own declarations come before those of the entry. */
@@ -103,7 +99,6 @@ export function declaredFor(
   };
 }
 
-/** What a workflow may do, under the option that is a ceiling. */
 export function permissionsOfFlow(
   workflow: Workflow,
   entry: DeclaredTools & Pick<PreparedEntry, "permissions">,
@@ -153,7 +148,7 @@ export function mayChangeFiles(
   );
 }
 
-/** Whether the permissions allow tools to write files, or to run commands, which may write files. */
+/** Whether they allow tools to write files, or to run commands, which may. */
 export function allowChanges(permissions: Permissions): boolean {
   const { preset, write, shell, tools } = ruleSet(permissions);
   const commands = shell.allow === true || shell.allow.length > 0;

@@ -18,7 +18,6 @@ export interface Cancellation {
   readonly lastCall: AbortSignal;
   /** Saves what is known before the exit by force, within half a second. Must not reject. */
   onLastCall: (() => Promise<void>) | undefined;
-  /** As the first signal does. */
   cancel(reason: string): void;
   dispose(): void;
 }

@@ -52,7 +52,6 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
 }
 
-/** An entry as it was read or made in code, with its workflows. */
 export type CheckedEntry = Pick<ReadEntry, "entry" | "warnings" | "flows" | "whole">;
 
 /** Checks an entry, and reads its workflows relative to the folder. Throws the diagnostics. */
@@ -69,7 +68,6 @@ export function checkEntry(
   return { entry: result.entry, flows, warnings: [...result.warnings, ...warnings] };
 }
 
-/** Reads and checks a workflow file. Throws `DiagnosticsError` with all of its problems. */
 export async function readWorkflow(
   file: string,
   options: WorkflowOptions = {},
@@ -162,22 +160,18 @@ export async function readText(file: string): Promise<Uint8Array> {
 /** The job to run: the named one, or the only one. */
 export function chooseJob(entry: PreparedEntry, jobName: string | undefined): string {
   const names = Object.keys(entry.jobs);
-  const quoted = names.map((name) => JSON.stringify(name));
-  const known =
-    names.length === 0
-      ? "The entry has no jobs."
-      : `The entry has the job${names.length === 1 ? "" : "s"} ${quoted.join(", ")}.`;
-  if (jobName !== undefined) {
-    if (Object.hasOwn(entry.jobs, jobName)) return jobName;
-    throw new UsageError(
-      `There is no job ${JSON.stringify(jobName)}${guess(jobName, names)}. ${known}`,
-    );
-  }
   const [only, ...others] = names;
-  if (only !== undefined && others.length === 0) return only;
-  if (only === undefined) throw new UsageError(known);
-  const listed = `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
-  throw new UsageError(`The entry has several jobs, ${listed}. Name one.`);
+  if (only === undefined) throw new UsageError("The entry has no jobs.");
+  const listed = names.map((name) => JSON.stringify(name)).join(", ");
+  if (jobName === undefined) {
+    if (others.length === 0) return only;
+    throw new UsageError(`The entry has several jobs: ${listed}. Name one.`);
+  }
+  if (names.includes(jobName)) return jobName;
+  const hint = guess(jobName, names);
+  throw new UsageError(
+    `There is no job ${JSON.stringify(jobName)}${hint}. The entry has: ${listed}.`,
+  );
 }
 
 function guess(name: string, known: readonly string[]): string {
@@ -185,7 +179,6 @@ function guess(name: string, known: readonly string[]): string {
   return meant === undefined ? "" : ` (${didYouMean(meant)})`;
 }
 
-/** The entry with other model ids for some of its categories. */
 export function overrideModels(
   entry: PreparedEntry,
   models: Readonly<Record<string, string>> | undefined,
@@ -266,12 +259,7 @@ function unknownActivity(
 ): Diagnostic[] {
   const possible = known.filter((one) => one.isAsk || !isAsk);
   if (possible.some((one) => namesActivity(activity, one))) return [];
-  const owner = known.length === 0 ? "There is no workflow with" : "The workflow has no";
-  const what = `${known.length === 0 ? "the " : ""}${isAsk ? "ASK" : "activity"}`;
-  const reason = `${owner} ${what} ${JSON.stringify(writtenName(activity))}.`;
-  const files = possible.filter(({ id }) => id === activity.id).map(({ file }) => file);
-  const ids = [...new Set(possible.map(({ id }) => id))];
-  const hint =
-    files.length > 0 ? { hint: `it is in ${files.join(" and ")}` } : suggestion(activity.id, ids);
-  return [{ ...at, reason, ...hint }];
+  const what = isAsk ? "ASK" : "activity";
+  const reason = `The job has no workflow with the ${what} ${JSON.stringify(writtenName(activity))}.`;
+  return [{ ...at, reason, ...suggestion(activity.id, new Set(possible.map(({ id }) => id))) }];
 }

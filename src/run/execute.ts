@@ -44,7 +44,6 @@ export interface RunReport {
   readonly view: RunView;
   /** Every difference between a rehearsed run and its script and expectations. */
   readonly rehearsalFailures: readonly string[];
-  /** Reports that could not be written, such as a journal on a full disk. */
   readonly reporterFailures: readonly ReporterFailure[];
   /** Whether the verdict and the findings fail a run that succeeded. Not of a rehearsal that checks expectations. */
   readonly judgement: Judgement;
@@ -90,7 +89,7 @@ export async function executeRun(
     try {
       if (options.checkModels === true && model === undefined)
         await requireModels(host, prepared, options);
-      return await runOn(host, { prepared, model, options, signals, trace });
+      return await runOn(host, prepared, model, options, signals, trace);
     } finally {
       await host.close();
       release();
@@ -128,18 +127,13 @@ function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
   return need === "needed";
 }
 
-interface RunOfFile {
-  readonly prepared: PreparedRun;
-  /** Plays the models; it answers the host's requests. */
-  readonly model: ScriptedModel | undefined;
-  readonly options: RunOptions;
-  readonly signals: RunSignals;
-  readonly trace: RunTrace | undefined;
-}
-
 async function runOn(
   host: Host,
-  { prepared, model, options, signals: { signal, onStarted }, trace }: RunOfFile,
+  prepared: PreparedRun,
+  model: ScriptedModel | undefined,
+  options: RunOptions,
+  { signal, onStarted }: RunSignals,
+  trace: RunTrace | undefined,
 ): Promise<RunReport> {
   const { loaded, jobName } = prepared;
   const script = model && prepared.script;
@@ -151,7 +145,7 @@ async function runOn(
   const reporters: readonly (Reporter | undefined)[] = [
     { name: "view", report: (event) => applyEvent(view, event) },
     ...files,
-    options.terminal && openTerminal(options.terminal),
+    options.terminal && terminalReporter(options.terminal),
     verdict?.reporter,
     options.telemetry && telemetryReporter(options.telemetry, options, trace?.parent),
     ...(options.reporters ?? []),
@@ -202,15 +196,14 @@ async function runOn(
   };
 }
 
-function openTerminal({
+function terminalReporter({
   chart = false,
   ...terminal
 }: NonNullable<RunOptions["terminal"]>): Reporter {
-  const options = { ...terminal, clock: systemClock };
-  return createTerminalReporter(chart ? { ...options, chart: chartOf } : options);
+  const shown = chart ? { chart: chartOf } : {};
+  return createTerminalReporter({ ...terminal, ...shown, clock: systemClock });
 }
 
-/** Why no model can answer; undefined: one can. */
 export function missingModel(
   { provider, gitHubToken }: ModelAccess,
   rehearsed: boolean,
@@ -220,7 +213,6 @@ export function missingModel(
   return noModel(write("provider-base-url"), write("rehearse"), gitHubToken);
 }
 
-/** Throws `UsageError` if the Copilot runtime isn't there. */
 export function checkRuntime({ runtimePath, environment }: ModelAccess, write: WriteName): void {
   try {
     findRuntime({ environment, runtimePath, pathOption: write("runtime-path") });

@@ -1,12 +1,12 @@
 /** The rehearsals that a user means, by name, in a folder or by a glob; and the entries of a folder, for people who have not named one. */
-import { open, readdir, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { isAmong, readGlob } from "../entry/glob.ts";
 import type { Environment } from "../platform/environment.ts";
 import { runGit } from "../platform/git.ts";
+import { readSmallFile } from "../platform/reading.ts";
 import { UsageError } from "./options.ts";
 
-/** Whether a file is found as a rehearsal, by its name. */
 export function isRehearsalName(path: string): boolean {
   return /\.rehearsal\.(?:ya?ml|json)$/.test(path);
 }
@@ -34,7 +34,6 @@ export async function findRehearsals(
   return [...found];
 }
 
-/** A sentence: why there are none. */
 async function filesOf(
   given: string,
   directory: string,
@@ -62,7 +61,6 @@ async function filesOf(
     : files.map((file) => join(relative(directory, folder), file));
 }
 
-/** With `/`, as seen from the folder. */
 async function rehearsalsIn(folder: string, environment: Environment): Promise<string[]> {
   const names = (await listedByGit(folder, environment)) ?? (await listed(folder));
   return names.filter((name) => isRehearsalName(name)).sort();
@@ -109,52 +107,42 @@ async function listed(folder: string): Promise<string[]> {
   return names;
 }
 
-const MAX_DEPTH = 4;
-const MAX_FOLDERS = 300;
+/** Of each folder. */
 const MAX_FILES = 300;
-const MAX_BYTES = 64 * 1024;
+const MAX_BYTES = 1_000_000;
 
-/** Looks for a short while: a repository can be large. Sorted; relative to the workspace, with `/`. */
-export async function findEntries(workspace: string, maxDepth = MAX_DEPTH): Promise<string[]> {
+/** Where entries are in a repository. */
+export const entryFolders: readonly string[] = ["", ".github/agent-jobs"];
+
+/** Sorted; relative to the workspace, with `/`. */
+export async function findEntries(
+  workspace: string,
+  folders: readonly string[] = entryFolders,
+): Promise<string[]> {
   const entries: string[] = [];
-  // Breadth first, so that what is near is found before the bounds are met.
-  const folders: { readonly path: string; readonly depth: number }[] = [{ path: "", depth: 0 }];
-  let files = 0;
-  for (let next = 0; next < folders.length && next < MAX_FOLDERS; next += 1) {
-    const { path, depth } = folders[next] ?? { path: "", depth: 0 };
-    const children = await readdir(join(workspace, path), { withFileTypes: true }).catch(() => []);
-    for (const child of children.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      const name = path === "" ? child.name : `${path}/${child.name}`;
-      if (child.isDirectory() && depth < maxDepth && isLookedInto(child.name)) {
-        folders.push({ path: name, depth: depth + 1 });
-      }
-      const isCandidate =
-        child.isFile() && /^[\p{L}\p{N} ._@+-]*(?<!\.rehearsal)\.(?:json|ya?ml)$/u.test(child.name);
-      if (!isCandidate || files >= MAX_FILES) continue;
-      files += 1;
+  for (const folder of folders) {
+    const children = await readdir(join(workspace, folder), { withFileTypes: true }).catch(
+      () => [],
+    );
+    const named = children.filter(({ name }) =>
+      /^[\p{L}\p{N} ._@+-]*\.(?:json|ya?ml)$/u.test(name),
+    );
+    for (const child of named.slice(0, MAX_FILES)) {
+      const name = folder === "" ? child.name : `${folder}/${child.name}`;
+      if (!child.isFile() || isRehearsalName(name)) continue;
       if (await looksLikeEntry(join(workspace, name))) entries.push(name);
     }
   }
   return entries.toSorted();
 }
 
-function isLookedInto(name: string): boolean {
-  return name !== ".git" && name !== "node_modules";
-}
-
 /** Recognized by the three fields that each entry has, valid or not. */
 async function looksLikeEntry(path: string): Promise<boolean> {
   try {
-    const handle = await open(path, "r");
-    try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_BYTES));
-      const text = buffer.toString("utf8", 0, bytesRead);
-      return ["models", "tasks", "jobs"].every((field) =>
-        new RegExp(`(?:^|[{,])\\s*["']?${field}["']?\\s*:`, "m").test(text),
-      );
-    } finally {
-      await handle.close();
-    }
+    const text = new TextDecoder().decode(readSmallFile(path, MAX_BYTES));
+    return ["models", "tasks", "jobs"].every((field) =>
+      new RegExp(`(?:^|[{,])\\s*["']?${field}["']?\\s*:`, "m").test(text),
+    );
   } catch {
     return false;
   }

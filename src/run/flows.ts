@@ -69,9 +69,7 @@ export function loadFlow(
 export interface EntryOfFlows {
   readonly entry: PreparedEntry;
   readonly leaves: readonly FlowLeaf[];
-  /** That their files are relative to. */
   readonly folder: string;
-  /** Absent: the entry was made in code. */
   readonly file?: string;
   readonly locate?: Locate;
 }
@@ -114,7 +112,6 @@ export function loadFlows(
   return { flows, warnings: found };
 }
 
-/** Or why not, and its own diagnostics. */
 function readFlow(
   file: string,
   entry: PreparedEntry,
@@ -134,7 +131,6 @@ function readFlow(
   }
 }
 
-/** A workflow as an entry: one job, which is the workflow. */
 export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   const { workflow, warnings } = flow;
   const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
@@ -172,10 +168,8 @@ export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
 /** How the programs of a run are started: its scripts, tools and MCP servers. */
 export interface ProgramSettings {
   readonly environment: Environment;
-  /** The names of it that they may read. */
   readonly env?: readonly string[] | undefined;
   readonly mark?: string | undefined;
-  /** Default: no sandbox. */
   readonly confinement?: Confinement | undefined;
   /** Folders that they may read in any case. Absolute. */
   readonly readable?: readonly string[];
@@ -186,9 +180,7 @@ export interface ProgramSettings {
 export interface FlowInputs {
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;
-  /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions: PermissionPreset | undefined;
-  /** They come before those of the front matter. */
   readonly answers?: Answers | undefined;
   readonly ask?: Asker | undefined;
   readonly executors?: readonly Executor[] | undefined;
@@ -251,9 +243,10 @@ function flowSpec(
       }
       const workingDirectory = resolve(context.workingDirectory);
       const folder = await makeRunFolder("workflow-", options.mark);
+      let scripts: ScriptRunner | undefined;
       try {
         const { confinement, readable } = options;
-        const scripts = new ScriptRunner({
+        scripts = new ScriptRunner({
           folder,
           workingDirectory: realPathOf(workingDirectory),
           permissions,
@@ -291,12 +284,9 @@ function flowSpec(
           onResult: whole?.onResult,
           breath: new Breath(),
         };
-        try {
-          return await runFlow(flowRun, context);
-        } finally {
-          await scripts.close();
-        }
+        return await runFlow(flowRun, context);
       } finally {
+        await scripts?.close();
         await removeDirectory(folder.path).catch(() => undefined);
       }
     },

@@ -13,7 +13,8 @@ import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { RunEventBody, WorkRef } from "../events/event.ts";
+import type { TurnGate, Way } from "../engine/ports.ts";
+import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
   createSink,
@@ -43,11 +44,9 @@ import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
 import { version } from "../generated/version.ts";
-import type { HostRun, RunEnd, RunOnHostOptions } from "./host-run.ts";
 import { HostMasking } from "./secrets.ts";
 
 export interface HostOptions extends ModelAccess {
-  /** Answers every model request instead of a model server. */
   readonly transport?: ModelTransport | undefined;
   /** Tools with handlers in this process, offered to every session. */
   readonly tools?: readonly Tool[] | undefined;
@@ -56,15 +55,38 @@ export interface HostOptions extends ModelAccess {
   readonly sandbox?: ConfinementOptions["mode"];
   /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string | undefined;
-  /** Receive the events of all runs, told apart by `runId`, until the host is closed. */
   readonly reporters?: readonly Reporter[] | undefined;
-  /** With `transport`: runtimes that other hosts use, too. */
   readonly runtimes?: SharedRuntimes | undefined;
-  /** Called with the first failure of each reporter. */
   readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
   readonly clock?: Clock;
-  /** What makes the sessions. Default: the Copilot runtime. */
   readonly createSessions?: (options: SessionsOptions) => Sessions;
+}
+
+export interface RunOnHostOptions {
+  /** Cancels the run; its reason, if it is a string, is the reason shown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
+  readonly reporters?: readonly Reporter[];
+  readonly runId?: string | undefined;
+  readonly rewrite?: (event: RunEventBody) => RunEventBody;
+  /** Puts a gate before that of the host, which bounds how many turns run at once. */
+  readonly gateTurns?: ((own: TurnGate) => TurnGate) | undefined;
+  readonly onWay?: ((way: Way) => void) | undefined;
+}
+
+export interface HostRun {
+  readonly runId: string;
+  cancel(reason: string): void;
+  /** Ends a work that runs as failed; the job goes on. False if the work doesn't run. */
+  stopWork(workId: number, reason: string): boolean;
+  /** Fulfilled however the run ends, when its own reporters are closed. */
+  readonly ended: Promise<RunEnd>;
+}
+
+export interface RunEnd {
+  readonly outcome: RunOutcome;
+  /** Of the reporters of this run; those of the host go to `onReporterFailure`. */
+  readonly reporterFailures: readonly ReporterFailure[];
 }
 
 interface ActiveRun extends HostRun {
@@ -145,32 +167,16 @@ export class Host {
     return this.#confinement;
   }
 
-  /** In which the runtime and scripts run, and which has the secrets. */
   get environment(): HostOptions["environment"] {
     return this.#options.environment;
-  }
-
-  get runs(): readonly HostRun[] {
-    return [...this.#runs.values()];
   }
 
   get busy(): boolean {
     return this.#users > 0;
   }
 
-  /** Throws if the host is closed. */
   ensureOpen(): void {
     if (this.#closing !== undefined) throw closed();
-  }
-
-  /**
-   * Passes the events of all runs to the reporter from now on, until the host is closed, or until the caller
-   * unsubscribes it and closes it.
-   */
-  subscribe(reporter: Reporter): () => void {
-    this.ensureOpen();
-    this.#reporters.add(reporter);
-    return () => this.#reporters.remove(reporter);
   }
 
   /**
@@ -188,7 +194,6 @@ export class Host {
       redactor: this.redactor,
       reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
-    const name = "jobName" in spec ? spec.jobName : spec.taskName;
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let [told, saysOpen] = [false, false];
@@ -234,7 +239,6 @@ export class Host {
     };
     const run: ActiveRun = {
       runId,
-      name,
       parallel,
       tell(decision) {
         const isOpen = decision.kind === "sandbox-missing";
@@ -280,7 +284,6 @@ export class Host {
     throw closed();
   }
 
-  /** The models that the account or the model server offers. Throws if the host is closed. */
   async listModels(): Promise<readonly OfferedModel[]> {
     this.ensureOpen();
     const sessions = this.#acquire();
@@ -317,19 +320,13 @@ export class Host {
     const runs = [...this.#runs.values()];
     for (const run of runs) run.cancel("the host was closed");
     const lent = [...this.#lent].map((session) => session.stop());
-    await this.#bounded(
-      runs.map(({ ended }) => ended),
-      RUNS_END_MS,
-    );
-    await this.#bounded(lent, SESSIONS_END_MS);
+    const ended = Promise.allSettled(runs.map((run) => run.ended));
+    await within(ended, RUNS_END_MS, this.clock);
+    await within(Promise.allSettled(lent), SESSIONS_END_MS, this.clock);
     this.#endSessions();
     await Promise.all([...this.#ending.values(), this.#mcp?.close()]);
     await this.#confinement?.close();
     return this.#reporters.close();
-  }
-
-  async #bounded(ends: readonly Promise<unknown>[], milliseconds: number): Promise<void> {
-    await within(Promise.allSettled(ends), milliseconds, this.clock);
   }
 
   /** Whoever calls this must not throw before it is certain that `#release()` follows. */
@@ -372,8 +369,8 @@ export class Host {
   }
 
   #setParallel(): void {
-    const [first, ...others] = [...this.#runs.values()].map(({ parallel }) => parallel);
-    if (first !== undefined) this.#gate.parallel = others.reduce((a, b) => Math.min(a, b), first);
+    const all = [...this.#runs.values()].map(({ parallel }) => parallel);
+    if (all.length > 0) this.#gate.parallel = Math.min(...all);
   }
 
   #release(): void {

@@ -1,9 +1,8 @@
 /** Runs as one HTML file: the run under way (`--html-report`), or those of journals (`agent-jobs report`). */
-import { open, stat, unlink } from "node:fs/promises";
+import { open, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
-import { readJournalFile } from "../journal/file.ts";
 import { isKept } from "../journal/write.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { OwnFile } from "../platform/own-file.ts";
@@ -13,7 +12,7 @@ import { EventArchive } from "../reports/event-archive.ts";
 import { journalFiles, reportOfJournals } from "../reports/from-journals.ts";
 import type { ReportJournal } from "../reports/html/boot.ts";
 import { reportHtml } from "../reports/html/html.ts";
-import { findPageFiles } from "../reports/html/page.ts";
+import { findPageFiles, type PageFiles } from "../reports/html/page.ts";
 import { RunTallies } from "../reports/run-summary.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
@@ -33,8 +32,7 @@ export function createHtmlReport(path: string): Reporter & {
   let written: Promise<void> | undefined;
   const write = async (): Promise<void> => {
     // The texts of the page are large: a run without a report never reads them.
-    const page = findPageFiles();
-    if (page === undefined) throw new Error(MISSING_PAGE);
+    const page = pageFiles();
     const events = await archive.finish();
     const boot = {
       kind: "report",
@@ -62,7 +60,6 @@ export function createHtmlReport(path: string): Reporter & {
 }
 
 export interface MadeReport {
-  /** With what is wrong with each. */
   readonly journals: readonly ReportJournal[];
   readonly runs: number;
   /** Nothing is missing in the report that was in the journals. */
@@ -82,7 +79,11 @@ export async function makeReport(
     throw new UsageError(`There are no *.jsonl files in ${paths.join(", ")}.`);
   if (output !== undefined) {
     checkOutputs(files, { report: output });
-    await refuseJournal(output);
+    // A slip in the arguments must not cost the record of a run.
+    if (output.endsWith(".jsonl"))
+      throw new UsageError(
+        `The report would overwrite the journal ${output}. Choose another file.`,
+      );
   }
   const report = await reportOfJournals(files);
   const { journals, runs, events, intact, readable } = report;
@@ -90,26 +91,21 @@ export async function makeReport(
     const reasons = journals.map(({ name, problems: [problem] }) => `${name}: ${problem?.reason}`);
     throw new UsageError(`No journal can be read.\n${reasons.join("\n")}`);
   }
-  const page = findPageFiles();
-  if (page === undefined) throw new Error(MISSING_PAGE);
   const createdAt = new Date(systemClock.now()).toISOString();
-  const html = reportHtml({ kind: "report", version, createdAt, journals, runs }, events, page);
+  const html = reportHtml(
+    { kind: "report", version, createdAt, journals, runs },
+    events,
+    pageFiles(),
+  );
   return { journals, runs: runs.length, intact, html };
 }
 
-/** A slip in the arguments must not cost the record of a run. */
-async function refuseJournal(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isFile() !== true) return;
-  const { isJournal } = await readJournalFile(path, () => {}, { maxBytes: BEGINNING_BYTES });
-  if (found.size > 0 && isJournal)
-    throw new UsageError(`The report would overwrite the journal ${path}. Choose another file.`);
+/** Throws in a build without `npm run page`. */
+function pageFiles(): PageFiles {
+  const page = findPageFiles();
+  if (page !== undefined) return page;
+  throw new Error("The files of the page, page.js and page.css, are missing.");
 }
-
-/** A build without `npm run page`. */
-const MISSING_PAGE = "The files of the page, page.js and page.css, are missing.";
-
-const BEGINNING_BYTES = 1024 * 1024;
 
 /** Missing folders are made. A report that can't be written as a whole is removed. */
 export async function writeReport(path: string, html: Iterable<string>): Promise<void> {

@@ -96,7 +96,6 @@ async function ofScript(
   return fromGit(branch === MAIN ? {} : { base: MAIN });
 }
 
-/** The first branch of a workspace. */
 const MAIN = "main";
 
 export function changeOfSpec(change: JobChange | undefined): Pick<RunSpec, "change" | "values"> {

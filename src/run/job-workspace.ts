@@ -12,11 +12,10 @@ import { runGit } from "../platform/git.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { Programs } from "../tools/tool-programs.ts";
-import { OutputFolder } from "./output-directory.ts";
+import { OutputFolder, plainName } from "./output-directory.ts";
 import { allowedOf, type AllowedVariables } from "./variables.ts";
 
 export interface JobWorkspaceOptions extends AllowedVariables {
-  /** Absolute. */
   readonly workingDirectory: string;
   readonly mark: string;
   readonly clock: Clock;
@@ -86,7 +85,6 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
   return { runCommand, files, close: async () => started?.close() };
 }
 
-/** As the continuation of a sentence. */
 function plain(reason: string): string {
   return reason.replace(/^run: /, "").replace(/\.$/, "");
 }
@@ -100,16 +98,15 @@ interface CommandLog {
 /** The file of a command; what further runs of it print is added at its end. */
 function openLog(folder: OutputFolder | undefined, label: string): CommandLog | undefined {
   if (folder === undefined) return undefined;
-  const name = label.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
-  const [short = "command"] = /^.{1,80}/su.exec(name) ?? [];
+  const name = `${plainName(label, 80)}.log`;
   const log: CommandLog = {
-    path: join(folder.path, `${short}.log`),
+    path: join(folder.path, name),
     problem: undefined,
     // Called while the command prints: what is thrown here would end the process.
     write(text) {
       if (log.problem !== undefined) return;
       try {
-        folder.append(`${short}.log`, text);
+        folder.append(name, text);
       } catch (error) {
         log.problem = errorMessage(error);
       }

@@ -52,7 +52,6 @@ export function writeMemory(
   }
 }
 
-/** Empty if there is no file yet. */
 function textOf(file: string, workingDirectory: string): string {
   try {
     const folder = realpathSync(workingDirectory);
@@ -69,7 +68,6 @@ function textOf(file: string, workingDirectory: string): string {
   }
 }
 
-/** The real one, which is made if it isn't there. */
 function folderOf(file: string, workingDirectory: string): string {
   const folder = dirname(resolve(workingDirectory, file));
   mkdirSync(folder, { recursive: true });

@@ -14,27 +14,20 @@ export type { OfferedModel };
 /** To ask an account may take a start of the runtime. */
 const MODELS_KEPT_MS = 60_000;
 
-/** Asks for the models at most once a minute. */
-export class OfferedModels {
-  readonly #clock: Clock;
-  readonly #ask: () => Promise<readonly OfferedModel[]>;
-  #offered: { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
-
-  constructor(clock: Clock, ask: () => Promise<readonly OfferedModel[]>) {
-    this.#clock = clock;
-    this.#ask = ask;
-  }
-
-  /** None if nobody can be asked. */
-  async list(): Promise<readonly OfferedModel[]> {
-    const now = this.#clock.now();
-    if (this.#offered === undefined || now - this.#offered.at > MODELS_KEPT_MS)
-      this.#offered = { at: now, models: this.#ask() };
-    const asked = this.#offered;
+/** Asks for the models at most once a minute. None if nobody can be asked. */
+export function modelsOnceAMinute(
+  clock: Clock,
+  ask: () => Promise<readonly OfferedModel[]>,
+): () => Promise<readonly OfferedModel[]> {
+  let last: { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
+  return async () => {
+    const now = clock.now();
+    if (last === undefined || now - last.at > MODELS_KEPT_MS) last = { at: now, models: ask() };
+    const asked = last;
     const offered = await asked.models.catch(() => []);
-    if (offered.length === 0 && this.#offered === asked) this.#offered = undefined;
+    if (offered.length === 0 && last === asked) last = undefined;
     return offered;
-  }
+  };
 }
 
 function notOffered(id: string): string {

@@ -5,7 +5,6 @@ import { basename, dirname, join, resolve } from "node:path";
 import { errorMessage } from "../platform/system-error.ts";
 import { UsageError, type WriteName } from "./options.ts";
 
-/** Refuses to write a file over one that the run reads, or two into one. */
 export function checkOutputs(
   inputs: readonly (string | undefined)[],
   outputs: Readonly<Record<string, string | undefined>>,

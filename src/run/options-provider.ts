@@ -29,7 +29,6 @@ export interface ModelAccess {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The given fields of a provider. Undefined if there is none. */
 export type GivenProvider = {
   readonly [Field in keyof ProviderOptions]-?: ProviderOptions[Field] | undefined;
 };
@@ -74,7 +73,6 @@ export function addressProblem(baseUrl: string, keyOption: string): string | und
   return undefined;
 }
 
-/** The defaults of a provider, and no token beside one. */
 export function modelServer({
   provider,
   gitHubToken,

@@ -43,64 +43,62 @@ function decimal(text: string): number {
 }
 
 export function parseNumber(text: string, kind: "a whole number" | "a number"): Parsed<number> {
-  const value = decimal(text);
-  const fits = kind === "a number" ? Number.isFinite(value) : Number.isSafeInteger(value);
-  return fits && value > 0
-    ? { kind: "value", value }
+  const number = decimal(text);
+  const fits = kind === "a number" ? Number.isFinite(number) : Number.isSafeInteger(number);
+  return fits && number > 0
+    ? right(number)
     : wrong(`must be ${kind} greater than 0, not ${JSON.stringify(text)}`);
 }
 
-/** The number of a port; 0 for any free one. */
 export function parsePort(text: string): Parsed<number> {
   const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return port <= 65_535
-    ? { kind: "value", value: port }
+    ? right(port)
     : wrong(`must be a port from 0 to 65535, not ${JSON.stringify(text)}`);
 }
 
 export function parseChoice<T extends string>(text: string, values: readonly T[]): Parsed<T> {
-  const value = values.find((one) => one === text);
-  if (value !== undefined) return { kind: "value", value };
+  const chosen = values.find((one) => one === text);
+  if (chosen !== undefined) return right(chosen);
   const guess = suggest(text, values);
   const hint = guess === undefined ? "" : ` (${didYouMean(guess)})`;
   return wrong(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}${hint}`);
 }
 
-export type Models = Readonly<Record<string, string>>;
+type Texts = Readonly<Record<string, string>>;
+export type Models = Texts;
 
 export function parseModel(text: string, models: Models = {}): Parsed<Models> {
   const [, before = "", after = ""] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   const [category, id] = [before.trim(), after.trim()];
-  if (category === "" || id === "") {
-    return wrong("must have the form category=id, for example driving=gpt-5-mini");
-  }
-  if (Object.hasOwn(models, category)) {
-    return wrong(`names the category ${JSON.stringify(category)} twice`);
-  }
-  return { kind: "value", value: Object.fromEntries([...Object.entries(models), [category, id]]) };
+  return category === "" || id === ""
+    ? wrong("must have the form category=id, for example driving=gpt-5-mini")
+    : addOnce([category, id], models, "category");
 }
 
-export type Params = Readonly<Record<string, string>>;
+function addOnce([name, text]: Assignment, texts: Texts, what: string): Parsed<Texts> {
+  return Object.hasOwn(texts, name)
+    ? wrong(`names the ${what} ${JSON.stringify(name)} twice`)
+    : right({ ...texts, [name]: text });
+}
+
+export type Params = Texts;
+export type Inputs = Texts;
 export type { Answers };
 
 /** `NAME=value`; the value may be empty and may contain `=`. */
 export type Assignment = readonly [name: string, value: string];
 
 const nameForm = /^[A-Za-z_]\w{0,99}$/;
-/** What the run sets itself: a parameter of such a name could never be read. */
-const ownNames: Readonly<Record<string, string>> = {
-  STATUS: "is set by the run",
-  RESULT: "is set by the run",
-  CONTENT: "is another name of RESULT, which is set by the run",
-  USER_INPUT: "is the user input, which is an option of its own",
-};
+/** What the run sets itself, or is an option of its own: a parameter of such a name could never be read. */
+const ownNames: readonly string[] = ["STATUS", "RESULT", "CONTENT", "USER_INPUT"];
 
 function parseAssignment(text: string, example: string): Parsed<Assignment> {
   const at = text.indexOf("=");
   const name = text.slice(0, Math.max(0, at)).trim();
   return name === ""
     ? wrong(`must have the form NAME=value, for example ${example}`)
-    : { kind: "value", value: [name, text.slice(at + 1)] };
+    : right([name, text.slice(at + 1)]);
 }
 
 function assigning<T>(
@@ -114,32 +112,25 @@ function assigning<T>(
   };
 }
 
-/** Adds a `NAME=value` to the parameters of a workflow. */
 export const parseParam = assigning<Params>("BRANCH=main", {}, addParam);
 /** The same for the inputs of an entry. `NAME=@FILE`, the text of a file, is read later. */
 export const parseInput = assigning<Inputs>("topic=security", {}, addInput);
-/** Adds an `ASK_ID=text` to the answers, behind those to the same question. */
 export const parseAnswer = assigning<Answers>("ASK_NAME=yes", {}, addAnswer);
 
-export type Inputs = Readonly<Record<string, string>>;
-
-export function addInput([name, value]: Assignment, inputs: Inputs): Parsed<Inputs> {
-  if (Object.hasOwn(inputs, name)) return wrong(`names the input ${JSON.stringify(name)} twice`);
-  return { kind: "value", value: Object.fromEntries([...Object.entries(inputs), [name, value]]) };
+export function addInput(assignment: Assignment, inputs: Inputs): Parsed<Inputs> {
+  return addOnce(assignment, inputs, "input");
 }
 
-export function addParam([name, value]: Assignment, params: Params): Parsed<Params> {
-  const quoted = JSON.stringify(name);
+export function addParam(assignment: Assignment, params: Params): Parsed<Params> {
+  const [name] = assignment;
   if (!nameForm.test(name)) {
     return wrong(
-      `has the name ${quoted}. A name consists of letters, digits and _, and doesn't begin with a digit`,
+      `has the name ${JSON.stringify(name)}. A name consists of letters, digits and _, and doesn't begin with a digit`,
     );
   }
-  if (Object.hasOwn(ownNames, name)) {
-    return wrong(`names ${name}, which ${ownNames[name] ?? ""} and can't be a parameter`);
-  }
-  if (Object.hasOwn(params, name)) return wrong(`names the parameter ${quoted} twice`);
-  return { kind: "value", value: Object.fromEntries([...Object.entries(params), [name, value]]) };
+  return ownNames.includes(name)
+    ? wrong(`names ${name}, which the run sets itself and can't be a parameter`)
+    : addOnce(assignment, params, "parameter");
 }
 
 export function addAnswer([id, text]: Assignment, answers: Answers): Parsed<Answers> {
@@ -148,9 +139,7 @@ export function addAnswer([id, text]: Assignment, answers: Answers): Parsed<Answ
       `has the name ${JSON.stringify(id)}. An answer has the id of its ASK, for example ASK_NAME=yes`,
     );
   }
-  const earlier = Object.hasOwn(answers, id) ? (answers[id] ?? []) : [];
-  const entries = Object.entries(answers).filter(([other]) => other !== id);
-  return { kind: "value", value: Object.fromEntries([...entries, [id, [...earlier, text]]]) };
+  return right({ ...answers, [id]: [...(answers[id] ?? []), text] });
 }
 
 /** Adds the name of a variable of the environment. A name that is given twice counts once. */
@@ -165,22 +154,21 @@ export function parseEnvName(
       `must be the name of an environment variable, for example CI, not ${JSON.stringify(text)}${hint}`,
     );
   }
-  return { kind: "value", value: [...names.filter((other) => other !== name), name] };
+  return right([...names.filter((other) => other !== name), name]);
 }
 
-/** Matched without regard to case. */
 export function parsePattern(text: string): Parsed<RegExp> {
   try {
-    return { kind: "value", value: new RegExp(text, "i") };
+    return right(new RegExp(text, "i"));
   } catch {
     return wrong(`must be a regular expression, not ${JSON.stringify(text)}`);
   }
 }
 
 export function parsePercent(text: string): Parsed<number> {
-  const value = decimal(text);
-  return value <= 100
-    ? { kind: "value", value }
+  const percent = decimal(text);
+  return percent <= 100
+    ? right(percent)
     : wrong(`must be a percentage from 0 to 100, not ${JSON.stringify(text)}`);
 }
 
@@ -188,7 +176,7 @@ export function parseShard(text: string): Parsed<Shard> {
   const [, index, count] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(text.trim()) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   return shard.index <= shard.count
-    ? { kind: "value", value: shard }
+    ? right(shard)
     : wrong(`must be one part of several, such as 1/3, not ${JSON.stringify(text)}`);
 }
 
@@ -209,13 +197,10 @@ export function parseReporter(
   const same = (one: ChosenReporter): boolean =>
     file === undefined ? one.name === chosen.value && one.file === undefined : one.file === file;
   if (earlier.some(same)) return wrong(`is given twice: ${JSON.stringify(text)}`);
-  return { kind: "value", value: [...earlier, { name: chosen.value, ...defined({ file }) }] };
+  return right([...earlier, { name: chosen.value, ...defined({ file }) }]);
 }
 
-/** One of several assignments, or why it is none. */
-export type AssignmentLine =
-  | { readonly kind: "value"; readonly value: Assignment; readonly line: string }
-  | { readonly kind: "wrong"; readonly problem: string; readonly line: string };
+type AssignmentLine = Parsed<Assignment> & { readonly line: string };
 
 /** Assignments from a JSON object, for values that nobody can break out of. */
 export function readObject(text: string): readonly AssignmentLine[] {
@@ -224,7 +209,7 @@ export function readObject(text: string): readonly AssignmentLine[] {
   return Object.entries(value).map(([name, one]) =>
     typeof one !== "string" && typeof one !== "number" && typeof one !== "boolean"
       ? { ...wrong(`has a value for ${JSON.stringify(name)} that is no text`), line: text }
-      : { kind: "value", value: [name, `${one}`], line: name },
+      : { ...right([name, `${one}`] as const), line: name },
   );
 }
 
@@ -242,23 +227,22 @@ export function readAssignments(text: string, example: string): readonly Assignm
     if (name === undefined || delimiter === undefined) {
       const parsed = parseAssignment(line, example);
       if (parsed.kind === "wrong") found.push({ ...parsed, line });
-      else found.push({ kind: "value", value: [parsed.value[0], parsed.value[1].trim()], line });
+      else found.push({ ...right([parsed.value[0], parsed.value[1].trim()] as const), line });
       continue;
     }
     const end = lines.findIndex((one, index) => index > at && one.trim() === delimiter.trim());
     if (delimiter.trim() === "" || end === -1) {
       const problem = `begins a value of several lines, but no line ${JSON.stringify(delimiter.trim())} ends it`;
-      found.push({ kind: "wrong", problem, line });
+      found.push({ ...wrong(problem), line });
       return found;
     }
     const value = lines.slice(at + 1, end).join("\n");
-    found.push({ kind: "value", value: [name.trim(), value], line });
+    found.push({ ...right([name.trim(), value] as const), line });
     at = end;
   }
   return found;
 }
 
-/** The limits that an option can set, each with the option that set it. */
 export function limitsOf(
   given: {
     readonly maxParallel?: number | undefined;
@@ -273,6 +257,10 @@ export function limitsOf(
   };
 }
 
+function right<T>(value: T): { readonly kind: "value"; readonly value: T } {
+  return { kind: "value", value };
+}
+
 function wrong(problem: string): { readonly kind: "wrong"; readonly problem: string } {
   return { kind: "wrong", problem };
 }
@@ -283,21 +271,21 @@ export function inputsOf(
   given: Inputs,
   write: WriteName,
 ): Inputs {
-  const option = write("input");
-  const problems: string[] = [];
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(declared, name)) continue;
-    const names = Object.keys(declared);
-    const { hint } = suggestion(name, names);
-    const known = names.length === 0 ? "it has no inputs" : `its inputs are ${names.join(", ")}`;
-    problems.push(`The entry has no input ${JSON.stringify(name)} (${hint ?? known}).`);
-  }
+  const names = Object.keys(declared);
+  const known = names.length === 0 ? "it has no inputs" : `its inputs are ${names.join(", ")}`;
+  const unknown = Object.keys(given).filter((name) => !names.includes(name));
+  const problems = unknown.map((name) => {
+    const { hint = known } = suggestion(name, names);
+    return `The entry has no input ${JSON.stringify(name)} (${hint}).`;
+  });
   const all = withDefaults({ inputs: declared }, given);
   const values = Object.entries(declared).flatMap(([name, input]): [string, string][] => {
     const value = Object.hasOwn(all, name) ? all[name] : undefined;
     if (value === undefined) {
-      const missing = `The input ${name} is required (${input.description}). Pass it with ${option}.`;
-      if (input.required === true) problems.push(missing);
+      if (input.required === true)
+        problems.push(
+          `The input ${name} is required (${input.description}). Pass it with ${write("input")}.`,
+        );
       return [];
     }
     if (input.options?.includes(value) === false)
@@ -310,7 +298,6 @@ export function inputsOf(
   return Object.fromEntries(values);
 }
 
-/** Those that were given, and the defaults of the others. */
 export function withDefaults(
   { inputs: declared = {} }: Pick<PreparedEntry, "inputs">,
   given: Inputs,

@@ -3,6 +3,7 @@
  * job, and `run.json`. Reports are written when they are handed in, the rest at the end.
  */
 import { join } from "node:path";
+import { cut } from "../events/cut.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView, endText } from "../events/view.ts";
@@ -16,7 +17,6 @@ export const reportFile = "report.md";
 const runFile = "run.json";
 const longestRunJson = 200_000_000;
 
-/** Throws if the folder can't be made. */
 export function openOutputDirectory(folder: string): Reporter {
   const output = new OutputFolder(folder);
   // What an earlier run has left there would be taken for that of this one.
@@ -32,7 +32,10 @@ export function openOutputDirectory(folder: string): Reporter {
     const key = keyOf(work);
     const known = files.get(key);
     if (known !== undefined) return known;
-    const name = [work.taskId, ...itemsOf(work)].map(plain).join("-").slice(0, longestName);
+    const name = [work.taskId, ...itemsOf(work)]
+      .map((text) => plainName(text))
+      .join("-")
+      .slice(0, longestName);
     const taken = new Set([...files.values(), ...reserved].map((one) => one.toLowerCase()));
     let file = `${name}.md`;
     for (let number = 2; taken.has(file.toLowerCase()); number += 1) file = `${name}-${number}.md`;
@@ -88,7 +91,6 @@ function itemsOf({ item, outerItems = [] }: WorkRef): readonly string[] {
   return item === undefined ? [] : [...outerItems, item];
 }
 
-/** As in `view.given`. */
 function keyOf(work: WorkRef): string {
   return JSON.stringify([work.taskId, itemsOf(work)]);
 }
@@ -96,10 +98,10 @@ function keyOf(work: WorkRef): string {
 const longestName = 120;
 const reserved = [reportFile, "index.md"];
 
-/** As a part of the name of a file, on any system. */
-function plain(text: string): string {
+/** As a part of the name of a file on any system: no option of a command, and not hidden. */
+export function plainName(text: string, most = longestName): string {
   const name = text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
-  return name === "" ? "item" : name;
+  return cut(name, most) || "item";
 }
 
 const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -120,12 +122,10 @@ export class OutputFolder {
     return new OutputFolder(this.#in(name), join(this.#real, name));
   }
 
-  /** Throws if it is there. */
   create(name: string, text: string): void {
     this.#put(name, text, O_EXCL);
   }
 
-  /** In place of what is there. */
   write(name: string, text: string): void {
     this.remove(name);
     this.create(name, text);

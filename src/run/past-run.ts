@@ -13,11 +13,8 @@ export interface EarlierJob {
   readonly past: PastRun;
   /** A work was canceled, or has no end. */
   readonly wasStopped: boolean;
-  /** Names of tasks and workflows that have begun, whether or not they are done. */
   readonly begun: ReadonlySet<string>;
-  /** Of workflows, in order. */
   readonly steps: readonly (StepStarted | StepEnded)[];
-  /** Every work that has begun has an end. */
   readonly hasEnded: boolean;
 }
 
@@ -154,7 +151,6 @@ function keyOf({ workId, iteration }: WorkRef): string {
   return `${workId}/${iteration}`;
 }
 
-/** It becomes an event of another run. */
 function unstamped({ at: _at, runId: _runId, ...body }: GivenEvent & RunStamp): GivenEvent {
   return body;
 }

@@ -27,7 +27,7 @@ import {
 } from "./entry-files.ts";
 import type { Flows, ReadEntry } from "./flows.ts";
 import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
-import type { RunOnHostOptions } from "./host-run.ts";
+import type { RunOnHostOptions } from "./host.ts";
 import {
   asFlag,
   type Inputs,
@@ -61,12 +61,10 @@ import {
 export interface RunOptions
   extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions, ContinueOptions {
   readonly entryFile: string;
-  /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
   readonly userInput?: string;
   readonly inputs?: Inputs;
   readonly workingDirectory?: string;
-  /** Where on GitHub the run belongs. */
   readonly origin?: Origin | undefined;
   /** Category to model id. Overrides `entry.models`. */
   readonly models?: Models;
@@ -81,7 +79,6 @@ export interface RunOptions
   readonly limitNames?: LimitSources;
   /** How to write an option's name in an error. Default: as the command line does, `--user-input`. */
   readonly write?: WriteName;
-  /** A rehearsal file whose script plays the model. */
   readonly rehearse?: string;
   /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
   readonly inPlace?: boolean;
@@ -95,24 +92,18 @@ export interface RunOptions
   readonly live?: boolean | undefined;
   /** Whether what tasks note is kept for later runs. Default: true; never of a rehearsal, or of a part of a job. */
   readonly remembers?: boolean;
-  /** Takes part in when a turn begins. */
   readonly gateTurns?: RunOnHostOptions["gateTurns"];
   readonly terminal?: {
     readonly stream: TerminalStream;
     readonly verbosity: "quiet" | "normal" | "verbose";
     readonly colors: boolean;
-    /** Draw what runs below the log; for a terminal only. */
     readonly live: boolean;
-    /** Print the chart at the end, as the text of a Mermaid flowchart. */
     readonly chart?: boolean;
-    /** Of the terminal, while a person is asked. */
     readonly pause?: TerminalPause;
   };
   readonly reporters?: readonly Reporter[];
-  /** Where a trace and metrics of the run are sent. Default: nowhere. */
   readonly telemetry?: TelemetryTarget | undefined;
   readonly onWay?: ((way: Way) => void) | undefined;
-  /** With `rehearse`: runtimes that other rehearsals use, too. */
   readonly runtimes?: SharedRuntimes | undefined;
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
@@ -131,7 +122,6 @@ type SettleOptions = Pick<
   "models" | "permissions" | "limits" | "limitNames" | "env" | "answers" | "executors"
 >;
 
-/** Throws `UsageError` for a model of an unknown category. */
 export function settleEntry(
   { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
   options: SettleOptions,
@@ -177,7 +167,6 @@ export interface PreparedRun extends SettledEntry {
   readonly loaded: ReadEntry;
   readonly jobName: string;
   readonly userInput: string;
-  /** With the defaults of the entry. */
   readonly inputs: Inputs;
   /** Absolute. */
   readonly workingDirectory: string;
@@ -185,12 +174,10 @@ export interface PreparedRun extends SettledEntry {
   readonly namedDirectory: string;
   readonly script: Script | undefined;
   readonly change: JobChange | undefined;
-  /** What the run that is resumed has done. Not of a workflow, which has `whole`. */
   readonly past: PastRun | undefined;
   readonly fanOut: FanOut | undefined;
   readonly memory: PlannedMemory | undefined;
   readonly warnings: readonly Diagnostic[];
-  /** If the job is a workflow: what it begins with. */
   readonly whole: SpecOptions["whole"];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
@@ -270,17 +257,20 @@ async function prepareLoaded(
     options,
     write,
   });
-  const cleanUp = (): Promise<void> => (change ?? workspace).remove();
-  const release = await lockJournal(options, cleanUp);
+  let release = (): void => {};
+  const cleanUp = async (): Promise<void> => {
+    release();
+    await (change ?? workspace).remove();
+  };
   let memory: PlannedMemory | undefined;
   try {
+    release = lockJournal(options);
     resumed?.checkHead(change?.head);
     const { remembers = true, live = false } = options;
     const isWhole = continued?.fanOut?.kind !== "part";
     const isKept = remembers && isWhole && (script === undefined || live);
     memory = readMemory(entry, jobName, workspace.path, isKept);
   } catch (error) {
-    release();
     await cleanUp();
     throw error;
   }
@@ -308,10 +298,7 @@ async function prepareLoaded(
       ),
     ],
     whole: start?.whole,
-    async cleanUp() {
-      release();
-      await cleanUp();
-    },
+    cleanUp,
   };
 }
 
@@ -320,15 +307,11 @@ function asWarning(reason: string): Diagnostic {
 }
 
 /** Two runs can't continue one journal: both would do what is left. Shards have a plan in common. */
-async function lockJournal(
-  { resume, shard, write = asFlag }: RunOptions,
-  cleanUp: () => Promise<void>,
-): Promise<() => void> {
+function lockJournal({ resume, shard, write = asFlag }: RunOptions): () => void {
   if (resume === undefined) return () => {};
   const lock = `${resume}${shard === undefined ? "" : `.${shard.index}-${shard.count}`}.lock`;
   const release = lockFile(lock);
   if (release !== undefined) return release;
-  await cleanUp();
   throw new UsageError(
     `${write("resume")}: another run is resuming ${resume} (${lock}). Wait until it has ended.`,
   );

@@ -56,16 +56,20 @@ export function createRecording(
   // The options of this run, including those of the script that it rehearsed.
   const models = { ...script?.models, ...options.models };
   const limits = { ...script?.limits, ...options.limits };
+  const named = Object.entries(prepared.inputs ?? {});
+  const inputs = Object.fromEntries(named.map(([name, value]) => [name, redactor.text(value)]));
   const recorder = createRecorder({
     entry: fromFolder(folder, loaded.file),
-    ...(loaded.whole === undefined ? { job: jobName } : {}),
-    ...(workspace === undefined ? { workingDirectory: fromFolder(folder, namedDirectory) } : {}),
-    ...(usesUserInput(entry, jobName, userInput) ? { userInput: redactor.text(userInput) } : {}),
-    ...redactedInputs(prepared, redactor),
-    ...defined({ change: recordedChange(prepared, workspace, redactor) }),
-    ...(Object.keys(models).length === 0 ? {} : { models }),
-    ...defined({ permissions }),
-    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...defined({
+      job: loaded.whole === undefined ? jobName : undefined,
+      workingDirectory: workspace === undefined ? fromFolder(folder, namedDirectory) : undefined,
+      userInput: usesUserInput(entry, jobName, userInput) ? redactor.text(userInput) : undefined,
+      inputs: filled(inputs),
+      change: recordedChange(prepared, workspace, redactor),
+      models: filled(models),
+      permissions,
+      limits: filled(limits),
+    }),
   });
   // Now, so that an unwritable file is found before a long run and not after it.
   const file = new OwnFile("recording", path);
@@ -86,15 +90,10 @@ export function createRecording(
   };
 }
 
-function redactedInputs(
-  { inputs = {} }: RecordedRun["prepared"],
-  redactor: Redactor,
-): Pick<RehearsalFile, "inputs"> {
-  const named = Object.entries(inputs).map(([name, value]) => [name, redactor.text(value)]);
-  return named.length === 0 ? {} : { inputs: Object.fromEntries(named) };
+function filled<T extends object>(fields: T): T | undefined {
+  return Object.keys(fields).length === 0 ? undefined : fields;
 }
 
-/** Of a diff, in characters. */
 const MAX_DIFF = 256 * 1024;
 
 /** As data: what git knows of it may be gone. The commits of a workspace are made again. */

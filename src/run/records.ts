@@ -17,7 +17,7 @@ import { testCasesOf } from "../reports/test-cases.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 import { createRecording, type RecordedRun } from "./recording.ts";
-import { openOutputDirectory } from "./output-directory.ts";
+import { openOutputDirectory, plainName } from "./output-directory.ts";
 import { createStepHistory } from "./step-history.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
@@ -62,7 +62,6 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
     open: (path, { recorded, redactor }) => recorded && createRecording(path, recorded, redactor),
   },
   htmlReport: { title: "HTML report", open: createHtmlReport },
-  /** A folder for reports, results and what commands print. */
   outputDir: { title: "output directory", open: (path) => openOutputDirectory(path) },
   sarif: {
     title: "SARIF file",
@@ -76,7 +75,6 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
     open: (path) =>
       createViewFile("JUnit file", path, (view) => junitXml(view.jobName, testCasesOf(view))),
   },
-  /** A folder in which each step of a workflow becomes a Markdown file. */
   history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
 };
 
@@ -84,13 +82,11 @@ function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Refuses to write one over a file that the run reads, or two into one. */
 export function checkRecords(inputs: readonly (string | undefined)[], paths: RecordPaths): void {
   const outputs = options.map((option) => [kinds[option].title, paths[option]] as const);
   checkOutputs(inputs, Object.fromEntries(outputs));
 }
 
-/** Opens those that are asked for, all or none. Throws `UsageError`. */
 export function openRecords(paths: RecordPaths, context: RecordContext): readonly RunRecord[] {
   const opened: RunRecord[] = [];
   return orAbandon(opened, () => {
@@ -126,7 +122,6 @@ export function orAbandon<T>(records: readonly RunRecord[], start: () => T): T {
   }
 }
 
-/** The files that a run writes; agents must not write them. */
 export function recordFiles(paths: RecordPaths, environment: Environment): readonly string[] {
   const named = options.map((option) => paths[option]).filter((path) => path !== undefined);
   return [...named, ...stepFiles(environment)];
@@ -142,9 +137,7 @@ export function openJournalIn(
   runId: string,
   now: number,
 ): Reporter {
-  // No option of a command, and not hidden.
-  const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
-  const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
+  const name = plainName(jobName, 40);
   const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
   try {
     return createJournal(join(folder, `${name}-${start}-${runId}.jsonl`));

@@ -30,13 +30,10 @@ export interface RehearseOptions extends Pick<
   | "checkFolder"
   | "runtimes"
 > {
-  /** For rehearsals that name none. */
   readonly workingDirectory: string;
-  /** How many run at once. Default: the number of cores. */
   readonly parallel?: number | undefined;
   /** Write what was seen into `expect` where it differs, or where there is none. */
   readonly update?: boolean | undefined;
-  /** Gets what the rehearsals reach. */
   readonly coverage?: CoverageOfJobs | undefined;
   /** Gets the files that a rehearsal depends on, besides itself. */
   readonly onRead?: ((rehearsal: string, files: readonly string[]) => void) | undefined;
@@ -186,7 +183,6 @@ export function shardOf(
   return files.filter((_, at) => at % count === index - 1);
 }
 
-/** Those whose path or description a pattern matches. */
 export async function matchingRehearsals(
   files: readonly string[],
   pattern: RegExp,

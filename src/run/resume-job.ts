@@ -25,7 +25,6 @@ export interface ContinueOptions {
   readonly shard?: Shard;
   /** Journals of a plan and of its shards, from which the run goes on. */
   readonly journals?: readonly string[];
-  /** With `journals`: whether the run fails if a shard is missing. Default: it does. */
   readonly onMissing?: "fail" | "continue";
 }
 
@@ -79,7 +78,6 @@ export async function continueJob(
 }
 
 interface ResumeOptions extends Resuming {
-  /** Tasks that had not started may have changed. */
   readonly resumeAnyway?: boolean | undefined;
   readonly inputs?: Inputs | undefined;
   readonly write: WriteName;
@@ -94,7 +92,6 @@ interface ResumedJob {
   readonly checkHead: (head: string | undefined) => void;
 }
 
-/** Throws `UsageError` if the journal can't be used. */
 export async function readResumed(
   options: Resuming & { readonly resume: string },
 ): Promise<EarlierJob> {
@@ -107,7 +104,6 @@ export async function readResumed(
   return earlier;
 }
 
-/** Throws `UsageError` if the job can't go on from there. */
 function resumeJob(
   earlier: Pick<EarlierJob, "started" | "past" | "begun">,
   { entry, jobName, flows }: { entry: PreparedEntry; jobName: string; flows: Flows },
@@ -207,50 +203,47 @@ export function refusing({ resume = "", write = asFlag, title }: Resuming): Refu
 
 const titles = { param: "parameter", input: "input" } as const;
 
-/** The parameters or inputs of the earlier run. Secrets are not in its journal, and have to be given again. */
+/** The parameters or inputs of the earlier run. */
 export function sameTexts(
   kind: keyof typeof titles,
   before: Readonly<Record<string, string>>,
   given: Readonly<Record<string, string>>,
   options: Resuming,
 ): Readonly<Record<string, string>> {
-  const { write = asFlag } = options;
-  const refuse = refusing(options);
   const title = titles[kind];
-  for (const [name, value] of Object.entries(before)) {
-    const isGiven = Object.hasOwn(given, name);
-    if (isWhole(value)) {
-      if (isGiven && given[name] !== value)
-        throw refuse(
-          `the ${title} ${name} had another value in that run. ${goOn(write(kind), write)}`,
-        );
-    } else if (!isGiven) {
-      throw refuse(
-        `the journal does not hold the whole value of the ${title} ${name}. Give it again with ${write(kind)} ${name}=….`,
-      );
-    }
-  }
   const added = Object.keys(given).find((name) => !Object.hasOwn(before, name));
   if (added !== undefined)
-    throw refuse(`that run did not have the ${title} ${added}. ${goOn(write(kind), write)}`);
-  return { ...before, ...given };
+    throw refusing(options)(`that run did not have the ${title} ${added}. ${goOn(kind, options)}`);
+  const texts = Object.entries(before).map(([name, value]) => {
+    const now = Object.hasOwn(given, name) ? given[name] : undefined;
+    return [name, sameText(`${title} ${name}`, kind, value, now, options)] as const;
+  });
+  return Object.fromEntries(texts);
 }
 
 export function sameInput(before: string, options: Resuming): string {
-  const { userInput, write = asFlag } = options;
-  const refuse = refusing(options);
-  if (!isWhole(before)) {
-    if (userInput !== undefined) return userInput;
-    throw refuse(
-      `the journal does not hold the whole user input. Give it again with ${write("user-input")}.`,
-    );
-  }
-  if (userInput !== undefined && userInput !== before)
-    throw refuse(`the user input was another one in that run. ${goOn(write("user-input"), write)}`);
-  return before;
+  return sameText("user input", "user-input", before, options.userInput, options);
 }
 
-/** What to do about a value that is not that of the earlier run. */
-function goOn(option: string, write: WriteName): string {
-  return `Omit ${option} to go on with what that run had, or start anew without ${write("resume")}.`;
+/** The value that the earlier run had. Secrets are not in its journal, and have to be given again. */
+function sameText(
+  what: string,
+  option: string,
+  before: string,
+  given: string | undefined,
+  options: Resuming,
+): string {
+  const { write = asFlag } = options;
+  if (!isWhole(before)) {
+    if (given !== undefined) return given;
+    throw refusing(options)(
+      `the journal does not hold the whole value of the ${what}. Give it again with ${write(option)}.`,
+    );
+  }
+  if (given === undefined || given === before) return before;
+  throw refusing(options)(`the ${what} had another value in that run. ${goOn(option, options)}`);
+}
+
+function goOn(option: string, { write = asFlag }: Resuming): string {
+  return `Omit ${write(option)} to go on with what that run had, or start anew without ${write("resume")}.`;
 }

@@ -28,7 +28,6 @@ import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
 import { allowedOf } from "./variables.ts";
 import { join } from "node:path";
-import type { Change } from "../change/change.ts";
 import { SourceTree } from "../change/source-tree.ts";
 import { checkFinding } from "../outputs/check-finding.ts";
 import { checkProposal } from "../outputs/check-proposal.ts";
@@ -76,7 +75,7 @@ export interface SpecOptions extends FlowInputs {
 export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
   const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
   const { permissions, flows = {}, env, serversApart = false, change } = options;
-  const { outputDirectory, origin, memory, trace } = options;
+  const { outputDirectory, memory, trace } = options;
   const inputs = withDefaults(entry, options.inputs ?? {});
   const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
@@ -126,15 +125,11 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
       ...defined({ memory: memory && memoryForPrompt(memory) }),
     },
     resultChecks: resultChecks(entry),
-    outputChecks: outputChecks({
-      environment,
-      workingDirectory,
-      change,
-      origin,
-      redactor: host.redactor,
-      records: options.records ?? [],
-      writers: onlyTasksWrite(entry) ? Object.keys(entry.tasks).map(permissionsOf) : undefined,
-    }),
+    outputChecks: outputChecks(
+      host,
+      options,
+      onlyTasksWrite(entry) ? Object.keys(entry.tasks).map(permissionsOf) : undefined,
+    ),
     workingDirectory,
     limits,
     version,
@@ -143,7 +138,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     flows: flowSpecs(flows, { ...flowOptions, answers, ask, executors, whole }),
     ...defined({
       entryFile,
-      origin,
+      origin: options.origin,
       dialogues,
       memory,
       traceparent: trace?.traceparent,
@@ -183,30 +178,15 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
   );
 }
 
-interface Checks {
-  readonly environment: Environment;
-  readonly workingDirectory: string;
-  readonly change: Change | undefined;
-  readonly origin: Origin | undefined;
-  /** Files and folders that the run writes about itself, absolute. */
-  readonly records: readonly string[];
-  readonly redactor: Pick<Redactor, "text">;
-  /**
-   * What the tasks may do, if only they can have changed files: a proposed file must be writable by one of them. The
-   * sandbox has seen to that already, where there is one.
-   */
-  readonly writers: readonly Permissions[] | undefined;
-}
-
-function outputChecks({
-  environment,
-  workingDirectory: folder,
-  change,
-  origin,
-  records,
-  redactor,
-  writers,
-}: Checks): OutputChecks {
+/**
+ * `writers`: what the tasks may do, if only they can have changed files: a proposed file must be writable by one of
+ * them. The sandbox has seen to that already, where there is one.
+ */
+function outputChecks(
+  { environment, redactor }: SpecHost,
+  { workingDirectory: folder, change, origin, records = [] }: SpecOptions,
+  writers: readonly Permissions[] | undefined,
+): OutputChecks {
   const tree = new SourceTree({ folder, environment }, change);
   return {
     finding: (value, task) => checkFinding(value, task, (path) => tree.read(path)),

@@ -39,6 +39,7 @@ const closeMs = 5_000;
 interface Opened {
   readonly toolbox: EntryTools;
   readonly folder: RunFolder;
+  /** The folder of `keep`, which agents may read. */
   readonly results: string;
 }
 
@@ -68,25 +69,15 @@ export class RunTools {
     await loadClient().catch(() => undefined);
   }
 
-  /** Rejects if the folder of the run can't be made. */
-  async toolbox(): Promise<EntryTools> {
-    return (await this.#open()).toolbox;
-  }
-
   /** Why a task that may call these can't start: their programs need a sandbox. */
   async refusal(permissions: Permissions, tools: readonly Tool[]): Promise<Crash | undefined> {
     if (!tools.some(({ startsPrograms }) => startsPrograms === true)) return undefined;
     return this.#options.confinement?.refusal(permissions);
   }
 
-  /** The folder of `keep`, which agents may read. */
-  async results(): Promise<string> {
-    return (await this.#open()).results;
-  }
-
   /** Keeps a text for agents and tools, and returns the path of its file. */
   async keep(name: string, text: string): Promise<string> {
-    const { results } = await this.#open();
+    const { results } = await this.open();
     const plain = name.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 64);
     const path = join(results, `${(this.#kept += 1)}-${plain}.txt`);
     await writeFile(path, text, { flag: "wx", mode: 0o600 });
@@ -105,7 +96,7 @@ export class RunTools {
     only: readonly string[] | undefined,
   ): Promise<ToolOffer> {
     if (this.#closing !== undefined) return { tools: [], failures: [] };
-    const { toolbox, results } = await this.#open();
+    const { toolbox, results } = await this.open();
     const { tools, failures, changed } = await toolbox.toolsFor(permissions, signal, only);
     const sessionTools = (all: readonly Tool[]): SessionTool[] =>
       all.map((tool) => this.#sessionTool(tool));
@@ -136,7 +127,8 @@ export class RunTools {
     };
   }
 
-  #open(): Promise<Opened> {
+  /** Rejects if the folder of the run can't be made. */
+  open(): Promise<Opened> {
     this.#opening ??= this.#make();
     return this.#opening;
   }

@@ -95,14 +95,8 @@ export async function rehearse(
 }
 
 function reasonsOf(report: RehearsalReport): readonly string[] {
-  switch (report.kind) {
-    case "passed":
-      return [];
-    case "failed":
-      return report.failures;
-    case "invalid":
-      return report.diagnostics.map(diagnosticLine);
-  }
+  if (report.kind === "passed") return [];
+  return report.kind === "failed" ? report.failures : report.diagnostics.map(diagnosticLine);
 }
 
 /** The rehearsals of files, folders and globs, for a suite that has a test for each. Default: all in the current directory. */

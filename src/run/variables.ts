@@ -66,46 +66,51 @@ export interface ServerStart extends AllowedVariables {
   readonly permissions: PermissionPreset | undefined;
 }
 
+type Need = readonly [who: string, variable: string];
+
 /** Throws `UsageError` if a command of the job, or a required server that it may call, lacks a variable. */
 export function checkVariablesOfJob(started: ServerStart, jobName: string, write: WriteName): void {
   const { entry, permissions, flows } = started;
   const job = entry.jobs[jobName];
   const commands = job === undefined ? [] : commandsOf([job], entry.tasks);
-  const problems = commands.flatMap((command) =>
-    (command.env ?? []).flatMap((name) =>
-      missing(`The command ${JSON.stringify(commandName(command))}`, name, started, write),
-    ),
+  const needs = commands.flatMap((command) =>
+    (command.env ?? []).map((name): Need => [
+      `The command ${JSON.stringify(commandName(command))}`,
+      name,
+    ]),
   );
-  if (problems.length > 0) throw new UsageError([...new Set(problems)].join("\n"));
-  checkServers(started, callersOfJob(entry, jobName, permissions, flows), write);
+  const callers = callersOfJob(entry, jobName, permissions, flows);
+  checkNeeds([...needs, ...serverNeeds(callers)], started, write);
 }
 
 export function checkServersOfTask(started: ServerStart, taskName: string, write: WriteName): void {
-  checkServers(started, [callerOfTask(started.entry, taskName, started.permissions)], write);
+  const caller = callerOfTask(started.entry, taskName, started.permissions);
+  checkNeeds(serverNeeds([caller]), started, write);
 }
 
-function missing(
-  who: string,
-  name: string,
+function serverNeeds(callers: readonly Caller[]): readonly Need[] {
+  return callers.flatMap(({ declared, mayUse }) =>
+    Object.entries(declared.mcpServers ?? {}).flatMap(([server, declaration]) =>
+      declaration.required === false || !mayUse(server)
+        ? []
+        : variablesOf(declaration).map((name): Need => [
+            `The MCP server ${JSON.stringify(server)}`,
+            name,
+          ]),
+    ),
+  );
+}
+
+function checkNeeds(
+  needs: readonly Need[],
   { environment, env = [] }: AllowedVariables,
   write: WriteName,
-): readonly string[] {
-  const needs = `${who} needs the environment variable ${name}`;
-  if (!env.includes(name)) return [`${needs}. Allow it with ${write("env")}.`];
-  if ((environment[name] ?? "") !== "") return [];
-  return [`${needs}, which ${write("env")} allows, but it is not set or empty.`];
-}
-
-function checkServers(started: ServerStart, callers: readonly Caller[], write: WriteName): void {
-  const usable = callers.flatMap(({ declared, mayUse }) =>
-    Object.entries(declared.mcpServers ?? {}).filter(([server]) => mayUse(server)),
-  );
-  const problems = usable.flatMap(([server, declaration]) => {
-    if (declaration.required === false) return [];
-    const quoted = JSON.stringify(server);
-    return variablesOf(declaration).flatMap((name) =>
-      missing(`The MCP server ${quoted}`, name, started, write),
-    );
+): void {
+  const problems = needs.flatMap(([who, name]) => {
+    const text = `${who} needs the environment variable ${name}`;
+    if (!env.includes(name)) return [`${text}. Allow it with ${write("env")}.`];
+    if ((environment[name] ?? "") !== "") return [];
+    return [`${text}, which ${write("env")} allows, but it is not set or empty.`];
   });
   if (problems.length > 0) throw new UsageError([...new Set(problems)].join("\n"));
 }

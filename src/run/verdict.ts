@@ -11,7 +11,7 @@ import { createExpectations } from "../rehearsal/expectations.ts";
 import type { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 
-export interface VerdictOptions {
+interface VerdictOptions {
   readonly script: Script;
   readonly model: ScriptedModel;
   readonly redactor: Redactor;
@@ -34,11 +34,13 @@ export function createVerdict(options: VerdictOptions): Verdict {
   const expectations = createExpectations(script.expect);
 
   const ofScript = (): readonly string[] => [...model.toolFailures(), ...model.failures()];
-  const failures = (): readonly string[] =>
-    [
-      ...model.toolFailures(),
-      ...withoutNoise(model.failures(), [...expectations.failures(), ...model.unused()]),
-    ].map((failure) => redactor.text(failure));
+  const failures = (): readonly string[] => {
+    // Once a run has left its script, unmet expectations and unused parts are consequences.
+    const unexpected = model.failures();
+    const others = unexpected.length > 0 ? [] : [...expectations.failures(), ...model.unused()];
+    const all = [...model.toolFailures(), ...unexpected, ...others];
+    return all.map((failure) => redactor.text(failure));
+  };
 
   const outcome = (ended: RunOutcome): RunOutcome => {
     const job = plainOutcome(ended);
@@ -92,16 +94,4 @@ function plainOutcome(job: RunOutcome): RunOutcome {
   return job.kind !== "failed" || job.advice === undefined || helpsInRehearsals(job.advice)
     ? job
     : { kind: "failed", reason: job.reason };
-}
-
-/** Once a run has left its script, later failures are consequences. */
-function withoutNoise(unexpected: readonly string[], others: readonly string[]): readonly string[] {
-  if (unexpected.length === 0) return others;
-  const count = others.length === 1 ? "1 more line follows" : `${others.length} more lines follow`;
-  return others.length === 0
-    ? unexpected
-    : [
-        ...unexpected,
-        `(${count} as a consequence: unmet expectations, unused parts of the script)`,
-      ];
 }

@@ -153,34 +153,30 @@ export function checkEntryOptions(
   options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string | undefined },
   write: WriteName,
 ): void {
-  const { params, resume, resumeAnyway, rerun, jobName, record } = options;
-  if (isWorkflowFile(entryFile)) {
-    if (jobName !== undefined) {
-      throw new UsageError("A workflow has no jobs. Name only the file.");
-    }
-  } else {
-    if (params !== undefined && Object.keys(params).length > 0) {
-      throw new UsageError(
-        `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
-      );
-    }
-    if (rerun === true) {
-      throw new UsageError(
-        `${write("rerun")} is only for workflows (*.wf.md): in a job, what was interrupted runs again.`,
-      );
-    }
-  }
-  if (rerun === true && resume === undefined) {
-    throw new UsageError(`${write("rerun")} requires ${write("resume")}.`);
-  }
-  if (resumeAnyway === true && (resume === undefined || isWorkflowFile(entryFile))) {
-    throw new UsageError(`${write("resume-anyway")} requires ${write("resume")} and an entry.`);
-  }
-  if (resume !== undefined && record !== undefined) {
-    throw new UsageError(
+  const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
+  const isWorkflow = isWorkflowFile(entryFile);
+  const problems: readonly (readonly [applies: boolean, problem: string])[] = [
+    [isWorkflow && jobName !== undefined, "A workflow has no jobs. Name only the file."],
+    [
+      !isWorkflow && Object.keys(params).length > 0,
+      `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
+    ],
+    [
+      !isWorkflow && rerun === true,
+      `${write("rerun")} is only for workflows (*.wf.md): in a job, what was interrupted runs again.`,
+    ],
+    [rerun === true && resume === undefined, `${write("rerun")} requires ${write("resume")}.`],
+    [
+      resumeAnyway === true && (resume === undefined || isWorkflow),
+      `${write("resume-anyway")} requires ${write("resume")} and an entry.`,
+    ],
+    [
+      resume !== undefined && record !== undefined,
       `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
-    );
-  }
+    ],
+  ];
+  const [, problem] = problems.find(([applies]) => applies) ?? [];
+  if (problem !== undefined) throw new UsageError(problem);
 }
 
 export function hasFlow(entry: PreparedEntry, jobName: string): boolean {

@@ -1,12 +1,12 @@
 /**
- * A copy of a working directory, for a rehearsal whose tools may change it. Owns what is copied: what git tracks and
- * what is not ignored; without git everything but `node_modules`; and what the rehearsal includes.
+ * A copy of a working directory, for a rehearsal whose tools may change it: of what git tracks and what is not ignored;
+ * without git of everything but `node_modules`; and of what the rehearsal includes.
  *
  * Nothing in the copy leads back: a repository has refs, index and settings of its own, reads the objects of the
  * original and writes its own, and links into the original lead into the copy. (Git renews the time of an object
  * that it would have to write again, also there; nothing else of the original is touched.)
  */
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import {
   appendFile,
   copyFile,
@@ -20,7 +20,6 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
@@ -74,7 +73,7 @@ async function copyWorkingDirectory(
   const made = await inRunFolder(async (path) => {
     try {
       const copy = new Copy(root, path, environment);
-      await copy.make();
+      await copy.add(root, "walked");
       await makeDirectory(join(path, inside));
       for (const name of include) await copy.include(join(source, name));
     } catch (error) {
@@ -117,118 +116,77 @@ async function repositoryOf(
   }
 }
 
+/** How a path was found: git lists it, a folder without git has it, or the rehearsal names it or a folder above. */
+type Found = "listed" | "walked" | "included";
+
 class Copy {
-  readonly #root: string;
-  /** Where the copy of a folder is; the last one that contains a path counts. */
-  readonly #places: (readonly [folder: string, copy: string])[];
   readonly #environment: Environment;
-  /** Folders of the source that are known to be folders, not links to some. */
-  readonly #folders = new Map<string, Promise<boolean>>();
+  /** Folders without links, and their copies; the last one that holds a path counts. */
+  readonly #places: (readonly [folder: string, copy: string])[];
   #bytes = 0;
 
   constructor(root: string, target: string, environment: Environment) {
-    this.#root = root;
     this.#places = [[root, target]];
     this.#environment = environment;
   }
 
-  async make(): Promise<void> {
-    await mkdir(this.#counterpart(this.#root));
-    await this.#tree(this.#root);
-  }
-
-  /**
-   * Adds a file, or a folder with everything in it except `.git` folders. Its size is not limited: the author asked for
-   * it, and cloned files take no space.
-   */
+  /** Ignored or not, with everything in it except `.git` folders. Its size is not limited: the author asked for it. */
   async include(path: string): Promise<void> {
     const real = await realpath(path).catch(() => undefined);
     if (real === undefined)
       throw new Error(`workspace.include names ${path}, which does not exist`);
-    if (!(await this.#isFolder(dirname(path))))
+    if (!(await hasRealParent(path)))
       throw new Error(`workspace.include names ${path}, which is behind a link`);
     const target = this.#counterpart(path);
     await mkdir(dirname(target), { recursive: true });
     // A link to a folder becomes a folder, so that nothing written there reaches the original.
-    if ((await lstat(target).catch(() => undefined))?.isSymbolicLink() === true) await rm(target);
+    if ((await lstatOf(target))?.isSymbolicLink() === true) await rm(target);
     this.#places.push([real, target]);
-    await this.#whole(real);
+    await this.add(real, "included");
   }
 
-  async #whole(path: string): Promise<void> {
-    const found = await lstat(path);
+  /** What is gone by now is left out, as is a pipe. */
+  async add(path: string, how: Found): Promise<void> {
+    const found = await lstatOf(path);
     const target = this.#counterpart(path);
-    if (found.isDirectory()) {
-      await mkdir(target, { recursive: true });
-      const names = (await readdir(path)).filter((name) => name.toLowerCase() !== ".git");
-      await this.#each(names, (name) => this.#whole(join(path, name)));
-    } else if (await this.#isThere(target)) return;
-    else if (found.isSymbolicLink()) await symlink(await this.#linkTarget(path), target);
-    else if (found.isFile()) await copyFile(path, target, constants.COPYFILE_FICLONE);
-  }
-
-  /** A folder: as a repository if it is the root of one. */
-  async #tree(folder: string): Promise<void> {
-    const repository = (await this.#isThere(join(folder, ".git")))
-      ? await repositoryOf(folder, this.#environment)
-      : undefined;
-    if (repository?.root === folder) await this.#repository(repository);
-    else await this.#plain(folder);
-  }
-
-  async #plain(folder: string): Promise<void> {
-    const entries = await readdir(folder, { withFileTypes: true });
-    await this.#each(entries, async (entry) => {
-      const path = join(folder, entry.name);
-      if (entry.name.toLowerCase() === ".git") return;
-      if (!entry.isDirectory()) await this.#entry(path);
-      else if (entry.name !== "node_modules") {
-        await mkdir(this.#counterpart(path), { recursive: true });
-        await this.#tree(path);
-      }
-    });
-  }
-
-  async #repository({ root, gitFolder, commonFolder }: Repository): Promise<void> {
-    const excludes = await this.#userExcludes(root);
-    const listed = await runGit(
-      [
-        "-c",
-        `core.excludesFile=${excludes}`,
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-      ],
-      { cwd: root, environment: this.#environment },
-    );
-    // A path in conflict is listed more than once, a repository in this one with a slash at its end.
-    const names = new Set(listed.split("\0").map((name) => name.replace(/\/$/, "")));
-    names.delete("");
-    await this.#each([...names], async (name) => {
-      const path = join(root, name);
-      if (!(await this.#isFolder(dirname(path)))) return;
-      await mkdir(dirname(this.#counterpart(path)), { recursive: true });
-      await this.#entry(path);
-    });
-    await this.#gitFolder(root, gitFolder, commonFolder);
-  }
-
-  /** A file, a link, or a repository within the repository. What is gone by now is left out, as is a pipe. */
-  async #entry(path: string): Promise<void> {
-    const found = await lstat(path).catch(() => undefined);
-    const target = this.#counterpart(path);
-    if (found === undefined) return;
-    if (found.isDirectory()) {
-      await mkdir(target, { recursive: true });
-      if (await this.#isThere(join(path, ".git"))) await this.#tree(path);
-    } else if (found.isSymbolicLink()) {
-      await symlink(await this.#linkTarget(path), target);
-    } else if (found.isFile()) {
-      this.#count(found.size);
+    if (found?.isDirectory() === true) return this.#folder(path, how);
+    if (how === "included" && (await lstatOf(target)) !== undefined) return;
+    if (found?.isSymbolicLink() === true) await symlink(await this.#linkTarget(path), target);
+    else if (found?.isFile() === true) {
+      if (how !== "included") this.#count(found.size);
       await copyFile(path, target, constants.COPYFILE_FICLONE);
     }
+  }
+
+  /** As a repository if it is the root of one. */
+  async #folder(folder: string, how: Found): Promise<void> {
+    await mkdir(this.#counterpart(folder), { recursive: true });
+    const mayBeRoot = how !== "included" && (await lstatOf(join(folder, ".git"))) !== undefined;
+    const repository = mayBeRoot ? await repositoryOf(folder, this.#environment) : undefined;
+    if (repository?.root === folder) {
+      await each(await this.#listed(folder), async (name) => {
+        const path = join(folder, name);
+        // Where a folder has become a link, what was below it is not there any more.
+        if (!(await hasRealParent(path))) return;
+        await mkdir(dirname(this.#counterpart(path)), { recursive: true });
+        await this.add(path, "listed");
+      });
+      await this.#gitFolder(repository);
+    } else if (how !== "listed") {
+      const left = how === "included" ? [".git"] : [".git", "node_modules"];
+      const names = (await readdir(folder)).filter((name) => !left.includes(name.toLowerCase()));
+      await each(names, (name) => this.add(join(folder, name), how));
+    }
+  }
+
+  async #listed(cwd: string): Promise<readonly string[]> {
+    const listed = await runGit(
+      ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+      { cwd, environment: this.#environment },
+    );
+    // A repository in this one has a slash at its end.
+    const names = listed.split("\0").map((name) => name.replace(/\/$/, ""));
+    return names.filter((name) => name !== "");
   }
 
   /** A link inside the folder points to its counterpart in the copy. Any other keeps its target. */
@@ -243,7 +201,7 @@ class Copy {
     return relative(dirname(this.#counterpart(path)), this.#counterpart(inside)) || ".";
   }
 
-  async #gitFolder(root: string, gitFolder: string, commonFolder: string): Promise<void> {
+  async #gitFolder({ root, gitFolder, commonFolder }: Repository): Promise<void> {
     const target = join(this.#counterpart(root), ".git");
     await mkdir(join(target, "objects", "info"), { recursive: true });
     // What a linked work tree has of its own comes second.
@@ -257,9 +215,8 @@ class Copy {
     const workTree = this.#counterpart(root).replaceAll("\\", "\\\\").replaceAll('"', '\\"');
     const own = `\n[core]\n\tbare = false\n\tworktree = "${workTree}"\n\tfsmonitor = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`;
     await appendFile(join(target, "config"), own);
-    if (await this.#isThere(join(target, "config.worktree"))) {
-      await appendFile(join(target, "config.worktree"), own);
-    }
+    const ofTree = join(target, "config.worktree");
+    if ((await lstatOf(ofTree)) !== undefined) await appendFile(ofTree, own);
   }
 
   async #metadata(from: string, to: string, isWanted: (name: string) => boolean): Promise<void> {
@@ -275,24 +232,10 @@ class Copy {
     }
   }
 
-  /** What the user ignores everywhere. Their other settings have no effect here. */
-  async #userExcludes(cwd: string): Promise<string> {
-    const home = this.#environment["HOME"] ?? homedir();
-    const config = this.#environment["XDG_CONFIG_HOME"] ?? join(home, ".config");
-    const variables = {
-      HOME: home,
-      XDG_CONFIG_HOME: config,
-      GIT_CONFIG_GLOBAL: this.#environment["GIT_CONFIG_GLOBAL"],
-    };
-    const asked = ["config", "--global", "--type=path", "--get", "core.excludesFile"];
-    const named = await runGit(asked, { cwd, environment: this.#environment, variables }).catch(
-      () => "",
-    );
-    return named.trim() === "" ? join(config, "git", "ignore") : named.trim();
-  }
-
   #counterpart(path: string): string {
-    const [folder, copy] = this.#placeOf(path) ?? this.#places[0] ?? [this.#root, this.#root];
+    const place = this.#placeOf(path);
+    if (place === undefined) throw new Error(`${path} is outside of it`);
+    const [folder, copy] = place;
     return join(copy, relative(folder, path));
   }
 
@@ -300,38 +243,9 @@ class Copy {
     return this.#places.findLast(([folder]) => !leaves(relative(folder, path)));
   }
 
-  /** Where a folder has become a link, what was below it is not there any more. */
-  #isFolder(path: string): Promise<boolean> {
-    if (path === this.#root) return Promise.resolve(true);
-    const known = this.#folders.get(path);
-    if (known !== undefined) return known;
-    const found = this.#isFolder(dirname(path)).then(
-      async (above) =>
-        above && ((await lstat(path).catch(() => undefined))?.isDirectory() ?? false),
-    );
-    this.#folders.set(path, found);
-    return found;
-  }
-
-  async #isThere(path: string): Promise<boolean> {
-    return lstat(path).then(
-      () => true,
-      () => false,
-    );
-  }
-
-  /** After a failure nothing goes on: it would make folders in a copy that has been removed. */
-  async #each<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
-    for (let from = 0; from < items.length; from += AT_ONCE) {
-      const ends = await Promise.allSettled(items.slice(from, from + AT_ONCE).map(act));
-      for (const end of ends) if (end.status === "rejected") throw end.reason;
-    }
-  }
-
   #count(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes <= MOST_BYTES) return;
-    throw new Error("it has over 200 MB");
+    if (this.#bytes > MOST_BYTES) throw new Error("it has over 200 MB");
   }
 }
 
@@ -339,3 +253,22 @@ class Copy {
 const leftBehind = new Set("objects hooks modules worktrees lfs annex gitdir commondir".split(" "));
 /** What a linked work tree has of its main one. */
 const sharedMetadata = new Set("config packed-refs refs reftable logs info shallow".split(" "));
+
+function lstatOf(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch(() => undefined);
+}
+
+/** No folder above it is a link. Git may know it by another case than the disk. */
+async function hasRealParent(path: string): Promise<boolean> {
+  const parent = dirname(path);
+  const real = await realpath(parent).catch(() => undefined);
+  return real?.toLowerCase() === parent.toLowerCase();
+}
+
+/** After a failure nothing goes on: it would make folders in a copy that has been removed. */
+async function each<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += AT_ONCE) {
+    const ends = await Promise.allSettled(items.slice(from, from + AT_ONCE).map(act));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+}

@@ -24,8 +24,8 @@ export async function makeWorkspace(
     try {
       await makeDirectory(path);
       await write(path, workspace.files);
-      const repository = new Repository(path, environment);
-      if (workspace.git || workspace.commits.length > 0) await repository.make(workspace);
+      if (workspace.git || workspace.commits.length > 0)
+        await makeRepository(path, workspace, environment);
     } catch (error) {
       const why = errorMessage(error);
       throw new UsageError(`Can't create the workspace of the rehearsal: ${why}`);
@@ -83,59 +83,16 @@ const FIRST_MESSAGE = "The workspace of the rehearsal";
 const FIRST_DATE = Date.UTC(2026, 0, 1);
 
 /** Always the same commits for the same files, whatever git's settings on this machine. */
-class Repository {
-  readonly #path: string;
-  readonly #environment: Environment;
-  readonly #branches = new Set<string>();
-  #commits = 0;
-
-  constructor(path: string, environment: Environment) {
-    this.#path = path;
-    this.#environment = environment;
-  }
-
-  async make({ files, git: wanted, commits }: Workspace): Promise<void> {
-    await this.#git("init", "--quiet", `--initial-branch=${MAIN}`);
-    const [first] = commits;
-    const { branch: firstBranch = MAIN } = first ?? {};
-    // A branch of its own needs something to branch off from.
-    if (Object.keys(files).length > 0 || firstBranch !== MAIN || (wanted && first === undefined)) {
-      await this.#git("add", "--all");
-      await this.#commit(FIRST_MESSAGE);
-      this.#branches.add(MAIN);
-    }
-    let current = MAIN;
-    for (const [index, { message, branch = current, files: changed }] of commits.entries()) {
-      try {
-        if (branch !== current) await this.#switchTo(branch);
-        await write(this.#path, changed);
-        const paths = Object.keys(changed);
-        // By name, so that what is ignored is committed too where a commit names it.
-        if (paths.length > 0) await this.#git("add", "--all", "--force", "--", ...paths);
-        await this.#commit(message);
-      } catch (error) {
-        const why = errorMessage(error);
-        throw new Error(`workspace.commits[${index}]: ${why}`, { cause: error });
-      }
-      this.#branches.add(branch);
-      current = branch;
-    }
-  }
-
-  async #switchTo(branch: string): Promise<void> {
-    const isNew = !this.#branches.has(branch);
-    await this.#git("switch", "--quiet", ...(isNew ? ["--create"] : []), branch);
-  }
-
-  async #commit(message: string): Promise<void> {
-    const options = ["--quiet", "--allow-empty", "--allow-empty-message", "--cleanup=whitespace"];
-    await this.#git("commit", ...options, `--message=${message}`);
-    this.#commits += 1;
-  }
-
-  async #git(...args: readonly string[]): Promise<void> {
+async function makeRepository(
+  path: string,
+  { files, git: wanted, commits }: Workspace,
+  environment: Environment,
+): Promise<void> {
+  const branches = new Set<string>();
+  let made = 0;
+  const git = async (...args: readonly string[]): Promise<void> => {
     // A minute later each, so that a log has an order.
-    const date = new Date(FIRST_DATE + this.#commits * 60_000).toISOString();
+    const date = new Date(FIRST_DATE + made * 60_000).toISOString();
     const variables = {
       GIT_AUTHOR_NAME: "rehearsal",
       GIT_AUTHOR_EMAIL: "rehearsal@example.com",
@@ -145,6 +102,36 @@ class Repository {
       GIT_COMMITTER_DATE: date,
       GIT_LITERAL_PATHSPECS: "1",
     };
-    await runGit(args, { cwd: this.#path, environment: this.#environment, variables });
+    await runGit(args, { cwd: path, environment, variables });
+  };
+  const commit = async (message: string, branch: string): Promise<void> => {
+    const options = ["--quiet", "--allow-empty", "--allow-empty-message", "--cleanup=whitespace"];
+    await git("commit", ...options, `--message=${message}`);
+    made += 1;
+    branches.add(branch);
+  };
+  await git("init", "--quiet", `--initial-branch=${MAIN}`);
+  const [first] = commits;
+  const { branch: firstBranch = MAIN } = first ?? {};
+  // A branch of its own needs something to branch off from.
+  if (Object.keys(files).length > 0 || firstBranch !== MAIN || (wanted && first === undefined)) {
+    await git("add", "--all");
+    await commit(FIRST_MESSAGE, MAIN);
+  }
+  let current = MAIN;
+  for (const [index, { message, branch = current, files: changed }] of commits.entries()) {
+    try {
+      const create = branches.has(branch) ? [] : ["--create"];
+      if (branch !== current) await git("switch", "--quiet", ...create, branch);
+      await write(path, changed);
+      const paths = Object.keys(changed);
+      // By name, so that what is ignored is committed too where a commit names it.
+      if (paths.length > 0) await git("add", "--all", "--force", "--", ...paths);
+      await commit(message, branch);
+    } catch (error) {
+      const why = errorMessage(error);
+      throw new Error(`workspace.commits[${index}]: ${why}`, { cause: error });
+    }
+    current = branch;
   }
 }

@@ -1,8 +1,4 @@
-/**
- * What the server answers with: JSON, and refusals with a reason. Documented errors are JSON with status 200. A person
- * whose browser is refused gets a small page, without scripts.
- */
-import type { IncomingHttpHeaders } from "node:http";
+/** What the server answers with: JSON, and refusals with a reason. Errors of the documents have status 200. */
 import type { Refused } from "../live/refusals.ts";
 
 const statuses = {
@@ -38,7 +34,6 @@ export function json(
   });
 }
 
-/** `reason` is a sentence for the person who wrote the client. */
 export function refuse(
   error: RefusalName,
   reason: string,
@@ -47,32 +42,22 @@ export function refuse(
   return json({ error, reason }, statuses[error], headers);
 }
 
-/** `undefined`: it was done. */
-export function answerDone(refused: Refused | undefined, done: object): Response {
-  return refused === undefined ? json(done) : answerRefused(refused);
-}
-
-export function answerStarted<Started extends { readonly kind: "started" }>(
-  outcome: Started | Refused,
-  started: (outcome: Started) => object,
+/** What was started, or `done`; or why not. */
+export function answer(
+  outcome: Refused | { readonly kind: "started" } | undefined,
+  done: object = {},
 ): Response {
-  return outcome.kind === "refused" ? answerRefused(outcome) : json(started(outcome));
+  if (outcome === undefined) return json(done);
+  if (outcome.kind === "started") {
+    const { kind: _, ...started } = outcome;
+    return json(started);
+  }
+  const { kind: _, reason: error, message: reason, ...more } = outcome;
+  return isRefusalName(error) ? json({ error, reason, ...more }, statuses[error]) : json({ error });
 }
 
-/** In the words of the documents, where they have one for the reason. */
-function answerRefused({ reason, message, parameters }: Refused): Response {
-  switch (reason) {
-    case "ParametersRequired":
-      return json({ error: reason, reason: message, parameters }, statuses[reason]);
-    case "UserInputRequired":
-    case "ParametersNotPossible":
-    case "InputsNotPossible":
-    case "QuestionNotFound":
-    case "NotStarted":
-      return refuse(reason, message);
-    default:
-      return json({ error: reason });
-  }
+function isRefusalName(name: string): name is RefusalName {
+  return Object.hasOwn(statuses, name);
 }
 
 /** For a connection on which no request could be read. */
@@ -86,51 +71,4 @@ export function rawRefusal(error: RefusalName, reason: string): string {
     "",
     body,
   ].join("\r\n");
-}
-
-interface Opened {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
-/** For people: the same as the reason. `html` is text of our own: nothing of the request may be in it. */
-interface Page {
-  readonly title: string;
-  readonly html: string;
-}
-
-/** A refusal: a page for a browser that opens an address, JSON for everyone else and for the API. */
-export function refuseAsAsked(
-  opened: Opened,
-  refusal: { readonly error: RefusalName; readonly reason: string; readonly page: Page },
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  const { error, reason, page } = refusal;
-  if (!isBrowser(opened)) return refuse(error, reason, headers);
-  return new Response(htmlOf(page), {
-    status: statuses[error],
-    headers: { "Content-Type": "text/html; charset=utf-8", ...headers },
-  });
-}
-
-function isBrowser({ method, path, headers: { accept = "" } }: Opened): boolean {
-  if (method !== "GET" && method !== "HEAD") return false;
-  return path !== "/api" && !path.startsWith("/api/") && /\btext\/html\b/i.test(accept);
-}
-
-function htmlOf({ title, html }: Page): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · agent-jobs</title>
-<style>body { max-width: 34rem; margin: 15vh auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif } h1 { font-size: 1.4rem }</style>
-<main>
-<h1>${title}</h1>
-${html}
-</main>
-</html>
-`;
 }

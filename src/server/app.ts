@@ -5,7 +5,7 @@ import type { JobHost } from "../live/job-host.ts";
 import type { PortalRehearsal } from "../reports/html/boot.ts";
 import type { JournalFolder } from "../reports/journals.ts";
 import type { Clock } from "../platform/clock.ts";
-import { refuse, refuseAsAsked } from "./answers.ts";
+import { refuse } from "./answers.ts";
 import { checkTarget, readBody } from "./request.ts";
 import { securityHeaders, type Access } from "./security.ts";
 
@@ -14,7 +14,6 @@ export interface Served {
   readonly host: JobHost;
   readonly access: Access;
   readonly clock: Clock;
-  /** The answer of `config`. */
   readonly repoRoot: string;
   /** Entries may be installed from files of this folder. Undefined: the server was started without `--test`. */
   readonly entriesFolder?: string | undefined;
@@ -71,28 +70,11 @@ export function createBareApp({ access, isStopping }: Served): Hono<Env> {
     c.set("body", body);
     return next();
   });
-  app.notFound((c) => {
-    const { path } = c.req;
-    const { headers, method = "" } = c.env.incoming;
-    const reason = `There is no ${path} on this server.`;
-    return refuseAsAsked(
-      { method, path, headers },
-      { error: "NotFound", reason, page: noSuchPage },
-    );
-  });
+  app.notFound((c) => refuse("NotFound", `There is no ${c.req.path} on this server.`));
   app.onError((error) => {
     // The client has hung up in the middle of its body, or there is a bug. Neither is for the other side to see.
-    if (!isDisconnect(error)) process.emitWarning(error);
+    if (!("code" in error && error.code === "ECONNRESET")) process.emitWarning(error);
     return refuse("InternalError", "The server could not answer this request.");
   });
   return app;
-}
-
-const noSuchPage = {
-  title: "Page not found",
-  html: '<p><a href="/">Go to the portal</a></p>',
-};
-
-function isDisconnect(error: Error): boolean {
-  return "code" in error && error.code === "ECONNRESET";
 }

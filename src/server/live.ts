@@ -6,12 +6,13 @@
 import type { ServerResponse } from "node:http";
 import type { Hono } from "hono";
 import type { Feed } from "../live/feed.ts";
+import type { FeedKind } from "../live/live-runs.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 
-/** What the end of a feed, and a feed that isn't there, are called in the documents. */
+/** What the documents call the end of a feed, and a feed that isn't there. */
 interface FeedNames {
   readonly notFound: string;
   readonly closed: string;
@@ -26,46 +27,39 @@ const feedNames = {
 /** `copilot/KIND/{id}/live` and `…/events`, and for jobs `…/journal`: every event of the run. */
 export function addFeedRoutes(
   app: Hono<Env>,
-  { host, clock }: Served,
+  { host: { live }, clock }: Served,
   kind: keyof typeof feedNames,
 ): void {
-  const { live } = host;
   const names = feedNames[kind];
+  /** The feeds of which a response is on its way: the call lasts until its caller has it. */
   const sending = new WeakSet<Feed>();
-  route(app, `copilot/${kind}/:id/live`, (c) =>
-    takeLive(live.feed(kind, c.req.param("id")), { names, outgoing: c.env.outgoing, sending }),
-  );
-  const streams = [
-    ["events", kind],
-    ...(kind === "job" ? [["journal", "journal"] as const] : []),
-  ] as const;
-  for (const [name, feed] of streams) {
+  route(app, `copilot/${kind}/:id/live`, (c) => {
+    const feed = live.feed(kind, c.req.param("id"));
+    if (feed === undefined) return json({ error: names.notFound });
+    if (sending.has(feed)) return json({ error: "ParallelCallNotSupported" });
+    return takeLive(feed, { names, outgoing: c.env.outgoing, sending });
+  });
+  const follow = (name: string, feed: FeedKind): void =>
     route(app, `copilot/${kind}/:id/${name}`, (c) => {
       const lastEventId = c.req.header("Last-Event-ID");
       return followFeed(live.feed(feed, c.req.param("id")), { names, lastEventId, clock });
     });
-  }
+  follow("events", kind);
+  if (kind === "job") follow("journal", "journal");
 }
 
 const LIVE_MS = 5_000;
-
 /** A response that its caller doesn't read ends the call. */
 const UNREAD_MS = 30_000;
 
 interface LiveCall {
   readonly names: FeedNames;
   readonly outgoing: ServerResponse;
-  /** The feeds of which a response is on its way. The call lasts until its caller has it. */
   readonly sending: WeakSet<Feed>;
 }
 
 /** The next response. One that does not reach its caller is for the next caller. */
-async function takeLive(
-  feed: Feed | undefined,
-  { names, outgoing, sending }: LiveCall,
-): Promise<Response> {
-  if (feed === undefined) return json({ error: names.notFound });
-  if (sending.has(feed)) return json({ error: "ParallelCallNotSupported" });
+async function takeLive(feed: Feed, { names, outgoing, sending }: LiveCall): Promise<Response> {
   const gone = new AbortController();
   let giveBack: (() => void) | undefined;
   let sent = false;
@@ -85,22 +79,18 @@ async function takeLive(
     sending.add(feed);
     outgoing.setTimeout(UNREAD_MS, () => outgoing.destroy());
   }
-  switch (taken.kind) {
-    case "response":
-      return new Response(taken.json, {
-        headers: { "Content-Type": "application/json; charset=utf-8" },
-      });
-    case "closed":
-      return json({ error: names.closed });
-    case "gone":
-      return json({ error: names.notFound });
-    case "timeout":
-    // Nobody reads the answer to a caller that has hung up.
-    case "canceled":
-      return json({ error: "HttpRequestTimeout" });
-    case "busy":
-      return json({ error: "ParallelCallNotSupported" });
+  if (taken.kind === "response") {
+    const type = "application/json; charset=utf-8";
+    return new Response(taken.json, { headers: { "Content-Type": type } });
   }
+  const errors = {
+    closed: names.closed,
+    gone: names.notFound,
+    timeout: "HttpRequestTimeout",
+    canceled: "HttpRequestTimeout",
+    busy: "ParallelCallNotSupported",
+  };
+  return json({ error: errors[taken.kind] });
 }
 
 const HEARTBEAT_MS = 15_000;

@@ -2,11 +2,11 @@
 import type { Hono } from "hono";
 import type { JobState } from "../live/run-feeds.ts";
 import { generateChartNodes } from "../entry/chart.ts";
-import { answerDone, answerStarted, json, refuse } from "./answers.ts";
+import { answer, json, refuse } from "./answers.ts";
 import { type Env, route, type Served } from "./app.ts";
 import { addFeedRoutes } from "./live.ts";
 import { firstLine, readStart } from "./request.ts";
-import type { SessionState } from "../live/own-session.ts";
+import type { SessionState } from "../live/session-feeds.ts";
 import { realpath } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
 import { DiagnosticsError } from "../document/diagnostic.ts";
@@ -54,8 +54,7 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
     if (start instanceof Response) return start;
     const { userInput, workingDirectory, params, inputs } = start;
     const name = c.req.param("name");
-    const started = await live.startJob(name, userInput, workingDirectory, params, inputs);
-    return answerStarted(started, ({ jobId }) => ({ jobId }));
+    return answer(await live.startJob(name, userInput, workingDirectory, params, inputs));
   });
 
   route(app, "copilot/job/:id/status", (c) => {
@@ -65,7 +64,7 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
   });
 
   route(app, "copilot/job/:id/stop", (c) =>
-    answerDone(live.stopJob(c.req.param("id")), { result: "Closed" }),
+    answer(live.stopJob(c.req.param("id")), { result: "Closed" }),
   );
 
   // The question is in the query: the whole body is the answer, whatever its lines are.
@@ -73,7 +72,7 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
     refuse("MethodNotAllowed", "Use POST, with the answer as the body.", { Allow: "POST" }),
   );
   app.post("/api/copilot/job/:id/answer", (c) =>
-    answerDone(live.answer(c.req.param("id"), c.var.body, c.req.query("question")), {}),
+    answer(live.answer(c.req.param("id"), c.var.body, c.req.query("question"))),
   );
 
   addFeedRoutes(app, served, "job");
@@ -99,21 +98,14 @@ export function addSessionRoutes(app: Hono<Env>, served: Served): void {
   // The id of a model may contain a slash.
   route(app, "copilot/session/start/:modelId{.+}", async (c) => {
     const { first: folder } = firstLine(c.var.body);
-    return answerStarted(
-      await live.startSession(c.req.param("modelId"), folder),
-      ({ sessionId }) => ({
-        sessionId,
-      }),
-    );
+    return answer(await live.startSession(c.req.param("modelId"), folder));
   });
 
   route(app, "copilot/session/:id/stop", async (c) =>
-    answerDone(await live.stopSession(c.req.param("id")), { result: "Closed" }),
+    answer(await live.stopSession(c.req.param("id")), { result: "Closed" }),
   );
 
-  route(app, "copilot/session/:id/query", (c) =>
-    answerDone(live.query(c.req.param("id"), c.var.body), {}),
-  );
+  route(app, "copilot/session/:id/query", (c) => answer(live.query(c.req.param("id"), c.var.body)));
 
   // For the page: what the documented answers and the feeds leave out.
   route(app, "copilot/session/recent", () => json({ sessions: live.sessions.map(recentOf) }));
@@ -157,11 +149,11 @@ export function addTaskRoutes(app: Hono<Env>, served: Served): void {
 
   route(app, "copilot/task/start/:name/session/:id", (c) => {
     const { name, id } = c.req.param();
-    return answerStarted(live.startTask(name, c.var.body, id), ({ taskId }) => ({ taskId }));
+    return answer(live.startTask(name, c.var.body, id));
   });
 
   route(app, "copilot/task/:id/stop", (c) =>
-    answerDone(live.stopTask(c.req.param("id")), { result: "Closed" }),
+    answer(live.stopTask(c.req.param("id")), { result: "Closed" }),
   );
 
   addFeedRoutes(app, served, "task");

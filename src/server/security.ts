@@ -7,7 +7,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { hostname as machineName, networkInterfaces } from "node:os";
 import { portalPolicy } from "../reports/html/page.ts";
-import { refuse, refuseAsAsked } from "./answers.ts";
+import { refuse } from "./answers.ts";
 
 export interface AccessOptions {
   readonly hostname: string;
@@ -82,8 +82,10 @@ export class Access {
     const sent = this.#tokenIn(headers, token);
     if (sent === "right") return undefined;
     const isWrong = sent === "wrong" || (isPage && given !== undefined);
-    const refusal = { error: "Unauthorized", ...(isWrong ? wrongToken : noToken) } as const;
-    return refuseAsAsked({ method, path, headers }, refusal, { "WWW-Authenticate": "Bearer" });
+    const why = isWrong
+      ? "The token is not the one of this server."
+      : "This server requires a token.";
+    return refuse("Unauthorized", `${why} ${HOW}`, { "WWW-Authenticate": "Bearer" });
   }
 
   #tokenIn(
@@ -118,18 +120,6 @@ export class Access {
 }
 
 const HOW = "Send it as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.";
-const howInBrowser =
-  "<p>Open <code>/?token=TOKEN</code> on this server, with the token that it was started with instead of <code>TOKEN</code>.</p>";
-
-const noToken = {
-  reason: `This server requires a token. ${HOW}`,
-  page: { title: "This server requires a token", html: howInBrowser },
-};
-
-const wrongToken = {
-  reason: `The token is not the one of this server. ${HOW}`,
-  page: { title: "The token is wrong", html: howInBrowser },
-};
 
 /** As `Host` writes them. For all addresses of the machine: also each of them, and its name. */
 function namesOf(hostname: string): readonly string[] {

@@ -35,7 +35,6 @@ export interface HttpServer {
 /** For the answers that are under way when everything that they wait for has ended. */
 const LAST_ANSWERS_MS = 2_000;
 
-/** Rejects if it can't listen there. */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   const { host, clock, hostname, token, allowedHosts } = options;
   const server = createServer({
@@ -86,7 +85,6 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   return { url: `http://${asHost(hostname)}:${port}/`, stop, ended };
 }
 
-/** All routes (docs/server.md). */
 function createApp(served: Served): Hono<Env> {
   const app = createBareApp(served);
   const { repoRoot, stop } = served;

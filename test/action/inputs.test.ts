@@ -101,7 +101,7 @@ describe("the inputs", () => {
       }),
       [
         '`params`: the line "A=2" names the parameter "A" twice.',
-        '`params`: the line "RESULT=1" names RESULT, which is set by the run and can\'t be a parameter.',
+        '`params`: the line "RESULT=1" names RESULT, which the run sets itself and can\'t be a parameter.',
         `\`params\`: the line "${long.slice(0, 100)}…" must have the form NAME=value, for example BRANCH=main.`,
         '`params`: the line "B<<END" begins a value of several lines, but no line "END" ends it.',
         '`answers`: the line "NAME=x" has the name "NAME". An answer has the id of its ASK, for example ASK_NAME=yes.',

@@ -315,12 +315,6 @@ describe("the portal", browserTests, () => {
     await page.goto(`${address}#/run/unknown`);
     await page.getByRole("alert").waitFor();
     await expectAccessible(page, "an unknown run");
-    await page.goto(`${address}foo`);
-    await title(page, "Page not found").waitFor();
-    await picture(page, "mistyped");
-    await expectAccessible(page, "the page of a mistyped address");
-    await page.getByRole("link", { name: "Go to the portal" }).click();
-    await title(page, "Jobs").waitFor();
   });
 
   it("fits a phone", async () => {

@@ -220,7 +220,7 @@ describe("agent-jobs list, chart, schema, help", () => {
     const many = await runCli(["chart", "good.yml"], { cwd: workspace.path });
     assert.deepEqual(
       [many.code, many.stderr],
-      [2, 'agent-jobs: The entry has several jobs, "j" and "k". Name one.\n'],
+      [2, 'agent-jobs: The entry has several jobs: "j", "k". Name one.\n'],
     );
   });
 

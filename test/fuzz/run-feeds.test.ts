@@ -108,7 +108,7 @@ test("the feeds of a job tell each start, its task and its end in this order", a
       const end = job.at(-1)?.name ?? "";
       assert.match(end, /^job(Succeeded|Failed|Canceled)$/);
       assert.equal(job.filter(({ name }) => /^job[A-Z]/.test(name)).length, 1);
-      assert.equal(feeds.status, end.slice(3));
+      assert.equal(feeds.state.status, end.slice(3));
       assert.ok(feed.closed && journal.closed);
       assert.deepEqual(new Set(ended), new Set(tasks.keys()));
       const running = new Map<number, string>();
@@ -124,7 +124,7 @@ test("the feeds of a job tell each start, its task and its end in this order", a
         running.delete(workId);
       }
       assert.equal(running.size, 0);
-      for (const { status, taskId } of feeds.works) {
+      for (const { status, taskId } of feeds.state.tasks) {
         assert.ok(status !== "Waiting" && status !== "Running");
         assert.equal(taskId === undefined, status === "Skipped");
       }

@@ -128,7 +128,7 @@ describe("a job that is resumed", () => {
       `${can}it is of the job "main", not of "other".`,
     );
     assert.match(await refusal({ inputs: { where: "here" } }), /the input where had another value/);
-    assert.match(await refusal({ userInput: "x" }), /the user input was another one/);
+    assert.match(await refusal({ userInput: "x" }), /the user input had another value/);
     assert.equal(
       await changed("kind: Each", "kind: Each\n          parallel: true"),
       `${can}the tree of the job has changed since.`,

@@ -105,7 +105,7 @@ describe("a run that is resumed", () => {
         /the parameter NAME had another value in that run\. Omit --param [^]* start anew without --resume\.$/,
       ],
       [{ params: { NAME: "it", X: "1" } }, /that run did not have the parameter X\. Omit --param /],
-      [{ userInput: "other" }, /the user input was another one in that run\. Omit --user-input /],
+      [{ userInput: "other" }, /the user input had another value in that run\. Omit --user-input /],
       [
         { journal: path("cut.jsonl") },
         /The journal cut\.jsonl would overwrite cut\.jsonl\. Choose another file\.$/,
@@ -192,7 +192,7 @@ describe("a run that is resumed", () => {
     await workspace.write("cut.jsonl", lines.slice(0, last + 1).join(""));
     assert.match(
       (await refusal("cut.jsonl", { environment })) ?? "",
-      /does not hold the whole value of the parameter NAME\. Give it again with --param NAME=….$/,
+      /does not hold the whole value of the parameter NAME\. Give it again with --param\.$/,
     );
     assert.equal(await refusal("cut.jsonl", { environment, params }), undefined);
   });

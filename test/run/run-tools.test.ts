@@ -27,7 +27,7 @@ test("the relics of an entry read the working directory of the run, redacted", a
   });
   assert.ok(tools !== undefined);
   t.after(() => tools.close());
-  const [relic] = (await tools.toolbox()).relicsFor(["docs"], { read: ["!docs/b.md"] });
+  const [relic] = (await tools.open()).toolbox.relicsFor(["docs"], { read: ["!docs/b.md"] });
   const signal = new AbortController().signal;
   const outcome = await relic?.read("password", { signal, onProgress: () => {} });
   assert.deepEqual(outcome, {
@@ -60,7 +60,7 @@ test("tools see what the caller allows of the environment, but not what a server
   assert.ok(tools !== undefined);
   t.after(() => tools.close());
   const { signal } = new AbortController();
-  const offered = await (await tools.toolbox()).toolsFor({ tools: ["print"] }, signal);
+  const offered = await (await tools.open()).toolbox.toolsFor({ tools: ["print"] }, signal);
   const call = { id: "p", tool: "print", params: {} };
   const outcome = await offered.tools[0]?.run(call, { signal, onProgress: () => {} });
   assert.ok(outcome?.kind === "succeeded" && isRecord(outcome.value));

@@ -156,9 +156,9 @@ expect:
 `,
   });
   assert.deepEqual(await rehearse(workspace, "a.yml"), [
-    '3: The workflow has no ASK "PROMPT_REVIEW". (undefined)',
-    '5: The workflow has no activity "PROMPT_REVEW". (did you mean "PROMPT_REVIEW"?)',
-    '7: The workflow has no activity "review.wf.md#PROMPT_IMPROVE". (it is in sub/improve.wf.md)',
-    '9: The workflow has no activity "STRT". (did you mean "START"?)',
+    '3: The job has no workflow with the ASK "PROMPT_REVIEW". (undefined)',
+    '5: The job has no workflow with the activity "PROMPT_REVEW". (did you mean "PROMPT_REVIEW"?)',
+    '7: The job has no workflow with the activity "review.wf.md#PROMPT_IMPROVE". (did you mean "PROMPT_IMPROVE"?)',
+    '9: The job has no workflow with the activity "STRT". (did you mean "START"?)',
   ]);
 });
