@@ -61,24 +61,19 @@ export class SourceTree {
   }
 
   async #read(path: string, place: Place): Promise<TextFile | undefined> {
-    switch (place.kind) {
-      case "working tree": {
-        const lines = linesOf(this.#working(path, place));
-        return lines && { lines };
-      }
-      case "head": {
-        const head = linesOf(await this.#head(path));
-        // The checkout is the head: what isn't there yet can still be found by a reader of the log.
-        const lines =
-          head ?? (place.isCheckedOut ? linesOf(this.#working(path, place)) : undefined);
-        return lines && { lines, ...(head && { head }) };
-      }
-      case "merge": {
-        const lines = linesOf(await this.#blob("HEAD", path));
-        const head = linesOf(await this.#head(path));
-        return lines && { lines, ...(head && { head }) };
-      }
+    if (place.kind === "working tree") {
+      const lines = linesOf(this.#working(path, place));
+      return lines && { lines };
     }
+    const head = linesOf(await this.#head(path));
+    const ofHead = head && { head };
+    if (place.kind === "merge") {
+      const lines = linesOf(await this.#blob("HEAD", path));
+      return lines && { lines, ...ofHead };
+    }
+    // The checkout is the head: what isn't there yet can still be found by a reader of the log.
+    const lines = head ?? (place.isCheckedOut ? linesOf(this.#working(path, place)) : undefined);
+    return lines && { lines, ...ofHead };
   }
 
   async #find(): Promise<Place> {

@@ -289,7 +289,11 @@ async function prepareLoaded(
     script,
     warnings: [
       ...loaded.warnings,
-      ...(continued?.warnings ?? []).map(asWarning),
+      ...(continued?.warnings ?? []).map((reason): Diagnostic => ({
+        codePath: "",
+        severity: "warning",
+        reason,
+      })),
       ...(start?.warnings ?? userInputWarnings(loaded, jobName, userInput)),
       ...environmentWarnings(
         env,
@@ -300,10 +304,6 @@ async function prepareLoaded(
     whole: start?.whole,
     cleanUp,
   };
-}
-
-function asWarning(reason: string): Diagnostic {
-  return { codePath: "", severity: "warning", reason };
 }
 
 /** Two runs can't continue one journal: both would do what is left. Shards have a plan in common. */

@@ -7,9 +7,7 @@ import type { Reporter } from "../events/sink.ts";
 import type { EffectResult, StepEnded, StepStarted } from "../events/step.ts";
 import { nextRound } from "../platform/breath.ts";
 import { openToReadNow } from "../platform/reading.ts";
-import { fileErrorMessage } from "../platform/system-error.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";
-import { UsageError } from "./options.ts";
 import { OutputFolder } from "./output-directory.ts";
 
 interface Begun {
@@ -129,18 +127,9 @@ function keyOf({ workId, iteration }: WorkRef): string {
 }
 
 function historyFolder(path: string): OutputFolder {
-  let found: readonly string[];
-  let folder: OutputFolder;
-  try {
-    folder = new OutputFolder(path);
-    found = readdirSync(path);
-  } catch (error) {
-    throw new UsageError(`Can't write the history to ${path}: ${fileErrorMessage(error)}`);
-  }
-  if (found.length === 0) return folder;
-  throw new UsageError(
-    `Can't write the history to ${path}: the folder is not empty. Nothing in it is overwritten; name another folder.`,
-  );
+  const folder = new OutputFolder(path);
+  if (readdirSync(path).length === 0) return folder;
+  throw new Error("the folder is not empty. Nothing in it is overwritten; name another folder.");
 }
 
 /** The outputs that an event has only a part of, by the index of the script. */

@@ -85,7 +85,8 @@ export class Access {
     const why = isWrong
       ? "The token is not the one of this server."
       : "This server requires a token.";
-    return refuse("Unauthorized", `${why} ${HOW}`, { "WWW-Authenticate": "Bearer" });
+    const how = "Send it as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.";
+    return refuse("Unauthorized", `${why} ${how}`, { "WWW-Authenticate": "Bearer" });
   }
 
   #tokenIn(
@@ -118,8 +119,6 @@ export class Access {
     );
   }
 }
-
-const HOW = "Send it as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.";
 
 /** As `Host` writes them. For all addresses of the machine: also each of them, and its name. */
 function namesOf(hostname: string): readonly string[] {

@@ -117,6 +117,11 @@ function portOf(server: Server): number {
   return address.port;
 }
 
+const refusals: Readonly<Record<string, readonly [RefusalName, string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ["RequestTimeout", "The request did not arrive in time."],
+  HPE_HEADER_OVERFLOW: ["HeadersTooLarge", "The header of the request is too large."],
+};
+
 /** What Node can't read as a request, or not in time. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
   // Also after an answer has begun: it can't be taken back.
@@ -124,16 +129,9 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
     socket.destroy();
     return;
   }
-  socket.end(rawRefusal(...refusalOf(error.code)), () => socket.destroy());
-}
-
-function refusalOf(code: string | undefined): readonly [RefusalName, string] {
-  switch (code) {
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return ["RequestTimeout", "The request did not arrive in time."];
-    case "HPE_HEADER_OVERFLOW":
-      return ["HeadersTooLarge", "The header of the request is too large."];
-    default:
-      return ["BadRequest", "This is not a valid HTTP request."];
-  }
+  const [name, reason] = refusals[error.code ?? ""] ?? [
+    "BadRequest",
+    "This is not a valid HTTP request.",
+  ];
+  socket.end(rawRefusal(name, reason), () => socket.destroy());
 }

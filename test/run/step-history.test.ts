@@ -10,7 +10,6 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { createStepHistory } from "../../src/run/step-history.ts";
-import { UsageError } from "../../src/run/options.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { buildStory, flowTree, FlowTelling, work } from "../rig/flow-events.ts";
 import { ref } from "../rig/plan.ts";
@@ -124,15 +123,8 @@ test("workflows among tasks have a folder for each iteration", async (t) => {
 test("a folder that holds something, or is a file, is refused; nothing is overwritten", async (t) => {
   const folder = (await makeWorkspace(t)).path;
   writeFileSync(join(folder, "mine.txt"), "mine");
-  assert.throws(
-    () => createStepHistory(folder, redactor),
-    (error) => {
-      assert.ok(error instanceof UsageError);
-      assert.match(error.message, /the folder is not empty/);
-      return true;
-    },
-  );
-  assert.throws(() => createStepHistory(join(folder, "mine.txt"), redactor), UsageError);
+  assert.throws(() => createStepHistory(folder, redactor), /the folder is not empty/);
+  assert.throws(() => createStepHistory(join(folder, "mine.txt"), redactor), /mine\.txt/);
   const fresh = join(folder, "fresh");
   mkdirSync(fresh);
   const history = createStepHistory(fresh, redactor);
