@@ -8,7 +8,6 @@ import { emptyObject } from "./read-text.ts";
 
 export const plainLimits = {
   nesting: 100,
-  /** Values in the whole of it. */
   values: 1_000_000,
 } as const;
 

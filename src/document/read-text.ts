@@ -6,7 +6,6 @@ export interface Limits {
   readonly nesting: number;
 }
 
-/** A fault in the text itself. */
 export interface TextFault {
   readonly offset: number;
   readonly reason: string;

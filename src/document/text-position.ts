@@ -1,6 +1,5 @@
 import type { Position } from "./problem.ts";
 
-/** Offsets to lines and columns. */
 export function textPositions(text: string): (offset: number) => Position {
   return linePositions(() => text.split("\n").map(({ length }) => length));
 }

@@ -31,7 +31,6 @@ class Converter {
   readonly faults: TextFault[] = [];
   readonly targets = new Map<Alias, Node>();
   readonly #anchors = new Map<string, Node>();
-  /** Nodes that are being converted. */
   readonly #open = new Set<Node>();
   readonly #limits: Limits;
   /** The outermost alias whose value is being converted once more. */

@@ -4,9 +4,8 @@
  */
 import { defined } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
-import type { Salvaged } from "../document/salvage.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
-import { type EntryNames, type Hint, listed, type Problems } from "./problems.ts";
+import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";
 import {
   availableTools,
   type Criteria,
@@ -17,7 +16,7 @@ import {
   type Task,
   type ToolDeclaration,
 } from "./model.ts";
-import { ownerOf, reportTools } from "./reserved-names.ts";
+import { ownerOf, reportTools } from "./known-tools.ts";
 
 /** Every session is told the parameters of its tools. In characters. */
 const longestParameters = 50_000;
@@ -157,11 +156,9 @@ export class ToolChecker {
       this.#problems.addMissing(path, "MCP server", server, this.#names.mcpServers);
       return;
     }
-    this.#problems.add(
-      path,
-      `There is no tool ${JSON.stringify(name)}.`,
-      this.#possible(name, others),
-    );
+    const servers = [...this.#names.mcpServers].map((one) => `${one}/…`);
+    const hint = this.#problems.suggestAny(name, [...others, ...this.#names.tools, ...servers]);
+    this.#problems.add(path, `There is no tool ${JSON.stringify(name)}.`, hint);
   }
 
   #checkOffered(path: Path, server: string, tool: string): void {
@@ -172,21 +169,7 @@ export class ToolChecker {
       tool === ""
         ? `Must name a tool of the MCP server ${JSON.stringify(server)}.`
         : `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
-    const guess = this.#problems.suggest(tool, known);
-    const hint = guess.hint ?? (known.length > 0 ? `its tools are ${listed(known)}` : undefined);
-    this.#problems.add(path, reason, defined({ hint }));
-  }
-
-  #possible(name: string, others: readonly string[]): Hint {
-    const possible = [
-      ...others,
-      ...this.#names.tools,
-      ...[...this.#names.mcpServers].map((server) => `${server}/…`),
-    ];
-    const { hint: guess } = this.#problems.suggest(name, [...others, ...this.#names.tools]);
-    const all = possible.length === 0 ? undefined : `possible names: ${listed(possible)}`;
-    const hint = [guess, all].filter((one) => one !== undefined).join(" ");
-    return hint === "" ? {} : { hint };
+    this.#problems.add(path, reason, this.#problems.suggestAny(tool, known));
   }
 }
 

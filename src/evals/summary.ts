@@ -19,10 +19,8 @@ export interface Measured extends Passes {
   readonly model: string;
   readonly file: string;
   readonly line: number;
-  /** 95 %, after Wilson. */
   readonly interval: Interval;
   readonly flaky: boolean;
-  /** Of all runs. */
   readonly tokens: number;
   readonly cost: number;
   readonly milliseconds: { readonly median: number; readonly p95: number; readonly sum: number };

@@ -10,7 +10,6 @@ import { wildcardMatches } from "./wildcard.ts";
 type ShellVerdict =
   { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-/** Of a line that has to be checked. */
 const maxBytes = 32_768;
 
 /**

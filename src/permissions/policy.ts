@@ -23,7 +23,6 @@ export type PermissionDecision =
   | { readonly kind: "allowed" }
   | {
       readonly kind: "denied";
-      /** `read`, `write`, `shell`, `url`, `tool`… */
       readonly operation: string;
       readonly target: string;
       readonly reason: string;
