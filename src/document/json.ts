@@ -1,7 +1,7 @@
 /** JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
 import { type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from "#jsonc-parser";
-import { defined } from "./guards.ts";
-import { emptyObject, type Limits, type ReadText, type TextFault } from "./read-text.ts";
+import { defined, emptyObject } from "./guards.ts";
+import type { Limits, ReadText, TextFault } from "./text-position.ts";
 
 type ErrorName = ReturnType<typeof printParseErrorCode>;
 type Container = Record<string, unknown> | unknown[];

@@ -4,7 +4,7 @@
  * does no harm, and is never changed.
  */
 import type { Path } from "./problem.ts";
-import { emptyObject } from "./read-text.ts";
+import { emptyObject } from "./guards.ts";
 
 export const plainLimits = {
   nesting: 100,

@@ -280,7 +280,7 @@ const keywords = [
     " ",
   ),
   ..."additionalProperties propertyNames required dependentRequired".split(" "),
-  ..."oneOf anyOf discriminator allOf if then else not".split(" "),
+  ..."oneOf anyOf discriminator allOf if then else not description".split(" "),
 ];
 
 const known = new WeakMap<SchemaObject, SchemaObject>();

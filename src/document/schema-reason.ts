@@ -69,20 +69,27 @@ export function explain(error: Fault, path: Path, root: object): Explained {
     }
     case "propertyNames": {
       const name = String(params["propertyName"]);
-      const description = isRecord(schema) ? schema["description"] : undefined;
-      const hint = isText(description) ? description : undefined;
       const reason = `${quote(name)} can't be a name here.`;
-      return { path: [...path, name], reason, ...defined({ hint }) };
+      return { path: [...path, name], reason, ...defined({ hint: descriptionOf(schema) }) };
     }
     case "minLength":
       return { path, reason: "Must not be empty." };
-    case "pattern":
-      return { path, reason: `Is invalid: must match pattern ${JSON.stringify(schema)}.` };
+    case "pattern": {
+      // Of our own schemas, the description says it better.
+      const hint = error.message === undefined ? descriptionOf(error.parentSchema) : undefined;
+      if (hint !== undefined) return { path, reason: "Is invalid.", hint };
+      return { path, reason: `Is invalid: must match pattern ${quote(schema)}.` };
+    }
     case "uniqueItems":
       return { path, reason: "Must not have an element twice." };
     default:
       return { path, reason: beyondBound(error) };
   }
+}
+
+function descriptionOf(schema: unknown): string | undefined {
+  const description = isRecord(schema) ? schema["description"] : undefined;
+  return isText(description) ? description : undefined;
 }
 
 function mustBe(values: readonly unknown[], data: unknown): Pick<Explained, "reason" | "hint"> {

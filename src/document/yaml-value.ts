@@ -10,9 +10,9 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
-import { defined, isRecord } from "./guards.ts";
+import { defined, emptyObject, isRecord } from "./guards.ts";
 import type { Path } from "./problem.ts";
-import { emptyObject, type Limits, type TextFault } from "./read-text.ts";
+import type { Limits, TextFault } from "./text-position.ts";
 
 export interface ConvertedYaml {
   readonly value: unknown;

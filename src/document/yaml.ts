@@ -15,7 +15,7 @@ import {
   type YAMLParseError,
   type YAMLWarning,
 } from "yaml";
-import type { Limits, ReadText, TextFault } from "./read-text.ts";
+import type { Limits, ReadText, TextFault } from "./text-position.ts";
 import { convertYaml, yamlOffsets } from "./yaml-value.ts";
 
 /**

@@ -62,8 +62,6 @@ export class ToolChecker {
       this.#problems.add(at, reason);
     }
     if ("url" in server && server.url !== undefined) this.#checkUrl([...at, "url"], server.url);
-    if ("env" in server) this.#checkValues([...at, "env"], server.env, variable);
-    if ("headers" in server) this.#checkValues([...at, "headers"], server.headers, header);
     server.tools?.forEach((tool, index) => {
       if (tool?.startsWith(`${name}/`) !== true) return;
       const hint = `write ${JSON.stringify(tool.slice(name.length + 1))}`;
@@ -76,24 +74,6 @@ export class ToolChecker {
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       const reason = "Must be an address that starts with http:// or https://.";
       this.#problems.add(path, reason);
-    }
-  }
-
-  #checkValues(
-    path: Path,
-    values: Salvaged<Readonly<Record<string, string>>> | undefined,
-    what: typeof variable | typeof header,
-  ): void {
-    for (const [name, value] of Object.entries(values ?? {})) {
-      const at = [...path, name];
-      if (!what.isName.test(name)) {
-        this.#problems.add(at, `${JSON.stringify(name)} can't be the name of ${what.is}.`);
-      } else if (what.references(value ?? "").some((one) => !variable.isName.test(one))) {
-        const reason = "env: must be followed by the name of an environment variable.";
-        this.#problems.add(at, reason, { hint: "such as env:DOCS_TOKEN" });
-      } else if (value !== undefined && !what.allows.test(value)) {
-        this.#problems.add(at, "Must not contain control characters.");
-      }
     }
   }
 
@@ -189,25 +169,6 @@ export function checkParameters(
     problems.add([...path, "type"], reason);
   }
 }
-
-const variable = {
-  is: "an environment variable",
-  isName: /^[A-Za-z_][A-Za-z0-9_]*$/,
-  references: (value: string): readonly string[] =>
-    value.startsWith("env:") ? [value.slice(4)] : [],
-  // Keys have several lines.
-  // eslint-disable-next-line no-control-regex
-  allows: /^[^\u0000]*$/,
-};
-const header = {
-  is: "a header",
-  isName: /^[\w!#$%&'*+.^`|~-]+$/,
-  // One of several words, as in `Bearer env:NAME`.
-  references: (value: string): readonly string[] =>
-    [...value.matchAll(/(?<=^|\s)env:(\S*)/g)].map(([, name = ""]) => name),
-  // eslint-disable-next-line no-control-regex
-  allows: /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/,
-};
 
 /** Whether a path, or a glob, is absolute or has a part that leads up. */
 export function leadsOutside(parts: readonly string[]): boolean {

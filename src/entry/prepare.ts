@@ -141,15 +141,16 @@ function rejected(problems: readonly Problem[], options: PlacedOptions): Prepare
 
 function diagnosticsOf(problems: readonly Problem[], options: PlacedOptions): Diagnostic[] {
   const { codePath: prefix = "", file, locate, inserted = [] } = options;
-  const named = problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath }));
-  const inPrompts = named.filter((problem) => placeInPrompt(problem, inserted) !== undefined);
-  const others = named.filter((problem) => !inPrompts.includes(problem));
+  const placed = problems.map((problem) => ({
+    problem: { ...problem, codePath: prefix + problem.codePath },
+    inPrompt: placeInPrompt(problem, inserted),
+  }));
+  const others = placed.flatMap(({ problem, inPrompt }) => (inPrompt ? [] : problem));
   return [
     ...toDiagnostics(others, defined({ file, locate })),
-    ...inPrompts.flatMap((problem) => {
-      const place = placeInPrompt(problem, inserted);
-      return toDiagnostics([problem]).map((diagnostic) => ({ ...diagnostic, ...place }));
-    }),
+    ...placed.flatMap(({ problem, inPrompt }) =>
+      inPrompt ? toDiagnostics([problem]).map((one) => ({ ...one, ...inPrompt })) : [],
+    ),
   ];
 }
 

@@ -11,7 +11,6 @@ import {
   object,
   positive,
   ref,
-  text,
   textOf,
   texts,
   whole,
@@ -154,22 +153,31 @@ export const toolSchema = object(
   },
 );
 
-const values = { type: "object", additionalProperties: text } as const;
+const variable = "[A-Za-z_][A-Za-z0-9_]*";
+const reference =
+  "env: must be followed by the name of an environment variable, as in env:DOCS_TOKEN";
+
+/** Texts by name. */
+function passed(description: string, propertyNames: object, pattern: string): object {
+  return { ...map({ ...textOf(reference), pattern }, { description }), propertyNames };
+}
+
 export const mcpServerSchema = object(
   {
     command: named("The program that is started."),
     args: { ...texts, description: "The arguments of the program." },
-    env: {
-      ...values,
-      description:
-        "Environment variables of the program. env:NAME is the value of a variable that is passed with --env NAME.",
-    },
+    env: passed(
+      "Environment variables of the program. env:NAME is the value of a variable that is passed with --env NAME.",
+      { pattern: `^${variable}$`, description: "A variable has letters, digits and _." },
+      `^(?!env:)[^\\u0000]*$|^env:${variable}$`,
+    ),
     url: named("The address of a server that is already running: Streamable HTTP."),
-    headers: {
-      ...values,
-      description:
-        "Headers of the requests to the address. env:NAME is the value of a variable that is passed with --env NAME.",
-    },
+    headers: passed(
+      "Headers of the requests to the address. env:NAME is the value of a variable that is passed with --env NAME.",
+      { pattern: "^[\\w!#$%&'*+.^`|~\\-]+$", description: "A header has letters, digits and -." },
+      // No control characters, and no `env:` without a name, as a word.
+      `^(?!(?:.*\\s)?env:(?!${variable}(?:\\s|$)))[^\\u0000-\\u0008\\u000a-\\u001f\\u007f]*$`,
+    ),
     permissions: ref(
       "permissions",
       "What the program may do. Default: as much as the task that uses it.",
