@@ -51,8 +51,7 @@ export const rooms = {
       "document/guards.ts",
       "entry/model.ts",
       "entry/glob.ts",
-      "entry/reserved-names.ts",
-      "entry/tool-pattern.ts",
+      "entry/known-tools.ts",
       "events/cut.ts",
       // The profile of a sandbox, a type.
       "platform/sandbox-mounts.ts",
@@ -100,7 +99,7 @@ export const rooms = {
       "runtime",
       "platform",
       "entry/model.ts",
-      "entry/reserved-names.ts",
+      "entry/known-tools.ts",
       "document/guards.ts",
     ],
     packages: ["@github/copilot-sdk", "eventsource-parser"],
@@ -147,7 +146,7 @@ export const rooms = {
     imports: [
       "change/change.ts",
       "document",
-      "entry/limits-schema.ts",
+      "entry/limits.ts",
       "entry/model.ts",
       "entry/outputs.ts",
       "entry/work.ts",

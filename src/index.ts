@@ -3,7 +3,6 @@
  * functions belong to one default `JobHost`. See `docs/library.md`.
  */
 import "./entry/bundled.ts";
-import "./document/ajv-compiler.ts";
 
 export * from "./entry/index.ts";
 export { loadEntry, readRehearsal } from "./run/entry-files.ts";

@@ -6,7 +6,7 @@ import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
 import { loadEntry } from "../entry/load-entry.ts";
-import { promptText, variablePattern } from "../entry/prompt-expander.ts";
+import { promptText, variablePattern } from "../entry/prompt.ts";
 import { leafWorks } from "../entry/work.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { loadWorkflow } from "../workflow/read/load-workflow.ts";

@@ -12,10 +12,9 @@ import {
   evalJson,
   evalJunit,
   evalMarkdown,
+  evalRows,
   heads,
   notes,
-  rowOf,
-  totalName,
 } from "../evals/reports.ts";
 import { Results } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
@@ -164,10 +163,6 @@ async function writing(path: string, write: () => Promise<unknown>): Promise<voi
 }
 
 function textLines(summary: EvalSummary): readonly string[] {
-  const { measured, totals } = summary;
-  const rows = [
-    ...measured.map((one) => [one.key, ...rowOf(one, summary)]),
-    ...totals.map((one) => [totalName(one.key), ...rowOf(one, summary)]),
-  ];
+  const rows = evalRows(summary).map(({ name, cells }) => [name, ...cells]);
   return ["", ...table(["Case", ...heads], rows), "", ...notes(summary), endLine(summary)];
 }

@@ -28,7 +28,6 @@ export function codePathOf(schema: object, root: string, path: Path): string {
   return expression;
 }
 
-/** The schemas and all that they refer to or choose from. */
 function alternatives(root: object, schemas: readonly unknown[]): readonly SchemaObject[] {
   const found = new Set<SchemaObject>();
   const queue = schemas.flatMap(objects);
@@ -44,8 +43,14 @@ function alternatives(root: object, schemas: readonly unknown[]): readonly Schem
 
 /** A reference inside the document, such as `#/$defs/work`. */
 export function resolve(root: object, reference: string): unknown {
-  return valueAt(root, reference.split("/").slice(1));
+  const targets = resolved.get(root) ?? new Map<string, unknown>();
+  resolved.set(root, targets);
+  if (!targets.has(reference)) targets.set(reference, valueAt(root, reference.split("/").slice(1)));
+  return targets.get(reference);
 }
+
+/** Each is asked for once for each value of a document. */
+const resolved = new WeakMap<object, Map<string, unknown>>();
 
 function items(schema: SchemaObject, index: number): unknown[] {
   const tuple = schema["prefixItems"];

@@ -30,3 +30,14 @@ export function defined<T extends object>(fields: T): { [K in keyof T]?: T[K] & 
   }
   return result;
 }
+
+/**
+ * An object whose every key is its own: nothing is inherited, and `__proto__` is a key like any other.
+ * (Its prototype is an empty object without prototype: V8 keeps such objects fast, which it doesn't
+ * for those that have none at all.)
+ */
+export function emptyObject(): Record<string, unknown> {
+  return Object.create(nothing);
+}
+
+const nothing: object = Object.freeze(Object.create(null));

@@ -1,6 +1,7 @@
 /** JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
 import { type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from "#jsonc-parser";
-import { emptyObject, type Limits, type ReadText, type TextFault } from "./read-text.ts";
+import { defined, emptyObject } from "./guards.ts";
+import type { Limits, ReadText, TextFault } from "./text-position.ts";
 
 type ErrorName = ReturnType<typeof printParseErrorCode>;
 type Container = Record<string, unknown> | unknown[];
@@ -68,52 +69,32 @@ class TooDeep extends Error {
   }
 }
 
-const noComments = {
-  reason: "Comments are not allowed in JSON.",
-  hint: "a YAML file (.yml) may have comments",
-};
-
 function syntaxFault(text: string, code: ErrorName, offset: number): TextFault {
   if (text.slice(offset).trim() === "" && code !== "InvalidCommentToken") {
     return { offset, reason: "The file ends in the middle of a value.", hint: "is it complete?" };
   }
   const found = JSON.stringify(/^\w+|^[^]/u.exec(text.slice(offset, offset + 20))?.[0] ?? "");
-  return { offset, ...describe(code, found) };
+  const [reason, hint] = faults[code] ?? [`Not valid JSON: ${words(code)}, at ….`];
+  return { offset, reason: reason.replace("…", () => found), ...defined({ hint }) };
 }
 
-function describe(code: ErrorName, found: string): { reason: string; hint?: string } {
-  switch (code) {
-    case "InvalidCommentToken":
-      return noComments;
-    case "PropertyNameExpected":
-      return { reason: `Expected a key in double quotes, found ${found}.` };
-    case "ValueExpected":
-      return { reason: `Expected a value, found ${found}.` };
-    case "ColonExpected":
-      return { reason: `Expected ":" after the key, found ${found}.` };
-    case "CommaExpected":
-      return { reason: `Expected "," or the end of the list or object, found ${found}.` };
-    case "CloseBraceExpected":
-      return { reason: `Expected "}", found ${found}.` };
-    case "CloseBracketExpected":
-      return { reason: `Expected "]", found ${found}.` };
-    case "EndOfFileExpected":
-      return { reason: `Expected the end of the file, found ${found}.` };
-    case "InvalidSymbol":
-      return { reason: `${found} is not JSON.`, hint: "put texts in double quotes" };
-    case "UnexpectedEndOfString":
-      return { reason: "A string is not closed on its line.", hint: "write \\n for a line break" };
-    case "InvalidCharacter":
-      return { reason: "A string contains a control character.", hint: "write \\t for a tab" };
-    case "InvalidNumberFormat":
-    case "UnexpectedEndOfComment":
-    case "UnexpectedEndOfNumber":
-    case "InvalidUnicode":
-    case "InvalidEscapeCharacter":
-    case "<unknown ParseErrorCode>":
-      return { reason: `Not valid JSON: ${words(code)}, at ${found}.` };
-  }
-}
+/** `…` is what was found. */
+const faults: { readonly [Name in ErrorName]?: readonly [reason: string, hint?: string] } = {
+  InvalidCommentToken: [
+    "Comments are not allowed in JSON.",
+    "a YAML file (.yml) may have comments",
+  ],
+  PropertyNameExpected: ["Expected a key in double quotes, found …."],
+  ValueExpected: ["Expected a value, found …."],
+  ColonExpected: ['Expected ":" after the key, found ….'],
+  CommaExpected: ['Expected "," or the end of the list or object, found ….'],
+  CloseBraceExpected: ['Expected "}", found ….'],
+  CloseBracketExpected: ['Expected "]", found ….'],
+  EndOfFileExpected: ["Expected the end of the file, found …."],
+  InvalidSymbol: ["… is not JSON.", "put texts in double quotes"],
+  UnexpectedEndOfString: ["A string is not closed on its line.", "write \\n for a line break"],
+  InvalidCharacter: ["A string contains a control character.", "write \\t for a tab"],
+};
 
 /** `InvalidUnicode` → `invalid unicode`. */
 function words(name: string): string {

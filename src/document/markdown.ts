@@ -17,7 +17,6 @@ export interface MarkdownHeading {
   readonly level: number;
   /** As it was written, without the signs of the heading, and with single spaces. */
   readonly text: string;
-  /** Of the first `#`. */
   readonly at: Position;
 }
 
@@ -25,7 +24,6 @@ export interface MarkdownFence {
   /** What follows the opening fence: `mermaid`, `sh`. */
   readonly info: string;
   readonly content: string;
-  /** Of the opening fence. */
   readonly at: Position;
   readonly isClosed: boolean;
   /** The place in the file of an offset of `content`. */
@@ -68,7 +66,6 @@ export function readMarkdown(source: string | Uint8Array, file?: string): ReadMa
   return { kind: "read", document: { ...document, frontMatter: { value, locate } } };
 }
 
-/** The code fences of a text, such as the answer of a model. */
 export function fencesOf(text: string): readonly MarkdownFence[] {
   return structure(text.replace(/\r\n?/g, "\n").split("\n")).fences;
 }

@@ -4,11 +4,10 @@
  * does no harm, and is never changed.
  */
 import type { Path } from "./problem.ts";
-import { emptyObject } from "./read-text.ts";
+import { emptyObject } from "./guards.ts";
 
 export const plainLimits = {
   nesting: 100,
-  /** Values in the whole of it. */
   values: 1_000_000,
 } as const;
 

@@ -11,7 +11,7 @@ import { defined } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { readJson } from "./json.ts";
 import { readYaml } from "./yaml.ts";
-import type { Locate, Position } from "./problem.ts";
+import type { Locate } from "./problem.ts";
 import { textPositions } from "./text-position.ts";
 
 export const documentLimits = {
@@ -32,7 +32,6 @@ export type ReadDocument =
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
-/** The format of a file, by its name. Undefined for other names. */
 export function formatOfFile(fileName: string): DocumentFormat | undefined {
   const extension = /\.([^./\\]+)$/.exec(fileName)?.[1]?.toLowerCase();
   if (extension === "json") return "json";
@@ -44,17 +43,9 @@ export type SourceText =
 
 /** The text of a file that is UTF-8, of a bearable size, and not empty. */
 export function readSource(source: string | Uint8Array, file?: string): SourceText {
-  const rejected = (reason: string, hint?: string, position?: Position): SourceText => ({
+  const rejected = (reason: string, more: Partial<Diagnostic> = {}): SourceText => ({
     kind: "rejected",
-    diagnostics: [
-      {
-        ...defined({ file }),
-        ...position,
-        codePath: "",
-        reason,
-        ...defined({ hint }),
-      },
-    ],
+    diagnostics: [{ ...defined({ file }), codePath: "", reason, ...more }],
   });
 
   const bytes = typeof source === "string" ? utf8Length(source) : source.length;
@@ -63,15 +54,10 @@ export function readSource(source: string | Uint8Array, file?: string): SourceTe
     return rejected(`The file has ${size} MB. The maximum is ${documentLimits.bytes / 1e6} MB.`);
   }
   const text = typeof source === "string" ? source.replace(/^\uFEFF/, "") : decode(source);
-  if (text === undefined) {
-    const where = typeof source === "string" ? "" : `: ${byteAt(source, invalidByte(source))}`;
-    return rejected(`The file is not UTF-8 text${where}.`, "save it as UTF-8");
-  }
-  if (text.includes("\0")) {
-    const raw = typeof source === "string" ? new TextEncoder().encode(source) : source;
-    const position = textPositions(text)(text.indexOf("\0"));
-    return rejected(`The file is binary: ${byteAt(raw, raw.indexOf(0))}.`, undefined, position);
-  }
+  if (text === undefined)
+    return rejected("The file is not UTF-8 text.", { hint: "save it as UTF-8" });
+  const binary = text.indexOf("\0");
+  if (binary !== -1) return rejected("The file is binary.", textPositions(text)(binary));
   if (text.trim() === "") return rejected("The file is empty.");
   return { kind: "text", text };
 }
@@ -115,40 +101,6 @@ function decode(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The first byte counts as 1, as the first column does. */
-function byteAt(bytes: Uint8Array, index: number): string {
-  return `byte ${index + 1} is 0x${(bytes[index] ?? 0).toString(16).padStart(2, "0")}`;
-}
-
-/** The index of the first byte that belongs to no character. */
-function invalidByte(bytes: Uint8Array): number {
-  // How much of it is fine: a part is, or ends in the middle of a character.
-  const begin = (length: number): string =>
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length), { stream: true });
-  const isFine = (length: number): boolean => {
-    try {
-      begin(length);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  let low = 0;
-  let high = bytes.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (isFine(middle)) low = middle;
-    else high = middle - 1;
-  }
-  // The character that is cut short begins where the last whole one ends.
-  return new TextEncoder().encode(begin(low)).length + byteOrderMark(bytes);
-}
-
-/** Its length; decoding leaves it out. */
-function byteOrderMark(bytes: Uint8Array): number {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
 function utf8Length(text: string): number {

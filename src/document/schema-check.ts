@@ -38,15 +38,12 @@ export type Inspection<T> = { readonly places: readonly MeantPlace[] } & (
 );
 
 export interface SchemaCheck<T> {
-  /** Whether the value matches the schema. */
   accepts(value: unknown): value is T;
   /** What is wrong, as far as it is looked for; empty for an accepted value. */
   problems(value: unknown): Problem[];
   /** The same, with the values that mean something. */
   inspect(value: unknown): Inspection<T>;
-  /** The same with places. */
   diagnose(value: unknown, place?: Place): Diagnostic[];
-  /** The expression of a path, such as `entry.tasks["a"].model`. */
   codePath(path: Path): string;
 }
 
@@ -114,7 +111,6 @@ class Walk {
   readonly places: MeantPlace[] = [];
   readonly #root: object;
   readonly #most: number;
-  /** Of the value at hand. */
   readonly #path: (string | number)[] = [];
 
   constructor(root: object, most: number) {
@@ -123,14 +119,14 @@ class Walk {
   }
 
   /** `meant`: by the schema that refers to this one. */
-  check(value: unknown, schema: unknown, meant?: unknown): void {
+  check(value: unknown, given: unknown, meant?: unknown): void {
     const before = this.found.length;
-    if (!isRecord(schema) || before > this.#most) return;
+    if (!isRecord(given) || before > this.#most) return;
+    const schema = alike(given);
     const { $ref: reference, type, const: constant, enum: allowed } = schema;
-    const means: unknown = meant ?? Reflect.get(schema, meaning);
+    const means = meant ?? schema["meaning"];
     if (isText(reference)) return this.check(value, resolve(this.#root, reference), means);
-    if (type !== undefined && !textsOf([type].flat()).some((one) => isOfType(value, one)))
-      return this.#add("type", schema, value);
+    if (type !== undefined && !isOfTypes(value, type)) return this.#add("type", schema, value);
     if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
     if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
     if (isText(value)) this.#checkText(value, schema);
@@ -196,7 +192,8 @@ class Walk {
       !Object.hasOwn(value, field) && !meant.includes(field);
     for (const missingProperty of textsOf(required).filter(lacks))
       this.#add("required", schema, value, { missingProperty });
-    for (const [property, needed] of Object.entries(dependentRequired ?? {})) {
+    if (!isRecord(dependentRequired)) return meant;
+    for (const [property, needed] of Object.entries(dependentRequired)) {
       if (!Object.hasOwn(value, property)) continue;
       for (const missingProperty of textsOf(needed).filter(lacks))
         this.#add("dependentRequired", schema, value, { property, missingProperty });
@@ -233,12 +230,11 @@ class Walk {
       if (there === 0 || (there > 1 && keyword === "oneOf")) this.#add(keyword, schema, value);
       return;
     }
-    const types = branches.map((branch) => typesOf(branch, this.#root));
-    const fitting = branches.filter(
-      (_, index) => types[index]?.some((type) => isOfType(value, type)) !== false,
-    );
+    const typesOfBranches = branches.map((branch) => typesOf(branch, this.#root));
+    const fitting = branches.filter((_, index) => isOfTypes(value, typesOfBranches[index]));
     const [only, ...others] = fitting;
-    if (only === undefined) this.#add(keyword, schema, value, { types: types.flat() });
+    if (only === undefined)
+      this.#add(keyword, schema, value, { types: typesOfBranches.flat().filter(isText) });
     else if (others.length === 0) this.check(value, only);
     else {
       const [closest] = fitting
@@ -275,6 +271,30 @@ class Walk {
   }
 }
 
+/** Sizes, numbers, texts, objects, lists and unions: all that is looked at. */
+const keywords = [
+  ..."$ref type const enum minLength maxLength pattern minItems maxItems uniqueItems prefixItems items".split(
+    " ",
+  ),
+  ..."minimum exclusiveMinimum maximum exclusiveMaximum minProperties maxProperties properties".split(
+    " ",
+  ),
+  ..."additionalProperties propertyNames required dependentRequired".split(" "),
+  ..."oneOf anyOf discriminator allOf if then else not description".split(" "),
+];
+
+const known = new WeakMap<SchemaObject, SchemaObject>();
+
+/** The schema with every keyword, be it undefined: V8 reads objects fast that all have the same fields. */
+function alike(schema: SchemaObject): SchemaObject {
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  const fields = keywords.map((keyword) => [keyword, schema[keyword]] as const);
+  const made = { ...Object.fromEntries(fields), meaning: Reflect.get(schema, meaning) };
+  known.set(schema, made);
+  return made;
+}
+
 const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: number) => boolean])[] =
   [
     ["minimum", (value, bound) => value < bound],
@@ -288,14 +308,19 @@ function textsOf(value: unknown): readonly string[] {
 }
 
 /** What a value must be for a case of a union to be meant: its types, or its constant. */
-function typesOf(branch: unknown, root: object): readonly string[] {
+function typesOf(branch: unknown, root: object): unknown {
   if (!isRecord(branch)) return [];
   const { $ref: reference, const: constant, type } = branch;
   if (isText(reference)) return typesOf(resolve(root, reference), root);
-  return constant === undefined ? textsOf([type].flat()) : [JSON.stringify(constant)];
+  return constant === undefined ? type : JSON.stringify(constant);
 }
 
-function isOfType(data: unknown, type: string): boolean {
+/** `types`: one, or a list of them. */
+function isOfTypes(data: unknown, types: unknown): boolean {
+  return isList(types) ? types.some((type) => isOfTypes(data, type)) : isOfType(data, types);
+}
+
+function isOfType(data: unknown, type: unknown): boolean {
   switch (type) {
     case "null":
       return data === null;

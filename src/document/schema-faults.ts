@@ -1,12 +1,11 @@
 /**
- * What is wrong with a JSON Schema that isn't ours, and where: the parameters of a tool. `value-check.ts` compiles it,
- * but says of a wrong one only that it is wrong. Unknown keywords are allowed, as JSON Schema says.
+ * What is wrong with a JSON Schema that isn't ours, and where: the parameters of a tool. It is checked as any other value
+ * is: against a description of draft 2020-12. Unknown keywords are allowed, as JSON Schema says.
  */
-import { resolve } from "./code-path.ts";
-import { isList, isRecord, isText } from "./guards.ts";
-import type { Path } from "./problem.ts";
-import { suggestion } from "./suggest.ts";
-import { compileValueCheck } from "./value-check.ts";
+import { compileExpression } from "./expression.ts";
+import { defined, isRecord } from "./guards.ts";
+import { type Path, valueAt } from "./problem.ts";
+import { meaning, schemaCheck } from "./schema-check.ts";
 
 export interface SchemaFault {
   readonly path: Path;
@@ -14,194 +13,93 @@ export interface SchemaFault {
   readonly hint?: string;
 }
 
-/** The schemas in these say more about the value itself, not about a part of it. */
-const applicators = new Set([
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "not",
-  "if",
-  "then",
-  "else",
-  "dependentSchemas",
-]);
+type Meaning = "reference" | "anchor" | "expression" | "by expression";
+const means = (what: Meaning, schema: object): object => ({ ...schema, [meaning]: what });
 
-const types = ["object", "array", "string", "number", "integer", "boolean", "null"];
+const part = { $ref: "#" };
+const parts = { type: "array", items: part, minItems: 1 };
+const partsByName = { type: "object", additionalProperties: part };
+const text = { type: "string" };
+const size = { type: "integer", minimum: 0 };
+const names = { type: "array", items: text };
+const type = { enum: ["object", "array", "string", "number", "integer", "boolean", "null"] };
 
-/** Where schemas are in a JSON Schema of draft 2020-12. */
-const schemaPlaces: ReadonlyMap<string, "schema" | "list" | "map"> = new Map([
-  ...(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"] as const).map(
-    (keyword) => [keyword, "map"] as const,
-  ),
-  ...(["allOf", "anyOf", "oneOf", "prefixItems"] as const).map(
-    (keyword) => [keyword, "list"] as const,
-  ),
-  ...(
-    [
-      "items",
-      "additionalProperties",
-      "contains",
-      "not",
-      "if",
-      "then",
-      "else",
-      "propertyNames",
-      "unevaluatedItems",
-      "unevaluatedProperties",
-    ] as const
-  ).map((keyword) => [keyword, "schema"] as const),
-]);
+const each = (keywords: string, schema: object): object =>
+  Object.fromEntries(keywords.split(" ").map((keyword) => [keyword, schema]));
 
-/** Compiling one takes about a millisecond. */
-const compiledParts = 100;
+const jsonSchema = {
+  type: ["object", "boolean"],
+  dependentRequired: { nullable: ["type"] },
+  properties: {
+    ...each("$ref $dynamicRef", means("reference", text)),
+    ...each("$anchor $dynamicAnchor", means("anchor", text)),
+    $id: text,
+    type: {
+      anyOf: [
+        { type: "string", ...type },
+        { type: "array", items: type, minItems: 1, uniqueItems: true },
+      ],
+    },
+    enum: { type: "array", minItems: 1 },
+    pattern: means("expression", text),
+    patternProperties: means("by expression", partsByName),
+    ...each("$defs definitions properties dependentSchemas", partsByName),
+    ...each("allOf anyOf oneOf prefixItems", parts),
+    ...each("not if then else contains items unevaluatedItems", part),
+    ...each("additionalProperties unevaluatedProperties propertyNames", part),
+    ...each("minProperties maxProperties minItems maxItems minContains maxContains", size),
+    ...each("minLength maxLength", size),
+    ...each("minimum maximum exclusiveMinimum exclusiveMaximum", { type: "number" }),
+    multipleOf: { type: "number", exclusiveMinimum: 0 },
+    ...each("nullable uniqueItems", { type: "boolean" }),
+    required: names,
+    dependentRequired: { type: "object", additionalProperties: names },
+    dependencies: { type: "object" },
+  },
+};
 
-/** The schema of a part, as far as it isn't made of other schemas. */
-interface Part {
-  readonly path: Path;
-  readonly rules: Readonly<Record<string, unknown>>;
-  /** Pointers to the parts that apply to the same value. */
-  readonly inPlace: readonly string[];
-}
+const check = schemaCheck(jsonSchema, "schema");
 
 export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonly SchemaFault[] {
-  const faults: SchemaFault[] = [];
-  const parts = partsOf(schema, faults);
-  for (const { path, rules } of parts)
-    for (const fault of faultsOfRules(path, rules, schema)) faults.push(fault);
-  if (faults.length === 0) for (const fault of endless(parts)) faults.push(fault);
-  if (faults.length > 0) return faults;
+  const inspected = check.inspect(schema);
+  if (inspected.kind === "refused") return inspected.problems;
+  const anchors = inspected.places.flatMap((one) => (one.meaning === "anchor" ? one.value : []));
+  return inspected.places.flatMap(({ meaning: what, value, path }) => {
+    if (what === "expression") return faultOfExpression(String(value), path);
+    if (what === "by expression")
+      return Object.keys(value ?? {}).flatMap((key) => faultOfExpression(key, [...path, key]));
+    return what === "reference" ? faultOfReference(String(value), path, schema, anchors) : [];
+  });
+}
 
-  const whole = compileValueCheck(schema);
-  if (whole.kind === "compiled") return [];
-  for (const { path, rules } of parts.slice(0, compiledParts)) {
-    const { $ref: _, ...own } = rules;
-    if (compileValueCheck(own).kind === "compiled") continue;
-    for (const [keyword, value] of Object.entries(own)) {
-      const alone = compileValueCheck({ [keyword]: value });
-      if (alone.kind === "invalid") {
-        faults.push({ path: [...path, keyword], reason: `Is invalid: ${sentence(alone.reason)}` });
-      }
-    }
+function faultOfExpression(source: string, path: Path): readonly SchemaFault[] {
+  const compiled = compileExpression(source);
+  if (compiled.kind === "compiled") return [];
+  const { reason, hint } = compiled;
+  return [{ path, reason, ...defined({ hint }) }];
+}
+
+function faultOfReference(
+  reference: string,
+  path: Path,
+  schema: object,
+  anchors: readonly unknown[],
+): readonly SchemaFault[] {
+  if (!reference.startsWith("#")) {
+    const hint = 'refer to a part of this schema, such as "#/$defs/name"';
+    return [{ path, reason: "Other schemas are not loaded.", hint }];
   }
-  return faults.length > 0
-    ? faults
-    : [{ path: [], reason: `Is not a valid JSON Schema: ${sentence(whole.reason)}` }];
+  const target = /^#(?:\/|$)/.test(reference) ? valueAt(schema, pathOf(reference)) : undefined;
+  if (isRecord(target) || typeof target === "boolean" || anchors.includes(reference.slice(1)))
+    return [];
+  return [{ path, reason: `There is no ${JSON.stringify(reference)} in this schema.` }];
 }
 
-/** Every schema in a schema, without recursion: how deep it is makes no difference. */
-function partsOf(root: unknown, faults: SchemaFault[]): readonly Part[] {
-  const parts: Part[] = [];
-  const left: { readonly path: Path; readonly schema: unknown }[] = [{ path: [], schema: root }];
-  for (let one = left.pop(); one !== undefined; one = left.pop()) {
-    const { path, schema } = one;
-    if (typeof schema === "boolean") continue;
-    if (!isRecord(schema)) {
-      faults.push({ path, reason: "Must be a JSON Schema: an object, true or false." });
-      continue;
-    }
-    const rules: [string, unknown][] = [];
-    const inPlace: string[] = [];
-    for (const [keyword, value] of Object.entries(schema)) {
-      const at = [...path, keyword];
-      const add = (way: Path, below: unknown): void => {
-        left.push({ path: way, schema: below });
-        if (applicators.has(keyword)) inPlace.push(pointerOf(way));
-      };
-      switch (schemaPlaces.get(keyword)) {
-        case undefined:
-          rules.push([keyword, value]);
-          break;
-        case "schema":
-          add(at, value);
-          break;
-        case "list":
-          if (!isList(value) || value.length === 0) {
-            faults.push({ path: at, reason: "Must be a list of one or more JSON Schemas." });
-          } else value.forEach((below, index) => add([...at, index], below));
-          break;
-        case "map":
-          if (!isRecord(value)) {
-            faults.push({ path: at, reason: "Must be an object of JSON Schemas." });
-          } else for (const [key, below] of Object.entries(value)) add([...at, key], below);
-      }
-    }
-    parts.push({ path, rules: Object.fromEntries(rules), inPlace });
-  }
-  return parts;
-}
-
-/** References that lead back to themselves for one and the same value: a check would never end. */
-function endless(parts: readonly Part[]): readonly SchemaFault[] {
-  const all = new Map(parts.map((part) => [pointerOf(part.path), part]));
-  const state = new Map<Part, "open" | "done">();
-  const faults: SchemaFault[] = [];
-  for (const start of parts) {
-    const stack = [start];
-    for (let part = stack.at(-1); part !== undefined; part = stack.at(-1)) {
-      if (state.has(part)) {
-        state.set(part, "done");
-        stack.pop();
-        continue;
-      }
-      state.set(part, "open");
-      const { $ref: reference } = part.rules;
-      const referred = isText(reference) ? all.get(decoded(reference)) : undefined;
-      if (referred !== undefined && state.get(referred) === "open") {
-        faults.push({ path: [...part.path, "$ref"], reason: "Refers to itself without end." });
-      }
-      const next =
-        referred === undefined ? part.inPlace : [...part.inPlace, pointerOf(referred.path)];
-      for (const pointer of next) {
-        const below = all.get(pointer);
-        if (below !== undefined && !state.has(below)) stack.push(below);
-      }
-    }
-  }
-  return faults;
-}
-
-function pointerOf(path: Path): string {
-  return ["#", ...path]
-    .map((key) => String(key).replaceAll("~", "~0").replaceAll("/", "~1"))
-    .join("/");
-}
-
-function decoded(reference: string): string {
+function pathOf(reference: string): Path {
   try {
-    return decodeURIComponent(reference);
+    const parts = decodeURIComponent(reference).split("/").slice(1);
+    return parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   } catch {
-    return reference;
+    return [reference];
   }
-}
-
-function faultsOfRules(path: Path, rules: Part["rules"], root: object): readonly SchemaFault[] {
-  const faults: SchemaFault[] = [];
-  const { $ref: reference, type } = rules;
-  if (reference !== undefined) {
-    const at = [...path, "$ref"];
-    if (!isText(reference) || !reference.startsWith("#")) {
-      const hint = 'refer to a part of this schema, such as "#/$defs/name"';
-      faults.push({ path: at, reason: "Other schemas are not loaded.", hint });
-    } else if (isPlainPointer(reference) && resolve(root, reference) === undefined) {
-      const reason = `There is no ${JSON.stringify(reference)} in this schema.`;
-      faults.push({ path: at, reason });
-    }
-  }
-  for (const [index, one] of [type].flat().entries()) {
-    if (!isText(one) || types.includes(one)) continue;
-    const at = isList(type) ? [...path, "type", index] : [...path, "type"];
-    const reason = `There is no type ${JSON.stringify(one)}.`;
-    const { hint = `the types are ${types.join(", ")}` } = suggestion(one, types);
-    faults.push({ path: at, reason, hint });
-  }
-  return faults;
-}
-
-function sentence(reason: string): string {
-  return `${reason.replace(/\.$/, "")}.`;
-}
-
-/** One that needs no decoding, and leads through no list. The compiler finds the others. */
-function isPlainPointer(reference: string): boolean {
-  return /^#\/[^~%]*$/.test(reference) && !/\/\d+(?:\/|$)/.test(reference);
 }

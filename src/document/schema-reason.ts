@@ -25,32 +25,25 @@ export function explain(error: Fault, path: Path, root: object): Explained {
     case "required": {
       const name = String(params["missingProperty"]);
       const cases = tagValues(error.parentSchema?.["oneOf"], name, root);
-      return {
-        path: [...path, name],
-        reason: "This field is required.",
-        ...defined({
-          hint:
-            cases.length === 0
-              ? meantValue([error.parentSchema?.["type"]].flat().filter(isText), error.data)
-              : `write ${list(cases)}`,
-        }),
-      };
+      const hint =
+        cases.length === 0
+          ? meantValue([error.parentSchema?.["type"]].flat().filter(isText), error.data)
+          : `write ${list(cases)}`;
+      return { path: [...path, name], reason: "This field is required.", ...defined({ hint }) };
     }
     case "dependentRequired": {
-      const needed = String(params["missingProperty"]);
       const at = [...path, String(params["property"])];
-      return { path: at, reason: `Requires ${needed}.` };
+      return { path: at, reason: `Requires ${String(params["missingProperty"])}.` };
     }
     case "additionalProperties":
     case "unevaluatedProperties": {
       const name = String(params["additionalProperty"] ?? params["unevaluatedProperty"]);
       const known = Object.keys(error.parentSchema?.["properties"] ?? {});
       const meant = suggest(name, known);
-      const unknown = { path: [...path, name], reason: `Unknown field ${JSON.stringify(name)}.` };
-      if (meant !== undefined) return { ...unknown, hint: didYouMean(meant), meant };
-      return known.length === 0
-        ? unknown
-        : { ...unknown, hint: `known fields: ${known.join(", ")}` };
+      const all = known.length === 0 ? undefined : `known fields: ${known.join(", ")}`;
+      const hint = meant === undefined ? all : didYouMean(meant);
+      const reason = `Unknown field ${quote(name)}.`;
+      return { path: [...path, name], reason, ...defined({ hint, meant }) };
     }
     case "type":
     case "anyOf":
@@ -66,65 +59,69 @@ export function explain(error: Fault, path: Path, root: object): Explained {
       const hint = meantValue(types, error.data);
       return { path, reason, ...defined({ hint }) };
     }
-    case "enum": {
-      const allowed = [schema].flat().map((one) => JSON.stringify(one));
-      const typed = error.data;
-      return {
-        path,
-        reason: `Must be ${list(allowed)}, not ${describe(typed)}.`,
-        ...(typeof typed === "string" ? suggestion(typed, [schema].flat().filter(isText)) : {}),
-      };
-    }
+    case "enum":
     case "const":
-      return {
-        path,
-        reason: `Must be ${JSON.stringify(schema)}, not ${describe(error.data)}.`,
-        ...(isText(error.data) && isText(schema) ? suggestion(error.data, [schema]) : {}),
-      };
+      return { path, ...mustBe([schema].flat(), error.data) };
     case "discriminator": {
       const tag = String(params["tag"]);
-      const value = params["tagValue"];
       const cases = tagValues(error.parentSchema?.["oneOf"], tag, root);
-      return {
-        path: [...path, tag],
-        reason: `Must be ${list(cases.map(quote))}, not ${describe(value)}.`,
-        ...(isText(value) ? suggestion(value, cases) : {}),
-      };
+      return { path: [...path, tag], ...mustBe(cases, params["tagValue"]) };
     }
-    case "propertyNames":
-      return {
-        path: [...path, String(params["propertyName"])],
-        reason: `${JSON.stringify(params["propertyName"])} can't be a name here.`,
-        ...(isRecord(schema) && isText(schema["description"])
-          ? { hint: schema["description"] }
-          : {}),
-      };
-    case "minimum":
-      return { path, reason: `Must be at least ${String(schema)}, not ${describe(error.data)}.` };
-    case "exclusiveMinimum":
-      return { path, reason: `Must be more than ${String(schema)}, not ${describe(error.data)}.` };
-    case "maximum":
-      return { path, reason: `Must be at most ${String(schema)}, not ${describe(error.data)}.` };
-    case "exclusiveMaximum":
-      return { path, reason: `Must be less than ${String(schema)}, not ${describe(error.data)}.` };
+    case "propertyNames": {
+      const name = String(params["propertyName"]);
+      const reason = `${quote(name)} can't be a name here.`;
+      return { path: [...path, name], reason, ...defined({ hint: descriptionOf(schema) }) };
+    }
     case "minLength":
       return { path, reason: "Must not be empty." };
-    case "maxLength":
-      return { path, reason: `Must have at most ${count(schema, "character")}.` };
-    case "pattern":
-      return { path, reason: `Is invalid: must match pattern ${JSON.stringify(schema)}.` };
+    case "pattern": {
+      // Of our own schemas, the description says it better.
+      const hint = error.message === undefined ? descriptionOf(error.parentSchema) : undefined;
+      if (hint !== undefined) return { path, reason: "Is invalid.", hint };
+      return { path, reason: `Is invalid: must match pattern ${quote(schema)}.` };
+    }
     case "uniqueItems":
       return { path, reason: "Must not have an element twice." };
-    case "minItems":
-      return { path, reason: `Must have at least ${count(schema, "element")}.` };
-    case "maxItems":
-      return { path, reason: `Must have at most ${count(schema, "element")}.` };
-    case "minProperties":
-    case "maxProperties":
-      return explainSize(error, path);
     default:
-      return { path, reason: `Is invalid: ${error.message ?? error.keyword}.` };
+      return { path, reason: beyondBound(error) };
   }
+}
+
+function descriptionOf(schema: unknown): string | undefined {
+  const description = isRecord(schema) ? schema["description"] : undefined;
+  return isText(description) ? description : undefined;
+}
+
+function mustBe(values: readonly unknown[], data: unknown): Pick<Explained, "reason" | "hint"> {
+  const reason = `Must be ${list(values.map(quote))}, not ${describe(data)}.`;
+  return { reason, ...(isText(data) ? suggestion(data, values.filter(isText)) : {}) };
+}
+
+const bounds: ReadonlyMap<string, string> = new Map([
+  ["minimum", "be at least"],
+  ["exclusiveMinimum", "be more than"],
+  ["maximum", "be at most"],
+  ["exclusiveMaximum", "be less than"],
+]);
+
+const sizes: ReadonlyMap<string, string> = new Map([
+  ["maxLength", "character"],
+  ["minItems", "element"],
+  ["maxItems", "element"],
+  ["minProperties", "field"],
+  ["maxProperties", "field"],
+]);
+
+function beyondBound({ keyword, schema, parentSchema, data, message }: Fault): string {
+  const bound = bounds.get(keyword);
+  if (bound !== undefined) return `Must ${bound} ${String(schema)}, not ${describe(data)}.`;
+  const counted = sizes.get(keyword);
+  if (counted === undefined) return `Is invalid: ${message ?? keyword}.`;
+  const { properties, minProperties, maxProperties } = parentSchema ?? {};
+  if (counted === "field" && minProperties === 1 && maxProperties === 1 && isRecord(properties))
+    return `Must have exactly one of the ${named(Object.keys(properties))}.`;
+  const some = schema === 1 ? `one ${counted}` : `${String(schema)} ${counted}s`;
+  return `Must have ${keyword.startsWith("min") ? "at least" : "at most"} ${some}.`;
 }
 
 /** What to write instead of a value of another type, if it is obvious what was meant. */
@@ -146,16 +143,6 @@ function meantValue(types: readonly string[], data: unknown): string | undefined
   return types.length === 1 && types[0] === "array" ? `write [${quote(data)}]` : undefined;
 }
 
-function explainSize(error: Fault, path: Path): Explained {
-  const known = Object.keys(error.parentSchema?.["properties"] ?? {});
-  const { minProperties, maxProperties } = error.parentSchema ?? {};
-  if (known.length > 0 && minProperties === 1 && maxProperties === 1) {
-    return { path, reason: `Must have exactly one of the ${named(known)}.` };
-  }
-  const bound = error.keyword === "minProperties" ? "at least" : "at most";
-  return { path, reason: `Must have ${bound} ${count(error.schema, "field")}.` };
-}
-
 /** The fields of a union whose cases are distinguished by which one is there; none for other unions. */
 export function alternativeFields(branches: unknown): readonly string[] {
   if (!isList(branches)) return [];
@@ -171,12 +158,10 @@ function named(fields: readonly string[]): string {
   return `fields ${list(fields.map(quote))}`;
 }
 
-/** The constants that distinguish the branches. */
 function tagValues(branches: unknown, tag: string, root: object): string[] {
   return isList(branches) ? branches.map((branch) => tagOf(branch, tag, root)).filter(isText) : [];
 }
 
-/** The constant of a field in a branch. */
 export function tagOf(branch: unknown, tag: string, root: object): unknown {
   if (!isRecord(branch)) return undefined;
   const { $ref: reference, properties } = branch;
@@ -185,8 +170,8 @@ export function tagOf(branch: unknown, tag: string, root: object): unknown {
   return isRecord(property) ? property["const"] : undefined;
 }
 
-function quote(text: string): string {
-  return JSON.stringify(text);
+function quote(value: unknown): string {
+  return JSON.stringify(value);
 }
 
 /** `a`, `a or b`, `a, b or c`. */
@@ -211,25 +196,10 @@ const typeNames = new Map([
   ["null", "null"],
 ]);
 
-function count(number: unknown, noun: string): string {
-  return number === 1 ? `one ${noun}` : `${String(number)} ${noun}s`;
-}
-
 /** What was found, short enough for a sentence. */
 function describe(data: unknown): string {
-  if (typeof data === "string") {
-    return data.length > 40 ? "another text" : `the text ${JSON.stringify(data)}`;
-  }
-  if (Array.isArray(data)) return "a list";
-  if (data === null) return "null";
-  switch (typeof data) {
-    case "number":
-    case "boolean":
-    case "undefined":
-      return String(data);
-    case "object":
-      return "an object";
-    default:
-      return `a ${typeof data}`;
-  }
+  if (isText(data)) return data.length > 40 ? "another text" : `the text ${quote(data)}`;
+  if (isList(data)) return "a list";
+  if (typeof data === "function") return "a function";
+  return isRecord(data) ? "an object" : String(data);
 }

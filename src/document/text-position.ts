@@ -1,6 +1,6 @@
-import type { Position } from "./problem.ts";
+/** Texts before they are values: where an offset is, and what reading one gives. */
+import type { Path, Position } from "./problem.ts";
 
-/** Offsets to lines and columns. */
 export function textPositions(text: string): (offset: number) => Position {
   return linePositions(() => text.split("\n").map(({ length }) => length));
 }
@@ -25,3 +25,23 @@ function startsOf(lengths: readonly number[]): number[] {
   let start = 0;
   return lengths.map((length) => (start += length + 1) - length - 1);
 }
+
+export interface Limits {
+  readonly bytes: number;
+  readonly nesting: number;
+}
+
+export interface TextFault {
+  readonly offset: number;
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+export type ReadText =
+  | {
+      readonly kind: "read";
+      readonly value: unknown;
+      /** May be slow once, and is fast from then on. */
+      readonly offsetOf: (path: Path) => number;
+    }
+  | { readonly kind: "rejected"; readonly faults: readonly TextFault[] };

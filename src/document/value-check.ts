@@ -3,9 +3,8 @@
  * `schema-check.ts` it accepts any schema of draft 2020-12 that ajv can compile, ignores formats and unknown
  * keywords, and takes values with ordinary prototypes. Regular expressions are matched in linear time.
  */
-import { createRequire } from "node:module";
 import type { AnySchemaObject, ErrorObject } from "ajv";
-import type { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { compileExpression } from "./expression.ts";
 import type { Path } from "./problem.ts";
 import { explain } from "./schema-reason.ts";
@@ -27,14 +26,13 @@ export type CompiledCheck =
   | { readonly kind: "compiled"; readonly check: ValueCheck }
   | { readonly kind: "invalid"; readonly reason: string };
 
-/** Problems of one value that are explained. */
 const explained = 100;
 
 export function compileValueCheck(schema: object): CompiledCheck {
   // What `$schema` names is not loaded. With `$async`, a check would return a promise, which looks like a yes.
   const { $schema: _schema, $async: _async, ...rules }: AnySchemaObject = { ...schema };
   try {
-    const validate = new (ajvModule())({
+    const validate = new Ajv2020({
       allErrors: true,
       verbose: true,
       strict: false,
@@ -95,32 +93,4 @@ function problemOf(error: ErrorObject, schema: object): ValueProblem {
       error.schemaPath,
     ),
   };
-}
-
-let provided: typeof Ajv2020 | undefined;
-
-/**
- * `ajv-compiler.ts` brings the compiler of JSON Schemas along, for those who need it anyway, and for bundlers. It takes
- * longer to load than all the rest of `agent-jobs/entry`, which needs it only for an entry with tools.
- */
-export function provideAjv(ajv: typeof Ajv2020): void {
-  provided = ajv;
-}
-
-function ajvModule(): typeof Ajv2020 {
-  provided ??= onDemand();
-  return provided;
-}
-
-function onDemand(): typeof Ajv2020 {
-  const name = "ajv/dist/2020.js";
-  try {
-    const ajv: { readonly Ajv2020: typeof Ajv2020 } = createRequire(import.meta.url)(name);
-    return ajv.Ajv2020;
-  } catch (error) {
-    throw new Error(
-      `The package ajv, which is needed to check the parameters of tools, can't be loaded. In a bundle, import "agent-jobs" instead of "agent-jobs/entry", or install ajv next to the bundle.`,
-      { cause: error },
-    );
-  }
 }

@@ -10,9 +10,9 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
-import { defined, isRecord } from "./guards.ts";
+import { defined, emptyObject, isRecord } from "./guards.ts";
 import type { Path } from "./problem.ts";
-import { emptyObject, type Limits, type TextFault } from "./read-text.ts";
+import type { Limits, TextFault } from "./text-position.ts";
 
 export interface ConvertedYaml {
   readonly value: unknown;
@@ -31,7 +31,6 @@ class Converter {
   readonly faults: TextFault[] = [];
   readonly targets = new Map<Alias, Node>();
   readonly #anchors = new Map<string, Node>();
-  /** Nodes that are being converted. */
   readonly #open = new Set<Node>();
   readonly #limits: Limits;
   /** The outermost alias whose value is being converted once more. */

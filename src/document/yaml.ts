@@ -15,7 +15,7 @@ import {
   type YAMLParseError,
   type YAMLWarning,
 } from "yaml";
-import type { Limits, ReadText, TextFault } from "./read-text.ts";
+import type { Limits, ReadText, TextFault } from "./text-position.ts";
 import { convertYaml, yamlOffsets } from "./yaml-value.ts";
 
 /**
@@ -36,10 +36,9 @@ export function readYaml(text: string, limits: Limits): ReadText {
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault !== undefined) {
     const [offset] = fault.pos;
-    const known = commonFault(text, fault);
-    if (known !== undefined)
-      return rejected(known.offset, `Not valid YAML: ${known.reason}`, known.hint);
-    return rejected(offset, `Not valid YAML: ${sentence(fault.message)}`, quoteHint(text, offset));
+    const { reason = sentence(fault.message), hint = quoteHint(text, offset) } =
+      commonFault(text, fault) ?? {};
+    return rejected(offset, `Not valid YAML: ${reason}`, hint);
   }
   if (second !== undefined) {
     return rejected(
@@ -114,46 +113,26 @@ function sentence(message: string): string {
 function commonFault(text: string, { code, message, pos }: YAMLParseError | YAMLWarning) {
   const [offset] = pos;
   const line = /.{0,1000}/.exec(text.slice(offset))?.[0] ?? "";
-  const before = text.slice(0, offset).trimEnd().at(-1) ?? "";
-  switch (code) {
-    case "BLOCK_AS_IMPLICIT_KEY":
-    case "BLOCK_IN_FLOW": {
-      const isInFlow = code === "BLOCK_IN_FLOW" || /[[{]/.test(lineBefore(text, offset));
-      const plain = (isInFlow ? line.replace(/[,\]}][^]*$/, "") : line)
-        .replace(/\s#[^]*$/, "")
-        .trim();
-      if (/^["'[{|>&*!]/.test(plain)) return undefined;
-      if (/:\s/.test(plain) && !/["\\]/.test(plain))
-        return {
-          offset,
-          reason: 'Unquoted text can\'t contain ": ".',
-          hint: `quote it: "${plain}"`,
-        };
-      const hint = "indent the next field like this one, or put all of the text in quotes";
-      return { offset, reason: "A field can't begin inside a string.", hint };
-    }
-    case "MULTILINE_IMPLICIT_KEY":
-    case "MISSING_CHAR":
-    case "UNEXPECTED_TOKEN": {
-      if (code === "MULTILINE_IMPLICIT_KEY" || message.startsWith("Implicit map keys")) {
-        const hint = /^[\w-]+:\S/.test(line)
-          ? "write a space after the colon"
-          : "write NAME: VALUE, or indent a string deeper than its field";
-        return { offset, reason: "This is neither a field nor part of a string.", hint };
-      }
-      const [, open] = /closing (["'])/.exec(message) ?? [];
-      if (open !== undefined) {
-        const begin = text.lastIndexOf(open, offset - 1);
-        return { offset: begin, reason: `This text has no closing ${open}.` };
-      }
-      if (before !== '"' && before !== "'") return undefined;
-      const inside = before === "'" ? "''" : '\\"';
-      const hint = `put all of the text in quotes, and write ${inside} for ${before} inside of them`;
-      return { offset, reason: `The ${before} before this ends the text.`, hint };
-    }
-    default:
-      return undefined;
+  if (code === "BLOCK_AS_IMPLICIT_KEY" || code === "BLOCK_IN_FLOW") {
+    const isInFlow = code === "BLOCK_IN_FLOW" || /[[{]/.test(lineBefore(text, offset));
+    const value = isInFlow ? line.replace(/[,\]}][^]*$/, "") : line;
+    const plain = value.replace(/\s#[^]*$/, "").trim();
+    if (/^["'[{|>&*!]/.test(plain)) return undefined;
+    const reason = 'Unquoted text can\'t contain ": ".';
+    if (/:\s/.test(plain) && !/["\\]/.test(plain)) return { reason, hint: `quote it: "${plain}"` };
+    const hint = "indent the next field like this one, or put all of the text in quotes";
+    return { reason: "A field can't begin inside a string.", hint };
   }
+  if (code !== "MULTILINE_IMPLICIT_KEY" && !message.startsWith("Implicit map keys")) {
+    const [quote] = /["']$/.exec(text.slice(0, offset).trimEnd()) ?? [];
+    if (quote === undefined || code !== "UNEXPECTED_TOKEN") return undefined;
+    const hint = `write ${quote === "'" ? "''" : '\\"'} for ${quote} inside of them`;
+    return { reason: `The ${quote} before this ends the text.`, hint };
+  }
+  const hint = /^[\w-]+:\S/.test(line)
+    ? "write a space after the colon"
+    : "write NAME: VALUE, or indent a string deeper than its field";
+  return { reason: "This is neither a field nor part of a string.", hint };
 }
 
 function lineBefore(text: string, offset: number): string {

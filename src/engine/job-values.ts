@@ -1,5 +1,5 @@
 /** What works get from their job besides their task: values of runtime variables, and the environment of commands. */
-import { promptText } from "../entry/prompt-expander.ts";
+import { promptText } from "../entry/prompt.ts";
 import type { Prompt } from "../entry/model.ts";
 import { runtimeVariable } from "../entry/runtime-variables.ts";
 import type { WorkRef } from "../events/event.ts";

@@ -11,7 +11,7 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { defined } from "../document/guards.ts";
-import { promptText } from "../entry/prompt-expander.ts";
+import { promptText } from "../entry/prompt.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import type {
   ChangedFile,

@@ -1,7 +1,6 @@
 /** The runtime variables of one run of one task ("Tools and Runtime Variables"). */
 import { isRecord } from "../document/guards.ts";
-import { expandPromptDynamic } from "../entry/prompt.ts";
-import { variablesIn } from "../entry/prompt-expander.ts";
+import { expandPromptDynamic, variablesIn } from "../entry/prompt.ts";
 import type { Entry, ExpandedPrompt } from "../entry/model.ts";
 import type { ToolCall } from "./ports.ts";
 

@@ -7,7 +7,7 @@
  */
 import { defined } from "../document/guards.ts";
 import type { EachWork, Model, Work } from "./model.ts";
-import { promptText } from "./prompt-expander.ts";
+import { promptText } from "./prompt.ts";
 import { commandName, leafName } from "./work.ts";
 
 export type ChartHint =
@@ -50,7 +50,6 @@ interface NodeInProgress extends ChartNode {
   arrows?: ChartArrow[];
 }
 
-/** The first and the last node of a part. */
 interface Drawn {
   readonly first: number;
   readonly last: number;

@@ -4,18 +4,31 @@
  */
 import { isList, isText } from "../document/guards.ts";
 import type { Path, Problem } from "../document/problem.ts";
-import type { Salvaged } from "../document/salvage.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { checkParameters, leadsOutside, ToolChecker } from "./check-tools.ts";
 import { readGlob } from "./glob.ts";
-import type { Entry, Prompt, RunWork, TaskWork } from "./model.ts";
-import { type EntryNames, entryCheck, listed, Problems } from "./problems.ts";
-import { type Expansion, PromptExpander, variablesIn } from "./prompt-expander.ts";
-import { trailPath } from "./prompt.ts";
+import type { Entry, Prompt, RunWork, TaskWork, Work } from "./model.ts";
+import {
+  type EntryNames,
+  entryCheck,
+  type Hint,
+  listed,
+  Problems,
+  type Salvaged,
+} from "./problems.ts";
+import { type Expansion, PromptExpander, trailPath, variablesIn } from "./prompt.ts";
 import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
-import type { Meaning, Meanings } from "./schema-parts.ts";
-import { toolPatternProblem } from "./tool-pattern.ts";
+import type { Meaning, PromptMeaning } from "./schema-parts.ts";
+import { toolPatternProblem } from "./known-tools.ts";
 import { commandName } from "./work.ts";
+
+type Meant<M extends Meaning> = M extends PromptMeaning
+  ? Salvaged<Prompt>
+  : M extends "work"
+    ? Salvaged<Work>
+    : M extends "parameters"
+      ? Readonly<Record<string, unknown>>
+      : string;
 
 /** `places`: what means something, in the order of the entry. */
 export function checkEntry(
@@ -44,14 +57,13 @@ class EntryChecker {
   /** Why a job requires user input: the subject of a sentence. */
   readonly #needs = new Map<string, string>();
 
-  readonly #checks: { readonly [M in Meaning]: (value: Meanings[M], path: Path) => void } = {
+  readonly #checks: { readonly [M in Meaning]: (value: Meant<M>, path: Path) => void } = {
     category: (name, path) => this.#checkCategory(name, path),
     task: (name, path) => this.#isTask(name, path),
     job: (name, path) => this.#checkName("job", "jobs", name, path),
     relic: (name, path) => this.#checkName("relic", "relics", name, path),
     monument: (name, path) => this.#checkName("monument", "monuments", name, path),
     tool: (name, path) => this.#tools.checkName(name, path, []),
-    "tool of a server": () => undefined,
     "tool of a task": (name, path) => this.#tools.checkExecuted(name, path),
     "task with a result": (name, path) => this.#checkResultOf(name, path),
     "name of a work": (name, path) => this.#checkOwnName(name, path),
@@ -71,8 +83,10 @@ class EntryChecker {
         this.#need(path, "a prompt of its works uses $user-input");
     },
     condition: (prompt, path) => void this.#expand(prompt, path, true),
-    Ref: (work, path) => this.#checkRef(work, path),
-    Run: (work, path) => this.#checkRun(work, path),
+    work: (work, path) => {
+      if (work.kind === "Ref") this.#checkRef(work, path);
+      if (work.kind === "Run") this.#checkRun(work, path);
+    },
   };
 
   constructor(entry: Salvaged<Entry>, names: EntryNames, problems: Problems) {
@@ -209,15 +223,8 @@ class EntryChecker {
       const add = (reason: string, hint = {}): void =>
         this.#problems.add(path, `$${name}: ${reason}`, { ...hint, text: `$${name}` });
       if (!known.has(of)) {
-        const longer = [...known].find((one) => one.startsWith(of));
-        add(
-          `there is no ${what} ${JSON.stringify(of)}.`,
-          longer === undefined
-            ? this.#problems.suggest(of, known)
-            : {
-                hint: `the name ${JSON.stringify(longer)} can't be a part of a variable: use words joined by hyphens`,
-              },
-        );
+        const hint = this.#problems.suggest(of, known);
+        add(`there is no ${what} ${JSON.stringify(of)}.`, hint);
       } else if (kind === "result" && !this.#hasResult(of))
         add(`task ${JSON.stringify(of)} has no criteria.result.`);
     }
@@ -262,11 +269,8 @@ class EntryChecker {
   #checkCategory(category: string, path: Path): void {
     const { models } = this.#names;
     if (models.has(category) || this.#problems.isBroken(["models"])) return;
-    const { hint: guess } = this.#problems.suggest(category, models);
-    const known = guess === undefined || models.size > 1 ? `the entry has ${listed(models)}` : "";
-    const hint = [guess ?? "", known].join(" ").trim();
     const reason = `There is no model category ${JSON.stringify(category)}.`;
-    this.#problems.add(path, reason, models.size === 0 ? {} : { hint });
+    this.#problems.add(path, reason, this.#problems.suggestAny(category, [...models]));
   }
 
   #isTask(name: string, path: Path): boolean {
@@ -279,21 +283,16 @@ class EntryChecker {
       this.#problems.addMissing(path, what, name, this.#names[field]);
   }
 
-  #suggestVariable(name: string): { hint?: string } {
-    const { hint: guess } = this.#problems.suggest(name, [
-      ...this.#names.promptVariables,
-      ...fixedVariables,
-    ]);
+  #suggestVariable(name: string): Hint {
     // What is written in capitals is mostly a variable of the environment.
-    const literal = /^[A-Z\d]+$/.test(name) ? `write $$${name} for a literal $${name}` : undefined;
-    const hints = [guess, literal].filter((hint) => hint !== undefined);
-    return hints.length === 0 ? {} : { hint: hints.join(" ") };
+    if (/^[A-Z\d]+$/.test(name)) return { hint: `write $$${name} for a literal $${name}` };
+    return this.#problems.suggest(name, [...this.#names.promptVariables, ...fixedVariables]);
   }
 }
 
 /** The schema has checked this. The cast is for the compiler. */
 // eslint-disable-next-line typescript/no-unnecessary-type-parameters
-function isMeant<M extends Meaning>(_value: unknown): _value is Meanings[M] {
+function isMeant<M extends Meaning>(_value: unknown): _value is Meant<M> {
   return true;
 }
 

@@ -4,9 +4,8 @@
  */
 import { defined } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
-import type { Salvaged } from "../document/salvage.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
-import { type EntryNames, type Hint, listed, type Problems } from "./problems.ts";
+import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";
 import {
   availableTools,
   type Criteria,
@@ -17,7 +16,7 @@ import {
   type Task,
   type ToolDeclaration,
 } from "./model.ts";
-import { ownerOf, reportTools } from "./reserved-names.ts";
+import { ownerOf, reportTools } from "./known-tools.ts";
 
 /** Every session is told the parameters of its tools. In characters. */
 const longestParameters = 50_000;
@@ -63,8 +62,6 @@ export class ToolChecker {
       this.#problems.add(at, reason);
     }
     if ("url" in server && server.url !== undefined) this.#checkUrl([...at, "url"], server.url);
-    if ("env" in server) this.#checkValues([...at, "env"], server.env, variable);
-    if ("headers" in server) this.#checkValues([...at, "headers"], server.headers, header);
     server.tools?.forEach((tool, index) => {
       if (tool?.startsWith(`${name}/`) !== true) return;
       const hint = `write ${JSON.stringify(tool.slice(name.length + 1))}`;
@@ -77,24 +74,6 @@ export class ToolChecker {
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       const reason = "Must be an address that starts with http:// or https://.";
       this.#problems.add(path, reason);
-    }
-  }
-
-  #checkValues(
-    path: Path,
-    values: Salvaged<Readonly<Record<string, string>>> | undefined,
-    what: typeof variable | typeof header,
-  ): void {
-    for (const [name, value] of Object.entries(values ?? {})) {
-      const at = [...path, name];
-      if (!what.isName.test(name)) {
-        this.#problems.add(at, `${JSON.stringify(name)} can't be the name of ${what.is}.`);
-      } else if (what.references(value ?? "").some((one) => !variable.isName.test(one))) {
-        const reason = "env: must be followed by the name of an environment variable.";
-        this.#problems.add(at, reason, { hint: "such as env:DOCS_TOKEN" });
-      } else if (value !== undefined && !what.allows.test(value)) {
-        this.#problems.add(at, "Must not contain control characters.");
-      }
     }
   }
 
@@ -157,11 +136,9 @@ export class ToolChecker {
       this.#problems.addMissing(path, "MCP server", server, this.#names.mcpServers);
       return;
     }
-    this.#problems.add(
-      path,
-      `There is no tool ${JSON.stringify(name)}.`,
-      this.#possible(name, others),
-    );
+    const servers = [...this.#names.mcpServers].map((one) => `${one}/…`);
+    const hint = this.#problems.suggestAny(name, [...others, ...this.#names.tools, ...servers]);
+    this.#problems.add(path, `There is no tool ${JSON.stringify(name)}.`, hint);
   }
 
   #checkOffered(path: Path, server: string, tool: string): void {
@@ -172,21 +149,7 @@ export class ToolChecker {
       tool === ""
         ? `Must name a tool of the MCP server ${JSON.stringify(server)}.`
         : `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
-    const guess = this.#problems.suggest(tool, known);
-    const hint = guess.hint ?? (known.length > 0 ? `its tools are ${listed(known)}` : undefined);
-    this.#problems.add(path, reason, defined({ hint }));
-  }
-
-  #possible(name: string, others: readonly string[]): Hint {
-    const possible = [
-      ...others,
-      ...this.#names.tools,
-      ...[...this.#names.mcpServers].map((server) => `${server}/…`),
-    ];
-    const { hint: guess } = this.#problems.suggest(name, [...others, ...this.#names.tools]);
-    const all = possible.length === 0 ? undefined : `possible names: ${listed(possible)}`;
-    const hint = [guess, all].filter((one) => one !== undefined).join(" ");
-    return hint === "" ? {} : { hint };
+    this.#problems.add(path, reason, this.#problems.suggestAny(tool, known));
   }
 }
 
@@ -206,25 +169,6 @@ export function checkParameters(
     problems.add([...path, "type"], reason);
   }
 }
-
-const variable = {
-  is: "an environment variable",
-  isName: /^[A-Za-z_][A-Za-z0-9_]*$/,
-  references: (value: string): readonly string[] =>
-    value.startsWith("env:") ? [value.slice(4)] : [],
-  // Keys have several lines.
-  // eslint-disable-next-line no-control-regex
-  allows: /^[^\u0000]*$/,
-};
-const header = {
-  is: "a header",
-  isName: /^[\w!#$%&'*+.^`|~-]+$/,
-  // One of several words, as in `Bearer env:NAME`.
-  references: (value: string): readonly string[] =>
-    [...value.matchAll(/(?<=^|\s)env:(\S*)/g)].map(([, name = ""]) => name),
-  // eslint-disable-next-line no-control-regex
-  allows: /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/,
-};
 
 /** Whether a path, or a glob, is absolute or has a part that leads up. */
 export function leadsOutside(parts: readonly string[]): boolean {

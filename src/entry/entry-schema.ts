@@ -2,16 +2,38 @@
  * The JSON Schema of an entry file, for editors and for the first check of the loader. Titles, descriptions,
  * defaults and examples are for editors. Checks that compare two places of the file are in `check-entry.ts`.
  */
-import { limitProperties } from "./limits-schema.ts";
+import { limitProperties } from "./limits.ts";
 import { availableTools, permissionPresets, sandboxModes } from "./model.ts";
-import { listOf, map, means, name, names, object, ref, text, texts } from "./schema-parts.ts";
-import { command, work } from "./works-schema.ts";
-import { outputs } from "./outputs-schema.ts";
-import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
+import {
+  choice,
+  flag,
+  listOf,
+  map,
+  means,
+  name,
+  named,
+  names,
+  object,
+  ref,
+  text,
+  textOf,
+  texts,
+  whole,
+} from "./schema-parts.ts";
+import { commandFields, workSchema } from "./works.ts";
+import { outputsSchema } from "./outputs.ts";
+import {
+  declarations,
+  mcpServerSchema,
+  monumentSchema,
+  relicSchema,
+  toolName,
+  toolSchema,
+} from "./tool-declarations.ts";
 
 const promptFile = {
   properties: {
-    file: { ...name, description: "A text file, relative to this one, such as prompts/review.md." },
+    file: named("A text file, relative to this one, such as prompts/review.md."),
   },
   required: ["file"],
   additionalProperties: false,
@@ -32,8 +54,8 @@ const model = {
   description: "A model, either by category (a key of models) or by id.",
   type: "object",
   properties: {
-    category: { ...means("category"), description: "A key of models." },
-    id: { ...name, description: "The id of a model, passed to the provider unchanged." },
+    category: means("category", named("A key of models.")),
+    id: named("The id of a model, passed to the provider unchanged."),
   },
   additionalProperties: false,
   minProperties: 1,
@@ -43,19 +65,9 @@ const model = {
 
 const permissionRules = object(
   {
-    preset: {
-      enum: permissionPresets,
-      default: "read-only",
-      description: "The preset that the rules add to.",
-    },
-    read: {
-      ...listOf("glob"),
-      description: "Globs of files that the agent may read. A leading ! denies.",
-    },
-    write: {
-      ...listOf("glob"),
-      description: "Globs of files that the agent may write. A leading ! denies.",
-    },
+    preset: choice(permissionPresets, "read-only", "The preset that the rules add to."),
+    read: listOf("glob", "Globs of files that the agent may read. A leading ! denies."),
+    write: listOf("glob", "Globs of files that the agent may write. A leading ! denies."),
     shell: {
       description:
         "true, or patterns of shell commands such as `git diff *`. Every command of a pipeline or list must match. A leading ! denies.",
@@ -70,17 +82,15 @@ const permissionRules = object(
       description:
         "Hosts that commands may reach: names, *.example.com, localhost. Those of url are included. A leading ! denies.",
     },
-    sandbox: {
-      enum: sandboxModes,
-      default: "auto",
-      description:
-        "auto: a sandbox wherever this machine has one; where it has none, tasks that start programs don't run. required: every task needs one. off: no sandbox.",
-    },
-    tools: {
-      ...listOf("tool pattern"),
-      description:
-        "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
-    },
+    sandbox: choice(
+      sandboxModes,
+      "auto",
+      "auto: a sandbox wherever this machine has one; where it has none, tasks that start programs don't run. required: every task needs one. off: no sandbox.",
+    ),
+    tools: listOf(
+      "tool pattern",
+      "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
+    ),
   },
   [],
 );
@@ -133,7 +143,7 @@ const criteria = object(
     ),
     commands: {
       type: "array",
-      items: object(command, ["run"]),
+      items: object(commandFields, ["run"]),
       minItems: 1,
       description:
         "Commands that must exit with 0. Run after toolExecuted and before the condition; a retry is told what they printed.",
@@ -143,19 +153,13 @@ const criteria = object(
       description:
         "JSON Schema of an object. The task is offered job_result, and must call it with arguments that fit.",
     }),
-    runConditionInSameSession: {
-      type: "boolean",
-      default: true,
-      description:
-        "false: conditions are checked in sessions of their own, with the driving model.",
-    },
+    runConditionInSameSession: flag(
+      "false: conditions are checked in sessions of their own, with the driving model.",
+      true,
+    ),
     failureAction: object(
       {
-        retryTimes: {
-          type: "integer",
-          minimum: 0,
-          description: "Maximum number of retries if the criteria don't hold.",
-        },
+        retryTimes: whole("Maximum number of retries if the criteria don't hold.", { minimum: 0 }),
         additionalPrompt: ref("prompt", "Added to the prompt of a retry."),
       },
       ["retryTimes"],
@@ -169,11 +173,7 @@ const task = object(
   {
     model: ref("model", "Without it, every Ref to this task needs a modelOverride."),
     prompt: means("prompt of a task", ref("prompt", "What the agent is asked to do.")),
-    requireUserInput: {
-      type: "boolean",
-      default: false,
-      description: "Must be true if and only if the prompt uses $user-input.",
-    },
+    requireUserInput: flag("Must be true if and only if the prompt uses $user-input.", false),
     availability,
     criteria,
     permissions: ref("permissions", "Replaces the permissions of the entry."),
@@ -181,13 +181,10 @@ const task = object(
       const: "actions",
       description: "The model answers with documents of the action protocol.",
     },
-    iterations: {
-      type: "integer",
-      minimum: 1,
+    iterations: whole("With protocol: maximum number of documents in one round of the task.", {
       maximum: 1000,
       default: 20,
-      description: "With protocol: maximum number of documents in one round of the task.",
-    },
+    }),
     preThinking: {
       description:
         "With protocol: maximum number of documents before the first, in which actions only read.",
@@ -197,14 +194,8 @@ const task = object(
         object({ iterations: { type: "integer", minimum: 1, maximum: 100 } }, ["iterations"]),
       ],
     },
-    relics: {
-      ...listOf("relic"),
-      description: "With protocol: the relics of the task. Default: all.",
-    },
-    monuments: {
-      ...listOf("monument"),
-      description: "With protocol: the monuments of the task. Default: all.",
-    },
+    relics: listOf("relic", "With protocol: the relics of the task. Default: all."),
+    monuments: listOf("monument", "With protocol: the monuments of the task. Default: all."),
   },
   ["prompt"],
   { title: "Task" },
@@ -220,14 +211,12 @@ const job = object(
     outputs: ref("outputs"),
     memory: object(
       {
-        file: { ...name, description: "A Markdown file, relative to the working directory." },
-        max: {
-          type: "integer",
+        file: named("A Markdown file, relative to the working directory."),
+        max: whole("In bytes. The oldest notes go when there are more.", {
           minimum: 100,
           maximum: 100_000,
           default: 20_000,
-          description: "In bytes. The oldest notes go when there are more.",
-        },
+        }),
       },
       ["file"],
       { description: "Notes for later runs: tasks read $memory, and add to it with job_remember." },
@@ -239,9 +228,9 @@ const job = object(
 
 const input = object(
   {
-    description: { ...text, description: "For people." },
+    description: textOf("For people."),
     required: { type: "boolean", default: false },
-    default: { ...text, description: "The value if none is given." },
+    default: textOf("The value if none is given."),
     options: { ...texts, description: "The only values that are allowed." },
   },
   ["description"],
@@ -254,10 +243,10 @@ const gridRow = object(
     jobs: {
       type: "array",
       items: {
-        ...object(
-          { name: text, jobName: { ...means("job", text), description: "A key of jobs." } },
-          ["name", "jobName"],
-        ),
+        ...object({ name: text, jobName: means("job", textOf("A key of jobs.")) }, [
+          "name",
+          "jobName",
+        ]),
         type: ["object", "null"],
       },
     },
@@ -275,10 +264,10 @@ export const entrySchema = {
   title: "agent-jobs entry",
   ...object(
     {
-      $schema: { ...text, description: "For editors. Ignored." },
+      $schema: textOf("For editors. Ignored."),
       models: {
         ...map(name, { title: "Models", description: "Model ids by category." }),
-        properties: { driving: { ...name, description: "Checks conditions." } },
+        properties: { driving: named("Checks conditions.") },
         required: ["driving"],
         examples: [{ driving: "gpt-5-mini", planning: "gpt-5" }],
       },
@@ -314,11 +303,11 @@ export const entrySchema = {
     ["models", "tasks", "jobs"],
   ),
   $defs: {
-    outputs,
-    tool,
-    mcpServer,
-    relic,
-    monument,
+    outputs: outputsSchema,
+    tool: toolSchema,
+    mcpServer: mcpServerSchema,
+    relic: relicSchema,
+    monument: monumentSchema,
     prompt,
     model,
     permissions,
@@ -326,7 +315,7 @@ export const entrySchema = {
     input,
     task,
     job,
-    work,
+    work: workSchema,
     gridRow,
     drivingSessionRetry,
   },

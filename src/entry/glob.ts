@@ -18,14 +18,12 @@ export type Part =
   | { readonly kind: "folders" }
   | { readonly kind: "pattern"; readonly tokens: readonly Token[] };
 
-type Token =
-  | { readonly kind: "any" | "one" }
-  | { readonly kind: "char"; readonly char: string }
-  | { readonly kind: "set"; readonly set: CharacterSet };
+/** Any characters, this one, or one that fits. */
+type Token = { readonly kind: "any" } | { readonly kind: "char"; readonly char: string } | Fitting;
 
-interface CharacterSet {
-  readonly not: boolean;
-  readonly ranges: readonly (readonly [from: string, to: string])[];
+interface Fitting {
+  readonly kind: "fitting";
+  readonly fits: (char: string, anyCase: boolean) => boolean;
 }
 
 const longest = 1_000;
@@ -122,7 +120,6 @@ function readPattern(text: string): Glob {
       throw new Unreadable(".. after a wildcard is ambiguous");
     }
     if (part !== "**") parts.push(readPart(part));
-    // Twice the same: once.
     else if (parts.at(-1)?.kind !== "folders") parts.push({ kind: "folders" });
   }
   return { text: whole, parts };
@@ -152,10 +149,10 @@ function readPart(part: string): Part {
     }
     if (char === "*") {
       if (tokens.at(-1)?.kind !== "any") tokens.push({ kind: "any" });
-    } else if (char === "?") tokens.push({ kind: "one" });
+    } else if (char === "?") tokens.push({ kind: "fitting", fits: () => true });
     else if (char === "[" && setLength(part, at) > 1) {
       const length = setLength(part, at);
-      tokens.push({ kind: "set", set: readSet(part.slice(at + 1, at + length - 1)) });
+      tokens.push({ kind: "fitting", fits: readSet(part.slice(at + 1, at + length - 1)) });
       at += length - 1;
     } else {
       if (char === "\\" && at + 1 < part.length) at += 1;
@@ -182,7 +179,7 @@ function setLength(glob: string, start: number): number {
   return 1;
 }
 
-function readSet(content: string): CharacterSet {
+function readSet(content: string): Fitting["fits"] {
   const not = /^[!^]/.test(content);
   const chars = [...(not ? content.slice(1) : content).matchAll(/\\(.)|(.)/gs)].map(
     ([, escaped, plain]) => ({ char: escaped ?? plain ?? "", escaped: escaped !== undefined }),
@@ -197,7 +194,10 @@ function readSet(content: string): CharacterSet {
       at += 2;
     } else ranges.push([from, from]);
   }
-  return { not, ranges };
+  return (char, anyCase) => {
+    const forms = anyCase ? [char, char.toLowerCase(), char.toUpperCase()] : [char];
+    return ranges.some(([from, to]) => forms.some((form) => from <= form && form <= to)) !== not;
+  };
 }
 
 /**
@@ -244,19 +244,14 @@ function nameMatches(
     name.split(""),
     ({ kind }) => kind === "any",
     (token, char) => {
-      if (token.kind === "set") return inSet(token.set, char, anyCase);
-      return token.kind === "one" || (token.kind === "char" && same(char, token.char, anyCase));
+      if (token.kind === "fitting") return token.fits(char, anyCase);
+      return token.kind === "char" && same(char, token.char, anyCase);
     },
   );
 }
 
 function same(a: string, b: string, anyCase: boolean): boolean {
   return a === b || (anyCase && a.toLowerCase() === b.toLowerCase());
-}
-
-function inSet({ not, ranges }: CharacterSet, char: string, anyCase: boolean): boolean {
-  const forms = anyCase ? [char, char.toLowerCase(), char.toUpperCase()] : [char];
-  return ranges.some(([from, to]) => forms.some((form) => from <= form && form <= to)) !== not;
 }
 
 /** The usual matcher of wildcards: after a mismatch only the last wildcard takes one more. */

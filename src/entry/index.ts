@@ -1,6 +1,6 @@
 /**
  * `import { loadEntry } from "agent-jobs/entry"`: entries as data. Reads, checks and draws them, and loads neither
- * the Copilot SDK nor, for an entry without faults and without tools, a compiler of schemas. Re-exports only.
+ * the Copilot SDK nor a compiler of schemas. Re-exports only.
  */
 import "./bundled.ts";
 

@@ -1,10 +1,11 @@
 /** Raw value in, prepared entry or all of its problems out. */
 import { checkEntry } from "./check-entry.ts";
-import { entryCheck, entryNames, type EntryNames } from "./problems.ts";
+import { entryCheck, entryNames, type EntryNames, salvage } from "./problems.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {
   Entry,
   ExpandedPrompt,
+  FlowWork,
   Job,
   LeafWork,
   PreparedEntry,
@@ -13,6 +14,7 @@ import type {
   Prompt,
   Task,
   ToolDeclaration,
+  Work,
 } from "./model.ts";
 import { defined, isList, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
@@ -29,11 +31,17 @@ import {
   type InsertedPrompt,
   type ReadPrompt,
 } from "./prompt-files.ts";
-import { PromptExpander } from "./prompt-expander.ts";
-import { salvage } from "../document/salvage.ts";
+import { PromptExpander } from "./prompt.ts";
 import { entryWarnings, type WarningChecks } from "./warnings.ts";
-import { flowLeaves, type FlowLeaf } from "./work-paths.ts";
-import { assignWorkId, mapEach, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
+import { assignWorkId, mapEach, mapLeaves, partsOf, simplifyWork, taskWorks } from "./work.ts";
+
+/** A workflow in a job, as the document has it. */
+export interface FlowLeaf {
+  readonly path: Path;
+  /** Of its `file`. */
+  readonly codePath: string;
+  readonly work: FlowWork;
+}
 
 export type PrepareResult =
   | {
@@ -115,6 +123,14 @@ export function preparePlain(data: unknown, given: PrepareOptions): PrepareResul
   return rejected([...schemaProblems, ...problems], options);
 }
 
+function flowLeaves({ jobs }: Entry): readonly FlowLeaf[] {
+  const found = (path: Path, work: Work): readonly FlowLeaf[] =>
+    work.kind === "Flow"
+      ? [{ path, codePath: entryCheck.codePath([...path, "file"]), work }]
+      : partsOf(path, work).flatMap(([at, part]) => found(at, part));
+  return Object.entries(jobs).flatMap(([name, { work }]) => found(["jobs", name, "work"], work));
+}
+
 interface PlacedOptions extends PrepareOptions {
   readonly inserted?: readonly InsertedPrompt[];
 }
@@ -125,15 +141,16 @@ function rejected(problems: readonly Problem[], options: PlacedOptions): Prepare
 
 function diagnosticsOf(problems: readonly Problem[], options: PlacedOptions): Diagnostic[] {
   const { codePath: prefix = "", file, locate, inserted = [] } = options;
-  const named = problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath }));
-  const inPrompts = named.filter((problem) => placeInPrompt(problem, inserted) !== undefined);
-  const others = named.filter((problem) => !inPrompts.includes(problem));
+  const placed = problems.map((problem) => ({
+    problem: { ...problem, codePath: prefix + problem.codePath },
+    inPrompt: placeInPrompt(problem, inserted),
+  }));
+  const others = placed.flatMap(({ problem, inPrompt }) => (inPrompt ? [] : problem));
   return [
     ...toDiagnostics(others, defined({ file, locate })),
-    ...inPrompts.flatMap((problem) => {
-      const place = placeInPrompt(problem, inserted);
-      return toDiagnostics([problem]).map((diagnostic) => ({ ...diagnostic, ...place }));
-    }),
+    ...placed.flatMap(({ problem, inPrompt }) =>
+      inPrompt ? toDiagnostics([problem]).map((one) => ({ ...one, ...inPrompt })) : [],
+    ),
   ];
 }
 
@@ -148,28 +165,21 @@ function meantForm(path: Path, value: unknown, names: EntryNames): string | unde
   const last = path.at(-1);
   // Where a name would need quotes, it is none.
   const name = isText(value) && /^[\w./-]{1,64}$/.test(value) ? value : undefined;
-  if (last === "model" || last === "modelOverride") {
-    if (name === undefined) return undefined;
+  if (name !== undefined && (last === "model" || last === "modelOverride"))
     return `write { ${names.models.has(name) ? "category" : "id"}: ${name} }`;
-  }
   if (path[0] !== "jobs") return undefined;
   const leaf = name && (name.endsWith(".wf.md") ? `Flow, file: ${name}` : `Ref, taskId: ${name}`);
-  const work = leaf === undefined ? "…" : `{ kind: ${leaf} }`;
-  if (path.length === 2) return leaf && `write { work: ${work} }`;
-  if (last === "preCondition")
-    return `write [true, ${work}] to run the body if the work succeeds, or [false, ${work}] to run it if the work fails`;
-  if (last === "postCondition")
-    return `write [false, ${work}] to repeat until the work succeeds, or [true, ${work}] to repeat while it succeeds`;
-  if (last === "works") return leaf && `write [${work}]`;
+  const work = leaf && `{ kind: ${leaf} }`;
+  if (path.length === 2) return work && `write { work: ${work} }`;
+  if (last === "preCondition" || last === "postCondition")
+    return `write [true, ${work ?? "…"}] or [false, ${work ?? "…"}]: the outcome that goes on`;
   const isWork = isText(last)
     ? ["work", "body", "condition", "trueWork", "falseWork"].includes(last)
     : path.at(-2) === "works" || last === 1;
   if (!isWork) return undefined;
-  if (isList(value)) return "write { kind: Seq, works: […] }";
-  return leaf && `write ${work}`;
+  return isList(value) ? "write { kind: Seq, works: […] }" : work && `write ${work}`;
 }
 
-/** Only for an entry without problems. */
 function build(entry: Entry): PreparedEntry {
   const expander = new PromptExpander((name) => entry.promptVariables?.[name]);
   const tasks = mapValues(entry.tasks, (task) => buildTask(task, expander));

@@ -1,7 +1,7 @@
 /** What the checks of an entry have found so far, and which parts of it are broken. */
-import { defined, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../document/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import type { Path, Problem } from "../document/problem.ts";
+import { type Path, type Problem, valueAt } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";
 import { entrySchema } from "./entry-schema.ts";
 import type { Entry } from "./model.ts";
@@ -17,7 +17,6 @@ export interface Hint {
 export class Problems {
   readonly all: Problem[] = [];
   readonly #ofSchema: readonly Problem[];
-  /** Code paths with a problem. */
   readonly #broken: Set<string>;
   /** Looking for a similar name among thousands, for thousands of names, would take minutes. */
   #suggestionsLeft = 100;
@@ -43,6 +42,12 @@ export class Problems {
     return this.#suggestionsLeft-- > 0 ? suggestion(name, known) : {};
   }
 
+  /** The same, or all names if none is similar. */
+  suggestAny(name: string, known: readonly string[]): Hint {
+    const all = known.length === 0 ? {} : { hint: `possible names: ${listed(known)}` };
+    return { ...all, ...this.suggest(name, known) };
+  }
+
   /** Whether nothing in this part has a problem so far. */
   isSound(part: Path): boolean {
     return ![...this.#ofSchema, ...this.all].some(({ path }) =>
@@ -62,20 +67,10 @@ export function warning(path: Path, reason: string, hint?: string): Problem {
   return { path, codePath, reason, severity: "warning", ...defined({ hint }) };
 }
 
-/** The keys that the author wrote, whether or not what is behind them is sound. */
-export interface EntryNames {
-  readonly models: ReadonlySet<string>;
-  readonly promptVariables: ReadonlySet<string>;
-  readonly tasks: ReadonlySet<string>;
-  readonly jobs: ReadonlySet<string>;
-  readonly inputs: ReadonlySet<string>;
-  readonly tools: ReadonlySet<string>;
-  readonly mcpServers: ReadonlySet<string>;
-  readonly relics: ReadonlySet<string>;
-  readonly monuments: ReadonlySet<string>;
-}
+export type EntryNames = ReturnType<typeof entryNames>;
 
-export function entryNames(value: unknown): EntryNames {
+/** The keys that the author wrote, whether or not what is behind them is sound. */
+export function entryNames(value: unknown) {
   const keys = (field: string): ReadonlySet<string> => {
     const map = isRecord(value) ? value[field] : undefined;
     return new Set(isRecord(map) ? Object.keys(map) : []);
@@ -98,4 +93,36 @@ export function listed(names: Iterable<string>): string {
   const all = [...names];
   const shown = all.slice(0, 20);
   return shown.join(", ") + (all.length > shown.length ? ", …" : "");
+}
+
+/**
+ * A `T` without the values that its schema rejects: any field may be absent, but the remaining fields are
+ * valid.
+ */
+export type Salvaged<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null
+    ? T
+    : T extends readonly unknown[]
+      ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
+      : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
+
+/** Takes out, in place, every value that a problem is about; undefined if it is no object at all. */
+export function salvage<T>(value: unknown, problems: readonly Problem[]): Salvaged<T> | undefined {
+  for (const { path } of problems) remove(value, path);
+  return isSalvaged<T>(value) ? value : undefined;
+}
+
+function remove(root: unknown, path: Path): void {
+  const parent = valueAt(root, path.slice(0, -1));
+  const last = path.at(-1);
+  if (last === undefined) return;
+  // An element leaves a hole, so that the others keep their indexes.
+  if (isList(parent)) Reflect.set(parent, last, undefined);
+  else if (isRecord(parent)) Reflect.deleteProperty(parent, last);
+}
+
+/** The schema has checked this. The cast is for the compiler. */
+function isSalvaged<T>(value: unknown): value is Salvaged<T> {
+  return isRecord(value);
 }

@@ -1,9 +1,173 @@
 /**
- * Expansion of prompts: statically when an entry is prepared, dynamically each time one is sent.
+ * Expansion of prompts: statically when an entry is prepared, dynamically each time one is sent. The static one collects
+ * its faults.
+ *
+ * Each variable is expanded once and remembered, so that large entries stay fast; sizes are bounded
+ * before text is built, so that doubling variables can't fill the memory. A fault inside a variable
+ * is reported at its first use only.
+ *
+ * The result means, to `expandPromptDynamic`, exactly what the parts meant: where joining two parts
+ * would make a variable or a `$$` that neither of them wrote, the `$` is doubled.
  */
+import { defined } from "../document/guards.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { Entry, ExpandedPrompt, Prompt, Task } from "./model.ts";
-import { PromptExpander, promptText, variablePattern } from "./prompt-expander.ts";
+import { runtimeVariable } from "./runtime-variables.ts";
+
+/** `$$`, or a variable with its name (words joined by hyphens) as the first group. */
+export const variablePattern = /\$\$|\$([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z][A-Za-z0-9]*)*)/g;
+
+export const promptLimits = {
+  /** Characters of one expanded prompt. */
+  prompt: 10_000_000,
+  /** Variables within one another. */
+  nesting: 100,
+} as const;
+
+export interface PromptFault {
+  /** Names of the variables that lead to the fault, outermost first, without `$`. */
+  readonly trail: readonly string[];
+  readonly reason: string;
+  /** The name, without `$`, of a variable that does not exist. */
+  readonly missing?: string;
+}
+
+export interface Expansion {
+  readonly text: string;
+  readonly faults: readonly PromptFault[];
+  /** False if a part is missing because of a fault, reported here or before. */
+  readonly complete: boolean;
+  readonly usesUserInput: boolean;
+}
+
+/** How a piece of text ends, as far as it matters to the piece that follows it. */
+type Tail = "plain" | "dollar" | "runtime" | "runtime-hyphen";
+
+interface Piece {
+  text: string;
+  tail: Tail;
+  complete: boolean;
+  usesUserInput: boolean;
+}
+
+const nothing: Piece = { text: "", tail: "plain", complete: false, usesUserInput: false };
+
+export class PromptExpander {
+  readonly #lookUp: (name: string) => Prompt | null | undefined;
+  readonly #known = new Map<string, Piece>();
+  /** The variables that lead to the text at hand, outermost first. */
+  #trail: string[] = [];
+  #faults: PromptFault[] = [];
+  readonly #said = new Set<string>();
+
+  /** Null: the fault of this variable has already been reported. */
+  constructor(lookUp: (name: string) => Prompt | null | undefined) {
+    this.#lookUp = lookUp;
+  }
+
+  expand(prompt: Prompt, requiresBooleanTool = false): Expansion {
+    this.#faults = [];
+    this.#said.clear();
+    const { text, complete, usesUserInput } = this.#insert(promptText(prompt));
+    if (complete && text.trim() === "") this.#fault("The prompt is empty.");
+    if (complete && requiresBooleanTool && !/job_boolean_(?:true|false)/.test(text)) {
+      this.#fault("The prompt must mention job_boolean_true or job_boolean_false.");
+    }
+    return { text: complete ? text : "", faults: this.#faults, complete, usesUserInput };
+  }
+
+  #insert(source: string): Piece {
+    const whole: Piece = { text: "", tail: "plain", complete: true, usesUserInput: false };
+    let at = 0;
+    for (const match of source.matchAll(variablePattern)) {
+      const [sign, name] = match;
+      this.#append(whole, plain(source.slice(at, match.index)));
+      at = match.index + sign.length;
+      this.#append(whole, name === undefined ? plain(sign, "plain") : this.#variable(name));
+    }
+    this.#append(whole, plain(source.slice(at)));
+    return whole;
+  }
+
+  #variable(name: string): Piece {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const prompt = this.#lookUp(name);
+    if (prompt === null) return nothing;
+    if (prompt === undefined) {
+      if (runtimeVariable(name) === undefined) {
+        this.#fault(`Cannot find prompt variable: $${name}.`, name);
+        return nothing;
+      }
+      const usesUserInput = name === "user-input";
+      return { text: `$${name}`, tail: "runtime", complete: true, usesUserInput };
+    }
+    if (this.#trail.includes(name)) {
+      const cycle = [...this.#trail.slice(this.#trail.indexOf(name)), name];
+      const names = cycle.map((one) => `$${one}`).join(" → ");
+      this.#fault(`Prompt variable $${name} contains itself: ${names}.`);
+      return nothing;
+    }
+    if (this.#trail.length === promptLimits.nesting) {
+      this.#fault(`Variables are nested deeper than ${promptLimits.nesting} levels.`);
+      return nothing;
+    }
+    this.#trail.push(name);
+    const isEmpty = prompt.length === 0 && typeof prompt !== "string";
+    if (isEmpty) this.#fault("The prompt is empty.");
+    const piece = isEmpty ? nothing : this.#insert(promptText(prompt));
+    this.#trail.pop();
+    this.#known.set(name, piece);
+    return piece;
+  }
+
+  #append(to: Piece, piece: Piece): void {
+    if (!piece.complete) to.complete = false;
+    if (piece.usesUserInput) to.usesUserInput = true;
+    const { text } = piece;
+    if (text === "") return;
+    if (to.tail === "dollar" && /^[$A-Za-z]/.test(text)) to.text += "$";
+    if (runsOn(to.tail, text)) {
+      const runtime = /\$\w+(?:-\w+)*(?=-?$)/.exec(to.text.slice(-40))?.[0] ?? "a runtime variable";
+      this.#fault(`The text inserted after ${runtime} would become part of its name.`);
+      to.complete = false;
+    }
+    if (to.text.length + text.length > promptLimits.prompt) {
+      if (to.complete)
+        this.#fault(`The prompt expands to more than ${promptLimits.prompt} characters.`);
+      return void Object.assign(to, nothing);
+    }
+    to.text += text;
+    to.tail = to.tail === "runtime" && text === "-" ? "runtime-hyphen" : piece.tail;
+  }
+
+  #fault(reason: string, missing?: string): void {
+    const said = JSON.stringify([this.#trail.at(-1), reason]);
+    if (this.#said.has(said)) return;
+    this.#said.add(said);
+    this.#faults.push({ trail: [...this.#trail], reason, ...defined({ missing }) });
+  }
+}
+
+export function variablesIn(prompt: Prompt): string[] {
+  const text = promptText(prompt);
+  if (!text.includes("$")) return [];
+  return [...text.matchAll(variablePattern)].flatMap(([, name]) => name ?? []);
+}
+
+export function promptText(prompt: Prompt): string {
+  return typeof prompt === "string" ? prompt : prompt.join("\n");
+}
+
+function plain(text: string, tail: Tail = text.endsWith("$") ? "dollar" : "plain"): Piece {
+  return { text, tail, complete: true, usesUserInput: false };
+}
+
+/** Whether text after a runtime variable would be read as a part of its name. */
+function runsOn(tail: Tail, text: string): boolean {
+  if (tail === "runtime") return /^(?:[A-Za-z0-9]|-[A-Za-z])/.test(text);
+  return tail === "runtime-hyphen" && /^[A-Za-z]/.test(text);
+}
 
 /**
  * Joins the lines with LF and inserts the prompt variables, to any depth. Runtime variables and `$$`

@@ -1,7 +1,6 @@
 /** What the works of a job reach: its tasks, and whether any of them uses the change. */
 import type { ItemSource, PreparedEntry, PreparedTask, Prompt, Work } from "./model.ts";
-import { promptsOf } from "./prompt.ts";
-import { variablesIn } from "./prompt-expander.ts";
+import { promptsOf, variablesIn } from "./prompt.ts";
 import { allWorks, commandsOf, leafWorks, taskWorks } from "./work.ts";
 
 /** The tasks that may run. One with the action protocol may delegate to any other. */

@@ -1,60 +1,82 @@
 /** What the parts of the schema of an entry are built from, and what its values can mean. */
-import type { Salvaged } from "../document/salvage.ts";
+import { defined } from "../document/guards.ts";
 import { meaning } from "../document/schema-check.ts";
-import type { Prompt, RunWork, TaskWork } from "./model.ts";
 
-/** What `check-entry.ts` checks wherever the schema has it, and the type of what the schema accepts there. */
-export interface Meanings {
-  /** Names. */
-  readonly category: string;
-  readonly task: string;
-  readonly job: string;
-  readonly relic: string;
-  readonly monument: string;
-  readonly tool: string;
-  readonly "tool of a server": string;
+/** What is checked wherever the schema has it: names, patterns, prompts, and what compares several of its fields. */
+export type Meaning =
+  | "category"
+  | "task"
+  /** With a structured result. */
+  | "task with a result"
+  | "job"
+  | "relic"
+  | "monument"
+  | "tool"
   /** Of the entry, or a job tool. */
-  readonly "tool of a task": string;
-  /** Of a task with a structured result. */
-  readonly "task with a result": string;
+  | "tool of a task"
   /** Must not be that of a task. */
-  readonly "name of a work": string;
-  /** Patterns. */
-  readonly glob: string;
-  readonly "glob inside": string;
-  readonly "tool pattern": string;
-  readonly "command pattern": string;
+  | "name of a work"
+  | "glob"
+  | "glob inside"
+  | "tool pattern"
+  | "command pattern"
   /** A JSON Schema of an object. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-  /** Prompts. */
-  readonly variable: Salvaged<Prompt>;
-  readonly prompt: Salvaged<Prompt>;
-  readonly "prompt of a task": Salvaged<Prompt>;
-  readonly "prompt of a work": Salvaged<Prompt>;
-  readonly condition: Salvaged<Prompt>;
-  /** Works. */
-  readonly Ref: Salvaged<TaskWork>;
-  readonly Run: Salvaged<RunWork>;
-}
-export type Meaning = keyof Meanings;
+  | "parameters"
+  | PromptMeaning
+  | "work";
+export type PromptMeaning =
+  "variable" | "prompt" | "prompt of a task" | "prompt of a work" | "condition";
 
 /** The schema, for values that mean this. */
 export function means(what: Meaning, schema: object = name): object {
   return { ...schema, [meaning]: what };
 }
 
-export function listOf(what: Meaning): object {
-  return { type: "array", items: means(what) };
+export function listOf(what: Meaning, description?: string, more: object = {}): object {
+  return { type: "array", items: means(what), ...more, ...defined({ description }) };
 }
 
 export const text = { type: "string" } as const;
 export const name = { type: "string", minLength: 1 } as const;
-export const texts = { type: "array", items: { type: "string" } } as const;
-export const names = { type: "array", items: { type: "string", minLength: 1 } } as const;
+export const texts = { type: "array", items: text } as const;
+export const names = { type: "array", items: name } as const;
+
+export const textOf = (description: string) => ({ ...text, description });
+export const named = (description: string) => ({ ...name, description });
+export const flag = (description: string, fallback: boolean) => ({
+  type: "boolean",
+  default: fallback,
+  description,
+});
+export const choice = (values: readonly string[], fallback: string, description: string) => ({
+  enum: values,
+  default: fallback,
+  description,
+});
+
+interface Bounds {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: number;
+}
+
+/** A whole number from 1 on. */
+export const whole = (description: string, bounds: Bounds = {}) => ({
+  type: "integer",
+  minimum: 1,
+  ...bounds,
+  description,
+});
+/** A number over 0. */
+export const positive = (description: string, bounds: Bounds = {}) => ({
+  type: "number",
+  exclusiveMinimum: 0,
+  ...bounds,
+  description,
+});
 
 export function ref(definition: string, description?: string): object {
-  const reference = { $ref: `#/$defs/${definition}` };
-  return description === undefined ? reference : { ...reference, description };
+  return { $ref: `#/$defs/${definition}`, ...defined({ description }) };
 }
 
 export function object(properties: object, required: readonly string[], more: object = {}): object {

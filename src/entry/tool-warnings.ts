@@ -4,23 +4,17 @@ import { didYouMean, suggest } from "../document/suggest.ts";
 import { warning } from "./problems.ts";
 import {
   availableTools,
-  defaultLimits,
   type DeclaredTools,
   type Entry,
   type McpServer,
   type Permissions,
-  type Task,
   type ToolDeclaration,
 } from "./model.ts";
-import { protocolTools, runtimeTools, reportTools } from "./reserved-names.ts";
-import { flowLeaves } from "./work-paths.ts";
+import { protocolTools, runtimeTools, reportTools } from "./known-tools.ts";
 
-/** What permissions say about the tools of an entry. */
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
   readonly allowsServer: (name: string) => boolean;
-  /** Whether a session has this tool of the runtime. */
-  readonly offers: (name: string) => boolean;
 }
 
 export interface ToolWarningChecks {
@@ -34,90 +28,63 @@ export interface ToolWarningChecks {
 /** More suggestions would take longer than reading the file. */
 const mostSuggestions = 100;
 
-export function toolWarnings(entry: Entry, checks: ToolWarningChecks): Problem[] {
-  const { toolPermissions, otherTools = [], hasCredential = () => false } = checks;
+/** `usesFlows`: whether a job has a workflow, whose file says what its agents may call. */
+export function toolWarnings(
+  entry: Entry,
+  usesFlows: boolean,
+  { toolPermissions, otherTools, hasCredential = () => false }: ToolWarningChecks,
+): Problem[] {
+  const { tools = {}, mcpServers = {} } = entry;
   return [
     ...(toolPermissions === undefined
       ? []
       : [
-          ...patternWarnings(entry, otherTools, toolPermissions),
-          ...callWarnings(entry, toolPermissions),
+          ...patternWarnings(entry, toolPatternCheck(entry, otherTools)),
+          ...callWarnings(entry, usesFlows, toolPermissions),
         ]),
     ...knowledgeWarnings(entry),
-    ...iterationWarnings(entry),
-    ...Object.entries(entry.tools ?? {}).flatMap(([name, tool]) =>
+    ...Object.entries(tools).flatMap(([name, tool]) =>
       commandWarnings(["tools", name], tool, hasCredential),
     ),
-    ...Object.entries(entry.mcpServers ?? {}).flatMap(([name, server]) =>
+    ...Object.entries(mcpServers).flatMap(([name, server]) =>
       serverWarnings(["mcpServers", name], server, hasCredential),
     ),
   ];
 }
 
-/** What no task may call, and tasks that can't call what they should. */
-function callWarnings(entry: Entry, of: (permissions: Permissions) => ToolPermissions): Problem[] {
+function callWarnings(
+  { tasks, permissions: ofEntry = "read-only", tools = {}, mcpServers = {} }: Entry,
+  usesFlows: boolean,
+  of: (permissions: Permissions) => ToolPermissions,
+): Problem[] {
   const known = new Map<Permissions, ToolPermissions>();
-  const rulesOf = (task: Task): ToolPermissions => {
-    const permissions = task.permissions ?? entry.permissions ?? "read-only";
+  const never = Object.entries(tasks).flatMap(([name, { permissions = ofEntry, criteria }]) => {
     const rules = known.get(permissions) ?? of(permissions);
     known.set(permissions, rules);
-    return rules;
-  };
-  const tasks = Object.entries(entry.tasks).map(([name, task]) => ({
-    name,
-    task,
-    rules: rulesOf(task),
-  }));
-  if (tasks.length === 0) return [];
-  const all = [...known.values()];
-  const tools = Object.keys(entry.tools ?? {});
-  const servers = Object.keys(entry.mcpServers ?? {});
-  const isCallable = ({ allowsTool, allowsServer }: ToolPermissions): boolean =>
-    tools.some((name) => allowsTool(name)) || servers.some((name) => allowsServer(name));
-
-  // The agents of a workflow may call them: its file says so.
-  const isElsewhere = flowLeaves(entry).length > 0;
-  const unreachable = [
-    ...tools
-      .filter((name) => !all.some((rules) => rules.allowsTool(name)))
-      .map((name) => ({ path: ["tools", name], what: "call this tool", pattern: name })),
-    ...servers
-      .filter((name) => !all.some((rules) => rules.allowsServer(name)))
-      .map((name) => ({
-        path: ["mcpServers", name],
-        what: "use this server",
-        pattern: `${name}/*`,
-      })),
-  ].map(({ path, what, pattern }) =>
-    warning(
-      path,
-      `No task may ${what}: permissions.tools doesn't allow it.`,
-      `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`,
-    ),
-  );
-  // Where no task may call anything, the tools are what is warned about.
-  const anyCallable = all.some(isCallable);
-  const declared = tools.length + servers.length > 0;
-  const mute = tasks.filter(({ task, rules }) => {
-    if (task.protocol === undefined || isCallable(rules)) return false;
-    return declared ? anyCallable : tasks.length === 1 && relicsOf(entry, task).length === 0;
-  });
-  const idle = mute.map(({ name }) =>
-    warning(
-      ["tasks", name, "protocol"],
-      "This task may call no tool, so its model has no actions to choose from.",
-      declared ? "name tools in its permissions.tools" : "declare tools in the entry",
-    ),
-  );
-  const never = tasks.flatMap(({ name, task, rules }) =>
-    (task.criteria?.toolExecuted ?? []).flatMap((tool, index) => {
+    return (criteria?.toolExecuted ?? []).flatMap((tool, index) => {
       if (isJobTool(tool) || rules.allowsTool(tool)) return [];
       const path = ["tasks", name, "criteria", "toolExecuted", index];
       const reason = `The criteria can't hold, because the task may not call ${JSON.stringify(tool)}.`;
       return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
-    }),
-  );
-  return [...(isElsewhere ? [] : unreachable), ...idle, ...never];
+    });
+  });
+  const all = [...known.values()];
+  if (usesFlows || all.length === 0) return never;
+  const unreachable = (path: Path, what: string, pattern: string): Problem =>
+    warning(
+      path,
+      `No task may ${what}: permissions.tools doesn't allow it.`,
+      `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`,
+    );
+  return [
+    ...Object.keys(tools)
+      .filter((name) => !all.some((rules) => rules.allowsTool(name)))
+      .map((name) => unreachable(["tools", name], "call this tool", name)),
+    ...Object.keys(mcpServers)
+      .filter((name) => !all.some((rules) => rules.allowsServer(name)))
+      .map((name) => unreachable(["mcpServers", name], "use this server", `${name}/*`)),
+    ...never,
+  ];
 }
 
 /** Why a pattern of tools, as in `permissions.tools`, names nothing; undefined if it names something. */
@@ -168,62 +135,15 @@ export function toolPatternCheck(
   };
 }
 
-function patternWarnings(
-  entry: Entry,
-  otherTools: readonly string[],
-  of: (permissions: Permissions) => ToolPermissions,
-): Problem[] {
-  const check = toolPatternCheck(entry, otherTools);
-  const tasks = Object.values(entry.tasks);
+function patternWarnings({ permissions, tasks }: Entry, check: ToolPatternCheck): Problem[] {
   return [
-    {
-      path: ["permissions"],
-      permissions: entry.permissions,
-      users: tasks.filter((task) => task.permissions === undefined),
-    },
-    ...Object.entries(entry.tasks).map(([name, task]) => ({
-      path: ["tasks", name, "permissions"],
-      permissions: task.permissions,
-      users: [task],
-    })),
-  ].flatMap(({ path, permissions, users }) => {
-    if (typeof permissions !== "object") return [];
-    const { tools = [] } = permissions;
-    const hasProtocol = users.some(({ protocol }) => protocol !== undefined);
-    return tools.flatMap((pattern, index) => {
-      const others = tools.filter((_, other) => other !== index);
-      const found =
-        check(pattern) ??
-        (pattern.startsWith("!") && !otherTools.includes(pattern.slice(1))
-          ? vain(pattern.slice(1), of({ ...permissions, tools: others }), hasProtocol)
-          : undefined);
-      return found === undefined ? [] : [warning([...path, "tools", index], ...found)];
-    });
-  });
+    ...unknownPatterns(["permissions", "tools"], patternsOf(permissions), check),
+    ...Object.entries(tasks).flatMap(([name, task]) =>
+      unknownPatterns(["tasks", name, "permissions", "tools"], patternsOf(task.permissions), check),
+    ),
+  ];
 }
 
-/** Why a denial takes nothing away from what the rest of the permissions allows; undefined if it does. */
-function vain(
-  pattern: string,
-  rest: ToolPermissions,
-  hasProtocol: boolean,
-): readonly [reason: string] | undefined {
-  if (pattern === "*") return undefined;
-  if (isJobTool(pattern)) return ["This denial has no effect: job tools can't be denied."];
-  const name = pattern.replace(/^\.\//, "");
-  const isOfProtocol =
-    (protocolTools as readonly string[]).includes(name) || name.startsWith("delegate/");
-  const isAllowed = isOfProtocol
-    ? hasProtocol
-    : name.endsWith("/*")
-      ? rest.allowsServer(name.slice(0, -2))
-      : rest.allowsTool(name) || (runtimeTools.includes(name) && rest.offers(name));
-  if (isAllowed) return undefined;
-  const why = isOfProtocol ? "no task that it concerns has protocol: actions" : "nothing allows it";
-  return [`This denial has no effect: ${why}.`];
-}
-
-/** Of a list of patterns, those that name nothing. */
 export function unknownPatterns(
   path: Path,
   patterns: readonly string[],
@@ -239,34 +159,16 @@ export function patternsOf(permissions: Permissions | undefined): readonly strin
   return typeof permissions === "object" ? (permissions.tools ?? []) : [];
 }
 
-function relicsOf(entry: Entry, task: Task): readonly string[] {
-  return task.relics ?? Object.keys(entry.relics ?? {});
-}
-
-function knowledgeWarnings(entry: Entry): Problem[] {
-  const tasks = Object.values(entry.tasks).filter(({ protocol }) => protocol !== undefined);
-  const relics = new Set(tasks.flatMap((task) => relicsOf(entry, task)));
-  const monuments = new Set(
-    tasks.flatMap((task) => task.monuments ?? Object.keys(entry.monuments ?? {})),
-  );
-  const hint = tasks.length === 0 ? "tasks with protocol: actions can use it" : undefined;
-  return [
-    ...Object.keys(entry.relics ?? {})
-      .filter((name) => !relics.has(name))
-      .map((name) => warning(["relics", name], "No task uses this relic.", hint)),
-    ...Object.keys(entry.monuments ?? {})
-      .filter((name) => !monuments.has(name))
-      .map((name) => warning(["monuments", name], "No task uses this monument.", hint)),
-  ];
-}
-
-function iterationWarnings({ tasks, limits }: Entry): Problem[] {
-  const calls = limits?.modelCalls ?? defaultLimits.modelCalls;
-  return Object.entries(tasks).flatMap(([name, { iterations }]) => {
-    if (iterations === undefined || iterations <= calls) return [];
-    const reason = `Each iteration is a model call, and the limit modelCalls is ${calls}.`;
-    return [warning(["tasks", name, "iterations"], reason, "raise limits.modelCalls")];
-  });
+function knowledgeWarnings({ tasks, relics = {}, monuments = {} }: Entry): Problem[] {
+  const users = Object.values(tasks).filter(({ protocol }) => protocol !== undefined);
+  const hint = users.length === 0 ? "tasks with protocol: actions can use it" : undefined;
+  const unused = (field: "relics" | "monuments", declared: object, what: string): Problem[] => {
+    const used = new Set(users.flatMap((task) => task[field] ?? Object.keys(declared)));
+    return Object.keys(declared)
+      .filter((name) => !used.has(name))
+      .map((name) => warning([field, name], `No task uses this ${what}.`, hint));
+  };
+  return [...unused("relics", relics, "relic"), ...unused("monuments", monuments, "monument")];
 }
 
 function commandWarnings(

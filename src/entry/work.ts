@@ -141,7 +141,6 @@ export function assignWorkId(work: Work): Work<number> {
   return mapLeaves(work, (leaf): LeafWork<number> => ({ ...leaf, workIdInJob: next++ }));
 }
 
-/** Maps the leaves of the tree, in reading order. */
 export function mapLeaves<I extends Id, O extends Id, To extends Leaves<O>>(
   work: Work<I>,
   change: (leaf: LeafWork<I>) => To,
@@ -161,7 +160,6 @@ export function mapEach<I extends Id>(
   return mapped.kind === "Each" ? change(mapped) : mapped;
 }
 
-/** Every leaf of a tree, in reading order. */
 export function leafWorks<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   work: Work<I, Leaf>,
 ): Leaf[] {
@@ -181,7 +179,6 @@ export function allWorks<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   return found;
 }
 
-/** Every task of a tree, in reading order. */
 export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
   return leafWorks(work).filter((leaf) => leaf.kind === "Ref");
 }

@@ -1,4 +1,17 @@
 /** What a job does, and in which order: the kinds of work. Source of the rules: `docs/entry-format.md`. */
+import {
+  choice,
+  flag,
+  listOf,
+  means,
+  named,
+  object,
+  positive,
+  ref,
+  text,
+  textOf,
+  whole,
+} from "./schema-parts.ts";
 
 /** Lines of a prompt, joined with LF. A plain string counts as one item. */
 export type Prompt = string | readonly string[];
@@ -127,3 +140,167 @@ export type ItemSource =
   | Command
   /** A list in the structured result of a task. `path`: a JSON pointer; default: the result itself. */
   | { readonly result: string; readonly path?: string };
+
+/** Those of a command in the JSON Schema. */
+export const commandFields = {
+  run: {
+    type: ["string", "array"],
+    description:
+      "The command. A string is run by bash, a list without a shell. Variables such as $AGENT_JOBS_ITEM come in the environment.",
+    items: { type: "string" },
+    minItems: 1,
+    minLength: 1,
+  },
+  minutes: positive("The time limit of the command.", { default: defaultCommandMinutes }),
+  name: { ...text, minLength: 1, description: "What it is called. Default: the command." },
+  env: {
+    type: "array",
+    items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
+    description:
+      "Names of environment variables that it needs, such as NPM_TOKEN. Must be allowed with --env.",
+  },
+};
+
+function condition(description: string): object {
+  const prefixItems = [{ type: "boolean" }, ref("work")];
+  return { type: "array", description, prefixItems, minItems: 2, maxItems: 2 };
+}
+
+const works = { type: "array", items: ref("work"), minItems: 1 };
+const workIdInJob = whole("Assigned by agent-jobs.", { minimum: 0 });
+
+const onCrash = choice(
+  onCrashes,
+  "stop",
+  "stop: a crash ends the job. continue: it is a failure of its part.",
+);
+
+function itemsOf(description: string, properties: object, required: string[]): object {
+  return object(properties, required, { description });
+}
+
+const items = {
+  description: "Where the items come from.",
+  type: "object",
+  oneOf: [
+    itemsOf("Values, as they are.", { values: { type: "array" } }, ["values"]),
+    itemsOf("Tracked files.", { files: { ...listOf("glob"), minItems: 1 } }, ["files"]),
+    itemsOf(
+      "Files of the change, but for deleted ones.",
+      { changedFiles: { ...listOf("glob"), minItems: 1 } },
+      ["changedFiles"],
+    ),
+    itemsOf(
+      "The lines of a text, such as $report-of-TASK.",
+      { lines: means("prompt of a work", ref("prompt")) },
+      ["lines"],
+    ),
+    itemsOf("The lines that a command prints.", commandFields, ["run"]),
+    itemsOf(
+      "A list in the structured result of a task.",
+      {
+        result: means("task with a result", textOf("A key of tasks.")),
+        path: { ...text, pattern: "^(/.*)?$" },
+      },
+      ["result"],
+    ),
+  ],
+};
+
+/** A kind without a row doesn't compile. */
+const kinds: Readonly<
+  Record<
+    Work["kind"],
+    readonly [description: string, properties: object, required: string[], more?: object]
+  >
+> = {
+  Ref: [
+    "Runs a task.",
+    {
+      taskId: means("task", textOf("A key of tasks.")),
+      modelOverride: ref("model", "The model to use in place of the task's."),
+      workIdInJob,
+    },
+    ["taskId"],
+  ],
+  Flow: [
+    "Runs a Markdown workflow.",
+    {
+      file: means("name of a work", named("The workflow, relative to this file.")),
+      params: {
+        type: "object",
+        description: "The parameters of the workflow, by name.",
+        additionalProperties: means("prompt of a work", ref("prompt")),
+      },
+      workIdInJob,
+    },
+    ["file"],
+  ],
+  Run: [
+    "Runs a command, and succeeds if it exits with 0.",
+    { ...commandFields, workIdInJob },
+    ["run"],
+  ],
+  Seq: ["One after the other; stops at the first that fails.", { works }, ["works"]],
+  Par: ["All at once; fails if one of them fails.", { works, onCrash }, ["works"]],
+  Loop: [
+    "Repeats its body. Without postCondition and atMost, the body runs once.",
+    {
+      preCondition: condition(
+        "[outcome, work]: checked before the body. If the work has the outcome, the body runs; otherwise the loop succeeds.",
+      ),
+      body: ref("work"),
+      postCondition: condition(
+        "[outcome, work]: checked after the body. If the work has the outcome, the loop starts over; otherwise it succeeds.",
+      ),
+      atMost: whole(
+        "Maximum number of times that the body runs. With it, an absent condition asks for another iteration. If a condition still asks for another iteration, the loop fails.",
+      ),
+      atMostReached: choice(
+        ["fail", "succeed"],
+        "fail",
+        "How the loop ends if a condition still asks for another iteration after atMost iterations.",
+      ),
+    },
+    ["body"],
+    { dependentRequired: { atMostReached: ["atMost"] } },
+  ],
+  Alt: [
+    "Runs one of two works, depending on the outcome of a condition.",
+    { condition: ref("work"), trueWork: ref("work"), falseWork: ref("work") },
+    ["condition"],
+  ],
+  Each: [
+    "Runs its work once for each item, with $item and $item-index in its prompts. Fails if one of them fails, after all of them.",
+    {
+      items,
+      work: ref("work"),
+      parallel: flag("Whether the items run at the same time.", false),
+      atMost: whole(
+        "Maximum number of items. More are a failure before the first of them is run.",
+        { default: defaultAtMostItems },
+      ),
+      sample: flag("If there are more than atMost items, take the first atMost of them.", false),
+      onCrash,
+    },
+    ["items", "work"],
+  ],
+};
+
+/** The JSON Schema of a work. */
+export const workSchema = {
+  title: "Work",
+  type: "object",
+  required: ["kind"],
+  discriminator: { propertyName: "kind" },
+  oneOf: Object.entries(kinds).map(([kind, [description, properties, required, more]]) =>
+    means(
+      "work",
+      object({ kind: { const: kind }, ...properties }, ["kind", ...required], {
+        title: kind,
+        description,
+        ...more,
+      }),
+    ),
+  ),
+};

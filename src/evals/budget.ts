@@ -184,17 +184,13 @@ export class EvalBudget {
   }
 }
 
-export function plus(a: Spent, b: Spent): Spent {
-  return { tokens: a.tokens + b.tokens, cost: a.cost + b.cost };
-}
+const each =
+  (of: (a: number, b: number) => number) =>
+  (a: Spent, b: Spent): Spent => ({ tokens: of(a.tokens, b.tokens), cost: of(a.cost, b.cost) });
 
-export function larger(a: Spent, b: Spent): Spent {
-  return { tokens: Math.max(a.tokens, b.tokens), cost: Math.max(a.cost, b.cost) };
-}
-
-function minus(a: Spent, b: Spent): Spent {
-  return { tokens: a.tokens - b.tokens, cost: a.cost - b.cost };
-}
+export const plus = each((a, b) => a + b);
+export const larger = each(Math.max);
+const minus = each((a, b) => a - b);
 
 /** Of binary fractions: three times 0.1 must not exceed 0.3. */
 const rounded = (amount: number): number => Math.round(amount * 1e6) / 1e6;

@@ -208,18 +208,14 @@ class Reader {
 
   #checkSelectors({ rehearsals = [] }: CaseFields, at: number): void {
     const { variants = {}, models = {} } = this.#value;
-    for (const [index, one] of rehearsals.entries()) {
-      for (const [field, known] of [
-        ["variant", variants],
-        ["model", models],
-      ] as const) {
-        const named = one[field];
-        if (named === undefined || Object.hasOwn(known, named)) continue;
-        const names = Object.keys(known);
-        const { hint = `there are ${names.join(", ") || "none"}` } = suggestion(named, names);
-        const reason = `Unknown ${field} ${JSON.stringify(named)}.`;
-        this.#problem(["cases", at, "rehearsals", index, field], reason, hint);
-      }
+    const check = (path: Path, known: object, name: string | undefined): void => {
+      if (name === undefined || Object.hasOwn(known, name)) return;
+      const { hint } = suggestion(name, Object.keys(known));
+      this.#problem(path, `Unknown ${String(path.at(-1))} ${JSON.stringify(name)}.`, hint);
+    };
+    for (const [index, { variant, model }] of rehearsals.entries()) {
+      check(["cases", at, "rehearsals", index, "variant"], variants, variant);
+      check(["cases", at, "rehearsals", index, "model"], models, model);
     }
   }
 

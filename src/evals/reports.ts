@@ -4,19 +4,32 @@ import { inline } from "../reports/github/escape.ts";
 import { escapeHtml, findPageFiles } from "../reports/html/page.ts";
 import type { EvalSummary, Measured } from "./summary.ts";
 
+interface Row {
+  readonly name: string;
+  /** Below `heads`. Tokens and cost are those of a run, on average. */
+  readonly cells: readonly string[];
+  readonly failures: Measured["failures"];
+}
+
 export const heads = ["Runs", "Passed", "95 %", "Tokens", "Cost", "Median", "p95", ""] as const;
 
-type Row = Pick<
-  Measured,
-  "key" | "passed" | "runs" | "interval" | "tokens" | "cost" | "milliseconds"
-> & { readonly flaky?: boolean };
+/** One for each case, and one for each variant and set of models over all cases. */
+export function evalRows({ measured, totals, comparisons }: EvalSummary): readonly Row[] {
+  return [
+    ...measured.map((one) => {
+      const fell = comparisons.some(({ key, fell: isFall }) => key === one.key && isFall);
+      const remarks = [...(fell ? ["fell"] : []), ...(one.flaky ? ["flaky"] : [])].join(", ");
+      return { name: one.key, cells: [...cellsOf(one), remarks], failures: one.failures };
+    }),
+    ...totals.map((one) => {
+      const name = one.key === "" ? "all cases" : `all cases | ${one.key}`;
+      return { name, cells: [...cellsOf(one), ""], failures: [] };
+    }),
+  ];
+}
 
-/** The cells below `heads`. Tokens and cost are those of a run, on average. */
-export function rowOf(one: Row, { comparisons }: EvalSummary): string[] {
-  const { key, passed, runs, interval, tokens, cost, milliseconds } = one;
-  const isCase = one.flaky !== undefined;
-  const fell = isCase && comparisons.some((each) => each.key === key && each.fell);
-  const notes = [...(fell ? ["fell"] : []), ...(one.flaky === true ? ["flaky"] : [])];
+function cellsOf(one: EvalSummary["totals"][number]): readonly string[] {
+  const { passed, runs, interval, tokens, cost, milliseconds } = one;
   const each = (sum: number): number => (runs === 0 ? 0 : sum / runs);
   return [
     String(runs),
@@ -26,23 +39,19 @@ export function rowOf(one: Row, { comparisons }: EvalSummary): string[] {
     String(Math.round(each(cost) * 1e4) / 1e4),
     seconds(milliseconds.median),
     seconds(milliseconds.p95),
-    notes.join(", "),
   ];
 }
 
 /** One sentence each: what fell, what is missing. */
 export function notes({ comparisons, stopped, missing }: EvalSummary): string[] {
-  return [
-    ...comparisons
-      .filter(({ fell }) => fell)
-      .map(
-        ({ key, p, before, after, against }) =>
-          `${key}: passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (p = ${p.toPrecision(2)}).`,
-      ),
-    ...(missing === 0
-      ? []
-      : [`Missing: ${missing} runs${stopped === undefined ? "" : `, because ${stopped}`}.`]),
-  ];
+  const falls = comparisons
+    .filter(({ fell }) => fell)
+    .map(
+      ({ key, p, before, after, against }) =>
+        `${key}: passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (p = ${p.toPrecision(2)}).`,
+    );
+  const why = stopped === undefined ? "" : `, because ${stopped}`;
+  return missing === 0 ? falls : [...falls, `Missing: ${missing} runs${why}.`];
 }
 
 export function endLine({ measured, comparisons, baseline, spent }: EvalSummary): string {
@@ -110,53 +119,48 @@ const LONGEST = 300;
 
 /** For the job summary of GitHub Actions. Texts of the eval and of runs are literal. */
 export function evalMarkdown(summary: EvalSummary): string {
-  const { file, measured, totals } = summary;
-  const row = (name: string, cells: readonly string[]): string =>
-    `| ${[name, ...cells.map((cell) => inline(cell, LONGEST))].join(" | ")} |\n`;
-  const failed = measured.filter(({ failures }) => failures.length > 0);
+  const literal = (text: string): string => inline(text, LONGEST);
+  const line = (cells: readonly string[]): string => `| ${cells.map(literal).join(" | ")} |\n`;
+  const rows = evalRows(summary);
+  const failures = rows.flatMap(({ name, failures: own }) =>
+    own.map(({ text, runs }) => `- ${literal(name)}, ${runs}×: ${literal(text)}\n`),
+  );
   return [
-    `## Eval: ${inline(file, LONGEST)}\n\n${inline(endLine(summary), LONGEST)}\n\n`,
-    notes(summary)
-      .map((note) => `- ${inline(note, LONGEST)}\n`)
-      .join(""),
-    `\n${row("Case", heads)}|${" --- |".repeat(heads.length + 1)}\n`,
-    ...measured.map((one) => row(inline(one.key, LONGEST), rowOf(one, summary))),
-    ...totals.map((one) => row(`**${inline(totalName(one.key), LONGEST)}**`, rowOf(one, summary))),
-    ...(failed.length === 0 ? [] : ["\n<details><summary>Failures</summary>\n\n"]),
-    ...failed.flatMap(({ key, failures }) =>
-      failures.map(
-        ({ text, runs }) => `- ${inline(key, LONGEST)}, ${runs}×: ${inline(text, LONGEST)}\n`,
-      ),
-    ),
-    ...(failed.length === 0 ? [] : ["\n</details>\n"]),
+    `## Eval: ${literal(summary.file)}\n\n${literal(endLine(summary))}\n\n`,
+    ...notes(summary).map((note) => `- ${literal(note)}\n`),
+    `\n${line(["Case", ...heads])}|${" --- |".repeat(heads.length + 1)}\n`,
+    ...rows.map(({ name, cells }) => line([name, ...cells])),
+    ...(failures.length === 0
+      ? []
+      : ["\n<details><summary>Failures</summary>\n\n", ...failures, "\n</details>\n"]),
   ].join("");
-}
-
-export function totalName(key: string): string {
-  return key === "" ? "all cases" : `all cases | ${key}`;
 }
 
 /** Beside the style of the page, whose colors and sizes it uses. */
 const style = `
 main { max-width: var(--page-width); margin: 0 auto; padding: var(--space-5); }
 main > * + * { margin-top: var(--space-4); }
-.eval-table { width: 100%; border-collapse: collapse; background: var(--surface); border: 1px solid var(--line); }
-.eval-table th, .eval-table td { padding: var(--space-2) var(--space-3); border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; vertical-align: top; }
-.eval-table thead th { color: var(--muted); font-weight: 500; }
-.eval-table th:first-child, .eval-table td:last-child { text-align: left; white-space: normal; }
-.eval-bar { display: inline-block; width: 80px; height: 8px; background: var(--fail-soft); border-radius: var(--radius-small); overflow: hidden; }
-.eval-bar > span { display: block; height: 100%; background: var(--ok); }
-.eval-note { color: var(--fail); }
-.eval-muted { color: var(--muted); }
-.eval-failure { color: var(--muted); font-size: var(--text-s); font-weight: 400; }
+table { width: 100%; border-collapse: collapse; background: var(--surface); border: 1px solid var(--line); }
+th, td { padding: var(--space-2) var(--space-3); border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th:first-child, td:last-child { text-align: left; }
+.note { color: var(--fail); }
+.muted { color: var(--muted); font-size: var(--text-s); font-weight: 400; }
 `;
 
 export function evalHtml(summary: EvalSummary): string {
-  const { file, description, measured, totals } = summary;
+  const { file, description } = summary;
   const page = (findPageFiles()?.style ?? "").replace(/<\/style/gi, "");
   const policy =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
-  const head = ["Case", "", ...heads];
+  const paragraph = (text: string, kind: string): string =>
+    `<p class="${kind}">${escapeHtml(text)}</p>`;
+  const row = ({ name, cells, failures }: Row): string => {
+    const reasons = failures.map(
+      ({ text, runs }) => `<div class="muted">${runs}×: ${escapeHtml(text)}</div>`,
+    );
+    const others = cells.map((cell) => `<td>${escapeHtml(cell)}</td>`);
+    return `<tr><th scope="row">${escapeHtml(name)}${reasons.join("")}</th>${others.join("")}</tr>`;
+  };
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -171,38 +175,19 @@ ${page}${style}</style>
 <body>
 <main>
 <h1>${escapeHtml(file)}</h1>
-<p class="eval-muted">${escapeHtml(description)}</p>
-<p>${escapeHtml(endLine(summary))}</p>
+${paragraph(description, "muted")}
+${paragraph(endLine(summary), "")}
 ${notes(summary)
-  .map((note) => `<p class="eval-note">${escapeHtml(note)}</p>`)
+  .map((note) => paragraph(note, "note"))
   .join("\n")}
-<table class="eval-table">
-<thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead>
+<table>
+<thead><tr>${["Case", ...heads].map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead>
 <tbody>
-${measured.map((one) => row(one.key, one, summary, one.failures)).join("\n")}
+${evalRows(summary).map(row).join("\n")}
 </tbody>
-<tfoot>
-${totals.map((one) => row(totalName(one.key), one, summary, [])).join("\n")}
-</tfoot>
 </table>
 </main>
 </body>
 </html>
 `;
-}
-
-function row(
-  name: string,
-  one: Parameters<typeof rowOf>[0],
-  summary: EvalSummary,
-  failures: Measured["failures"],
-): string {
-  const { passed, runs } = one;
-  const width = runs === 0 ? 0 : Math.round((passed / runs) * 100);
-  const reasons = failures.map(
-    ({ text, runs: times }) => `<div class="eval-failure">${times}×: ${escapeHtml(text)}</div>`,
-  );
-  const cells = rowOf(one, summary).map((cell) => `<td>${escapeHtml(cell)}</td>`);
-  const bar = `<td><span class="eval-bar" aria-hidden="true"><span style="width: ${width}%"></span></span></td>`;
-  return `<tr><th scope="row">${escapeHtml(name)}${reasons.join("")}</th>${bar}${cells.join("")}</tr>`;
 }

@@ -53,12 +53,10 @@ export class Results {
     return this.#runs;
   }
 
-  /** By all turns, also of runs that were interrupted. */
   get spent(): Spent {
     return this.#spent;
   }
 
-  /** The largest turn of each set of models. */
   get largest(): ReadonlyMap<string, Spent> {
     return this.#largest;
   }

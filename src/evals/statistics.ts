@@ -1,5 +1,3 @@
-/** The statistics of evals: pure functions over counts. */
-
 export interface Passes {
   readonly passed: number;
   readonly runs: number;

@@ -19,10 +19,8 @@ export interface Measured extends Passes {
   readonly model: string;
   readonly file: string;
   readonly line: number;
-  /** 95 %, after Wilson. */
   readonly interval: Interval;
   readonly flaky: boolean;
-  /** Of all runs. */
   readonly tokens: number;
   readonly cost: number;
   readonly milliseconds: { readonly median: number; readonly p95: number; readonly sum: number };
@@ -80,18 +78,10 @@ export function summarize(
   const measured = cells.map((cell): Measured => {
     const { key, caseName, variant, model, line } = cell;
     const found = own(cell);
-    const { passed } = countOf(found);
-    return {
-      key,
-      caseName,
-      variant,
-      model,
-      file,
-      line,
-      ...measure(found),
-      flaky: passed > 0 && passed < found.length,
-      failures: frequent(found.flatMap(({ failures }) => failures.slice(0, 1))),
-    };
+    const all = measure(found);
+    const flaky = all.passed > 0 && all.passed < all.runs;
+    const failures = frequent(found.flatMap((one) => one.failures.slice(0, 1)));
+    return { key, caseName, variant, model, file, line, ...all, flaky, failures };
   });
   const axes = [...new Set(cells.map(axisOf))];
   const totals = axes.map((key) => {
@@ -140,17 +130,11 @@ function axisOf({ variant, model }: Pick<Cell, "variant" | "model">): string {
   return [variant, model].filter((name) => name !== "").join(" | ");
 }
 
-function countOf(results: readonly RunResult[]): Passes {
-  return {
-    passed: results.filter(({ failures }) => failures.length === 0).length,
-    runs: results.length,
-  };
-}
-
 function measure(
   results: readonly RunResult[],
 ): Passes & Pick<Measured, "interval" | "tokens" | "cost" | "milliseconds"> {
-  const count = countOf(results);
+  const passed = results.filter(({ failures }) => failures.length === 0).length;
+  const count = { passed, runs: results.length };
   const times = results.map(({ milliseconds }) => milliseconds);
   const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
   return {

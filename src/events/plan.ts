@@ -180,7 +180,7 @@ const anyTree = tagged("kind", {
     atMostReached: optional(words("fail", "succeed")),
   },
   Alt: { condition: tree, trueWork: optional(tree), falseWork: optional(tree) },
-});
+} satisfies Readonly<Record<Work["kind"], object>>);
 
 const preset = words("read-only", "workspace", "all");
 const permissions: Shape<Permissions> = either(

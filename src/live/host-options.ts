@@ -1,7 +1,6 @@
 /** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
-import "../document/ajv-compiler.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { overridingLimits } from "../entry/limits-schema.ts";
+import { overridingLimits } from "../entry/limits.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import {
   permissionPresets,

@@ -7,53 +7,41 @@
 import { clipWords } from "../events/cut.ts";
 import { wildcardMatches } from "./wildcard.ts";
 
-type ShellVerdict =
-  { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
-
-/** Of a line that has to be checked. */
 const maxBytes = 32_768;
 
 /**
- * Every command of the line must match one of `allow` (`true`: any line), and none may match one of `deny`. A pattern
+ * Why a line may not run. Every command of it must match one of `allow` (`true`: any line), and none may match one of `deny`. A pattern
  * consists of words separated by blanks. `*` inside a word stands for any characters, as a word for any words.
  */
-export function decideShell(
+export function shellRefusal(
   line: string,
   allow: true | readonly string[],
   deny: readonly string[],
   platform: NodeJS.Platform = process.platform,
-): ShellVerdict {
-  if (allow === true && deny.length === 0) return { allowed: true };
+): string | undefined {
+  if (allow === true && deny.length === 0) return undefined;
   if (Buffer.byteLength(line) > maxBytes) {
-    return refused(
-      `the command is too long to be checked against permissions.shell: the maximum is ${maxBytes} bytes`,
-    );
+    return `the command is too long to be checked against permissions.shell: the maximum is ${maxBytes} bytes`;
   }
   const { commands, unclear } = readShell(line);
   for (const command of commands) {
     const denial = deny.find((pattern) => isDenied(command, wordsOf(pattern.toLowerCase())));
-    if (denial !== undefined) return refused(`"${shortened(command)}" is denied by "!${denial}"`);
+    if (denial !== undefined) return `"${shortened(command)}" is denied by "!${denial}"`;
   }
-  if (allow === true) return { allowed: true };
+  if (allow === true) return undefined;
   // PowerShell reads quotes, backslashes and separators in its own way.
   if (platform === "win32") {
-    return refused(
-      "patterns of permissions.shell can't be checked on Windows, where PowerShell reads the commands; use shell: true",
-    );
+    return "patterns of permissions.shell can't be checked on Windows, where PowerShell reads the commands; use shell: true";
   }
   if (unclear !== undefined) {
-    return refused(
-      `the command can't be checked against permissions.shell from ${JSON.stringify(clipWords(unclear, 40))} on. Use plain commands without substitutions, subshells and here-documents`,
-    );
+    return `the command can't be checked against permissions.shell from ${JSON.stringify(clipWords(unclear, 40))} on. Use plain commands without substitutions, subshells and here-documents`;
   }
   const stranger = commands.find(
     (command) => !allow.some((pattern) => matches(command, wordsOf(pattern))),
   );
-  if (stranger === undefined) return { allowed: true };
+  if (stranger === undefined) return undefined;
   const allowed = shortened(allow.map((pattern) => `"${pattern}"`));
-  return refused(
-    `"${shortened(stranger)}" matches no pattern of permissions.shell. Allowed: ${allowed}`,
-  );
+  return `"${shortened(stranger)}" matches no pattern of permissions.shell. Allowed: ${allowed}`;
 }
 
 /** Why no command can match a pattern; undefined if one can. Its own words have to be those of one command. */
@@ -67,10 +55,6 @@ export function unmatchable(pattern: string): string | undefined {
   return first.join(" ") === words.join(" ") && first.length === words.length
     ? undefined
     : "quotes, backslashes, redirections and comments are not part of the words of a command";
-}
-
-function refused(reason: string): ShellVerdict {
-  return { allowed: false, reason };
 }
 
 function wordsOf(pattern: string): readonly string[] {

@@ -4,7 +4,7 @@
  */
 import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";
-import { decideShell } from "./commands.ts";
+import { shellRefusal } from "./commands.ts";
 import {
   type PathContext,
   globDenies,
@@ -23,7 +23,6 @@ export type PermissionDecision =
   | { readonly kind: "allowed" }
   | {
       readonly kind: "denied";
-      /** `read`, `write`, `shell`, `url`, `tool`… */
       readonly operation: string;
       readonly target: string;
       readonly reason: string;
@@ -50,22 +49,40 @@ export function decidePermission(
   const rules = ruleSet(permissions);
   switch (request.kind) {
     case "read":
-    case "write":
-      return decideFile(rules, request, context);
+    case "write": {
+      const deep = request.kind === "read" && request.deep;
+      for (const path of request.paths) {
+        const reason = fileReason(request.kind, rules, path, context, deep);
+        if (reason !== undefined) return decision(request.kind, path, reason);
+      }
+      return allowed;
+    }
     case "shell":
-      return decideCommand(rules, request.command, context);
+      return decision("shell", request.command, commandReason(rules, request.command, context));
     case "url":
-      return decideUrl(rules, request.url);
+      return decision("url", request.url, urlReason(rules, request.url));
     case "tool":
-      return decideTool(rules, request.name);
+      return decision("tool", request.name, toolReasons[toolVerdict(rules, request.name)]);
     case "other": {
       const { operation, target, refusal } = request;
-      if (refusal !== undefined) return denied(operation, target, refusal);
-      return rules.everything
-        ? { kind: "allowed" }
-        : denied(operation, target, `only the preset "all" allows it`);
+      const reason = rules.everything ? undefined : 'only the preset "all" allows it';
+      return decision(operation, target, refusal ?? reason);
     }
   }
+}
+
+const allowed: PermissionDecision = { kind: "allowed" };
+
+/** Of what was asked for, in a report and in the answer to the model. */
+const longestTarget = 1_000;
+
+function decision(
+  operation: string,
+  target: string,
+  reason: string | undefined,
+): PermissionDecision {
+  if (reason === undefined) return allowed;
+  return { kind: "denied", operation, target: clipWords(target, longestTarget), reason };
 }
 
 /** One sentence for the model about what it may do instead. */
@@ -86,20 +103,6 @@ export function describePermissions(permissions: Permissions): string {
 
 function also(globs: Split): string {
   return globs.allow.length === 0 ? "" : ` and ${globs.allow.join(", ")}`;
-}
-
-function decideFile(
-  rules: RuleSet,
-  request: Extract<PermissionRequest, { kind: "read" | "write" }>,
-  context: PermissionContext,
-): PermissionDecision {
-  const { kind, paths } = request;
-  const deep = request.kind === "read" && request.deep;
-  for (const path of paths) {
-    const reason = fileReason(kind, rules, path, context, deep);
-    if (reason !== undefined) return denied(kind, path, reason);
-  }
-  return { kind: "allowed" };
 }
 
 /** Why a file must not be read or written. Undefined if it may be. */
@@ -185,48 +188,31 @@ export function placeReason(
   return mayWrite ? undefined : outside;
 }
 
-function decideCommand(
+function commandReason(
   { shell: { allow, deny } }: RuleSet,
   line: string,
   { platform }: PermissionContext,
-): PermissionDecision {
-  if (allow !== true && allow.length === 0) {
-    return denied("shell", line, "the permissions allow no shell commands");
-  }
-  const verdict = decideShell(line, allow, deny, platform);
-  return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
-}
-
-function decideUrl(rules: RuleSet, url: string): PermissionDecision {
-  if (!rules.everything && url.length > longestUrl) {
-    return denied("url", url, `it is longer than ${longestUrl} characters`);
-  }
-  const denial = rules.url.deny.find((pattern) => urlDenied(url, pattern));
-  if (denial !== undefined) return denied("url", url, `permissions.url denies "!${denial}"`);
-  if (rules.everything || rules.url.allow.some((pattern) => urlMatches(url, pattern))) {
-    return { kind: "allowed" };
-  }
-  return denied("url", url, "it matches no pattern of permissions.url");
-}
-
-function decideTool(rules: RuleSet, name: string): PermissionDecision {
-  switch (toolVerdict(rules, name)) {
-    case "allowed":
-      return { kind: "allowed" };
-    case "denied":
-      return denied("tool", name, "permissions.tools denies it");
-    case "unnamed":
-      return denied("tool", name, "permissions.tools does not name it");
-  }
+): string | undefined {
+  return allow !== true && allow.length === 0
+    ? "the permissions allow no shell commands"
+    : shellRefusal(line, allow, deny, platform);
 }
 
 const longestUrl = 8_192;
-/** Of what was asked for, in a report and in the answer to the model. */
-const longestTarget = 1_000;
 
-function denied(operation: string, target: string, reason: string): PermissionDecision {
-  return { kind: "denied", operation, target: clipWords(target, longestTarget), reason };
+function urlReason({ everything, url: { allow, deny } }: RuleSet, url: string): string | undefined {
+  if (!everything && url.length > longestUrl) return `it is longer than ${longestUrl} characters`;
+  const denial = deny.find((pattern) => urlDenied(url, pattern));
+  if (denial !== undefined) return `permissions.url denies "!${denial}"`;
+  if (everything || allow.some((pattern) => urlMatches(url, pattern))) return undefined;
+  return "it matches no pattern of permissions.url";
 }
+
+const toolReasons = {
+  allowed: undefined,
+  denied: "permissions.tools denies it",
+  unnamed: "permissions.tools does not name it",
+} as const;
 
 /** What an agent asks for, independent of the SDK and its texts. */
 export type PermissionRequest =

@@ -141,7 +141,6 @@ async function search(
 
 interface Granted {
   readonly folders: readonly string[];
-  /** Single files that exist. */
   readonly files: readonly string[];
   /** Where files may come to be that the patterns match. */
   readonly places: readonly string[];
@@ -237,7 +236,6 @@ function elsewhere(
   });
 }
 
-/** Asks once for each path. */
 function remembered<T>(ask: (path: string) => T): (path: string) => T {
   const known = new Map<string, { readonly answer: T }>();
   return (path) => {

@@ -1,6 +1,6 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
 import { isAbsolute } from "node:path";
-import { defined } from "../document/guards.ts";
+import { defined, isRecord, isText } from "../document/guards.ts";
 import { readGlob } from "../entry/glob.ts";
 import {
   type PermissionPreset,
@@ -9,8 +9,12 @@ import {
   type SandboxMode,
   sandboxModes,
 } from "../entry/model.ts";
-import { runtimeTools } from "../entry/reserved-names.ts";
-import { isToolWildcard, toolPatternMatches, toolPatternProblem } from "../entry/tool-pattern.ts";
+import {
+  isToolWildcard,
+  runtimeTools,
+  toolPatternMatches,
+  toolPatternProblem,
+} from "../entry/known-tools.ts";
 import { isPrivate } from "./private-files.ts";
 
 /** Model families know the same ability under different names: all of them, the runtime picks. */
@@ -95,8 +99,8 @@ export function ruleSet(permissions: Permissions): RuleSet {
     preset,
     everything: granted.everything,
     writes: granted.writes,
-    read: readable("read", split(rules.read)),
-    write: readable("write", split(rules.write)),
+    read: checked("read", split(rules.read), globProblem),
+    write: checked("write", split(rules.write), globProblem),
     shell: {
       allow:
         granted.shell || rules.shell === true || shell.allow.includes("*") ? true : shell.allow,
@@ -104,7 +108,7 @@ export function ruleSet(permissions: Permissions): RuleSet {
     },
     url: split(rules.url),
     hosts: split(rules.hosts),
-    tools: wellFormed(split(rules.tools)),
+    tools: checked("tools", split(rules.tools), toolPatternProblem),
   };
 }
 
@@ -157,7 +161,9 @@ export function ceilPermissions(
     tools: anyCommand
       ? [
           ...(rules.tools ?? []).filter((name) => workspaceTools.includes(name)),
-          ...declared.filter((name) => covers(rules.tools, name)).map((name) => `./${name}`),
+          ...declared
+            .filter((name) => rules.tools?.some((pattern) => toolPatternMatches(pattern, name)))
+            .map((name) => `./${name}`),
           ...denials(rules.tools),
         ]
       : denials(rules.tools),
@@ -177,11 +183,6 @@ export function sandboxMode(permissions: Permissions, option: SandboxMode = "off
   return sandboxModes.findLast((mode) => mode === stated || mode === option) ?? stated;
 }
 
-/** Whether a pattern that allows covers the name of a tool of the entry. */
-function covers(patterns: readonly string[] = [], name: string): boolean {
-  return patterns.some((pattern) => toolPatternMatches(pattern, name));
-}
-
 /** A write pattern that can't leave the working directory or match what the preset denies. */
 function isInside(glob: string): boolean {
   return (
@@ -198,45 +199,32 @@ function denials(patterns: readonly string[] | undefined): string[] {
 
 /** As an object with its preset. Types don't reach a program in JavaScript: so what is given is checked. */
 function inFull(permissions: Permissions): PermissionRules & { readonly preset: PermissionPreset } {
-  const given: unknown = permissions;
   const rules = typeof permissions === "object" ? permissions : { preset: permissions };
-  if (given === null || Array.isArray(given)) throw unknownPreset(given);
-  const preset: unknown =
-    rules.preset === undefined && given === rules ? "read-only" : rules.preset;
-  if (typeof preset !== "string" || !isPreset(preset)) throw unknownPreset(preset);
+  const { preset = "read-only" }: PermissionRules = isRecord(rules) ? rules : {};
+  if (!isRecord(rules) || !isText(preset) || !Object.hasOwn(grants, preset))
+    throw new Error(
+      `Unknown preset of permissions: ${JSON.stringify(isRecord(rules) ? preset : rules)}. Use read-only, workspace or all.`,
+    );
   return { ...rules, preset };
 }
 
-function isPreset(name: string): name is PermissionPreset {
-  return Object.hasOwn(grants, name);
-}
-
-function unknownPreset(given: unknown): Error {
-  return new Error(
-    `Unknown preset of permissions: ${JSON.stringify(given)}. Use read-only, workspace or all.`,
-  );
-}
-
-/** An invalid glob would neither allow nor deny what its author intended. */
-function readable(field: "read" | "write", globs: Split): Split {
-  for (const glob of [...globs.allow, ...globs.deny]) {
-    const reason = readGlob(glob);
-    if (typeof reason === "string") {
-      throw new Error(`The glob ${JSON.stringify(glob)} of permissions.${field}: ${reason}.`);
-    }
+/** An invalid pattern would neither allow nor deny what its author intended. */
+function checked(
+  field: "read" | "write" | "tools",
+  patterns: Split,
+  problemOf: (pattern: string) => string | undefined,
+): Split {
+  for (const pattern of [...patterns.allow, ...patterns.deny]) {
+    const reason = problemOf(pattern);
+    if (reason !== undefined)
+      throw new Error(`The pattern ${JSON.stringify(pattern)} of permissions.${field}: ${reason}.`);
   }
-  return globs;
+  return patterns;
 }
 
-/** A wildcard that is none would deny less than its author intended. */
-function wellFormed(tools: Split): Split {
-  for (const pattern of [...tools.allow, ...tools.deny]) {
-    const reason = toolPatternProblem(pattern);
-    if (reason !== undefined) {
-      throw new Error(`The pattern ${JSON.stringify(pattern)} of permissions.tools: ${reason}.`);
-    }
-  }
-  return tools;
+function globProblem(glob: string): string | undefined {
+  const read = readGlob(glob);
+  return typeof read === "string" ? read : undefined;
 }
 
 function split(patterns: readonly string[] | undefined): Split {
@@ -325,7 +313,6 @@ export function listsCommands(permissions: Permissions): boolean {
   return ruleSet(permissions).shell.allow !== true;
 }
 
-/** Whether a session with these permissions has a tool that can start a process. */
 export function canStartProcesses(permissions: Permissions): boolean {
   const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));
   return toolsFor(permissions).some((name) => !harmless.has(name) && name !== "custom:*");
@@ -351,30 +338,28 @@ function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
   const less = ruleSet(inner);
   const more = ruleSet(outer);
   if (JSON.stringify(less) === JSON.stringify(more)) return true;
-  if (more.everything && !deniesAnything(more)) return true;
-  return onlyReads(less) && more.read.deny.length === 0 && offersAllOf(inner, outer);
+  const { read, write, shell, url, hosts, tools } = more;
+  if (
+    more.everything &&
+    [read, write, shell, url, hosts, tools].every(({ deny }) => deny.length === 0)
+  )
+    return true;
+  const offered = toolsFor(outer);
+  const offersAll =
+    offered.includes("builtin:*") || toolsFor(inner).every((name) => offered.includes(name));
+  return onlyReads(less) && read.deny.length === 0 && offersAll;
 }
 
 function isUnconfined(permissions: Permissions): boolean {
   return typeof permissions === "object" && permissions.sandbox === "off";
 }
 
-function deniesAnything({ read, write, shell, url, hosts, tools }: RuleSet): boolean {
-  return [read, write, shell, url, hosts, tools].some(({ deny }) => deny.length > 0);
-}
-
 /** In the working directory, without anything that the rules add. */
 function onlyReads({ preset, read, write, shell, url, hosts, tools }: RuleSet): boolean {
   return (
     preset === "read-only" &&
-    shell.allow !== true &&
-    [read, write, url, hosts, tools].every(({ allow }) => allow.length === 0) &&
-    shell.allow.length === 0
+    [read, write, url, hosts, tools, shell].every(
+      ({ allow }) => allow !== true && allow.length === 0,
+    )
   );
-}
-
-/** Of the tools of the runtime. */
-function offersAllOf(inner: Permissions, outer: Permissions): boolean {
-  const offered = toolsFor(outer);
-  return offered.includes("builtin:*") || toolsFor(inner).every((name) => offered.includes(name));
 }

@@ -1,5 +1,3 @@
-/** Texts against patterns with `*`. Pure, and never worse than the length of the text times that of the pattern. */
-
 /** `*` matches any characters, including none. Everything else is literal. */
 export function wildcardMatches(text: string, pattern: string): boolean {
   const [first = "", ...rest] = pattern.split("*");

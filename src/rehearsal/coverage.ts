@@ -53,8 +53,7 @@ class JobPoints {
           this.#ways.set(work, ways);
           return [...ways.values()];
         }
-        case "Seq":
-        case "Par":
+        default:
           return [];
       }
     });

@@ -1,6 +1,5 @@
 /** Entries and rehearsals from their files, checked; and the job and the models of an entry that a run is for. */
 import { defined } from "../document/guards.ts";
-import "../document/ajv-compiler.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";

@@ -8,7 +8,7 @@ import type { ToolSource } from "../engine/ports.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { Locate } from "../document/problem.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
-import type { FlowLeaf } from "../entry/work-paths.ts";
+import type { FlowLeaf } from "../entry/prepare.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";

@@ -10,7 +10,7 @@ import type {
 } from "@github/copilot-sdk";
 import { createHash } from "node:crypto";
 import { availableTools } from "../entry/model.ts";
-import { runtimeTools } from "../entry/reserved-names.ts";
+import { runtimeTools } from "../entry/known-tools.ts";
 
 const longestName = 64;
 const hashCharacters = 8;

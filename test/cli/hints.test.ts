@@ -10,24 +10,24 @@ const task = (prompt: string): string =>
   `models: { driving: m }\ntasks:\n  a:\n    model: { category: driving }\n    prompt: ${prompt}\njobs:\n  j: { work: { kind: Ref, taskId: a } }\n`;
 const a = "{ kind: Ref, taskId: a }";
 const quotes = (inside: string, quote: string): string =>
-  `5:${quote}: Not valid YAML: The ${inside.at(-1)} before this ends the text. (put all of the text in quotes, and write ${inside} for ${inside.at(-1)} inside of them)`;
+  `5:${quote}: Not valid YAML: The ${inside.at(-1)} before this ends the text. (write ${inside} for ${inside.at(-1)} inside of them)`;
 
 /** A file, and the end of the line that `validate` prints about it. */
 const files: readonly (readonly [string, string])[] = [
   [
     entry(`{ kind: Loop, body: ${a}, postCondition: ${a} }`),
-    "Must be a list, not an object. (write [false, …] to repeat until the work succeeds, or [true, …] to repeat while it succeeds)",
+    "Must be a list, not an object. (write [true, …] or [false, …]: the outcome that goes on)",
   ],
   [
     entry(`{ kind: Loop, body: ${a}, preCondition: [a] }`),
-    "Must have at least 2 elements. (write [true, …] to run the body if the work succeeds, or [false, …] to run it if the work fails)",
+    "Must have at least 2 elements. (write [true, …] or [false, …]: the outcome that goes on)",
   ],
   [entry("{ kind: Seq, works: [a, x.wf.md] }"), `not the text "a". (write ${a})`],
   [
     entry("{ kind: Seq, works: [x.wf.md] }"),
     'not the text "x.wf.md". (write { kind: Flow, file: x.wf.md })',
   ],
-  [entry("{ kind: Par, works: a }"), `not the text "a". (write [${a}])`],
+  [entry("{ kind: Par, works: a }"), 'not the text "a". (write ["a"])'],
   [entry("[a, a]"), "not a list. (write { kind: Seq, works: […] })"],
   [
     entry("{ Seq: [a] }"),
@@ -55,7 +55,7 @@ const files: readonly (readonly [string, string])[] = [
     task("x\n    protocol:actions"),
     "This is neither a field nor part of a string. (write a space after the colon)",
   ],
-  [task('"Review this'), '5:13: Not valid YAML: This text has no closing ".'],
+  [task('"Review this'), 'Not valid YAML: Missing closing "quote.'],
   [task("'It's mine'"), quotes("''", "17")],
   [task('"Say "hi" to me"'), quotes('\\"', "19")],
 ];

@@ -141,13 +141,11 @@ describe("readDocument", () => {
   });
 
   it("refuses what is not text", () => {
-    const notText = (byte: string): string[] => [
-      `f: The file is not UTF-8 text: byte 1 is ${byte}. (save it as UTF-8)`,
-    ];
+    const notText = ["f: The file is not UTF-8 text. (save it as UTF-8)"];
     for (const format of formats) {
-      assert.deepEqual(faultLines(Uint8Array.of(0x89, 0x50, 0x4e, 0x47), format), notText("0x89"));
-      assert.deepEqual(faultLines(Buffer.from("\uFEFFa: 1", "utf16le"), format), notText("0xff"));
-      assert.deepEqual(faultLines("a\0b", format), ["f:1:2: The file is binary: byte 2 is 0x00."]);
+      assert.deepEqual(faultLines(Uint8Array.of(0x89, 0x50, 0x4e, 0x47), format), notText);
+      assert.deepEqual(faultLines(Buffer.from("\uFEFFa: 1", "utf16le"), format), notText);
+      assert.deepEqual(faultLines("a\0b", format), ["f:1:2: The file is binary."]);
     }
   });
 

@@ -104,4 +104,28 @@ describe("variables of tasks and inputs", () => {
       [],
     );
   });
+
+  it("what has no value where a work runs is warned of", () => {
+    const reasons = (work: Work, prompt: string): readonly string[] => {
+      const text = JSON.stringify(entry({ a: { prompt } }, { jobs: { j: { work } } }));
+      const loaded = loadEntry(text, "entry.json");
+      assert.ok(loaded.kind === "loaded", JSON.stringify(loaded));
+      return loaded.warnings.map(({ reason }) => reason);
+    };
+    const each = (work: Work): Work => ({ kind: "Each", items: { values: [1] }, work });
+    const flow: Work = { kind: "Flow", file: "a.wf.md", params: { A: "$reported-document" } };
+    const no = (name: string, why: string): string[] => [`$${name} has no value here: ${why}.`];
+    assert.deepEqual(reasons(each(ref("a")), "$item"), []);
+    assert.deepEqual(
+      reasons({ kind: "Seq", works: [ref("a")] }, "$item"),
+      no("item", "no Each is around this work"),
+    );
+    const twice: Work = { kind: "Seq", works: [ref("a"), ref("a")] };
+    const unknown = no("previous-result", "nothing runs before it");
+    assert.deepEqual(reasons(twice, "$previous-result"), unknown);
+    assert.deepEqual(
+      reasons({ kind: "Seq", works: [ref("a"), flow] }, "p"),
+      no("reported-document", "only the prompts of a task can use it"),
+    );
+  });
 });

@@ -104,9 +104,9 @@ const nasty: readonly (readonly [
     "an image",
     Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a),
     "e.yml",
-    /^e\.yml: The file is not UTF-8 text: byte \d+ is 0x/,
+    /^e\.yml: The file is not UTF-8 text\./,
   ],
-  ["NUL characters", "models:\0", "e.yml", /^e\.yml(:1:8)?: The file is binary: byte 8 is 0x00\.$/],
+  ["NUL characters", "models:\0", "e.yml", /^e\.yml:1:8: The file is binary\.$/],
   [
     "prose",
     "Please review my code.",

@@ -3,8 +3,7 @@ import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { type Prompt, runtimeVariables } from "../../src/entry/model.ts";
-import { promptLimits } from "../../src/entry/prompt-expander.ts";
-import { expandPromptDynamic, expandPromptStatic } from "../../src/entry/prompt.ts";
+import { expandPromptDynamic, expandPromptStatic, promptLimits } from "../../src/entry/prompt.ts";
 
 type Variables = Readonly<Record<string, Prompt>>;
 

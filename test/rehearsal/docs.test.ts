@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { overridingLimits } from "../../src/entry/limits-schema.ts";
+import { overridingLimits } from "../../src/entry/limits.ts";
 import { rehearsalSchema } from "../../src/rehearsal/format/rehearsal-schema.ts";
 import { refused } from "./rig.ts";
 

@@ -1,7 +1,7 @@
 /** What the model is offered of a session whose tools are listed, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownerOf } from "../../src/entry/reserved-names.ts";
+import { ownerOf } from "../../src/entry/known-tools.ts";
 import type { SessionTool } from "../../src/engine/ports.ts";
 import { completed, denials, sharedRig, turn } from "./rig.ts";
 

@@ -1,5 +1,5 @@
 /** The JSON Schema of a rehearsal file, for editors and for the first check of the loader. */
-import { overridingLimits } from "../../entry/limits-schema.ts";
+import { overridingLimits } from "../../entry/limits.ts";
 import type { Limits } from "../../entry/model.ts";
 import { endedStatus } from "../../events/action.ts";
 import type { Described, SchemaType } from "../../document/schema-type.ts";

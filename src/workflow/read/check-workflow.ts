@@ -1,6 +1,6 @@
 /** The checks that compare places of a workflow: names, commands, edges, calls. They change nothing. */
 import type { Permissions } from "../../entry/model.ts";
-import { decideShell } from "../../permissions/commands.ts";
+import { shellRefusal } from "../../permissions/commands.ts";
 import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { checkPaths, reportCycles } from "./check-paths.ts";
 import { readCommand } from "../command-text.ts";
@@ -216,8 +216,8 @@ class FileCheck {
     if (!allowsCommands(permissions)) return;
     const { allow, deny } = ruleSet(permissions).shell;
     // There is no shell of EXECUTE on Windows.
-    const verdict = decideShell(command, allow, deny, "linux");
-    if (!verdict.allowed) this.#problems.error(place, `${id} can't run: ${verdict.reason}.`);
+    const reason = shellRefusal(command, allow, deny, "linux");
+    if (reason !== undefined) this.#problems.error(place, `${id} can't run: ${reason}.`);
   }
 
   #template(text: string, place: Place): void {

@@ -1,6 +1,6 @@
 /** The schema of the front matter of a workflow, with parts of that of an entry. */
 import { entrySchema } from "../../entry/entry-schema.ts";
-import { declarations, toolName } from "../../entry/tools-schema.ts";
+import { declarations, toolName } from "../../entry/tool-declarations.ts";
 
 const name = { type: "string", minLength: 1 } as const;
 const { permissions, limits, model, tool, mcpServer } = entrySchema.$defs;

@@ -1,13 +1,12 @@
 /** The front matter of a workflow: its schema, and what it means. */
 import { defined } from "../../document/guards.ts";
-import "../../document/ajv-compiler.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
 import { entryCheck, warning } from "../../entry/problems.ts";
 import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
 import { preparePlain } from "../../entry/prepare.ts";
-import { toolPatternProblem } from "../../entry/tool-pattern.ts";
+import { toolPatternProblem } from "../../entry/known-tools.ts";
 import {
   patternsOf,
   quoted,

@@ -12,8 +12,8 @@ describe("bad input", () => {
       [
         ["nothing", "", /The file is empty/],
         ["too large", many("x\n", 5_500_000), /has 11\.0 MB/],
-        ["NUL", "# A\n\n# Work\0flow", /^a\.wf\.md:3:7: The file is binary: byte 12 is 0x00/],
-        ["no UTF-8", new Uint8Array([0x23, 0x20, 0xff]), /not UTF-8 text: byte 3 is 0xff/],
+        ["NUL", "# A\n\n# Work\0flow", /^a\.wf\.md:3:7: The file is binary\./],
+        ["no UTF-8", new Uint8Array([0x23, 0x20, 0xff]), /not UTF-8 text/],
         [
           "nested brackets",
           workflowText(`A${many("[")}${many("]")}`),

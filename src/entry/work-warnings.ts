@@ -1,0 +1,153 @@
+/**
+ * Warns of works that can't do what their author intended where they are: what they use has no value there, their
+ * `previousTasks` can't hold, a loop never repeats. Follows the control flow of a job as statement 10 of
+ * `docs/internals/engine.md` does, and takes each way for possible.
+ */
+import { reportedBy, type LeafWork, type PreparedEntry, type Prompt, type Work } from "./model.ts";
+import type { Path, Problem } from "../document/problem.ts";
+import { listed, warning } from "./problems.ts";
+import { promptsOf, variablesIn } from "./prompt.ts";
+import { runtimeVariable } from "./runtime-variables.ts";
+import { isLeaf, leafName, partsOf, taskWorks } from "./work.ts";
+
+/** The works that may have finished last. `undefined` means that none has finished. */
+type Last = ReadonlySet<string | undefined>;
+
+/** What a work makes of that: its own last works, and whether it may end without having run any. */
+interface Effect {
+  readonly ends: Last;
+  readonly through: boolean;
+}
+
+export function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
+  const found: Problem[] = [];
+  const effects = new Map<Work, Effect>();
+  /** The tasks that may have run. */
+  const ran = new Set<string>();
+
+  /** Why a variable has no value in a work. */
+  const missing = (name: string, work: Work, last: Last, inEach: boolean): string | undefined => {
+    if (work.kind !== "Ref" && Object.hasOwn(reportedBy, name))
+      return "only the prompts of a task can use it";
+    if (!inEach && (name === "item" || name === "item-index")) return "no Each is around this work";
+    if (name === "previous-result" && [...last].every((one) => one === undefined))
+      return "nothing runs before it";
+    const variable = runtimeVariable(name);
+    if (variable === undefined || variable.kind === "fixed" || variable.kind === "input")
+      return undefined;
+    if (ran.has(variable.of) || entry.tasks[variable.of] === undefined) return undefined;
+    return `task ${JSON.stringify(variable.of)} can't have run before`;
+  };
+  const checkPrompts = (
+    path: Path,
+    prompts: readonly Prompt[],
+    ...where: readonly [work: Work, last: Last, inEach: boolean]
+  ): void => {
+    for (const name of new Set(prompts.flatMap(variablesIn))) {
+      const why = missing(name, ...where);
+      if (why !== undefined) found.push(warning(path, `$${name} has no value here: ${why}.`));
+    }
+  };
+  const followLeaf = (path: Path, leaf: LeafWork, last: Last, inEach: boolean): void => {
+    const task = leaf.kind === "Ref" ? entry.tasks[leaf.taskId] : undefined;
+    // It may delegate to any other.
+    if (task?.protocol !== undefined) for (const name of Object.keys(entry.tasks)) ran.add(name);
+    const prompts = leaf.kind === "Flow" ? Object.values(leaf.params ?? {}) : promptsOf(task);
+    checkPrompts(path, prompts, leaf, last, inEach);
+    if (leaf.kind !== "Ref") return;
+    ran.add(leaf.taskId);
+    const wanted = task?.availability?.previousTasks;
+    if (wanted === undefined || wanted.some((name) => last.has(name))) return;
+    const before = [...last].filter((name) => name !== undefined);
+    const why = before.length === 0 ? "no task runs before it" : `before it runs ${listed(before)}`;
+    const reason = `Task ${JSON.stringify(leaf.taskId)} is never available here: its previousTasks contains ${listed(wanted)}, but ${why}.`;
+    found.push(warning(path, reason));
+  };
+  const follow = (path: Path, work: Work, last: Last, inEach: boolean): void => {
+    if (isLeaf(work)) return followLeaf(path, work, last, inEach);
+    if (work.kind === "Each" && "lines" in work.items)
+      checkPrompts([...path, "items", "lines"], [work.items.lines], work, last, inEach);
+    if (work.kind === "Par" || work.kind === "Loop")
+      for (const { taskId } of taskWorks(work)) ran.add(taskId);
+    if (neverRepeats(work)) {
+      const hint = "add a postCondition, or an atMost of 2 or more";
+      found.push(warning(path, "This loop never repeats.", hint));
+    }
+    // A branch follows the condition; of a Par all parts follow what was before it.
+    const parts = partsOf(path, work);
+    let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
+    for (const [index, [place, part]] of parts.entries()) {
+      follow(place, part, before, inEach || work.kind === "Each");
+      const inOrder = work.kind === "Seq" || work.kind === "Loop" || index === 0;
+      if (work.kind !== "Par" && inOrder) before = after(before, effectOf(part, effects));
+    }
+  };
+  follow(root, job, new Set([undefined]), false);
+  return found;
+}
+
+function neverRepeats(work: Work): boolean {
+  if (work.kind !== "Loop") return false;
+  const { atMost, preCondition, postCondition } = work;
+  // Its precondition decides on the only pass.
+  if (atMost === 1) return preCondition === undefined;
+  return atMost === undefined && postCondition === undefined;
+}
+
+function effectOf(work: Work, known: Map<Work, Effect>): Effect {
+  const before = known.get(work);
+  if (before !== undefined) return before;
+  const effect = makeEffect(work, (part) => effectOf(part, known));
+  known.set(work, effect);
+  return effect;
+}
+
+const nothing: Effect = { ends: new Set(), through: true };
+
+function makeEffect(work: Work, of: (part: Work) => Effect): Effect {
+  switch (work.kind) {
+    case "Ref":
+    case "Flow":
+      return { ends: new Set([leafName(work)]), through: false };
+    case "Run":
+      // It leaves its output, and `previousTasks` passes over it.
+      return { ends: new Set([leafName(work)]), through: true };
+    case "Each":
+      return either([nothing, of(work.work)]);
+    case "Seq":
+      return inSequence(work.works.map(of));
+    case "Par":
+      return work.works.length === 0 ? nothing : either(work.works.map(of));
+    case "Alt": {
+      const branches = [work.trueWork, work.falseWork].map((one) => (one ? of(one) : nothing));
+      return inSequence([of(work.condition), either(branches)]);
+    }
+    case "Loop": {
+      const { preCondition: first, body, postCondition: last } = work;
+      const pass = inSequence([first?.[1], body, last?.[1]].flatMap((one) => (one ? of(one) : [])));
+      // It may end after its precondition, too.
+      return first === undefined ? pass : either([of(first[1]), pass]);
+    }
+  }
+}
+
+function inSequence(effects: readonly Effect[]): Effect {
+  return effects.reduce(
+    (first, second) => ({
+      ends: after(first.ends, second),
+      through: first.through && second.through,
+    }),
+    nothing,
+  );
+}
+
+function either(effects: readonly Effect[]): Effect {
+  return {
+    ends: new Set(effects.flatMap(({ ends }) => [...ends])),
+    through: effects.some(({ through }) => through),
+  };
+}
+
+function after(last: Last, { ends, through }: Effect, maybe = through): Last {
+  return maybe ? new Set([...last, ...ends]) : ends;
+}
