@@ -29,7 +29,7 @@ import {
   type Programs,
   canceled,
   failed,
-  failedExit,
+  failureOf,
   withTail,
 } from "./tool-programs.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -148,7 +148,7 @@ export function recipeOf(
 }
 
 /** The real path of a file that is in the working directory, by its name and with its links resolved. */
-function fileIn(workingDirectory: string, name: string): string | undefined {
+export function fileIn(workingDirectory: string, name: string): string | undefined {
   try {
     const path = resolve(workingDirectory, name);
     if (!isUnder(path, workingDirectory) || !statSync(path).isFile()) return undefined;
@@ -173,7 +173,6 @@ interface BuildPlan {
 
 interface RunningBuild {
   readonly hash: string;
-  readonly listeners: Set<(progress: ToolProgress) => void>;
   readonly ended: Promise<ToolOutcome | undefined>;
 }
 
@@ -204,31 +203,25 @@ export class Builds {
       if (context.signal.aborted) return canceled;
       if (typeof hash !== "string") return hash;
       if (this.#built.get(plan.key) === hash) return undefined;
-      const build = this.#running.get(plan.key) ?? this.#start(plan, hash);
-      // Progress without a percentage: that would be of the build, not of the call.
-      const listen = ({ message }: ToolProgress): void => context.onProgress(defined({ message }));
-      const [first] = plan.steps;
-      if (first !== undefined) context.onProgress(buildingWith(plan.tool, first));
-      build.listeners.add(listen);
+      const build = this.#running.get(plan.key) ?? this.#start(plan, hash, context);
+      const command = plan.steps[0]?.command.join(" ") ?? "";
+      context.onProgress({ message: `Building ${plan.tool}: ${clip(command, 200)}` });
       const ended = await unlessAborted(build.ended, context.signal);
-      build.listeners.delete(listen);
       if (ended === undefined) return canceled;
       if (build.hash === hash) return ended.value;
     }
   }
 
-  #start(plan: BuildPlan, hash: string): RunningBuild {
-    const listeners: RunningBuild["listeners"] = new Set();
-    const onProgress = (progress: ToolProgress): void => {
-      if (progress.message !== undefined) for (const listen of listeners) listen(progress);
-    };
+  /** Only the call that starts it gets its progress. */
+  #start(plan: BuildPlan, hash: string, { onProgress }: CallContext): RunningBuild {
     const run = async (): Promise<ToolOutcome | undefined> => {
-      const outcome = await this.#run(plan, onProgress);
+      // Without a percentage: that would be of the build, not of the call.
+      const outcome = await this.#run(plan, ({ message }) => onProgress(defined({ message })));
       if (outcome === undefined) this.#built.set(plan.key, hash);
       this.#running.delete(plan.key);
       return outcome;
     };
-    const build: RunningBuild = { hash, listeners, ended: Promise.resolve().then(run) };
+    const build: RunningBuild = { hash, ended: Promise.resolve().then(run) };
     this.#running.set(plan.key, build);
     return build;
   }
@@ -239,39 +232,22 @@ export class Builds {
   ): Promise<ToolOutcome | undefined> {
     const limit = startTimeLimit(this.#clock, minutes * 60_000);
     try {
-      for (const [index, step] of steps.entries()) {
-        if (index > 0) onProgress(buildingWith(tool, step));
+      for (const step of steps) {
         const ended = await this.#programs.run(step, { signal: limit.signal, onProgress });
         if (limit.isOver) {
-          const tail = ended.tail ?? "";
-          return withTail(
-            failed(`The build of ${tool} took longer than ${minutes} minutes.`),
-            tail,
-          );
+          const late = failed(`The build of ${tool} took longer than ${minutes} minutes.`);
+          return withTail(late, ended.tail);
         }
-        const outcome =
-          ended.kind === "failed"
-            ? ended
-            : ended.code === 0
-              ? undefined
-              : failedExit(step.command[0] ?? "", ended.code, ended.tail);
-        if (outcome !== undefined) return ofBuild(tool, outcome);
+        const failure = failureOf(step.command[0] ?? "", ended);
+        if (failure !== undefined) {
+          return { ...failure, reason: `The build of ${tool} failed. ${failure.reason}` };
+        }
       }
       return undefined;
     } finally {
       limit.end();
     }
   }
-}
-
-function buildingWith(tool: string, { command }: Program): ToolProgress {
-  return { message: `Building ${tool}: ${clip(command.join(" "), 200)}` };
-}
-
-function ofBuild(tool: string, outcome: ToolOutcome): ToolOutcome {
-  return outcome.kind === "failed"
-    ? { ...outcome, reason: `The build of ${tool} failed. ${outcome.reason}` }
-    : outcome;
 }
 
 const mostInputs = 20_000;

@@ -8,7 +8,12 @@ import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
 import { Builds, type Preparation, preparationOf } from "./preparation.ts";
-import { ModuleRunner, runCommand, runModule } from "./declared-tool.ts";
+import {
+  type ModulePrograms,
+  runCommand,
+  runModule,
+  writeModulePrograms,
+} from "./declared-tool.ts";
 import { Programs, failed } from "./tool-programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
@@ -96,7 +101,7 @@ class EntryToolbox implements EntryTools {
   readonly #options: ToolboxOptions;
   readonly #programs: Programs;
   readonly #builds: Builds;
-  readonly #modules: ModuleRunner;
+  #modules: Promise<ModulePrograms> | undefined;
   readonly #tools: readonly Tool[];
 
   constructor(options: ToolboxOptions) {
@@ -113,7 +118,6 @@ class EntryToolbox implements EntryTools {
       graceMs,
     });
     this.#builds = new Builds(this.#programs);
-    this.#modules = new ModuleRunner(folder);
     this.#tools = Object.entries(options.declarations.tools ?? {}).map(([name, declaration]) =>
       this.#tool(name, declaration),
     );
@@ -216,7 +220,9 @@ class EntryToolbox implements EntryTools {
     const field = `tools.${name}`;
     if ("module" in declaration) {
       const module = { ...declaration, place, field: `${field}.module` };
-      return runModule(this.#programs, this.#modules, module, call, context);
+      const files = (): Promise<ModulePrograms> =>
+        (this.#modules ??= writeModulePrograms(this.#options.folder));
+      return runModule(this.#programs, files, module, call, context);
     }
     const command = { ...declaration, place, field: `${field}.command` };
     return runCommand(this.#programs, command, call, context);
@@ -252,7 +258,7 @@ export type ServerTools =
   | {
       readonly kind: "ready";
       readonly tools: readonly Tool[];
-      /** In sentences, each once in a run: tools that can't be offered, and that it was started again. */
+      /** In sentences, each once in a run: tools that can't be offered. */
       readonly problems?: readonly string[];
     }
   | { readonly kind: "failed"; readonly reason: string };

@@ -14,9 +14,9 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts";
-import { Breath } from "../../platform/breath.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
+import { errorCode } from "../../platform/system-error.ts";
 import { boundedFetch, failBrokenStreams, longestMessage, ServerProgram } from "./transports.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
@@ -33,7 +33,7 @@ interface ConnectOptions {
   /** What a program is started with, besides its own `env`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly graceMs: number;
-  /** For the start, and for reading the list of tools. */
+  /** For the start, and again for reading each page of the list of tools. */
   readonly startMs: number;
   readonly redactor: Pick<Redactor, "text" | "stream">;
   /** Aborts the start, and ends what was started. */
@@ -70,18 +70,10 @@ const mostPages = 100;
 const shownErrors = 2_000;
 const longestText = 1_000;
 
-/**
- * The package, with all that it would otherwise build when the first message of a server comes. The first time, each
- * step takes tens of milliseconds: the event loop runs in between.
- */
+/** The package, with what it would otherwise build when the first message of a server comes. */
 export async function loadClient(): Promise<ClientPackage> {
-  const breath = new Breath();
   const loaded = await import("@modelcontextprotocol/client");
-  await breath.take();
   loaded.preloadSchemas();
-  await breath.take();
-  loaded.parseJSONRPCMessage({ jsonrpc: "2.0", id: 1, result: {} });
-  await breath.take();
   return loaded;
 }
 
@@ -98,8 +90,6 @@ export class Connection {
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
   #tools: Promise<readonly ServerTool[]> | undefined;
-  /** The list was read at the start, and not been asked for since. */
-  #isFresh = false;
 
   private constructor(address: ServerAddress, options: ConnectOptions, loaded: ClientPackage) {
     this.#address = address;
@@ -116,8 +106,7 @@ export class Connection {
     options.onOpen(connection);
     const limit = startTimeLimit(systemClock, options.startMs, options.signal);
     try {
-      const starting = connection.#start().then(() => connection.tools());
-      if ((await unlessAborted(starting, limit.signal)) === undefined)
+      if ((await unlessAborted(connection.#start(), limit.signal)) === undefined)
         throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
@@ -142,10 +131,8 @@ export class Connection {
   /** All tools of the server. Rejects with an Error for people. */
   async tools(): Promise<readonly ServerTool[]> {
     // At an address nobody says when the list has changed.
-    const isKnown = this.#address.kind === "program" || this.#isFresh;
-    this.#isFresh = this.#tools === undefined;
-    const tools = (isKnown ? this.#tools : undefined) ?? this.#allTools();
-    this.#tools = tools;
+    if (this.#address.kind === "url") this.#tools = undefined;
+    const tools = (this.#tools ??= this.#allTools());
     try {
       return await tools;
     } catch (error) {
@@ -370,14 +357,9 @@ function progressOf(
 }
 
 /** With its causes, where the reason is: `fetch failed` alone says nothing. */
-function messageOf(error: unknown): string {
-  const texts: string[] = [];
-  let one = error;
-  for (let depth = 0; depth < 5 && one instanceof Error; depth += 1) {
-    const code = "code" in one && typeof one.code === "string" ? one.code : "";
-    const text = one.message === "" ? code : one.message;
-    if (!texts.some((known) => known.includes(text))) texts.push(text);
-    one = one.cause;
-  }
-  return texts.join(": ") || String(error);
+function messageOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
+  const cause = messageOf(error.cause, depth + 1);
+  const text = error.message || (errorCode(error) ?? "");
+  return cause === "" || text.includes(cause) ? text : `${text}: ${cause}`;
 }
