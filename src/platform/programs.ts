@@ -56,11 +56,9 @@ export interface StartedProgram {
   readonly pid: number | undefined;
   readonly ended: Promise<ProgramEnd>;
   readonly stdin?: Writable;
-  /** To the program and its process group. */
   signal(signal: NodeJS.Signals): void;
 }
 
-/** As much of the standard error as is kept, from its end. */
 const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;

@@ -16,9 +16,7 @@ export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reaso
 export interface CallBounds {
   readonly clock: Clock;
   readonly seconds: number;
-  /** How long a call may take to settle after it was aborted. */
   readonly graceSeconds: number;
-  /** Cancels the call, also if it has aborted before. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ToolProgress) => void;
 }
@@ -70,7 +68,6 @@ export function startCall(
 }
 
 interface PausableLimit {
-  /** Returns a function that ends the pause. */
   readonly pause: () => Release;
   readonly end: Release;
 }
@@ -103,7 +100,6 @@ function pausableLimit(clock: Clock, milliseconds: number, onOver: () => void): 
   };
 }
 
-/** Never rejects. */
 async function outcomeOf(run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   try {
     // A host's tool may be written without types.

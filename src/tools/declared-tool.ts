@@ -26,7 +26,6 @@ import { runToEnd } from "../platform/programs.ts";
 /** Node's own exit code for a promise that nothing can settle any more. */
 const unsettled = 13;
 
-/** The programs that run modules. */
 export interface ModulePrograms {
   readonly worker: string;
   readonly hooks: string;

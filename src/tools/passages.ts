@@ -2,7 +2,6 @@
 
 export interface Passage {
   readonly file: string;
-  /** Of its first line, from 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -12,12 +11,10 @@ const longestPassage = 2_000;
 const longestQuery = 1_000;
 const mostWords = 32;
 
-/** The different words of a query, in lower case. */
 export function wordsOf(query: string): readonly string[] {
   return [...new Set(tokens(query.slice(0, longestQuery)))].slice(0, mostWords);
 }
 
-/** Collects passages file by file, and ranks them at the end. */
 export class PassageSearch {
   readonly #words: readonly string[];
   readonly #found: { readonly passage: Passage; readonly words: ReadonlySet<string> }[] = [];

@@ -35,14 +35,13 @@ import {
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit, unlessAborted } from "../platform/waiting.ts";
 import { matchingFiles } from "./matching-files.ts";
-import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
+import type { CallContext, ToolOutcome } from "./tool.ts";
 import { clip } from "../events/cut.ts";
 
 type Failure = ReturnType<typeof failed>;
 
 export interface Preparation {
   readonly kind: "prepared";
-  /** Before the first call. */
   readonly plan?: BuildPlan;
   readonly place: Place;
 }
@@ -59,7 +58,6 @@ export interface Container {
 
 interface PreparationOptions {
   readonly workingDirectory: string;
-  /** Of this process, whose `PATH` is searched for Docker. */
   readonly environment: Environment;
 }
 
@@ -166,7 +164,6 @@ interface BuildPlan {
   readonly key: string;
   /** Changes when it has to be built again. Reads files. */
   readonly hash: (signal: AbortSignal) => Promise<string | Failure>;
-  /** One after the other. */
   readonly steps: readonly Program[];
   readonly minutes: number;
 }
@@ -212,11 +209,10 @@ export class Builds {
     }
   }
 
-  /** Only the call that starts it gets its progress. */
-  #start(plan: BuildPlan, hash: string, { onProgress }: CallContext): RunningBuild {
+  /** Only the call that starts it gets its progress, and it has the sandbox of that call. */
+  #start(plan: BuildPlan, hash: string, context: CallContext): RunningBuild {
     const run = async (): Promise<ToolOutcome | undefined> => {
-      // Without a percentage: that would be of the build, not of the call.
-      const outcome = await this.#run(plan, ({ message }) => onProgress(defined({ message })));
+      const outcome = await this.#run(plan, context);
       if (outcome === undefined) this.#built.set(plan.key, hash);
       this.#running.delete(plan.key);
       return outcome;
@@ -228,12 +224,18 @@ export class Builds {
 
   async #run(
     { tool, steps, minutes }: BuildPlan,
-    onProgress: (progress: ToolProgress) => void,
+    { onProgress, sandbox }: CallContext,
   ): Promise<ToolOutcome | undefined> {
     const limit = startTimeLimit(this.#clock, minutes * 60_000);
+    const context: CallContext = {
+      signal: limit.signal,
+      // Without a percentage: that would be of the build, not of the call.
+      onProgress: ({ message }) => onProgress(defined({ message })),
+      sandbox,
+    };
     try {
       for (const step of steps) {
-        const ended = await this.#programs.run(step, { signal: limit.signal, onProgress });
+        const ended = await this.#programs.run(step, context);
         if (limit.isOver) {
           const late = failed(`The build of ${tool} took longer than ${minutes} minutes.`);
           return withTail(late, ended.tail);

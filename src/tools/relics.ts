@@ -19,7 +19,6 @@ import { cut } from "../events/cut.ts";
 
 interface RelicOptions {
   readonly declarations: Readonly<Record<string, RelicDeclaration>>;
-  /** Absolute. */
   readonly workingDirectory: string;
   readonly files: Omit<PathContext, "workingDirectory">;
   readonly redact: () => TextStream;
@@ -49,12 +48,12 @@ export function createRelics(options: RelicOptions): Toolbox["relicsFor"] {
 
 function relicOf(
   name: string,
-  { description, files, maxTokens = defaultTokens }: RelicDeclaration,
+  { description, files: globs, maxTokens = defaultTokens }: RelicDeclaration,
   permissions: Permissions,
   options: RelicOptions,
 ): Relic {
   const read = async (query: string | undefined, { signal }: CallContext): Promise<ToolOutcome> => {
-    const source = new Source(files, permissions, options, signal);
+    const source = new Source({ ...options, globs, permissions, signal });
     const characters = maxTokens * charactersPerToken;
     const words = wordsOf(query ?? "");
     const text =
@@ -75,42 +74,32 @@ interface FoundFile {
   readonly text: (bytes: number) => Promise<string | undefined>;
 }
 
+interface SourceOptions extends RelicOptions {
+  readonly globs: readonly string[];
+  readonly permissions: Permissions;
+  readonly signal: AbortSignal;
+}
+
 class Source {
-  readonly #globs: readonly string[];
-  readonly #permissions: Permissions;
-  readonly #options: RelicOptions;
-  readonly #signal: AbortSignal;
+  readonly #options: SourceOptions;
   #isComplete = true;
   /** Of files that are there, but not in the text, or not searched to the end. */
   omitted = 0;
 
-  constructor(
-    globs: readonly string[],
-    permissions: Permissions,
-    options: RelicOptions,
-    signal: AbortSignal,
-  ) {
-    this.#globs = globs;
-    this.#permissions = permissions;
+  constructor(options: SourceOptions) {
     this.#options = options;
-    this.#signal = signal;
   }
 
   async files(): Promise<readonly FoundFile[]> {
-    const { workingDirectory: folder } = this.#options;
-    const { files, complete } = await matchingFiles({
-      folder,
-      globs: this.#globs,
-      signal: this.#signal,
-      mostFiles: relicLimits.files,
-      mostNames: relicLimits.names,
-    });
+    const { workingDirectory: folder, globs, signal } = this.#options;
+    const bounds = { mostFiles: relicLimits.files, mostNames: relicLimits.names };
+    const { files, complete } = await matchingFiles({ folder, globs, signal, ...bounds });
     this.#isComplete = complete;
     const root = await realpath(folder).catch(() => folder);
     const found: FoundFile[] = [];
     const breath = new Breath();
     for (const path of files) {
-      if (this.#signal.aborted) break;
+      if (signal.aborted) break;
       // Permissions ask the file system at once.
       if (breath.isDue) await breath.take();
       const file = await this.#found(path, root);
@@ -121,7 +110,7 @@ class Source {
   }
 
   async #found(path: string, root: string): Promise<FoundFile | undefined> {
-    const { workingDirectory, files } = this.#options;
+    const { workingDirectory, files, permissions } = this.#options;
     const at = join(workingDirectory, path);
     const request = { kind: "read", paths: [at], deep: false } as const;
     const context = { workingDirectory, ...files };
@@ -130,7 +119,7 @@ class Source {
     if (
       real === undefined ||
       !isUnder(real, root) ||
-      decidePermission(this.#permissions, request, context).kind !== "allowed"
+      decidePermission(permissions, request, context).kind !== "allowed"
     ) {
       return undefined;
     }
@@ -151,7 +140,6 @@ class Source {
     return bytes > start.length ? text : text + stream.end();
   }
 
-  /** What is not in the text, in one line; empty if all is. */
   omissions(): string {
     const some =
       this.omitted === 0
@@ -171,7 +159,6 @@ class Source {
 }
 
 const separator = "\n\n";
-/** More than the line about what is left out has. */
 const longestOmissions = 160;
 
 function joined(parts: readonly string[]): string {
@@ -226,7 +213,6 @@ async function search(
   return joined([none, tableOf(files, room - none.length - separator.length), omissions]);
 }
 
-/** The first ones that have room; the first of all is cut if it has none. */
 function fitting(passages: readonly Passage[], characters: number): readonly string[] {
   const parts: string[] = [];
   let room = characters;

@@ -66,7 +66,6 @@ export class ToolLog {
   }
 }
 
-/** The end of what was printed, for a reason. */
 export function tailOf(text: string): string {
   return withoutSequences(cutStart(text, keptTail)).trim();
 }

@@ -19,7 +19,6 @@ import { BoundedBytes, lineProgress, longestResult, tailOf, ToolLog } from "./to
 import type { CallContext, ToolOutcome } from "./tool.ts";
 
 export interface ProgramsOptions {
-  /** Absolute. */
   readonly workingDirectory: string;
   /** What each program is started with, but for marks. */
   readonly variables: Readonly<Record<string, string>>;
@@ -27,9 +26,7 @@ export interface ProgramsOptions {
   readonly container?: Readonly<Record<string, string>>;
   readonly redact: () => TextStream;
   readonly clock: Clock;
-  /** Of the run, for `RUN_MARK`. */
   readonly mark: string;
-  /** How long processes may take to end after SIGTERM, in milliseconds. */
   readonly graceMs: number;
 }
 
@@ -39,12 +36,10 @@ export interface Program {
   readonly path?: string;
   /** Where the command was written, for texts: `tools.build.command`. */
   readonly field: string;
-  /** In addition to those of all programs. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly input?: string;
   /** Which stream has the result; the others are its log. `none`: stdout belongs to the log, too. */
   readonly result: "stdout" | "messages" | "none";
-  /** Gets what is printed to the log, as it comes. */
   readonly onText?: (text: string) => void;
   /** Docker's client needs its server, and a container is a sandbox of its own. */
   readonly isDocker?: true;
@@ -83,7 +78,6 @@ export class Programs {
     this.options = options;
   }
 
-  /** Never rejects. */
   async run(program: Program, context: CallContext): Promise<ProgramResult> {
     const running = this.#run(program, context);
     this.#running.add(running);

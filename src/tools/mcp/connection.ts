@@ -26,9 +26,7 @@ import { cutStart } from "../../events/cut.ts";
 
 interface ConnectOptions {
   readonly version: string;
-  /** Absolute. For a program. */
   readonly cwd: string;
-  /** Of a program. Default: none. */
   readonly sandbox?: Sandbox | undefined;
   /** What a program is started with, besides its own `env`. */
   readonly environment: Readonly<Record<string, string>>;
@@ -44,7 +42,6 @@ interface ConnectOptions {
 
 type ClientPackage = typeof Package;
 
-/** Of all servers. */
 let changes = 0;
 
 /** Offered for a server with resources, unless it has tools of these names itself. */
@@ -66,7 +63,6 @@ const noTimeout = 2 ** 31 - 1;
 /** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
 const probeMs = 4_000;
 const mostPages = 100;
-/** Of stderr, in a reason. */
 const shownErrors = 2_000;
 const longestText = 1_000;
 
@@ -123,12 +119,10 @@ export class Connection {
     }
   }
 
-  /** Why it is of no use any more, as a sentence. */
   get ended(): string | undefined {
     return this.#ended;
   }
 
-  /** All tools of the server. Rejects with an Error for people. */
   async tools(): Promise<readonly ServerTool[]> {
     // At an address nobody says when the list has changed.
     if (this.#address.kind === "url") this.#tools = undefined;
@@ -143,7 +137,6 @@ export class Connection {
     }
   }
 
-  /** Never rejects. */
   async call(
     tool: ServerTool,
     params: Readonly<Record<string, unknown>>,
@@ -326,7 +319,6 @@ export class Connection {
     return this.#address.kind === "url" || this.#ended !== undefined;
   }
 
-  /** A sentence about the server that has ended by itself. */
   #endOfServer(): string {
     const how = this.#program?.ended;
     const reason = how === undefined ? "The connection was closed." : `The server ended: ${how}.`;

@@ -7,7 +7,6 @@ import { redactedData, redactedText } from "../redacted-data.ts";
 import { longestResult } from "../tool-output.ts";
 import type { ToolOutcome } from "../tool.ts";
 
-/** Of the reason of a failure. */
 const longestReason = 8_192;
 
 /** Texts are joined, including those of resources; all else is described. A structured result takes their place. */

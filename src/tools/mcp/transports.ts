@@ -18,9 +18,7 @@ import { type ProgramEnd, type StartedProgram, startProgram } from "../../platfo
 export interface ProgramOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** Complete. */
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
   readonly cwd: string;
   readonly sandbox?: Sandbox | undefined;
   /** How long it may take to end after its stdin is closed, and again after SIGTERM, in milliseconds. */
