@@ -84,17 +84,6 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
   await fs.writeFile(path, text, { flag: "wx", mode: 0o600 });
 }
 
-/**
- * Throws if something is there that a writer may wait for, for ever: a pipe without a reader, a socket. Devices
- * such as /dev/null are fine; that a folder is no file, the system says itself.
- */
-export function refuseSpecialFile(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined || found.isFile() || found.isDirectory() || found.isCharacterDevice())
-    return;
-  throw new Error("it is not a regular file");
-}
-
 /** The same as `removeDirectory`, at once, as far as it goes: for a process that has no time left. */
 export function removeDirectoryNow(path: string): void {
   try {

@@ -134,7 +134,6 @@ function statusOf(path: string): Stats | undefined {
   }
 }
 
-/** Empty for what can't be read. */
 function textOf(path: string): string {
   try {
     return isFile(path) ? readFileSync(path, "utf8") : "";

@@ -20,7 +20,6 @@ export interface HostLists {
 }
 
 interface HostProxy {
-  /** Breaks all connections. Idempotent. */
   close(): void;
 }
 
@@ -144,25 +143,25 @@ for (const [net, prefix] of [
   ["169.254.0.0", 16],
   ["100.100.100.200", 32],
   ["168.63.129.16", 32],
-] as const) {
-  here.addSubnet(net, prefix);
-}
-for (const [net, prefix] of [
   ["::", 127],
   ["fe80::", 10],
   ["fd00:ec2::254", 128],
   ["fd20:ce::254", 128],
 ] as const) {
-  here.addSubnet(net, prefix, "ipv6");
+  here.addSubnet(net, prefix, familyOf(net));
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
 
 /** Of this machine, or of a cloud's metadata. */
 function isHere(address: string): boolean {
   const own = new BlockList();
   for (const one of Object.values(networkInterfaces()).flatMap((some) => some ?? [])) {
-    own.addAddress(one.address, one.family === "IPv6" ? "ipv6" : "ipv4");
+    own.addAddress(one.address, familyOf(one.address));
   }
-  return [here, own].some((list) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4"));
+  return [here, own].some((list) => list.check(address, familyOf(address)));
 }
 
 const ofOneConnection = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;

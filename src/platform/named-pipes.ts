@@ -62,16 +62,13 @@ export class PipeReader {
     const writer = openSync(path, O_WRONLY | O_NONBLOCK);
     this.#reader = new Socket({ fd: reader, readable: true, writable: false });
     this.#writer = new Socket({ fd: writer, readable: false, writable: true });
-    const reading = readCalmly(this.#reader, (chunk) => {
+    readCalmly(this.#reader, (chunk) => {
       if (this.#stage.at === "open") onData(chunk);
       else if (this.#stage.at === "finishing") this.#seek(this.#stage, chunk);
       else if (this.#stage.at === "late") onLate(chunk);
     });
-    for (const socket of [this.#reader, this.#writer]) {
-      socket.on("error", () => this.close());
-    }
-    // The pipe may close while the last that it has brought is still being passed on in pieces.
-    this.#reader.on("close", () => void reading.drained().then(() => this.close()));
+    this.#writer.on("error", () => this.close());
+    this.#reader.on("error", () => this.close()).on("close", () => this.close());
   }
 
   /** Resolves when everything that was written before has been passed on. */

@@ -21,17 +21,15 @@ import {
 import type { Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { makeDirectoryNow, refuseSpecialFile } from "./files.ts";
-import { openToReadNow } from "./reading.ts";
+import { makeDirectoryNow } from "./files.ts";
 
-const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND } = constants;
+const { O_RDWR, O_CREAT, O_APPEND } = constants;
 
 export class OwnFile {
   readonly #what: string;
   readonly #path: string;
   readonly #file: number;
   readonly #isNew: boolean;
-  #written = 0;
   #hash = createHash("sha256");
   /** What was there before is still there. */
   #toEmpty: boolean;
@@ -45,12 +43,14 @@ export class OwnFile {
     this.#what = what;
     this.#path = resolve(path);
     makeDirectoryNow(dirname(this.#path));
-    refuseSpecialFile(this.#path);
-    this.#isNew = statSync(this.#path, { throwIfNoEntry: false }) === undefined;
-    const access = keep ? O_RDWR : O_WRONLY;
-    this.#file = openSync(this.#path, access | O_CREAT | O_APPEND, 0o666);
+    const found = this.#atPath();
+    // A writer may wait for a pipe or a socket for ever. That a folder is no file, the system says itself.
+    if (found?.isFIFO() === true || found?.isSocket() === true)
+      throw new Error("it is not a regular file");
+    this.#isNew = found === undefined;
+    this.#file = openSync(this.#path, O_RDWR | O_CREAT | O_APPEND, 0o666);
     this.#toEmpty = !keep;
-    if (keep) this.#count(this.read());
+    if (keep) this.#hash.update(this.read());
   }
 
   /** What the file holds; only of one that was kept. */
@@ -68,23 +68,14 @@ export class OwnFile {
   /** Keeps the first `length` bytes; only of a file that was kept. */
   truncate(length: number): void {
     ftruncateSync(this.#file, length);
-    this.#hash = createHash("sha256");
-    this.#written = 0;
-    this.#count(this.read());
+    this.#hash = createHash("sha256").update(this.read());
   }
 
   /** Closes it; if nothing was written, everything is as it was before, but for folders that were made. */
   abandon(): void {
-    const own = fstatSync(this.#file);
+    const isUnused = this.#isNew && fstatSync(this.#file).size === 0;
+    if (isUnused && this.#isOurs(this.#atPath())) unlinkSync(this.#path);
     closeSync(this.#file);
-    if (!this.#isNew || own.size > 0) return;
-    const there = statSync(this.#path, { throwIfNoEntry: false });
-    if (there?.ino === own.ino && there.dev === own.dev) unlinkSync(this.#path);
-  }
-
-  #count(bytes: Uint8Array): void {
-    this.#hash.update(bytes);
-    this.#written += bytes.length;
   }
 
   /** May write less than it is given. */
@@ -92,7 +83,7 @@ export class OwnFile {
     if (this.#toEmpty && fstatSync(this.#file).isFile()) ftruncateSync(this.#file);
     this.#toEmpty = false;
     const count = writeSync(this.#file, bytes, offset);
-    this.#count(bytes.subarray(offset, offset + count));
+    this.#hash.update(bytes.subarray(offset, offset + count));
     return count;
   }
 
@@ -130,16 +121,8 @@ export class OwnFile {
     if (!this.#isOurs(now)) return "was replaced";
     // A device keeps nothing.
     if (!now.isFile()) return undefined;
-    if (now.size !== this.#written) return "was changed";
-    // A pipe may have taken its place just now.
-    const file = openToReadNow(this.#path, "followed");
-    if (!this.#isOurs(fstatSync(file))) {
-      closeSync(file);
-      return "was replaced";
-    }
     const found = createHash("sha256");
-    // Closes it.
-    await pipeline(createReadStream("", { fd: file }), found);
+    await pipeline(createReadStream("", { fd: this.#file, start: 0, autoClose: false }), found);
     return found.digest("hex") === this.#hash.digest("hex") ? undefined : "was changed";
   }
 
@@ -147,8 +130,8 @@ export class OwnFile {
     return statSync(this.#path, { throwIfNoEntry: false });
   }
 
-  #isOurs({ dev, ino }: Stats): boolean {
+  #isOurs(there: Stats | undefined): boolean {
     const ours = fstatSync(this.#file);
-    return ours.dev === dev && ours.ino === ino;
+    return ours.dev === there?.dev && ours.ino === there.ino;
   }
 }

@@ -24,19 +24,17 @@ export function isRunning(pid: number): boolean {
 /** Sends a signal; a process that is already gone, or is not ours, is no error. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   // 0 and below are groups of processes, our own among them.
-  if (!(pid > 0)) return;
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // Gone, or not ours to end.
-  }
+  if (pid > 0) kill(pid, signal);
 }
 
 /** The same to a process that leads a group, and to all of its group; also when the leader is gone. */
 export function signalGroup(leader: number, signal: NodeJS.Signals): void {
-  if (!(leader > 1)) return;
+  if (leader > 1) kill(-leader, signal);
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-leader, signal);
+    process.kill(pid, signal);
   } catch {
     // Gone, or not ours to end.
   }
@@ -66,15 +64,10 @@ export async function endGroup(leader: number, graceMs: number): Promise<void> {
 function isGroupGone(leader: number): boolean {
   if (!isRunning(-leader)) return true;
   if (process.platform !== "linux") return false;
-  return !allPids().some((pid) => {
+  return !idsIn("/proc").some((pid) => {
     const [state = "", , group] = statOf(pid);
     return group === String(leader) && !/[ZX]/.test(state);
   });
-}
-
-/** None where there is no `/proc`. */
-function allPids(): number[] {
-  return idsIn("/proc");
 }
 
 /** The processes or threads that have a folder there. None if it is gone. */
@@ -154,7 +147,6 @@ export async function endProcess(
   await waitUntilGone([pid], milliseconds);
 }
 
-/** True when all of them are gone within `milliseconds`. */
 export function waitUntilGone(pids: readonly number[], milliseconds: number): Promise<boolean> {
   return waitUntil(() => !pids.some((pid) => isRunning(pid)), milliseconds);
 }
@@ -194,7 +186,7 @@ export function cpuTicks(root: number): number | undefined {
 
 /** Of a zombie or another user's process, the environment reads as empty. */
 function fromProc(mark: string): number[] {
-  return allPids().filter(
+  return idsIn("/proc").filter(
     (pid) => pid !== process.pid && fileOf(pid, "environ").split("\0").includes(mark),
   );
 }

@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
 import { onAbort, unlessStuck, within, type Occasion } from "./waiting.ts";
-import { readCalmly, type CalmReading } from "./breath.ts";
+import { readCalmly } from "./breath.ts";
 import { systemClock } from "./system-clock.ts";
 import { signalGroup } from "./processes.ts";
 import { resolveCommand } from "./search-path.ts";
@@ -56,11 +56,9 @@ export interface StartedProgram {
   readonly pid: number | undefined;
   readonly ended: Promise<ProgramEnd>;
   readonly stdin?: Writable;
-  /** To the program and its process group. */
   signal(signal: NodeJS.Signals): void;
 }
 
-/** As much of the standard error as is kept, from its end. */
 const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
@@ -111,7 +109,6 @@ export function startProgram(
   }
   let stderr = "";
   let lastOutput = -Infinity;
-  const readings: CalmReading[] = [];
   const third = child.stdio[3];
   if (onOutput === undefined) {
     stdout?.resume();
@@ -121,11 +118,10 @@ export function startProgram(
   } else {
     const read = (stream: Readable | null, name: OutputStream): void => {
       if (stream === null) return;
-      const reading = readCalmly(stream, (piece) => {
+      readCalmly(stream, (piece) => {
         lastOutput = performance.now();
         onOutput(piece, name);
       });
-      readings.push(reading);
     };
     read(stdout, "stdout");
     read(errors, "stderr");
@@ -141,20 +137,16 @@ export function startProgram(
   if (!keepsRunning) for (const part of [child, stdin, stdout, errors]) unref(part);
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
-      for (const reading of readings) reading.stop();
       for (const stream of [stdin, stdout, errors, third]) stream?.destroy();
       resolve(end);
     };
     child.once("error", (error) => finish(failedStart(error)));
     child.once("exit", (code, by) => {
-      const end = (): ProgramEnd =>
-        code === null
-          ? { kind: "killed", signal: by ?? undefined }
-          : { kind: "exited", code, stderr };
-      const closed = new Promise<void>((done) => child.once("close", () => done())).then(() =>
-        Promise.all(readings.map((reading) => reading.drained())),
-      );
-      void drained(closed, () => lastOutput).then(() => finish(end()));
+      const closed = new Promise<void>((done) => child.once("close", () => done()));
+      void drained(closed, () => lastOutput).then(() => {
+        if (code === null) finish({ kind: "killed", signal: by ?? undefined });
+        else finish({ kind: "exited", code, stderr });
+      });
     });
   });
   return {

@@ -24,12 +24,10 @@ function flagsFor(links: Links): number {
   return O_RDONLY | O_NONBLOCK | (links === "refused" ? O_NOFOLLOW : 0);
 }
 
-/** Opens whatever is there, also a folder or a device. */
 export async function openToRead(path: string, links: Links): Promise<FileHandle> {
   return fs.open(path, flagsFor(links));
 }
 
-/** The same, at once. */
 export function openToReadNow(path: string, links: Links): number {
   return openSync(path, flagsFor(links));
 }

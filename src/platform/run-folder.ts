@@ -20,7 +20,6 @@ const prefix = "agent-jobs-";
 const ownerFile = "owner.json";
 
 export interface RunFolder {
-  /** Absolute. Only the current user has access. */
   readonly path: string;
   /** The value of `RUN_MARK`: a random id, no secret. */
   readonly mark: string;

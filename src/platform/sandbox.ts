@@ -22,12 +22,6 @@ export interface Sandbox {
   close(): void;
 }
 
-/** Whether a program gets a sandbox. `refused`: it needs one, and there is none; `crash` says what to do. */
-export type ConfinedProgram =
-  | { readonly kind: "sandboxed"; readonly sandbox: Sandbox }
-  | { readonly kind: "open" }
-  | { readonly kind: "refused"; readonly crash: { readonly message: string } };
-
 export async function programSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { folder, bubblewrap } = options;
   mkdirSync(folder, { recursive: true });
@@ -213,10 +207,18 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
+export interface SandboxFound {
+  readonly kind: "bubblewrap";
+  readonly path: string;
+}
+
 /** How programs are started in a sandbox here, or why they can't be, with what to do. */
-export type SandboxSupport =
-  | { readonly kind: "bubblewrap"; readonly path: string }
-  | { readonly kind: "none"; readonly reason: string; readonly advice: string };
+type SandboxSupport =
+  SandboxFound | { readonly kind: "none"; readonly reason: string; readonly advice: string };
+
+function none(reason: string, advice: string): SandboxSupport {
+  return { kind: "none", reason, advice };
+}
 
 /** Tries it, once for each program that it finds. Never rejects. */
 export async function sandboxSupport(
@@ -224,19 +226,12 @@ export async function sandboxSupport(
   program?: string,
 ): Promise<SandboxSupport> {
   if (process.platform !== "linux") {
-    return {
-      kind: "none",
-      reason: "agent-jobs has a sandbox on Linux only",
-      advice: "Run the job on Linux",
-    };
+    return none("agent-jobs has a sandbox on Linux only", "Run the job on Linux");
   }
   const path = program ?? findBubblewrap(environment);
   if (path === undefined) {
-    return {
-      kind: "none",
-      reason: "bubblewrap is not installed",
-      advice: "Install it with `sudo apt-get install bubblewrap`",
-    };
+    const advice = "Install it with `sudo apt-get install bubblewrap`";
+    return none("bubblewrap is not installed", advice);
   }
   let trial = trials.get(path);
   if (trial === undefined) trials.set(path, (trial = tryOut(path, environment)));
@@ -265,17 +260,10 @@ async function tryOut(path: string, environment: Environment): Promise<SandboxSu
   });
   end();
   if (ended.kind === "exited" && ended.code === 0) return { kind: "bubblewrap", path };
-  const said =
-    ended.kind === "exited"
-      ? ended.stderr.trim().split("\n")[0]
-      : ended.kind === "not-started"
-        ? ended.reason
-        : undefined;
-  return {
-    kind: "none",
-    reason: `bubblewrap doesn't work${(said ?? "") === "" ? "" : `: ${said}`}`,
-    advice: /unknown option/i.test(said ?? "")
-      ? "Install bubblewrap 0.8 or later"
-      : "Allow it to make user namespaces (on Ubuntu with `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`)",
-  };
+  const reason = "reason" in ended ? ended.reason : ended.kind;
+  const said = ("stderr" in ended && ended.stderr.trim().split("\n")[0]) || reason;
+  const advice = /unknown option/i.test(said)
+    ? "Install bubblewrap 0.8 or later"
+    : "Allow it to make user namespaces (on Ubuntu with `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`)";
+  return none(`bubblewrap doesn't work: ${said}`, advice);
 }

@@ -59,7 +59,6 @@ export function searchFolders(environment: Environment): string[] {
   return foldersOf(variable(environment, "PATH") ?? "", checkouts(environment));
 }
 
-/** The absolute path of a program, searched in `searchFolders`. Undefined if there is none. */
 export function findProgram(name: string, environment: Environment): string | undefined {
   const isExcluded = within(checkouts(environment));
   return searchFolders(environment)
@@ -76,7 +75,6 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** True if a path is in the GitHub workspace, by its name or with its links resolved. */
 export function isInWorkspace(path: string, environment: Environment): boolean {
   return within(workspaceOf(environment))(path);
 }

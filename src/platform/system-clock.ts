@@ -12,7 +12,6 @@ export const systemClock: Clock = {
     return Math.round(performance.timeOrigin + performance.now());
   },
 
-  /** Resolves after `milliseconds`, or at once when `signal` aborts; never rejects. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       let release: Release = () => {};

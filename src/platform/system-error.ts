@@ -43,7 +43,6 @@ export class SystemError extends Error {
   override readonly name = "SystemError";
 }
 
-/** What is wrong with the system, if that is the cause of the error. */
 export function systemFault(error: unknown): string | undefined {
   if (error instanceof SystemError) return error.message;
   return Object.hasOwn(advice, errorCode(error) ?? "") ? errorMessage(error) : undefined;

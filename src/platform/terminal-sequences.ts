@@ -22,7 +22,6 @@ export const unfinishedSequence = [
 
 const sequences = new RegExp(terminalSequence, "g");
 
-/** Without what tells a terminal something. */
 export function withoutSequences(text: string): string {
   return text.replace(sequences, "");
 }

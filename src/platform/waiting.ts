@@ -37,7 +37,6 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
   return () => signal.removeEventListener("abort", listener);
 }
 
-/** Calls the listener after `milliseconds`, unless it is released before. */
 export function startTimer(clock: Clock, milliseconds: number, listener: () => void): Release {
   if (clock.after !== undefined) return clock.after(milliseconds, listener);
   const timer = new AbortController();
@@ -142,8 +141,6 @@ export function linkSignals(signals: readonly (AbortSignal | undefined)[]): Link
 
 /** A bound on something that takes a signal, from now on. */
 interface TimeLimit extends LinkedSignal {
-  /** Aborts when the time is over, or when the outer signal does. */
-  readonly signal: AbortSignal;
   readonly isOver: boolean;
 }
 

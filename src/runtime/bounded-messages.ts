@@ -17,19 +17,6 @@ const contentLength = /^content-length: *(\d+)\r?$/im;
 const answerEvent =
   /^\{"jsonrpc":"2\.0","method":"session\.event","params":\{"sessionId":"([\w-]+)","event":\{"type":"assistant\./;
 
-type State =
-  | { readonly at: "header"; readonly bytes: Buffer }
-  /** Of a large message, before it is known whether it passes. */
-  | {
-      readonly at: "beginning";
-      readonly header: Buffer;
-      readonly bytes: Buffer;
-      readonly length: number;
-    }
-  | { readonly at: "body"; readonly left: number; readonly passes: boolean }
-  /** What comes is no message. It is for the SDK to say so. */
-  | { readonly at: "unknown" };
-
 /** Ends with `source`, and takes its place. */
 export function boundedMessages(source: Readable): Readable {
   const bounded = new BoundedMessages();
@@ -40,87 +27,55 @@ export function boundedMessages(source: Readable): Readable {
   return source.pipe(bounded);
 }
 
+const nothing = Buffer.alloc(0);
+
 class BoundedMessages extends Transform {
-  #state: State = { at: "header", bytes: Buffer.alloc(0) };
-  #passed: Buffer = Buffer.alloc(0);
+  /** The beginning of a message, as long as it is not known whether it passes. */
+  #held: Buffer = nothing;
+  /** Bytes that the message still has. Infinity: what comes is no message. It is for the SDK to say so. */
+  #left = 0;
+  #passes = true;
 
   override _transform(piece: Buffer, _encoding: string, done: TransformCallback): void {
-    let rest = piece;
-    while (rest.length > 0) rest = this.#take(rest);
-    if (this.#passed.length > 0) this.push(this.#passed);
-    this.#passed = Buffer.alloc(0);
+    const passed: Buffer[] = [];
+    let rest = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
+    this.#held = nothing;
+    while (rest.length > 0) {
+      if (this.#left === 0) {
+        const header = this.#begin(rest, passed);
+        if (header === undefined) {
+          this.#held = rest;
+          break;
+        }
+        rest = rest.subarray(header);
+      }
+      const part = rest.subarray(0, this.#left);
+      if (this.#passes && part.length > 0) passed.push(part);
+      this.#left -= part.length;
+      rest = rest.subarray(part.length);
+    }
+    // Whoever reads it does something for each piece.
+    if (passed.length > 0) this.push(Buffer.concat(passed));
     done();
   }
 
-  /** What follows each other in memory is one piece: whoever reads it does something for each. */
-  #pass(bytes: Buffer): void {
-    const { buffer, byteOffset, length } = this.#passed;
-    if (length > 0 && bytes.buffer === buffer && bytes.byteOffset === byteOffset + length) {
-      this.#passed = Buffer.from(buffer, byteOffset, length + bytes.length);
-      return;
-    }
-    if (length > 0) this.push(this.#passed);
-    this.#passed = bytes;
-  }
-
-  /** Returns what belongs to the next state. */
-  #take(piece: Buffer): Buffer {
-    const state = this.#state;
-    switch (state.at) {
-      case "header":
-        return this.#header(state.bytes.length === 0 ? piece : Buffer.concat([state.bytes, piece]));
-      case "beginning": {
-        const bytes = Buffer.concat([state.bytes, piece]);
-        if (bytes.length < longestBeginning) {
-          this.#state = { ...state, bytes };
-          return Buffer.alloc(0);
-        }
-        const { header, length } = state;
-        const beginning = bytes.subarray(0, longestBeginning).toString("latin1");
-        const [, sessionId] = answerEvent.exec(beginning) ?? [];
-        this.#pass(sessionId === undefined ? header : tooLong(sessionId, length));
-        this.#state = { at: "body", left: length, passes: sessionId === undefined };
-        return bytes;
-      }
-      case "body": {
-        const part = piece.subarray(0, state.left);
-        if (state.passes) this.#pass(part);
-        const left = state.left - part.length;
-        this.#state = left > 0 ? { ...state, left } : { at: "header", bytes: Buffer.alloc(0) };
-        return piece.subarray(part.length);
-      }
-      case "unknown":
-        this.#pass(piece);
-        return Buffer.alloc(0);
-    }
-  }
-
-  #header(bytes: Buffer): Buffer {
+  /** Judges the message that begins here. Returns the length of its header; undefined: more of it has to come. */
+  #begin(bytes: Buffer, passed: Buffer[]): number | undefined {
     const end = bytes.indexOf(endOfHeader);
-    if (end === -1 && bytes.length < longestHeader) {
-      this.#state = { at: "header", bytes };
-      return Buffer.alloc(0);
-    }
+    if (end === -1 && bytes.length < longestHeader) return undefined;
     const header = bytes.subarray(0, end + endOfHeader.length);
-    const [, length] = contentLength.exec(header.toString("latin1")) ?? [];
-    if (end === -1 || length === undefined) {
-      this.#state = { at: "unknown" };
-      return bytes;
-    }
+    const [, length] = (end === -1 ? null : contentLength.exec(header.toString("latin1"))) ?? [];
+    let sessionId: string | undefined;
     if (Number(length) > longestEvent) {
-      this.#state = {
-        at: "beginning",
-        header,
-        bytes: Buffer.alloc(0),
-        length: Number(length),
-      };
-    } else {
-      this.#pass(header);
-      if (Number(length) > 0) {
-        this.#state = { at: "body", left: Number(length), passes: true };
-      } else this.#state = { at: "header", bytes: Buffer.alloc(0) };
+      const beginning = bytes.subarray(header.length, header.length + longestBeginning);
+      if (beginning.length < longestBeginning) return undefined;
+      sessionId = answerEvent.exec(beginning.toString("latin1"))?.[1];
     }
-    return bytes.subarray(header.length);
+    this.#left = length === undefined ? Infinity : Number(length);
+    this.#passes = sessionId === undefined;
+    if (length === undefined) return 0;
+    passed.push(sessionId === undefined ? header : tooLong(sessionId, this.#left));
+    return header.length;
   }
 }
 

@@ -6,11 +6,13 @@
 import {
   accessSync,
   chmodSync,
+  closeSync,
   constants,
   existsSync,
+  openSync,
   readFileSync,
+  readSync,
   statSync,
-  type Stats,
 } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
@@ -20,6 +22,7 @@ import { isRecord } from "../document/guards.ts";
 import { runtimeVersion } from "../generated/runtime-hashes.ts";
 import { isWithin } from "../platform/search-path.ts";
 import type { Environment } from "../platform/environment.ts";
+import { errorCode } from "../platform/system-error.ts";
 
 export interface RuntimeSearch {
   /** What the user named; wins over everything else. */
@@ -33,7 +36,6 @@ export interface RuntimeSearch {
   readonly distrusted?: string | undefined;
   /** Take no package of another version than ours. Default: one of ours is preferred. */
   readonly exactVersion?: boolean | undefined;
-  /** Default: that of this machine. */
   readonly platform?: string | undefined;
   /** Packages are looked for in the `node_modules` of this folder and of those above. Default: ours. */
   readonly searchFrom?: string | undefined;
@@ -44,7 +46,6 @@ interface FoundRuntime {
   readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";
 }
 
-/** There is no runtime. The message explains what to do. */
 export class RuntimeNotFoundError extends Error {
   override readonly name = "RuntimeNotFoundError";
 }
@@ -82,18 +83,15 @@ export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined 
   );
   const ours = packages.filter(({ version }) => version === runtimeVersion);
   const others = search.exactVersion === true ? [] : packages;
-  for (const { root } of [...ours, ...others]) {
+  const roots = [
+    ...[...ours, ...others].map(({ root }) => ({ root, source: "package" as const })),
+    ...installed.map((root) => ({ root, source: "installed" as const })),
+  ];
+  for (const { root, source } of roots) {
     const path = runtimeInPackage(root, platform);
-    if (runtimeProblem(path) === undefined) return { path, source: "package" };
+    if (runtimeProblem(path) === undefined) return { path, source };
   }
-  for (const root of installed) {
-    const path = runtimeInPackage(root, platform);
-    if (runtimeProblem(path) === undefined) return { path, source: "installed" };
-  }
-  const [broken] = others;
-  if (broken === undefined) return undefined;
-  const path = runtimeInPackage(broken.root, platform);
-  return { path: checked(path, `The package ${packageOf(platform)}`, search), source: "package" };
+  return undefined;
 }
 
 const libraryOption = "`runtimePath`";
@@ -109,11 +107,16 @@ function waysToHaveOne({ pathOption = libraryOption }: RuntimeSearch): string {
   );
 }
 
-/** The executable in an unpacked platform package, made executable if it has lost the bit. */
+/** The executable in an unpacked platform package, made executable if a package manager has lost the bit. */
 export function runtimeInPackage(root: string, platform: string): string {
   const name = platform.startsWith("win32") ? "copilot-runtime.exe" : "copilot-runtime";
   const path = join(root, "prebuilds", platform, name);
-  makeExecutable(path);
+  try {
+    const { mode } = statSync(path);
+    if (process.platform !== "win32" && (mode & 0o111) === 0) chmodSync(path, mode | 0o111);
+  } catch {
+    // `runtimeProblem` says what is wrong.
+  }
   return path;
 }
 
@@ -129,40 +132,16 @@ function checked(path: string, name: string, search: RuntimeSearch): string {
 
 /** Why an absolute path can't be the runtime; undefined if it can. */
 export function runtimeProblem(path: string): string | undefined {
-  const stat = statOf(path);
-  if (stat === undefined) return "but the file doesn't exist";
-  if (stat.isDirectory()) return "but that is a directory, not the runtime's executable";
-  if (stat.size === 0) return "but that file is empty";
-  return isExecutable(path) ? undefined : "but that file is not executable";
-}
-
-/** A path through a file, or through an unreadable folder, leads to no file either. */
-function statOf(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
+    const stat = statSync(path);
+    if (!stat.isFile() || stat.size === 0) return "but that is not the runtime's executable";
+    // The SDK starts a script of this ending with node.
+    if (!path.endsWith(".js")) accessSync(path, constants.X_OK);
     return undefined;
-  }
-}
-
-function isExecutable(path: string): boolean {
-  // The SDK starts a script of this ending with node.
-  if (path.endsWith(".js")) return true;
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Some package managers lose the bit. */
-function makeExecutable(path: string): void {
-  try {
-    const { mode } = statSync(path);
-    if (process.platform !== "win32" && (mode & 0o111) === 0) chmodSync(path, mode | 0o111);
-  } catch {
-    // `checked` reports what is wrong.
+  } catch (error) {
+    return errorCode(error) === "EACCES"
+      ? "but that file is not executable"
+      : "but the file doesn't exist";
   }
 }
 
@@ -172,17 +151,16 @@ export function platformName(): string {
   return `${system}-${process.arch}`;
 }
 
-/** The report takes some milliseconds, and its answer is the same for the life of a process. */
-let knownMusl: boolean | undefined;
-
+/** The head of Node's own program names its loader. Node's report would tell it as well, in ten milliseconds. */
 function isMusl(): boolean {
-  return (knownMusl ??= lacksGlibc());
-}
-
-function lacksGlibc(): boolean {
-  const report: unknown = process.report.getReport();
-  const header = isRecord(report) ? report["header"] : undefined;
-  return isRecord(header) && !("glibcVersionRuntime" in header);
+  const head = Buffer.alloc(4096);
+  const file = openSync(process.execPath, "r");
+  try {
+    readSync(file, head, 0, head.length, 0);
+  } finally {
+    closeSync(file);
+  }
+  return head.includes("ld-musl-");
 }
 
 /** In every `node_modules` above us (or the bundle that holds this file), then above the SDK, nearest first. */
@@ -207,7 +185,6 @@ function foldersAbove(folder: string): string[] {
   return above === folder ? [folder] : [folder, ...foldersAbove(above)];
 }
 
-/** The real folder of the SDK that this code loads. */
 function sdkFrom(folder: string): string | undefined {
   try {
     return dirname(createRequire(join(folder, "x.js")).resolve("@github/copilot-sdk"));
@@ -216,7 +193,6 @@ function sdkFrom(folder: string): string | undefined {
   }
 }
 
-/** Undefined where there is no package. */
 function versionOf(root: string): unknown {
   try {
     const content: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

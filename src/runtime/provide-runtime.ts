@@ -5,8 +5,9 @@
  * npm downloads, retries, checks the SHA-512 and unpacks, in a folder aside; one rename puts the package in place. So
  * what stands there is always complete, however many installs run at once and whenever they are killed.
  */
-import { promises as fs } from "node:fs";
-import { dirname, join } from "node:path";
+import { promises as fs, statSync } from "node:fs";
+import { devNull } from "node:os";
+import { delimiter, dirname, join } from "node:path";
 import {
   lookForRuntime,
   packageOf,
@@ -20,11 +21,11 @@ import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { runToEnd, type ProgramOutcome } from "../platform/programs.ts";
-import { isInWorkspace } from "../platform/search-path.ts";
-import type { Environment } from "../platform/environment.ts";
+import { readSmallFile } from "../platform/reading.ts";
+import { findProgram, isInWorkspace, searchFolders, variable } from "../platform/search-path.ts";
+import { childEnvironment, isProxy, type Environment } from "../platform/environment.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated/runtime-hashes.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { findNpm, npmEnvironment } from "./npm.ts";
 
 export interface RuntimeRequest extends Pick<
   RuntimeSearch,
@@ -35,10 +36,8 @@ export interface RuntimeRequest extends Pick<
   readonly toolCacheDirectory?: string | undefined;
   readonly temporaryDirectory: string;
   readonly log: (line: string) => void;
-  /** For what a person should know although the run goes on. */
   readonly warn: (text: string) => void;
   readonly signal?: AbortSignal;
-  /** Platform → integrity. Default: the committed ones. */
   readonly hashes?: Readonly<Record<string, string>>;
   readonly limits?: InstallLimits;
 }
@@ -91,13 +90,9 @@ async function install(request: RuntimeRequest, platform: string): Promise<strin
       `No Copilot runtime: ${why}. Installed by the action on: ${known}. ${waysToHaveIt}`,
     );
   }
-  const target = await writableTarget(request, platform);
+  const { target, aside } = await writablePlace(request, platform);
   log(`Copilot runtime: installing ${name}@${runtimeVersion} into ${target} with npm.`);
   const began = systemClock.now();
-  const parent = dirname(target);
-  await removeLeftovers(parent);
-  // In the same folder, so on the same file system: the rename is one step.
-  const aside = await fs.mkdtemp(join(parent, asidePrefix));
   try {
     const problem = await runNpm(request, name, integrity, aside);
     if (problem !== undefined) {
@@ -156,21 +151,13 @@ async function runNpm(
 }
 
 function problemOf(ended: ProgramOutcome): string | undefined {
-  switch (ended.kind) {
-    case "aborted":
-      return "npm was ended";
-    case "killed":
-      return `npm was ended by ${ended.signal ?? "a signal"}`;
-    case "not-started":
-      return `npm can't be started: ${ended.reason}`;
-    case "exited": {
-      if (ended.code === 0) return undefined;
-      const other = ended.stderr.includes("EINTEGRITY")
-        ? ". The configured npm registry doesn't serve the package that this version of the action was built with"
-        : "";
-      return `npm ended with exit code ${ended.code}: ${quoted(ended.stderr)}${other}`;
-    }
-  }
+  if (ended.kind === "not-started") return `npm can't be started: ${ended.reason}`;
+  if (ended.kind !== "exited") return "npm was ended by a signal";
+  if (ended.code === 0) return undefined;
+  const other = ended.stderr.includes("EINTEGRITY")
+    ? ". The configured npm registry doesn't serve the package that this version of the action was built with"
+    : "";
+  return `npm ended with exit code ${ended.code}: ${quoted(ended.stderr)}${other}`;
 }
 
 /** The beginning of npm's error on one line, without credentials in URLs and without workflow commands. */
@@ -190,32 +177,17 @@ function quoted(stderr: string): string {
 
 /** Another process may have installed it first. Its installation stays, unless it is broken. */
 async function moveIntoPlace(from: string, target: string, platform: string): Promise<void> {
-  const problem = runtimeProblem(runtimeInPackage(from, platform));
+  const problemOfPackage = (root: string): string | undefined =>
+    runtimeProblem(runtimeInPackage(root, platform));
+  const problem = problemOfPackage(from);
   if (problem !== undefined)
     throw new RuntimeNotFoundError(`npm has installed the Copilot runtime, ${problem}.`);
-  for (let round = 1; ; round += 1) {
-    try {
-      return await fs.rename(from, target);
-    } catch (error) {
-      if (runtimeProblem(runtimeInPackage(target, platform)) === undefined) return;
-      if (round === 3) throw error;
-      // A folder that holds something can't be renamed over.
-      await fs.rm(target, { recursive: true, force: true });
-    }
-  }
-}
-
-const asidePrefix = ".installing-";
-const leftoverMilliseconds = 3_600_000;
-
-/** What a killed install has left, an hour ago or more. */
-async function removeLeftovers(parent: string): Promise<void> {
-  for (const name of await fs.readdir(parent)) {
-    if (!name.startsWith(asidePrefix)) continue;
-    const path = join(parent, name);
-    const stat = await fs.stat(path).catch(() => undefined);
-    if (stat !== undefined && systemClock.now() - stat.mtimeMs > leftoverMilliseconds)
-      await fs.rm(path, { recursive: true, force: true }).catch(() => {});
+  // A folder that holds something can't be renamed over.
+  if (problemOfPackage(target) !== undefined) await fs.rm(target, { recursive: true, force: true });
+  try {
+    await fs.rename(from, target);
+  } catch (error) {
+    if (problemOfPackage(target) !== undefined) throw error;
   }
 }
 
@@ -238,21 +210,26 @@ function cacheTargets(request: RuntimeRequest, platform: string): string[] {
   );
 }
 
-/** The first place that can be written to. */
-async function writableTarget(request: RuntimeRequest, platform: string): Promise<string> {
+/** The first place that can be written to, and a folder beside it: on the same file system, the rename is one step. */
+async function writablePlace(
+  request: RuntimeRequest,
+  platform: string,
+): Promise<{ readonly target: string; readonly aside: string }> {
   const problems: string[] = [];
   for (const target of cacheTargets(request, platform)) {
     const parent = dirname(target);
-    const problem = await problemOfWriting(parent);
-    if (problem === undefined) {
+    try {
+      await makeDirectory(parent);
+      const aside = await fs.mkdtemp(join(parent, ".installing-"));
       if (problems.length > 0) {
         request.warn(
           `The tool cache (RUNNER_TOOL_CACHE) can't store the Copilot runtime: ${problems.join("; ")}. It is installed into ${target} instead, for this job only.`,
         );
       }
-      return target;
+      return { target, aside };
+    } catch (error) {
+      problems.push(`${parent}: ${errorMessage(error)}`);
     }
-    problems.push(problem);
   }
   const why = problems.join("; ") || "RUNNER_TOOL_CACHE and RUNNER_TEMP are in the workspace";
   throw new RuntimeNotFoundError(
@@ -260,12 +237,83 @@ async function writableTarget(request: RuntimeRequest, platform: string): Promis
   );
 }
 
-async function problemOfWriting(folder: string): Promise<string | undefined> {
+interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const inPackage = join("node_modules", "npm", "bin", "npm-cli.js");
+
+/**
+ * The npm in `PATH` (it is the one that the workflow has set up, with its registry), else the one next to
+ * the node that runs us.
+ */
+export function findNpm(
+  environment: Environment,
+  node: string = process.execPath,
+  system: NodeJS.Platform = process.platform,
+): Command | undefined {
+  const script = (path: string): Command => ({ command: node, args: [path] });
+  const home = dirname(node);
+  const nextToNode = [join(home, "..", "lib", inPackage), join(home, inPackage)];
+  // npm.cmd can't be started without a shell; it stands next to its script.
+  const inPath = searchFolders(environment).map((folder) => join(folder, inPackage));
+  const program = system === "win32" ? undefined : findProgram("npm", environment);
+  if (program !== undefined) return { command: program, args: [] };
+  return [...(system === "win32" ? inPath : []), ...nextToNode]
+    .filter((path) => isFile(path) && !isInWorkspace(path, environment))
+    .map(script)[0];
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** What npm needs beside the variables that every process gets. */
+const forRegistry = /^(?:NPM_CONFIG_.*|NPM_TOKEN|NODE_AUTH_TOKEN)$/i;
+/** Settings of npm that make node or npm load or run something. */
+const programs =
+  /^NPM_CONFIG_(?:NODE_OPTIONS|SCRIPT_SHELL|SHELL|GIT|ONLOAD_SCRIPT|INIT_MODULE|EDITOR|VIEWER)$/i;
+/** Variables that do so for programs of every kind. */
+const loaders = /^(?:NODE_|LD_|DYLD_|BASH_|ENV$|GIT_)/i;
+
+/**
+ * npm's own settings, its proxies and what the `.npmrc` of the user names as `${VARIABLE}`; no input, no token of
+ * the runner, no model's key. A setting that leads into the workspace is left out, and an `.npmrc` that is there
+ * isn't read. The folder of our node comes last in `PATH`, for an npm that starts with `env node`.
+ */
+export function npmEnvironment(
+  environment: Environment,
+  node: string = process.execPath,
+): Record<string, string> {
+  const home = variable(environment, "HOME") ?? variable(environment, "USERPROFILE") ?? "";
+  const named = Object.keys(environment).find((name) => /^NPM_CONFIG_USERCONFIG$/i.test(name));
+  const userConfig = (named === undefined ? undefined : environment[named]) || join(home, ".npmrc");
+  const isTheirs = isInWorkspace(userConfig, environment);
+  const wanted = isTheirs ? new Set<string>() : variablesNamedIn(userConfig);
+  const kept: Record<string, string> = childEnvironment(environment);
+  for (const [name, value] of Object.entries(environment)) {
+    if (value === undefined) continue;
+    const isSetting = forRegistry.test(name) && !programs.test(name);
+    const leadsIn = /^(?:[a-z]:)?[\\/]/i.test(value) && isInWorkspace(value, environment);
+    const isWanted = wanted.has(name) && kept[name] === undefined && !loaders.test(name);
+    if ((isSetting && !leadsIn) || isProxy(name) || isWanted) kept[name] = value;
+  }
+  if (isTheirs) kept["NPM_CONFIG_USERCONFIG"] = devNull;
+  const names = process.platform === "win32" ? Object.keys(kept) : [];
+  const path = names.find((name) => name.toUpperCase() === "PATH") ?? "PATH";
+  return { ...kept, [path]: [kept[path], dirname(node)].filter(Boolean).join(delimiter) };
+}
+
+const MAX_NPMRC = 64 * 1024;
+
+/** The user has written there what npm may know. */
+function variablesNamedIn(file: string): ReadonlySet<string> {
   try {
-    await makeDirectory(folder);
-    await fs.rm(await fs.mkdtemp(join(folder, ".probe-")), { recursive: true });
-    return undefined;
-  } catch (error) {
-    return `${folder}: ${errorMessage(error)}`;
+    const text = new TextDecoder().decode(readSmallFile(file, MAX_NPMRC));
+    const names = text.matchAll(/\$\{([^${}?]+)\??\}/g);
+    return new Set([...names].map(([, name = ""]) => name));
+  } catch {
+    return new Set();
   }
 }

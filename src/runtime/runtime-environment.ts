@@ -4,23 +4,14 @@
  */
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 
-/** The part of `source` on the allow-list, and `extra` on top of it. */
-export function runtimeEnvironment(
-  source: Environment,
-  extra: Readonly<Record<string, string>> = {},
-): Record<string, string> {
-  return { ...childEnvironment(source), ...noStartUpFiles, ...extra };
+export function runtimeEnvironment(source: Environment): Record<string, string> {
+  // Otherwise the runtime runs the login shell of the user, and what `~/.profile` and its like export is in the
+  // environment of every command: for many people that is where their keys are.
+  return { ...childEnvironment(source), COPILOT_DISABLE_LOGIN_SHELL_ENV: "1" };
 }
-
-/**
- * Otherwise the runtime runs the login shell of the user, and what `~/.profile` and its like export is in
- * the environment of every command: for many people that is where their keys are.
- */
-const noStartUpFiles = { COPILOT_DISABLE_LOGIN_SHELL_ENV: "1" };
 
 export interface Authentication {
   readonly environment: Readonly<Record<string, string>>;
-  /** For every session's option of that name. */
   readonly gitHubToken?: string;
   readonly useLoggedInUser: boolean;
 }

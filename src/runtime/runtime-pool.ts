@@ -34,7 +34,6 @@ export type Requests = "direct" | "handled";
 export interface RuntimeKind {
   readonly searches: Searches;
   readonly requests: Requests;
-  /** Around the whole process, and around each of its commands. Default: none. */
   readonly sandbox?: SandboxChoice | undefined;
 }
 
@@ -48,7 +47,7 @@ export interface RuntimePoolOptions {
   /** What to start. Called for every start: it may throw an Error for people. */
   readonly configure: (kind: RuntimeKind) => Omit<RuntimeProcessOptions, "clock" | "directory">;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
-  /** Called before the first session opens, if killed runs of before have left something. */
+  /** Called if killed runs of before have left something. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
   /** The value of `AGENT_JOBS_RUN` in the environment of all that is started; default: a random one. */
   readonly mark?: string | undefined;
@@ -77,6 +76,8 @@ export class RuntimePool {
   #folder: RunFolder | undefined;
   #reaping: Promise<void> | undefined;
   #started = 0;
+  /** Whether a runtime had no sandbox. */
+  #isUnconfined = false;
   /** Why the runtime before the next one is gone. */
   readonly #lastLoss = new Map<string, string>();
   #stopping: Promise<void> | undefined;
@@ -169,16 +170,16 @@ export class RuntimePool {
     try {
       await Promise.allSettled(this.#current.values());
       // A full disk may have room at the next attempt.
-      this.#root ??= this.#prepare().catch((error: unknown) => {
+      this.#root ??= makeRunFolder("", this.#options.mark).catch((error: unknown) => {
         this.#root = undefined;
         throw error;
       });
-      const folder = await this.#root;
+      const folder = (this.#folder = await this.#root);
       this.#reaping ??= this.#reap();
       const [runtime] = await Promise.all([this.#launch(folder, kind), this.#reaping]);
       runtime.onDeath(() => void this.#dispose(runtime));
       const loss = this.#lastLoss.get(key);
-      if (loss !== undefined) this.#tellRestarted(loss);
+      if (loss !== undefined) this.#options.onRuntimeRestarted?.(loss);
       this.#lastLoss.delete(key);
       return runtime;
     } catch (error) {
@@ -189,6 +190,7 @@ export class RuntimePool {
 
   async #launch({ path, mark }: RunFolder, kind: RuntimeKind): Promise<RuntimeProcess> {
     this.#started += 1;
+    this.#isUnconfined ||= kind.sandbox === undefined;
     const configuration = this.#options.configure(kind);
     const runtime = new RuntimeProcess({
       ...configuration,
@@ -204,12 +206,6 @@ export class RuntimePool {
     return runtime;
   }
 
-  async #prepare(): Promise<RunFolder> {
-    const folder = await makeRunFolder("", this.#options.mark);
-    this.#folder = folder;
-    return folder;
-  }
-
   /** Ends what those have left who can't clean up after themselves any more. */
   async #reap(): Promise<void> {
     const { length } = await reapDeadRuns();
@@ -219,14 +215,6 @@ export class RuntimePool {
   async #dispose(runtime: RuntimeProcess): Promise<void> {
     await runtime.stop({ hasSessions: false });
     this.#running.delete(runtime);
-  }
-
-  #tellRestarted(reason: string): void {
-    try {
-      this.#options.onRuntimeRestarted?.(reason);
-    } catch {
-      // A listener's fault is not the session's.
-    }
   }
 
   async #stop(): Promise<void> {
@@ -239,7 +227,8 @@ export class RuntimePool {
     this.#running.clear();
     const root = await this.#root?.catch(() => undefined);
     if (root === undefined) return;
-    await endMarkedProcesses(RUN_MARK, root.mark).catch(() => undefined);
+    // A sandbox ends with all that is in it, so there is nothing to look for.
+    if (this.#isUnconfined) await endMarkedProcesses(RUN_MARK, root.mark).catch(() => undefined);
     await removeDirectory(root.path).catch(() => undefined);
   }
 }

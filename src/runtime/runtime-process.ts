@@ -18,21 +18,32 @@ import { endOf } from "../events/cut.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
 import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
-import { endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
+import { cpuTicks, endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
 import { runtimeSandbox, type Sandbox } from "../platform/sandbox.ts";
 import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, onAbort } from "../platform/waiting.ts";
-import { ProgressWatch } from "./progress-watch.ts";
+import { bestEffort, onAbort, startTimer, unless } from "../platform/waiting.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
 const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before a cancel is no crash. */
 const graceMs = 250;
-const silent = "The Copilot runtime no longer responds.";
+const lookMs = 1_000;
+/**
+ * Consecutive looks without CPU time and without a message after which the runtime counts as hung. Looks are counted
+ * instead of seconds, because this process may be slow as well.
+ */
+const stillLooks = 10;
+/** The same if its CPU time is unknown. */
+const stillLooksByMessages = 30;
+/** Consecutive looks without a message after which it counts as hung although it uses CPU time. */
+const silentLooks = 120;
+/** Looks after which a call is given up although the runtime makes progress. */
+const mostLooks = 300;
+const unresponsive = "The Copilot runtime no longer responds.";
 
 /** What a turn needs to know of the runtime below it. */
 export interface RuntimeLife {
@@ -67,20 +78,16 @@ export interface RuntimeProcessOptions {
   readonly requestHandler?: ((kill: () => void) => CopilotRequestHandler) | undefined;
   /** Arguments of every search, one on each line: what ripgrep reads from the file that `RIPGREP_CONFIG_PATH` names. */
   readonly searchConfiguration?: string | undefined;
-  /** Around the process, and around each of its commands. Default: none. */
   readonly sandbox?: SandboxChoice | undefined;
 }
 
 /** Where a runtime is in its life. `lost` and `dead`: it went by itself, and the reason stays known. */
 type Stage =
-  /** Starting or running, and it has answered so far. */
   | { readonly at: "up" }
-  /** A call was not answered: nothing waits for it until it answers a ping. */
-  | { readonly at: "unresponsive" }
   /** Not yet declared: a moment later it may turn out that we were about to stop it. */
   | { readonly at: "lost"; readonly reason: string; readonly ended: boolean }
   | { readonly at: "dead"; readonly reason: string; readonly ended: boolean }
-  | { readonly at: "stopping"; readonly unresponsive: boolean }
+  | { readonly at: "stopping" }
   | { readonly at: "stopped" };
 
 export class RuntimeProcess implements RuntimeLife {
@@ -92,17 +99,17 @@ export class RuntimeProcess implements RuntimeLife {
   readonly #searchFile: string;
   readonly #exitListeners = new Set<(reason: string) => void>();
   #stage: Stage = { at: "up" };
+  /** A call was not answered: nothing should wait for it until it answers a ping. */
+  #unresponsive = false;
   #stopping: Promise<void> | undefined;
   #probing: Promise<void> | undefined;
   #child: ChildProcess | undefined;
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
-  /** How many chunks it has sent. */
   #messages = 0;
   /** Of the runtime, not of what is around it. */
   #pid: number | undefined;
-  readonly #progress: ProgressWatch;
-  /** What the runtime wrote to its standard error: the last 4 KB. */
+  #looked: { readonly at: number; readonly ticks: number | undefined } | undefined;
   #errors = "";
   #restore = (): void => {};
   readonly #ended = new AbortController();
@@ -110,14 +117,6 @@ export class RuntimeProcess implements RuntimeLife {
 
   constructor(options: RuntimeProcessOptions) {
     this.#options = options;
-    const { signal } = this.#ended;
-    this.#progress = new ProgressWatch({
-      clock: options.clock,
-      pid: () => this.#pid,
-      messages: () => this.#messages,
-      isOver: () => this.#stage.at === "dead" || signal.aborted,
-      ends: [(listener) => this.onDeath(listener), (listener) => onAbort(signal, listener)],
-    });
     this.outputDirectory = join(options.directory, "output");
     this.#temporary = join(options.directory, "tmp");
     this.#searchFile = join(options.directory, "search");
@@ -156,13 +155,10 @@ export class RuntimeProcess implements RuntimeLife {
     return this.#stage.at === "stopped" || this.loss !== undefined;
   }
 
-  /** Nothing should wait for its answers, at least for now. */
   get unresponsive(): boolean {
-    const stage = this.#stage;
-    return stage.at === "stopping" ? stage.unresponsive : stage.at === "unresponsive";
+    return this.#unresponsive;
   }
 
-  /** Why it is gone, if it went by itself. */
   get loss(): string | undefined {
     return "reason" in this.#stage ? this.#stage.reason : undefined;
   }
@@ -226,8 +222,7 @@ export class RuntimeProcess implements RuntimeLife {
 
   /** It left a call unanswered in its time. Finds out by itself what that means. */
   leftUnanswered(): void {
-    if (this.#stage.at === "up") this.#stage = { at: "unresponsive" };
-    if (this.#stage.at === "stopping") this.#stage = { at: "stopping", unresponsive: true };
+    this.#unresponsive = true;
     void this.probe();
   }
 
@@ -244,18 +239,15 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   async #probe(): Promise<void> {
-    if (!this.#isUp()) return;
+    if (this.#stage.at !== "up") return;
     const { clock } = this.#options;
-    const ping = await this.#progress
-      .patiently(this.client.ping(), 1_000)
-      .catch(() => "broken" as const);
+    const ping = await this.#patiently(this.client.ping(), 1_000).catch(() => "broken" as const);
     // The reason of the exit arrives a moment after the connection breaks.
     if (ping === "broken") {
       await clock.sleep(graceMs, this.#ended.signal);
-      await this.#lost(silent, false);
-    } else if (ping === "stalled") await this.#lost(silent, true);
-    else if (typeof ping === "object" && this.#stage.at === "unresponsive")
-      this.#stage = { at: "up" };
+      await this.#lost(unresponsive, false);
+    } else if (ping === "stalled") await this.#lost(unresponsive, true);
+    else if (typeof ping === "object") this.#unresponsive = false;
   }
 
   async answer<T>(
@@ -263,11 +255,53 @@ export class RuntimeProcess implements RuntimeLife {
     milliseconds: number,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T } | undefined> {
-    const answer = await this.#progress.patiently(call, milliseconds, signal);
+    const answer = await this.#patiently(call, milliseconds, signal);
     return typeof answer === "object" ? answer : undefined;
   }
 
-  /** Ends the process at once, as a crash would. */
+  /** `stalled`: there is no progress. `given up`: it is gone, the signal has aborted, or the call has taken too long. */
+  async #patiently<T>(
+    call: Promise<T>,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly value: T } | "stalled" | "given up"> {
+    const ended = this.#ended.signal;
+    let limit = milliseconds;
+    let before: { readonly messages: number; readonly ticks: number | undefined } | undefined;
+    let still = 0;
+    let silent = 0;
+    for (let looks = 0; looks < mostLooks; looks += 1) {
+      const answer = await unless(
+        call,
+        (giveUp) => startTimer(this.#options.clock, limit, giveUp),
+        (giveUp) => onAbort(signal, giveUp),
+        (giveUp) => onAbort(ended, giveUp),
+        (giveUp) => this.onDeath(giveUp),
+      );
+      if (answer !== undefined) return answer;
+      const isOver = this.#stage.at === "dead" || ended.aborted;
+      if (isOver || signal?.aborted === true) return "given up";
+      const now = { messages: this.#messages, ticks: this.#ticks() };
+      silent = now.messages === before?.messages ? silent + 1 : 0;
+      still = silent > 0 && now.ticks === before?.ticks ? still + 1 : 0;
+      const most = now.ticks === undefined ? stillLooksByMessages : stillLooks;
+      if (still >= most || silent >= silentLooks) return "stalled";
+      before = now;
+      limit = lookMs;
+    }
+    return "given up";
+  }
+
+  /** Of the process and those below it. Calls that are late at the same time share one look at them. */
+  #ticks(): number | undefined {
+    const now = this.#options.clock.now();
+    if (this.#looked === undefined || now - this.#looked.at >= lookMs / 2) {
+      const ticks = this.#pid === undefined ? undefined : cpuTicks(this.#pid);
+      this.#looked = { at: now, ticks };
+    }
+    return this.#looked.ticks;
+  }
+
   kill(): void {
     if (this.#pid !== undefined) sendSignal(this.#pid, "SIGKILL");
   }
@@ -282,12 +316,12 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   async #stop(hasSessions: boolean): Promise<void> {
-    const { at } = this.#stage;
+    const isWell = this.#stage.at === "up" && !this.#unresponsive;
     // Of one that went by itself the reason stays known.
-    if (this.#isUp()) this.#stage = { at: "stopping", unresponsive: at === "unresponsive" };
+    if (this.#stage.at === "up") this.#stage = { at: "stopping" };
     this.#ended.abort();
     const { clock } = this.#options;
-    if (hasSessions && at === "up") {
+    if (hasSessions && isWell) {
       await bestEffort(() => this.client.stop(), stopMs, clock);
     }
     // Clears what a failed stop or a dead child left in the client: timers, the connection.
@@ -330,16 +364,12 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   async #lost(reason: string, ended: boolean): Promise<void> {
-    if (!this.#isUp()) return;
+    if (this.#stage.at !== "up") return;
     this.#stage = { at: "lost", reason, ended };
     await this.#options.clock.sleep(graceMs, this.#ended.signal);
     if (this.#stopping !== undefined) return;
     this.#stage = { at: "dead", reason, ended };
     for (const listener of this.#exitListeners) listener(reason);
     this.#exitListeners.clear();
-  }
-
-  #isUp(): boolean {
-    return this.#stage.at === "up" || this.#stage.at === "unresponsive";
   }
 }

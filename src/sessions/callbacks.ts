@@ -8,13 +8,12 @@ import { availableTools } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
-import { CallLedger } from "./call-ledger.ts";
-import { Denials } from "./permission-handler.ts";
 import { bestEffort, within } from "../platform/waiting.ts";
 import type { UsableSession } from "./copilot-session.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { enter } from "./session-use.ts";
+import { OwnCalls } from "./session-tools.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";
 
@@ -131,11 +130,8 @@ export class CallbackSession implements ICopilotSession {
     this.open = open;
     this.#options = options;
     if (callback === undefined) return;
-    const ledger = new CallLedger();
     // The callbacks follow the session itself, so they also see what is sent through `rawSection`.
-    open.session.on((event) => {
-      for (const whole of ledger.read(event)) this.#tell(this.#translator.translate(whole));
-    });
+    open.session.on((event) => this.#tell(this.#translator.translate(event)));
     open.life.onDeath(() => this.#tell(this.#translator.close()));
   }
 
@@ -151,20 +147,14 @@ export class CallbackSession implements ICopilotSession {
     const { session, stopped } = this.open;
     const turnMs = timeout ?? longMs;
     const leave = await enter(session, clock);
-    const outcome = await runTurn(
-      session,
-      message,
-      { signal: stopped.signal, turnMs, idleMs: turnMs, onActivity: () => {} },
-      { ...this.open, clock },
-    ).finally(leave);
+    const turn = { signal: stopped.signal, turnMs, idleMs: turnMs, onActivity: () => {} };
+    const running = runTurn(session, message, turn, { ...this.open, clock });
+    const outcome = await running.finally(leave);
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
-      const late = crash.cause === "deadline";
-      const message =
-        late && timeout !== undefined
-          ? `The turn did not end within ${timeout} ms.`
-          : crash.message;
-      throw new Error(message, { cause: crash });
+      const isLate = crash.cause === "deadline" && timeout !== undefined;
+      const reason = isLate ? `The turn did not end within ${timeout} ms.` : crash.message;
+      throw new Error(reason, { cause: crash });
     }
     if (outcome.kind === "canceled") throw new Error("The session was stopped.");
   }
@@ -185,15 +175,13 @@ export class CallbackSession implements ICopilotSession {
   #tell(activities: readonly SessionActivity[]): void {
     const { callback, shown = (activity) => [activity] } = this.#options;
     if (callback === undefined) return;
-    for (const activity of activities.flatMap(shown)) tellSafely(callback, activity);
-  }
-}
-
-function tellSafely(callback: ICopilotSessionCallbacks, activity: SessionActivity): void {
-  try {
-    callBack(callback, activity);
-  } catch {
-    // A listener's fault is not the session's.
+    for (const activity of activities.flatMap(shown)) {
+      try {
+        callBack(callback, activity);
+      } catch {
+        // A listener's fault is not the session's.
+      }
+    }
   }
 }
 
@@ -209,7 +197,7 @@ export async function startSession(
 ): Promise<ICopilotSession> {
   const id = randomUUID();
   const clock = systemClock;
-  const denials = new Denials();
+  const calls = new OwnCalls();
   const session = await client.createSession(
     sessionConfig({
       id,
@@ -220,7 +208,8 @@ export async function startSession(
       requests: "direct",
       // No searches: only our own runtimes keep files of credentials out of them.
       availableTools: ["view", ...availableTools],
-      onActivity: denials.tell,
+      onActivity: calls.tell,
+      calls,
       clock,
     }),
   );
@@ -229,7 +218,7 @@ export async function startSession(
     life: foreignLife,
     model: { modelId, baseUrl: undefined },
     stopped: new AbortController(),
-    denials,
+    calls,
     async end() {
       await bestEffort(() => session.disconnect(), 2_000, clock);
       await bestEffort(() => client.deleteSession(id), 2_000, clock);

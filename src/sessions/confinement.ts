@@ -18,9 +18,8 @@ import { errorMessage } from "../platform/system-error.ts";
 import { borrowedObjects, occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
 import { type RunFolder, makeRunFolder } from "../platform/run-folder.ts";
 import {
-  type ConfinedProgram,
   type Sandbox,
-  type SandboxSupport,
+  type SandboxFound,
   programSandbox,
   sandboxSupport,
 } from "../platform/sandbox.ts";
@@ -35,9 +34,7 @@ export interface ConfinementOptions {
   readonly mode?: SandboxMode | undefined;
   /** Whether a script plays the model: its author wrote the commands, so a machine without a sandbox runs them. */
   readonly scripted: boolean;
-  /** The value of `AGENT_JOBS_RUN` in the environment of processes. */
   readonly mark?: string | undefined;
-  /** The program that makes sandboxes. Default: this machine's. */
   readonly bubblewrap?: string | undefined;
   readonly kept?: readonly string[] | undefined;
   /** Called whenever programs run without a sandbox, with the reason. */
@@ -133,20 +130,22 @@ export class Confinement {
     };
   }
 
-  /** The sandbox of programs with these permissions: one for the same needs. Rejects if it can't be made. */
+  /**
+   * The sandbox of programs with these permissions: one for the same needs. Undefined: they need none. Rejects with an
+   * Error for people if they need one, and there is none.
+   */
   async ofProgram(
     permissions: Permissions,
     place: Place,
     own: Pick<SandboxOptions, "readable" | "writable"> = {},
-  ): Promise<ConfinedProgram> {
+  ): Promise<Sandbox | undefined> {
     const confined = await this.of(permissions, place, true);
-    if (confined.kind !== "sandboxed") return confined;
+    if (confined.kind === "refused") throw new Error(confined.crash.message);
+    if (confined.kind === "open") return undefined;
     const key = JSON.stringify([confined.sandbox, own]);
-    let sandbox = this.#sandboxes.get(key);
-    if (sandbox === undefined) {
-      this.#sandboxes.set(key, (sandbox = this.#make({ ...confined.sandbox, ...own })));
-    }
-    return { kind: "sandboxed", sandbox: await sandbox };
+    const sandbox = this.#sandboxes.get(key) ?? this.#make({ ...confined.sandbox, ...own });
+    this.#sandboxes.set(key, sandbox);
+    return sandbox;
   }
 
   async #make(
@@ -159,7 +158,6 @@ export class Confinement {
     return programSandbox({ ...choice, environment, folder: join(path, String(this.#made)) });
   }
 
-  /** Idempotent, never rejects. */
   async close(): Promise<void> {
     for (const sandbox of this.#sandboxes.values()) {
       await sandbox.then((made) => made.close()).catch(() => undefined);
@@ -179,24 +177,17 @@ export class Confinement {
   async #support(
     permissions: Permissions,
     startsPrograms: boolean,
-  ): Promise<
-    | Extract<SandboxSupport, { kind: "bubblewrap" }>
-    | Exclude<Confined, { readonly kind: "sandboxed" }>
-  > {
+  ): Promise<SandboxFound | Exclude<Confined, { readonly kind: "sandboxed" }>> {
     const { environment, bubblewrap, scripted, onUnconfined } = this.#options;
     const mode = sandboxMode(permissions, this.#options.mode);
-    const support =
-      mode === "off"
-        ? ({ kind: "none", reason: "the sandbox is off" } as const)
-        : await sandboxSupport(environment, bubblewrap);
-    if (support.kind === "bubblewrap") return support;
-    const isNeeded = mode === "required" || (mode === "auto" && startsPrograms && !scripted);
-    if ("advice" in support && isNeeded) {
+    const support = mode === "off" ? undefined : await sandboxSupport(environment, bubblewrap);
+    if (support?.kind === "bubblewrap") return support;
+    if (support !== undefined && (mode === "required" || (startsPrograms && !scripted))) {
       const accept = ", or accept that commands can do whatever this user can: `sandbox: off`";
       const message = `This machine has no sandbox (${support.reason}). ${support.advice}${mode === "required" ? "" : accept}.`;
       return { kind: "refused", crash: { cause: "configuration", message } };
     }
-    if (startsPrograms) onUnconfined?.(support.reason);
+    if (startsPrograms) onUnconfined?.(support?.reason ?? "the sandbox is off");
     return { kind: "open" };
   }
 }
@@ -253,7 +244,6 @@ export function watchConfinement(
   });
 }
 
-/** Set once, with the reason. */
 export interface Unconfined {
   readonly reason?: string;
 }

@@ -21,10 +21,8 @@ import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeLife, RuntimeProcess } from "../runtime/runtime-process.ts";
 import { confine, watchConfinement, type Confinement, type Unconfined } from "./confinement.ts";
-import { Denials } from "./permission-handler.ts";
 import { sessionConfig } from "./session-config.ts";
-import { OwnCalls, type OwnTool } from "./tool-guard.ts";
-import { LiveTools, sdkTools, systemMessage } from "./session-tools.ts";
+import { LiveTools, OwnCalls, type OwnTool, sdkTools, systemMessage } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 
 const createMs = 15_000;
@@ -45,21 +43,15 @@ export interface SessionContext {
   readonly confinement: Confinement;
   /** Whether a script plays the model. It may call any job tool, whatever the prompts say. */
   readonly scripted: boolean;
-  /** Beside the job tools. */
   readonly tools?: readonly OwnTool[] | undefined;
-  /** What the run writes about itself. */
   readonly kept: readonly string[];
 }
 
-/** A session, and what turns need to run in it. */
 export interface UsableSession {
   readonly session: CopilotSession;
   readonly life: RuntimeLife;
   readonly model: ModelAddress;
-  readonly denials?: Denials;
-  /** Its tool calls that run in this process. */
   readonly calls?: OwnCalls;
-  /** Under which its model knows its tools. */
   readonly names?: ToolNames;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
@@ -123,7 +115,6 @@ export async function openCopilotSession(
     return startFailed(error);
   }
   const { runtime } = lease;
-  const denials = new Denials();
   const calls = new OwnCalls();
   const names = new ToolNames(
     (request.tools ?? []).map(({ name }) => name),
@@ -140,7 +131,7 @@ export async function openCopilotSession(
     outputDirectory: runtime.outputDirectory,
     ...kind,
     kept: [...context.kept, dirname(runtime.outputDirectory), ...(request.readable ?? [])],
-    onActivity: denials.tell,
+    onActivity: calls.tell,
   };
   const hasCommands = sandbox !== undefined && allowsCommands(request.permissions);
   const config = {
@@ -191,7 +182,7 @@ export async function openCopilotSession(
     live.attach(session);
     const refresh = (): Promise<void> => live.refresh();
     const life = runtime;
-    return { session, life, model, denials, calls, names, refresh, stopped, unconfined, end };
+    return { session, life, model, calls, names, refresh, stopped, unconfined, end };
   } catch (error) {
     lease.release();
     // The runtime may be dead: then the next attempt must not use it again.
@@ -240,9 +231,7 @@ async function endCopilotSession(
   open: {
     readonly session: CopilotSession;
     readonly runtime: RuntimeProcess;
-    /** Must be called when the session has ended. */
     readonly release: () => void;
-    /** Whether it has a tool that could start a process. */
     readonly startsProcesses: boolean;
   },
   clock: Clock,

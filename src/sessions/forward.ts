@@ -8,19 +8,13 @@ import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
 import type { Environment } from "../platform/environment.ts";
 import { proxyFor } from "./model-server.ts";
-
-interface ForwardedRequest {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: string;
-}
+import type { WireRequest } from "./request-bodies.ts";
 
 const mostRedirects = 20;
 
 /** Rejects, with the system's own code in the message, when there is no connection. */
 export async function forward(
-  request: ForwardedRequest,
+  request: WireRequest & { readonly headers: Headers },
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Response> {

@@ -9,7 +9,6 @@ import { clipWords } from "../events/cut.ts";
 
 export interface ModelAddress {
   readonly modelId: string;
-  /** Undefined: GitHub's Copilot service. */
   readonly baseUrl: string | undefined;
 }
 
@@ -39,12 +38,7 @@ export function modelCrash(
   const words = failure === undefined ? undefined : wordsOf(failure);
   if (isToolRefusal(words ?? message)) {
     const sentence = `${server}, ${model}: this model does not support tools${quoted(words)}`;
-    return {
-      cause: "no-tools",
-      message: sentence,
-      ...defined({ status }),
-      detail,
-    };
+    return { cause: "no-tools", message: sentence, ...defined({ status }), detail };
   }
   if (status !== undefined) {
     const sentence = `${server} answered ${status} for ${model}${quoted(words ?? message)}`;
@@ -85,7 +79,6 @@ export function causeOf(message: string, failure = ""): "auth" | "unreachable" |
     : "session-error";
 }
 
-/** System errors that mean that a server is unreachable. */
 export const unreachableCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -98,16 +91,11 @@ export const unreachableCodes: ReadonlySet<string> = new Set([
 
 /** The runtime follows 20 redirects, and would then begin again five times. */
 export function redirectLoop(failure: string): Crash | undefined {
-  if (!/too many redirects|redirect (?:loop|cycle)/i.test(failure)) return undefined;
-  const to = /\bfor url \(([^)\s]+)\)/.exec(failure)?.[1];
-  const last = to === undefined ? "" : `, the last time to ${to}`;
-  return {
-    cause: "redirect",
-    message: `The model server redirects every request${last}`,
-  };
+  return /too many redirects|redirect (?:loop|cycle)/i.test(failure)
+    ? { cause: "redirect", message: "The model server redirects every request" }
+    : undefined;
 }
 
-/** The model and its server, as a part of a sentence. */
 export function modelName(asked: ModelAddress): string {
   return `model "${asked.modelId}" of ${serverName(asked)}`;
 }

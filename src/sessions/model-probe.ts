@@ -18,7 +18,6 @@ const againMs = 5_000;
 
 interface ModelProbeOptions {
   readonly clock: Clock;
-  /** Undefined: GitHub's Copilot service. */
   readonly provider: Provider | undefined;
   readonly address: string;
   /** Called when the server becomes unreachable, once until it answers again. */

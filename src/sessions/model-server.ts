@@ -8,7 +8,6 @@ import type { Environment } from "../platform/environment.ts";
 /** The type of a model server. To add one, add it here: the compiler leads to the rest. */
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
 
-/** A model server of one's own. */
 export interface Provider {
   readonly type: (typeof providerTypes)[number];
   readonly baseUrl: string;

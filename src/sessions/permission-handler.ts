@@ -1,4 +1,4 @@
-/** The runtime's questions, answered by the policy, and the denials of a session. Errors deny. */
+/** The runtime's questions, answered by the policy. Errors deny. */
 import type {
   PermissionRequest as RuntimeRequest,
   PermissionRequestResult,
@@ -27,7 +27,6 @@ export interface PermissionHandlerOptions {
   readonly kept?: readonly string[] | undefined;
   /** Folders that may be read, besides what the permissions allow. Absolute. */
   readonly readable?: readonly string[] | undefined;
-  /** Default: the real file system. */
   readonly files?: FileView;
 }
 
@@ -97,23 +96,6 @@ export function folderMaker({
       // The runtime reports what is wrong with the path.
     }
   };
-}
-
-/** The denials of a session, as its permission handler reports them. */
-export class Denials {
-  readonly #listeners = new Set<(denial: PermissionDenied) => void>();
-
-  readonly tell = (denial: PermissionDenied): void => {
-    for (const listener of this.#listeners) listener(denial);
-  };
-
-  /** Returns the way to unsubscribe. */
-  follow(listener: (denial: PermissionDenied) => void): () => void {
-    // Each follower has its own entry, also if two share a function.
-    const own = (denial: PermissionDenied): void => listener(denial);
-    this.#listeners.add(own);
-    return () => this.#listeners.delete(own);
-  }
 }
 
 /*

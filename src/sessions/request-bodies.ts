@@ -12,46 +12,37 @@ export interface WireRequest {
   readonly body: string;
 }
 
-export type WithHistory =
-  /** `added`: how many messages of the history it has now. */
-  | { readonly kind: "body"; readonly body: string; readonly added: number }
-  /** `reason`: a sentence. The request must not be sent: the model would answer without the history. */
-  | { readonly kind: "not-understood"; readonly reason: string };
-
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The request's body with the history before the session's own messages; any other request's unchanged. */
-export function withHistory(request: WireRequest, given: readonly PastMessage[]): WithHistory {
+/** Each returns undefined for a request in a form that is not understood. */
+const conversations: Readonly<
+  Record<string, (fields: Fields, history: readonly PastMessage[]) => Fields | undefined>
+> = { "/chat/completions": chat, "/responses": responses, "/messages": messages };
+
+/**
+ * The request's body with the history before the session's own messages, of which there are `added` then; any other
+ * request's unchanged. A string is the reason why it must not be sent: the model would answer without the history.
+ */
+export function withHistory(
+  request: WireRequest,
+  given: readonly PastMessage[],
+): { readonly body: string; readonly added: number } | string {
   const { method, body } = request;
   const history = given.filter(hasText).map(wellFormed);
-  if (history.length === 0 || method !== "POST" || body === "")
-    return { kind: "body", body, added: 0 };
+  const unchanged = { body, added: 0 };
+  if (history.length === 0 || method !== "POST" || body === "") return unchanged;
   const path = pathOf(request.url);
   const fields = parsed(body);
-  const written = fields && continued(path, fields, history);
-  if (written === "no conversation") return { kind: "body", body, added: 0 };
-  if (written !== undefined) {
-    return { kind: "body", body: JSON.stringify(written), added: history.length };
+  const api = Object.keys(conversations).find((end) => path.endsWith(end));
+  if (api === undefined && fields !== undefined) {
+    const asks = ["messages", "input", "prompt", "contents"].some((name) => name in fields);
+    if (!asks || path.endsWith("/embeddings")) return unchanged;
   }
-  return {
-    kind: "not-understood",
-    reason: `The conversation so far can't be put into a model request to ${path}: its form is not supported.`,
-  };
+  const written = fields && conversations[api ?? ""]?.(fields, history);
+  return written === undefined
+    ? `The conversation so far can't be put into a model request to ${path}: its form is not supported.`
+    : { body: JSON.stringify(written), added: history.length };
 }
-
-function continued(
-  path: string,
-  fields: Fields,
-  history: readonly PastMessage[],
-): Fields | "no conversation" | undefined {
-  if (path.endsWith("/chat/completions")) return chat(fields, history);
-  if (path.endsWith("/responses")) return responses(fields, history);
-  if (path.endsWith("/messages")) return messages(fields, history);
-  if (path.endsWith("/embeddings")) return "no conversation";
-  return conversationFields.some((name) => name in fields) ? undefined : "no conversation";
-}
-
-const conversationFields = ["messages", "input", "prompt", "contents"];
 
 function chat(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
   const own = records(fields["messages"]);
@@ -147,7 +138,6 @@ interface FormattedRequest {
   readonly asked: string;
 }
 
-/** The request with the format; undefined if it can't have one, or has one already. */
 export function withAnswerFormat(
   { url, method, body }: WireRequest,
   format: AnswerFormat,

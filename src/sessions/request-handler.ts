@@ -16,7 +16,6 @@ export interface Conversation {
   /** Answers its requests instead of that of the runtime, which sessions of others share. */
   readonly transport?: ModelTransport | undefined;
   readonly history: readonly PastMessage[];
-  /** Undefined: the session belongs to no task. */
   readonly label: SessionLabel | undefined;
   toolNames?: ReadonlyMap<string, string>;
   turn?: Pick<TurnOptions, "activity" | "answerFormat"> | undefined;
@@ -27,7 +26,6 @@ export interface Conversation {
 interface RequestContext {
   /** Absent: requests go to where the runtime would send them. */
   readonly transport: ModelTransport | undefined;
-  /** Names the proxies. */
   readonly environment: Environment;
   readonly conversation: (sessionId: string) => Conversation | undefined;
   readonly killRuntime: () => void;
@@ -60,10 +58,10 @@ export class RequestHandler extends CopilotRequestHandler {
     const given = { url, method, body: await request.text() };
     const history = subAgent ? [] : (conversation?.history ?? []);
     const sent = withHistory(given, history);
-    if (sent.kind === "not-understood") {
-      if (conversation !== undefined) conversation.refusal = sent.reason;
+    if (typeof sent === "string") {
+      if (conversation !== undefined) conversation.refusal = sent;
       // The runtime doesn't repeat such a request.
-      return Response.json({ error: { message: sent.reason } }, { status: 400 });
+      return Response.json({ error: { message: sent } }, { status: 400 });
     }
     const { body, added } = sent;
     const send = (written: string): Promise<Response> => {
@@ -112,7 +110,6 @@ export class RequestHandler extends CopilotRequestHandler {
   }
 }
 
-/** For a caller's own transport. */
 export const transportProvider = {
   type: "openai",
   baseUrl: "http://transport.invalid/v1",

@@ -13,30 +13,28 @@ const knownReasons: readonly unknown[] = ["max_output_tokens", "content_filter"]
 /** The last event holds the whole answer, of which there are 4 MB (docs/limits.md), and its text may be in it twice. */
 const maxEventCharacters = 8_500_000;
 
-/** What has been seen of the end: the later of these counts more. */
-const signs = ["nothing", "part", "broken", "whole"] as const;
-type Sign = (typeof signs)[number];
+type Sign = "broken" | "whole";
 
-const brokeOff = "The model server broke off its answer";
-const withoutEnd = `${brokeOff}: it ended without \`response.completed\`. If the server never sends it, use its API of chat completions: set \`provider-wire-api\` (in the library, \`wireApi\`) to \`completions\`.`;
+const brokeOff = "The model server broke off its answer.";
+const withoutEnd =
+  "The model server broke off its answer: it ended without `response.completed`. If the server never sends it, use its API of chat completions: set `provider-wire-api` (in the library, `wireApi`) to `completions`.";
 
 /** The same response; its body breaks where it should have ended, if what has arrived is not a whole answer. */
 export function untilItsEnd(url: string, response: Response): Response {
   const isResponse = URL.canParse(url) && /\/responses\/?$/.test(new URL(url).pathname);
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   if (!isResponse || !response.ok || isJson || response.body === null) return response;
-  let sign: Sign = "nothing";
+  let sign: Sign | undefined;
   let isTooLong = false;
-  const found = (one: Sign): void => {
-    if (signs.indexOf(one) > signs.indexOf(sign)) sign = one;
-  };
   const parser = createParser({
     maxBufferSize: maxEventCharacters,
-    onEvent: ({ data }) => found(signOf(data)),
+    onEvent({ data }) {
+      if (sign !== "whole") sign = signOf(data) ?? sign;
+    },
     onError({ type }) {
       if (type !== "max-buffer-size-exceeded") return;
       isTooLong = true;
-      found("broken");
+      sign ??= "broken";
     },
   });
   const feed = (text: string): void => {
@@ -57,30 +55,27 @@ export function untilItsEnd(url: string, response: Response): Response {
       feed("\n\n");
       // An answer in one piece, without its type: no line of a stream of events begins with a brace.
       if (sign === "whole" || first === "{") return;
-      throw new Error(sign === "part" ? withoutEnd : `${brokeOff}.`);
+      throw new Error(sign === "broken" ? brokeOff : withoutEnd);
     },
   });
   const { status, statusText, headers } = response;
   return new Response(response.body.pipeThrough(watch), { status, statusText, headers });
 }
 
-function signOf(data: string): Sign {
+function signOf(data: string): Sign | undefined {
   // The parser bounds only what it keeps, and not an event that arrives at once.
   if (data.length > maxEventCharacters) return "broken";
   // Deltas come by the thousand: most need no parsing.
-  if (!/response\.(?:completed|done|incomplete|failed|output_item\.done)|"error"/.test(data)) {
-    return "nothing";
-  }
+  if (!/response\.(?:completed|done|incomplete|failed)|"error"/.test(data)) return undefined;
   const event = parsedJson(data);
-  if (!isRecord(event)) return "nothing";
+  if (!isRecord(event)) return undefined;
   const { type, response } = event;
-  if (type === "response.output_item.done") return "part";
   if (type === "response.failed" || type === "error") return "broken";
-  if (!isRecord(response)) return "nothing";
+  if (!isRecord(response)) return undefined;
   const { status = "completed", incomplete_details: details } = response;
   if (type === "response.completed" || type === "response.done") {
     return status === "completed" ? "whole" : "broken";
   }
-  if (type !== "response.incomplete") return "nothing";
+  if (type !== "response.incomplete") return undefined;
   return isRecord(details) && knownReasons.includes(details["reason"]) ? "whole" : "broken";
 }

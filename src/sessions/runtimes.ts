@@ -35,7 +35,6 @@ interface Options extends RuntimesOptions {
   readonly authentication: Authentication;
   /** Answers the model requests of sessions that have no other. */
   readonly transport: ModelTransport | undefined;
-  /** Session id → what its model requests need. */
   readonly conversations: ReadonlyMap<string, Conversation>;
 }
 

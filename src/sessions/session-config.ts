@@ -10,7 +10,7 @@ import {
 } from "./permission-handler.ts";
 import type { Requests } from "../runtime/runtime-pool.ts";
 import { listsCommands, toolsFor } from "../permissions/rules.ts";
-import { type OwnCalls, type OwnTool, guarded } from "./tool-guard.ts";
+import { type OwnCalls, type OwnTool, guarded } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./model-server.ts";
 
@@ -21,14 +21,10 @@ interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly gitHubToken?: string | undefined;
   readonly outputDirectory: string;
   readonly clock: Clock;
-  /** Who sends its model requests. */
   readonly requests: Requests;
-  /** Default: all. */
   readonly jobTools?: readonly JobTool[] | undefined;
-  /** Beside the job tools. */
   readonly tools?: readonly OwnTool[] | undefined;
   readonly calls?: OwnCalls | undefined;
-  /** How the model knows them. Default: as they are called. */
   readonly names?: ToolNames | undefined;
   /** The only tools that are offered. Default: all that the permissions can allow. */
   readonly availableTools?: readonly string[] | undefined;
@@ -64,8 +60,7 @@ export function sessionConfig(
     enableSkills: false,
     enableSessionStore: false,
     enableSessionTelemetry: false,
-    ...(provider === undefined ? {} : { provider: sdkProvider(provider) }),
-    ...defined({ gitHubToken }),
+    ...defined({ gitHubToken, provider: provider && sdkProvider(provider) }),
     // A handler gets whole requests over HTTP; over a WebSocket they are parts.
     ...(options.requests === "handled" ? { capi: { enableWebSocketResponses: false } } : {}),
   };
@@ -103,11 +98,7 @@ function offeredTools(
 
 function sdkProvider(provider: Provider): NonNullable<SessionConfig["provider"]> {
   const { type, baseUrl, apiKey, wireApi } = provider;
-  return {
-    type,
-    baseUrl,
-    ...defined({ apiKey, wireApi }),
-  };
+  return { type, baseUrl, ...defined({ apiKey, wireApi }) };
 }
 
 const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {
@@ -153,19 +144,10 @@ function jobTools(names: readonly JobTool[] = availableTools): Tool[] {
 /** The runtime checks no arguments, and hides a thrown text from the model: an error is a result. */
 function answer(name: JobTool, given: unknown): ToolResultObject {
   const argument = isRecord(given) ? given["argument"] : undefined;
-  if (typeof argument !== "string") {
-    const next =
-      name === "job_prepare_document"
-        ? "Call it again."
-        : "A call that fails leaves the check of this turn without a verdict.";
-    return {
-      resultType: "failure",
-      textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. ${next}`,
-    };
-  }
-  const note =
-    name === "job_prerequisite_failed"
-      ? " It counts if this turn checks whether a task can begin. In any other turn it changes nothing: say in your answer what is missing, and in a check that the condition does not hold."
-      : "";
-  return { resultType: "success", textResultForLlm: `Reported.${note}` };
+  return typeof argument === "string"
+    ? { resultType: "success", textResultForLlm: "Reported." }
+    : {
+        resultType: "failure",
+        textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. Call it again.`,
+      };
 }

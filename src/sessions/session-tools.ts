@@ -1,15 +1,112 @@
-/** Tools and system prompts of a front-end, in the form of the SDK. */
+/**
+ * Tools and system prompts of a front-end, in the form of the SDK.
+ *
+ * What a tool handler in our process may do to a turn: nothing. The runtime waits for ever for one that does not return,
+ * hides a thrown text from the model, and takes a result of any size (docs/internals/runtime-notes.md#tool-handlers).
+ */
 import type {
   CopilotSession,
   SessionConfig,
   Tool,
   ToolHandler,
+  ToolInvocation,
   ToolResultObject,
 } from "@github/copilot-sdk";
+import type { Clock } from "../platform/clock.ts";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
-import { type OwnCalls, type OwnTool, hasText } from "./tool-guard.ts";
 import { defined, isRecord } from "../document/guards.ts";
-import { wholeCharacters } from "../events/cut.ts";
+import { beginningOf, wholeCharacters } from "../events/cut.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
+import { within } from "../platform/waiting.ts";
+import { errorMessage } from "../platform/system-error.ts";
+
+const handlerSeconds = 60;
+/** More than a model can make use of; the runtime keeps a result in the conversation. */
+const resultCharacters = 200_000;
+
+export interface OwnTool extends Omit<Tool, "handler"> {
+  /** `signal` aborts at the end of the time limit, and with the turn. */
+  readonly handler?: (given: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
+  /** Default: 60. `Infinity`: the handler itself sees to it. */
+  readonly timeoutSeconds?: number;
+}
+
+export function guarded(
+  { handler, timeoutSeconds = handlerSeconds, ...tool }: OwnTool,
+  clock: Clock,
+  calls?: OwnCalls,
+): Tool {
+  if (handler === undefined) return tool;
+  const { name } = tool;
+  const guard: ToolHandler = async (given, invocation) => {
+    const call = new AbortController();
+    const { signal } = call;
+    calls?.running.add(call);
+    try {
+      const running = Promise.resolve(handler(given, invocation, signal));
+      const answered = await within(running, timeoutSeconds * 1000, clock, signal);
+      if (answered !== undefined) return bounded(answered.value);
+      return failure(
+        signal.aborted
+          ? `${name} was stopped with the turn.`
+          : `${name} did not answer within ${timeoutSeconds} s.`,
+      );
+    } catch (error) {
+      return failure(`${name} failed: ${errorMessage(error)}`);
+    } finally {
+      calls?.running.delete(call);
+      call.abort("ended");
+    }
+  };
+  return { ...tool, handler: guard };
+}
+
+function failure(text: string): ToolResultObject {
+  return { resultType: "failure", textResultForLlm: cut(text) };
+}
+
+function bounded(result: unknown): unknown {
+  if (typeof result === "string") return cut(result);
+  if (!hasText(result)) return result;
+  return { ...result, textResultForLlm: cut(result.textResultForLlm) };
+}
+
+function hasText(result: unknown): result is { readonly textResultForLlm: string } {
+  return isRecord(result) && typeof result["textResultForLlm"] === "string";
+}
+
+function cut(answer: string): string {
+  const text = wholeCharacters(answer);
+  if (text.length <= resultCharacters) return text;
+  return `${beginningOf(text, resultCharacters)}\n… cut, ${text.length} characters in total.`;
+}
+
+type Listener = (
+  news: Extract<SessionActivity, { kind: "tool.delta" | "permission.denied" }>,
+) => void;
+
+/**
+ * What this process does for one session: tool calls, which end with its turn and whose progress is shown in it, and
+ * denials.
+ */
+export class OwnCalls {
+  readonly running = new Set<AbortController>();
+  readonly #listeners = new Set<Listener>();
+
+  abort(): void {
+    for (const call of this.running) call.abort("stopped");
+  }
+
+  readonly tell: Listener = (news) => {
+    for (const listener of this.#listeners) listener(news);
+  };
+
+  /** Each listener must be a function of its own. Returns the way to unsubscribe. */
+  follow(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
 
 export function sdkTools(
   tools: readonly SessionTool[],
@@ -29,7 +126,7 @@ export function sdkTools(
         sessionId,
         signal,
         onProgress: (shown) => {
-          if (!signal.aborted) calls.tell(toolCallId, shown);
+          if (!signal.aborted) calls.tell({ kind: "tool.delta", toolCallId, text: shown });
         },
       });
       // The next answer already chooses from what the call has changed.
@@ -79,7 +176,7 @@ export class LiveTools {
     session.on("external_tool.requested", ({ data }) => {
       const { requestId, toolCallId, toolName, arguments: given } = data;
       const call = { sessionId, toolCallId, toolName, arguments: given };
-      // It always answers (tool-guard.ts), unless the session has ended.
+      // It always answers (see `guarded`), unless the session has ended.
       const answering = this.#handlers.get(toolName)?.(given, call);
       void answer(requestId, answering).catch(() => undefined);
     });

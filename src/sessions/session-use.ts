@@ -3,7 +3,6 @@ import type { CopilotSession } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import { within } from "../platform/waiting.ts";
 
-/** The session is in use. */
 export const BUSY =
   "The session is busy: it is still working on a prompt, or a task is running in it.";
 

@@ -2,7 +2,7 @@
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { SessionFactory } from "../engine/ports.ts";
+import type { Session, SessionFactory, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
@@ -14,8 +14,15 @@ import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-mo
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly, type Provider } from "./model-server.ts";
 import { rehearsalProvider, transportProvider, type Conversation } from "./request-handler.ts";
-import { sessionFactory } from "./job-session.ts";
-import { openCopilotSession, type OpenSession, type SessionContext } from "./copilot-session.ts";
+import {
+  canceled,
+  openCopilotSession,
+  type OpenSession,
+  type SessionContext,
+} from "./copilot-session.ts";
+import { occupy } from "./session-use.ts";
+import { runTurn } from "./turn.ts";
+import { linkSignals } from "../platform/waiting.ts";
 import { makeRuntimes, type RuntimesOptions, type SharedRuntimes } from "./runtimes.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -66,7 +73,6 @@ export interface Sessions {
   stop(): Promise<void>;
   /** The same by force and at once, for a process that has no time left. */
   kill(): void;
-  /** The runtimes' process ids. */
   readonly runtimePids: readonly number[];
 }
 
@@ -105,7 +111,32 @@ export function createSessions(options: SessionsOptions): Sessions {
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
-    factory: sessionFactory({ ...context, conversations, open, refusal, transport }),
+    factory: {
+      async open(request, signal) {
+        if (signal.aborted) return canceled;
+        if (refusal !== undefined) return { kind: "crashed", crash: refusal };
+        const id = randomUUID();
+        const { label, history = [], modelId } = request;
+        const conversation: Conversation = { label, history, transport };
+        conversations.set(id, conversation);
+        const opened = await openCopilotSession(context, { ...request, id }, signal);
+        if (!("session" in opened)) {
+          conversations.delete(id);
+          return opened;
+        }
+        conversation.toolNames = opened.names.renamed;
+        open.set(id, opened);
+        const leave = occupy(opened.session);
+        const end = async (): Promise<void> => {
+          await opened.end();
+          leave();
+          conversations.delete(id);
+          open.delete(id);
+        };
+        const session = jobSession(id, modelId, { ...opened, end }, conversation, context);
+        return { kind: "opened", session };
+      },
+    },
     async startSession(request) {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();
@@ -143,6 +174,61 @@ export function createSessions(options: SessionsOptions): Sessions {
       return pool.pids;
     },
   };
+}
+
+/** The engine's `Session` on a session of the Copilot runtime. */
+function jobSession(
+  id: string,
+  modelId: string,
+  open: OpenSession,
+  conversation: Conversation,
+  { clock, probe }: Pick<SessionContext, "clock" | "probe">,
+): Session {
+  const closed = new AbortController();
+  let running: Promise<unknown> | undefined;
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    closed.abort();
+    await running;
+    await open.end();
+  };
+  return {
+    id,
+    modelId,
+    async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
+      if (closing !== undefined) {
+        const crash: Crash = { cause: "internal", message: "The session is closed." };
+        return { kind: "crashed", toolCalls: [], crash };
+      }
+      const stop = linkSignals([options.signal, closed.signal]);
+      conversation.turn = options;
+      const turn = { ...options, signal: stop.signal };
+      const ended = open
+        .refresh()
+        .then(() => runTurn(open.session, prompt, turn, { ...open, clock }));
+      running = ended;
+      try {
+        const outcome = await ended;
+        if (outcome.kind === "completed") probe?.answered();
+        if (outcome.kind !== "crashed") return outcome;
+        if (withoutAnswer(outcome.crash)) probe?.ask();
+        const { refusal: message } = conversation;
+        if (message === undefined) return outcome;
+        // It was not the model server that answered. No further attempt would go better.
+        return { ...outcome, crash: { cause: "configuration", message } };
+      } finally {
+        stop.end();
+        conversation.turn = undefined;
+      }
+    },
+    close: () => (closing ??= close()),
+  };
+}
+
+function withoutAnswer(crash: Crash): boolean {
+  return (
+    crash.cause === "unreachable" || (crash.cause === "session-error" && crash.status === undefined)
+  );
 }
 
 /** Behind a proxy only the runtime knows the route to the models: a request from here would take another one. */

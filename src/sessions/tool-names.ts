@@ -17,68 +17,55 @@ const hashCharacters = 8;
 
 export class ToolNames {
   readonly #functions = new Map<string, string>();
-  readonly #tools = new Map<string, string>();
+  readonly #taken: Set<string>;
+  /** Known names → the tools' own, where they differ. Grows with `add`. */
   readonly #renamed = new Map<string, string>();
-  readonly #others: readonly string[];
 
   /** `others`: functions that the session has as well. The order of the tools doesn't matter. */
   constructor(tools: readonly string[], others: readonly string[] = []) {
-    this.#others = others;
+    this.#taken = new Set([...runtimeTools, ...availableTools, ...others]);
     this.add(tools);
   }
 
   /** Names for further tools. Those that have one keep it. */
   add(tools: readonly string[]): void {
-    const known = [...runtimeTools, ...availableTools, ...this.#others, ...this.#tools.keys()];
-    const reserved = new Set<string>(known);
     const names = tools.filter((name) => !this.#functions.has(name)).toSorted();
-    const shared = repeated(names.map(functionName));
-    for (const name of names) {
-      const short = functionName(name);
-      const isFree = short.length <= longestName && !reserved.has(short);
-      // The tool that is called so itself keeps its name.
-      if (isFree && (short === name || !shared.has(short))) this.#name(name, short);
-    }
-    for (const name of names) {
-      // A name that a server has made up to look like this one must not get its calls.
-      for (let salt = 0; !this.#functions.has(name); salt += 1) {
-        const made = hashed(name, salt);
-        if (!this.#tools.has(made) && !reserved.has(made)) this.#name(name, made);
+    // The tool that is called so itself keeps its name.
+    const isPlain = (name: string): boolean => functionName(name) === name;
+    for (const name of [...names.filter(isPlain), ...names.filter((one) => !isPlain(one))]) {
+      let known = functionName(name);
+      // A name that a server has made up to look like one with a hash must not get its calls.
+      for (let salt = 0; known.length > longestName || this.#taken.has(known); salt += 1) {
+        known = hashed(name, salt);
       }
+      this.#taken.add(known);
+      this.#functions.set(name, known);
+      if (known !== name) this.#renamed.set(known, name);
     }
-  }
-
-  #name(name: string, known: string): void {
-    this.#functions.set(name, known);
-    this.#tools.set(known, name);
-    if (known !== name) this.#renamed.set(known, name);
   }
 
   functionOf(name: string): string {
     return this.#functions.get(name) ?? name;
   }
 
-  /** Known names → the tools' own, where they differ. Grows with `add`. */
   get renamed(): ReadonlyMap<string, string> {
     return this.#renamed;
   }
 
   toolOf(known: string): string {
-    return this.#tools.get(known) ?? known;
+    return this.#renamed.get(known) ?? known;
   }
 
   event(event: SessionEvent): SessionEvent {
     switch (event.type) {
       case "tool.execution_start":
       case "assistant.tool_call_delta": {
-        const { toolName } = event.data;
-        const own = toolName === undefined ? undefined : this.#tools.get(toolName);
-        if (own === undefined || own === toolName) return event;
-        return withData(event, { toolName: own });
+        const toolName = this.#renamed.get(event.data.toolName ?? "");
+        return toolName === undefined ? event : withData(event, { toolName });
       }
       case "assistant.message": {
         const { toolRequests } = event.data;
-        if (!toolRequests?.some(({ name }) => this.toolOf(name) !== name)) return event;
+        if (!toolRequests?.some(({ name }) => this.#renamed.has(name))) return event;
         const named = toolRequests.map((one) => ({ ...one, name: this.toolOf(one.name) }));
         return withData(event, { toolRequests: named });
       }
@@ -116,8 +103,4 @@ function hashed(name: string, salt: number): string {
     .digest("hex");
   const start = functionName(name).slice(0, longestName - hashCharacters - 1);
   return `${start}-${hash.slice(0, hashCharacters)}`;
-}
-
-function repeated(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.filter((name, index) => names.indexOf(name) !== index));
 }

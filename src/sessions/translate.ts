@@ -2,18 +2,23 @@
  * The SDK's events, translated into ours. Pure but for a little state: what is open.
  *
  * Invariants: whatever starts also ends, once, and in that order, also when the runtime forgets to say so
- * (an abort leaves tools open, a retry in mid-stream leaves messages open). Only the root conversation is
- * translated; of sub-agents we keep what a bill and a recording need.
+ * (an abort leaves tools open, a retry in mid-stream leaves messages open); an ambiguous call of a tool counts as failed.
+ * Only the root conversation is translated; of sub-agents we keep what a bill and a recording need.
+ *
+ * An id of a call counts within one answer: some model servers begin anew with `call_1` in every answer, and the runtime
+ * asks for the next answer only when the calls of the one before have ended. Of calls that share an id, the runtime
+ * executes one and reports its result for all. Of an answer with a call whose arguments are no JSON object (`null`,
+ * `[]`), it reports neither the answer nor the start of any call of it, only the ends.
  */
 import { defined } from "../document/guards.ts";
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
-import type { SessionActivity, ToolError } from "../events/session-activity.ts";
+import { UNKNOWN_TOOL, type SessionActivity, type ToolError } from "../events/session-activity.ts";
 import { failureWords } from "./model-error.ts";
 import { finishOf, statusOf } from "./turn-state.ts";
 
-interface OpenTool {
-  /** How many calls with this id are open. */
+interface Tool {
+  /** How many calls with this id are open. 0: they have ended, and a further end is no news. */
   open: number;
   /** How long the output was, and how it ended: comparing all of it each time would take quadratic time. */
   length: number;
@@ -24,18 +29,25 @@ const COMPARED = 64;
 /** What is kept of a text that was never finished. */
 const UNFINISHED = 64 * 1024;
 
+type TextKind = "reasoning" | "message";
+
 interface OpenText {
+  readonly kind: TextKind;
   readonly id: string;
   text: string;
 }
 
 export class Translator {
-  #reasoning: OpenText | undefined;
-  #message: OpenText | undefined;
+  /** One at a time. */
+  #text: OpenText | undefined;
   /** Reasoning and messages that have ended: their late whole text is no news. */
   readonly #ended = new Set<string>();
-  /** Open tool calls: how many share the id, and the output seen so far. */
-  readonly #tools = new Map<string, OpenTool>();
+  /** Of the ids of the answer, and those that are still open. */
+  readonly #tools = new Map<string, Tool>();
+  /** Ids that more than one call of the answer has. */
+  readonly #repeated = new Set<string>();
+  /** Tools that the stream of an answer has named and no call has started with, by id. */
+  readonly #announced = new Map<string, Set<string>>();
 
   translate(event: SessionEvent): SessionActivity[] {
     const subAgent = event.agentId !== undefined;
@@ -47,7 +59,7 @@ export class Translator {
       case "assistant.message":
         return subAgent
           ? [modelReplied(event, true)]
-          : [...this.#wholeMessage(event), modelReplied(event, false)];
+          : [...this.#answered(event), modelReplied(event, false)];
       case "tool.execution_complete":
         return subAgent ? subAgentTool(event) : this.#root(event);
       default:
@@ -55,46 +67,51 @@ export class Translator {
     }
   }
 
-  /** What a tool that runs in this process reports. */
-  progress(toolCallId: string, text: string): SessionActivity[] {
-    return this.#tools.has(toolCallId) ? [{ kind: "tool.delta", toolCallId, text }] : [];
+  isOpen(toolCallId: string): boolean {
+    return (this.#tools.get(toolCallId)?.open ?? 0) > 0;
   }
 
   /** Ends what is still open: after an abort, a crash, or the end of a turn. */
   close(): SessionActivity[] {
-    for (const open of [this.#reasoning, this.#message]) {
-      if (open !== undefined) open.text = unfinished(open.text);
-    }
-    const activities = this.#closeTexts();
-    for (const [toolCallId, { open }] of this.#tools) {
-      for (let call = 0; call < open; call += 1) {
-        activities.push({
-          kind: "tool.ended",
-          toolCallId,
-          succeeded: false,
-          error: { message: "The turn ended before the tool did.", code: "unfinished" },
-        });
+    if (this.#text !== undefined) this.#text.text = unfinished(this.#text.text);
+    const activities = this.#closeText();
+    for (const [toolCallId, tool] of this.#tools) {
+      for (; tool.open > 0; tool.open -= 1) {
+        const error = { message: "The turn ended before the tool did.", code: "unfinished" };
+        activities.push({ kind: "tool.ended", toolCallId, succeeded: false, error });
       }
     }
-    this.#tools.clear();
+    this.#announced.clear();
     this.#ended.clear();
     return activities;
   }
 
   #root(event: SessionEvent): SessionActivity[] {
     switch (event.type) {
+      case "user.message":
+        this.#forgetTools();
+        return [];
       case "assistant.turn_start":
-        return [...this.#closeTexts(), { kind: "agent.started", agentTurnId: event.data.turnId }];
+        this.#forgetTools();
+        return [...this.#closeText(), { kind: "agent.started", agentTurnId: event.data.turnId }];
+      case "assistant.tool_call_delta": {
+        const { toolCallId, toolName } = event.data;
+        const names = this.#announced.get(toolCallId) ?? new Set();
+        if (toolName !== undefined) this.#announced.set(toolCallId, names.add(toolName));
+        return [];
+      }
       case "assistant.turn_end":
-        return [...this.#closeTexts(), { kind: "agent.ended", agentTurnId: event.data.turnId }];
+        return [...this.#closeText(), { kind: "agent.ended", agentTurnId: event.data.turnId }];
       case "assistant.reasoning_delta":
-        return this.#reasoningDelta(event.data.reasoningId, event.data.deltaContent);
+        return this.#delta("reasoning", event.data.reasoningId, event.data.deltaContent);
       case "assistant.reasoning":
         return this.#wholeReasoning(event.data.reasoningId, event.data.content);
       case "assistant.message_start":
-        return this.#startMessage(event.data.messageId);
+        return this.#ended.has(event.data.messageId)
+          ? []
+          : this.#start("message", event.data.messageId);
       case "assistant.message_delta":
-        return this.#messageDelta(event.data.messageId, event.data.deltaContent);
+        return this.#delta("message", event.data.messageId, event.data.deltaContent);
       case "tool.execution_start":
         return this.#toolStarted(event);
       case "tool.execution_partial_result":
@@ -108,76 +125,67 @@ export class Translator {
     }
   }
 
-  #reasoningDelta(reasoningId: string, text: string): SessionActivity[] {
-    if (this.#ended.has(reasoningId)) return [];
-    let activities: readonly SessionActivity[] = [];
-    if (this.#reasoning?.id !== reasoningId) {
-      // A new id while another is open: the runtime asks the model again.
-      activities = [...this.#closeTexts(), { kind: "reasoning.started", reasoningId }];
-      this.#reasoning = { id: reasoningId, text: "" };
-    }
-    this.#reasoning.text += text;
-    return [...activities, { kind: "reasoning.delta", reasoningId, text }];
+  #answered({ data }: Extract<SessionEvent, { type: "assistant.message" }>): SessionActivity[] {
+    // All calls of an answer are told before one of them starts.
+    const ids = (data.toolRequests ?? []).map(({ toolCallId }) => toolCallId);
+    for (const [index, id] of ids.entries()) if (ids.indexOf(id) < index) this.#repeated.add(id);
+    const { messageId, content } = data;
+    if (this.#ended.has(messageId)) return [];
+    // An answer that is only tool calls has no message to tell of.
+    const isMessage = content !== "" || this.#isText("message", messageId);
+    const started = isMessage ? this.#start("message", messageId) : [];
+    if (isMessage && this.#text !== undefined) this.#text.text = content;
+    return [...started, ...this.#closeText()];
+  }
+
+  #start(kind: TextKind, id: string): SessionActivity[] {
+    if (this.#isText(kind, id)) return [];
+    // A new id while another is open: the runtime asks the model again, or goes on to the next text.
+    const ended = this.#closeText();
+    this.#text = { kind, id, text: "" };
+    return [...ended, texts[kind].started(id)];
+  }
+
+  #delta(kind: TextKind, id: string, text: string): SessionActivity[] {
+    if (this.#ended.has(id)) return [];
+    const started = this.#start(kind, id);
+    if (this.#text !== undefined) this.#text.text += text;
+    return [...started, texts[kind].delta(id, text)];
+  }
+
+  #isText(kind: TextKind, id: string): boolean {
+    return this.#text?.kind === kind && this.#text.id === id;
   }
 
   /** Comes after the message; news only when nothing was streamed. */
-  #wholeReasoning(reasoningId: string, text: string): SessionActivity[] {
-    if (this.#reasoning?.id === reasoningId) return this.#closeReasoning();
-    if (this.#ended.has(reasoningId)) return [];
-    this.#ended.add(reasoningId);
-    return [
-      { kind: "reasoning.started", reasoningId },
-      { kind: "reasoning.ended", reasoningId, text },
-    ];
+  #wholeReasoning(id: string, text: string): SessionActivity[] {
+    if (this.#isText("reasoning", id)) return this.#closeText();
+    if (this.#ended.has(id)) return [];
+    this.#ended.add(id);
+    return [texts.reasoning.started(id), texts.reasoning.ended(id, text)];
   }
 
-  #startMessage(messageId: string): SessionActivity[] {
-    if (this.#message?.id === messageId || this.#ended.has(messageId)) return [];
-    const activities = this.#closeTexts();
-    this.#message = { id: messageId, text: "" };
-    activities.push({ kind: "message.started", messageId });
-    return activities;
-  }
-
-  #messageDelta(messageId: string, text: string): SessionActivity[] {
-    if (this.#ended.has(messageId)) return [];
-    const activities = this.#startMessage(messageId);
-    if (this.#message !== undefined) this.#message.text += text;
-    activities.push({ kind: "message.delta", messageId, text });
-    return activities;
-  }
-
-  #wholeMessage(event: Extract<SessionEvent, { type: "assistant.message" }>): SessionActivity[] {
-    const { messageId, content } = event.data;
-    if (this.#ended.has(messageId)) return [];
-    const before = this.#closeReasoning();
-    // An answer that is only tool calls has no message to tell of.
-    if (content === "" && this.#message?.id !== messageId) return before;
-    const started = this.#startMessage(messageId);
-    if (this.#message !== undefined) this.#message.text = content;
-    return [...before, ...started, ...this.#closeMessage()];
+  #closeText(): SessionActivity[] {
+    const open = this.#text;
+    if (open === undefined) return [];
+    this.#text = undefined;
+    this.#ended.add(open.id);
+    return [texts[open.kind].ended(open.id, open.text)];
   }
 
   #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {
-    const { toolCallId, parentToolCallId, toolName } = event.data;
-    const tool = this.#tools.get(toolCallId) ?? { open: 0, length: 0, end: "" };
-    this.#tools.set(toolCallId, { ...tool, open: tool.open + 1 });
-    return [
-      ...this.#closeTexts(),
-      {
-        kind: "tool.started",
-        toolCallId,
-        ...defined({ parentToolCallId }),
-        toolName,
-        arguments: event.data.arguments ?? {},
-      },
-    ];
+    const { toolCallId, parentToolCallId, toolName, arguments: given = {} } = event.data;
+    this.#announced.delete(toolCallId);
+    const { open } = this.#tools.get(toolCallId) ?? noTool;
+    this.#tools.set(toolCallId, { ...noTool, open: open + 1 });
+    const call = { toolCallId, ...defined({ parentToolCallId }), toolName, arguments: given };
+    return [...this.#closeText(), { kind: "tool.started", ...call }];
   }
 
   /** The output is cumulative; we tell what is new. */
   #toolOutput(toolCallId: string, output: string): SessionActivity[] {
     const tool = this.#tools.get(toolCallId);
-    if (tool === undefined) return [];
+    if (tool === undefined || tool.open === 0) return [];
     const { length, end } = tool;
     const goesOn = output.length >= length && output.slice(length - end.length, length) === end;
     const text = goesOn ? output.slice(length) : output;
@@ -188,50 +196,69 @@ export class Translator {
   }
 
   #toolEnded(event: Extract<SessionEvent, { type: "tool.execution_complete" }>): SessionActivity[] {
-    const { toolCallId, success, result, error, shellExecution } = event.data;
-    const exitCode = shellExecution?.exitCode ?? 0;
+    const { toolCallId } = event.data;
     const tool = this.#tools.get(toolCallId);
-    if (tool === undefined) return [];
-    tool.open -= 1;
-    if (tool.open === 0) this.#tools.delete(toolCallId);
-    return [
-      {
-        kind: "tool.ended",
-        toolCallId,
-        succeeded: success,
-        ...(result === undefined
-          ? {}
-          : {
-              result: {
-                content: result.content,
-                ...defined({ detailedContent: result.detailedContent }),
-              },
-            }),
-        ...(exitCode > 0 ? { exitCode } : {}),
-        ...(error === undefined ? {} : { error: toolError(error) }),
-      },
-    ];
+    if (tool !== undefined && tool.open > 0) {
+      tool.open -= 1;
+      const shared = this.#repeated.has(toolCallId);
+      return [
+        toolEnded(event, shared ? "Another call of this answer has the same id." : undefined),
+      ];
+    }
+    const announced = this.#announced.get(toolCallId);
+    if (tool !== undefined && announced === undefined) return [];
+    this.#announced.delete(toolCallId);
+    this.#tools.set(toolCallId, { ...noTool });
+    return [...(announced ?? [UNKNOWN_TOOL])].flatMap((toolName) => [
+      ...this.#closeText(),
+      { kind: "tool.started", toolCallId, toolName, arguments: {} },
+      toolEnded(event, "The runtime reported the end of this call without its start."),
+    ]);
   }
 
-  #closeTexts(): SessionActivity[] {
-    return [...this.#closeReasoning(), ...this.#closeMessage()];
+  /** What comes next may use the same ids, but not those of calls that could still end. */
+  #forgetTools(): void {
+    for (const [id, { open }] of this.#tools) if (open === 0) this.#tools.delete(id);
+    this.#repeated.clear();
   }
+}
 
-  #closeReasoning(): SessionActivity[] {
-    const open = this.#reasoning;
-    if (open === undefined) return [];
-    this.#reasoning = undefined;
-    this.#ended.add(open.id);
-    return [{ kind: "reasoning.ended", reasoningId: open.id, text: open.text }];
-  }
+const texts = {
+  reasoning: {
+    started: (reasoningId: string) => ({ kind: "reasoning.started", reasoningId }),
+    delta: (reasoningId: string, text: string) => ({ kind: "reasoning.delta", reasoningId, text }),
+    ended: (reasoningId: string, text: string) => ({ kind: "reasoning.ended", reasoningId, text }),
+  },
+  message: {
+    started: (messageId: string) => ({ kind: "message.started", messageId }),
+    delta: (messageId: string, text: string) => ({ kind: "message.delta", messageId, text }),
+    ended: (messageId: string, text: string) => ({ kind: "message.ended", messageId, text }),
+  },
+} as const satisfies Record<
+  TextKind,
+  Record<string, (id: string, text: string) => SessionActivity>
+>;
 
-  #closeMessage(): SessionActivity[] {
-    const open = this.#message;
-    if (open === undefined) return [];
-    this.#message = undefined;
-    this.#ended.add(open.id);
-    return [{ kind: "message.ended", messageId: open.id, text: open.text }];
-  }
+const noTool: Readonly<Tool> = { open: 0, length: 0, end: "" };
+
+/** `fault`: why the call counts as failed. What the runtime says why it failed is worth more. */
+function toolEnded(
+  { data }: Extract<SessionEvent, { type: "tool.execution_complete" }>,
+  fault: string | undefined,
+): SessionActivity {
+  const { toolCallId, success, result, error, shellExecution } = data;
+  const { content = "", detailedContent } = result ?? {};
+  const exitCode = shellExecution?.exitCode ?? 0;
+  const own = success && fault !== undefined ? undefined : error;
+  const shown = own ?? (fault === undefined ? undefined : { message: fault });
+  return {
+    kind: "tool.ended",
+    toolCallId,
+    succeeded: success && fault === undefined,
+    ...(result && { result: { content, ...defined({ detailedContent }) } }),
+    ...(exitCode > 0 ? { exitCode } : {}),
+    ...(shown && { error: toolError(shown) }),
+  };
 }
 
 function unfinished(text: string): string {
@@ -254,14 +281,8 @@ function subAgentTool(
   event: Extract<SessionEvent, { type: "tool.execution_complete" }>,
 ): SessionActivity[] {
   const { toolCallId, success, error } = event.data;
-  if (success) return [];
-  return [
-    {
-      kind: "sub-agent.tool.failed",
-      toolCallId,
-      error: toolError(error ?? { message: "" }),
-    },
-  ];
+  const failure = toolError(error ?? { message: "" });
+  return success ? [] : [{ kind: "sub-agent.tool.failed", toolCallId, error: failure }];
 }
 
 function toolError({ message, code }: { message: string; code?: string }): ToolError {
@@ -272,32 +293,23 @@ function modelReplied(
   event: Extract<SessionEvent, { type: "assistant.message" }>,
   subAgent: boolean,
 ): SessionActivity {
-  const { content, reasoningText, toolRequests } = event.data;
-  return {
-    kind: "model.replied",
-    text: content,
-    ...defined({ reasoning: reasoningText }),
-    toolCalls: (toolRequests ?? []).map((call) => ({
-      id: call.toolCallId,
-      name: call.name,
-      arguments: call.arguments ?? {},
-    })),
-    subAgent,
-  };
+  const { content: text, reasoningText: reasoning, toolRequests = [] } = event.data;
+  const toolCalls = toolRequests.map(({ toolCallId: id, name, arguments: given = {} }) => ({
+    id,
+    name,
+    arguments: given,
+  }));
+  return { kind: "model.replied", text, ...defined({ reasoning }), toolCalls, subAgent };
 }
 
 function modelFailed(
   event: Extract<SessionEvent, { type: "model.call_failure" }>,
   subAgent: boolean,
 ): SessionActivity {
-  const { model, errorMessage } = event.data;
-  const message = errorMessage === undefined ? undefined : failureWords(errorMessage);
+  const { model: modelId, errorMessage } = event.data;
+  const message = errorMessage && failureWords(errorMessage);
   const statusCode = statusOf(event.data.statusCode);
-  return {
-    kind: "model.failed",
-    ...defined({ modelId: model, statusCode, message }),
-    subAgent,
-  };
+  return { kind: "model.failed", ...defined({ modelId, statusCode, message }), subAgent };
 }
 
 function modelUsed(
@@ -305,7 +317,6 @@ function modelUsed(
   subAgent: boolean,
 ): SessionActivity {
   const { data } = event;
-  const finish = finishOf(event);
   return {
     kind: "model.used",
     modelId: data.model,
@@ -315,7 +326,7 @@ function modelUsed(
     reasoningTokens: tokens(data.reasoningTokens),
     cost: counted(data.cost),
     durationMs: counted(data.duration),
-    ...defined({ finish }),
+    ...defined({ finish: finishOf(event) }),
     subAgent,
   };
 }

@@ -5,7 +5,7 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
-import type { AnswerFinish } from "../events/session-activity.ts";
+import type { AnswerFinish, SessionActivity } from "../events/session-activity.ts";
 import {
   modelCrash,
   modelName,
@@ -27,7 +27,6 @@ interface Call extends ToolCall {
   succeeded: boolean;
 }
 
-/** One answer of the root conversation. */
 export interface Answer {
   /** After a content filter the text is the runtime's own, or only a part. */
   readonly finish: AnswerFinish | undefined;
@@ -44,7 +43,6 @@ type TurnPhase =
   | { readonly at: "failed"; readonly crash: Crash }
   /** The turn must not go on, although the session would. */
   | { readonly at: "faulty"; readonly crash: Crash }
-  /** The session is done with the turn. */
   | { readonly at: "idle"; readonly aborted: boolean; readonly crash: Crash | undefined };
 
 export class TurnState {
@@ -66,25 +64,15 @@ export class TurnState {
 
   /** Takes the events of one turn, from its own `user.message` on. */
   accept(event: SessionEvent): void {
-    this.#follow(event);
+    this.#watch(event);
     const fault = faultIn(event);
     if (fault !== undefined) this.#fail("faulty", fault);
     if (event.agentId !== undefined) return;
     switch (event.type) {
-      case "tool.execution_start":
-        this.#start(event);
-        break;
-      case "tool.execution_complete": {
-        const call = this.#latest.get(event.data.toolCallId);
-        if (call !== undefined) call.succeeded = event.data.success;
-        break;
-      }
       case "assistant.turn_start":
         if (this.#phase.at === "answered") this.#phase = { at: "working" };
         // The model is asked again: its previous message was not the last one.
         this.#answer = undefined;
-        // Its calls may have the ids of those before, which have ended.
-        this.#latest.clear();
         break;
       case "model.call_failure":
         this.#failure = { status: statusOf(event.data.statusCode), words: event.data.errorMessage };
@@ -117,6 +105,19 @@ export class TurnState {
     }
   }
 
+  /** Takes what the events were translated into. */
+  follow(activity: SessionActivity): void {
+    if (activity.kind === "tool.started") {
+      const { toolCallId, toolName: name, arguments: given } = activity;
+      const call: Call = { name, arguments: given, succeeded: false };
+      this.#latest.set(toolCallId, call);
+      this.#calls.push(call);
+    } else if (activity.kind === "tool.ended") {
+      const call = this.#latest.get(activity.toolCallId);
+      if (call !== undefined) call.succeeded = activity.succeeded;
+    }
+  }
+
   get phase(): TurnPhase {
     return this.#phase;
   }
@@ -142,22 +143,10 @@ export class TurnState {
   }
 
   noAnswer(): Crash {
-    const where = `(${modelName(this.#asked)}).`;
-    if (this.#answer?.finish === "error") {
-      return {
-        cause: "session-error",
-        message: `The model server broke off its answer with an error ${where}`,
-      };
-    }
-    return this.#answer?.finish === "content_filter"
-      ? {
-          cause: "filtered",
-          message: `The model's answer was blocked by its content filter ${where}`,
-        }
-      : {
-          cause: "empty-answer",
-          message: `The model answered with nothing: neither text nor a tool call ${where}`,
-        };
+    const finish = this.#answer?.finish;
+    const reason = finish === "error" || finish === "content_filter" ? finish : "nothing";
+    const [cause, what] = noAnswers[reason];
+    return { cause, message: `${what} (${modelName(this.#asked)}).` };
   }
 
   toolCalls(): ToolCall[] {
@@ -179,14 +168,7 @@ export class TurnState {
       : modelCrash(error, this.#failure?.words, this.#asked);
   }
 
-  #start(event: Extract<SessionEvent, { type: "tool.execution_start" }>): void {
-    const { toolCallId, toolName: name, arguments: given = {} } = event.data;
-    const call: Call = { name, arguments: given, succeeded: false };
-    this.#latest.set(toolCallId, call);
-    this.#calls.push(call);
-  }
-
-  #follow(event: SessionEvent): void {
+  #watch(event: SessionEvent): void {
     switch (event.type) {
       case "tool.execution_start":
         this.#open.add(toolKey(event));
@@ -205,6 +187,12 @@ export class TurnState {
     }
   }
 }
+
+const noAnswers = {
+  error: ["session-error", "The model server broke off its answer with an error"],
+  content_filter: ["filtered", "The model's answer was blocked by its content filter"],
+  nothing: ["empty-answer", "The model answered with nothing: neither text nor a tool call"],
+} as const;
 
 /** Of sub-agents too: their answers fill the same memory. */
 function faultIn(event: SessionEvent): Crash | undefined {

@@ -13,15 +13,14 @@ import type { Clock } from "../platform/clock.ts";
 import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash, Refusal } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { CallLedger } from "./call-ledger.ts";
 import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
-import { bestEffort, onAbort, startTimer, within, type Release } from "../platform/waiting.ts";
+import { bestEffort, onAbort, startTimer, unless, within } from "../platform/waiting.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
 import { unlessUnconfined } from "./confinement.ts";
 import type { UsableSession } from "./copilot-session.ts";
-import { OwnCalls } from "./tool-guard.ts";
+import { OwnCalls } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
@@ -39,12 +38,11 @@ export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
   readonly rpc: { readonly tasks: Pick<CopilotSession["rpc"]["tasks"], "list" | "cancel"> };
 };
 
-interface TurnContext extends Pick<UsableSession, "life" | "model" | "denials" | "unconfined"> {
+interface TurnContext extends Pick<UsableSession, "life" | "model" | "calls" | "names"> {
   readonly clock: Clock;
   /** Aborts when the session is ended from outside the turn: a crash. */
   readonly stopped?: { readonly signal: AbortSignal };
-  readonly calls?: OwnCalls;
-  readonly names?: ToolNames;
+  readonly unconfined?: UsableSession["unconfined"];
 }
 
 export async function runTurn(
@@ -77,7 +75,6 @@ type Stage =
   | { readonly at: "running" };
 
 class Turn {
-  readonly #ledger = new CallLedger();
   readonly #model: ModelAddress;
   readonly #state: TurnState;
   readonly #translator = new Translator();
@@ -85,8 +82,6 @@ class Turn {
   #stage: Stage = { at: "sending", early: [] };
   #lastEvent: number;
   #wake: () => void = () => {};
-  #ring: () => void = () => {};
-  #timer: { readonly end: number; readonly cancel: Release } | undefined;
   readonly #unsubscribe: readonly (() => void)[];
   #death: string | undefined;
   readonly #session: TurnSession;
@@ -98,7 +93,7 @@ class Turn {
   readonly #names: ToolNames;
 
   constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
-    const { clock, life, stopped, model, denials } = context;
+    const { clock, life, stopped, model } = context;
     this.#calls = context.calls ?? new OwnCalls();
     this.#names = context.names ?? new ToolNames([]);
     this.#session = session;
@@ -112,10 +107,10 @@ class Turn {
     this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
-      denials?.follow((denial) => this.#deltas.pass(denial)) ?? (() => {}),
-      this.#calls.follow((toolCallId, text) => {
-        for (const activity of this.#translator.progress(toolCallId, text))
-          this.#deltas.pass(activity);
+      this.#calls.follow((activity) => {
+        const isLate =
+          activity.kind === "tool.delta" && !this.#translator.isOpen(activity.toolCallId);
+        if (!isLate) this.#deltas.pass(activity);
       }),
       life.onDeath((reason) => {
         this.#death = reason;
@@ -151,8 +146,6 @@ class Turn {
   end(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#calls.abort();
-    this.#timer?.cancel();
-    this.#timer = undefined;
     for (const activity of this.#translator.close()) this.#deltas.pass(activity);
     this.#deltas.flush();
   }
@@ -163,20 +156,18 @@ class Turn {
       (messageId) => ({ messageId }),
       (error: unknown) => ({ error }),
     );
-    let result: { messageId: string } | { error: unknown } | "late" | undefined;
-    void this.#life.answer(sending, sendMs, this.#options.signal).then((answer) => {
-      result = answer?.value ?? "late";
-      this.#wake();
-    });
-    for (;;) {
-      const interrupted = this.#interruption();
-      if (interrupted !== undefined) return interrupted;
-      if (result !== undefined) break;
-      const rest = end - this.#clock.now();
-      if (rest <= 0) return turnDeadline(this.#options.turnMs, this.#model);
-      await this.#pause(rest);
-    }
-    if (result === "late")
+    const answer = await unless(
+      this.#life.answer(sending, sendMs, this.#options.signal),
+      (giveUp) => startTimer(this.#clock, end - this.#clock.now(), giveUp),
+      (giveUp) => onAbort(this.#options.signal, giveUp),
+      (giveUp) => onAbort(this.#stopped, giveUp),
+      (giveUp) => this.#life.onDeath(giveUp),
+    );
+    const interrupted = this.#interruption();
+    if (interrupted !== undefined) return interrupted;
+    if (answer === undefined) return turnDeadline(this.#options.turnMs, this.#model);
+    const result = answer.value?.value;
+    if (result === undefined)
       return crash("session-error", "The runtime did not accept the prompt in time.");
     if ("error" in result) {
       const message = errorMessage(result.error);
@@ -202,13 +193,17 @@ class Turn {
       const silentUntil = this.#lastEvent + this.#options.idleMs;
       if (!busy && now >= silentUntil) {
         if (!answered) return idleDeadline(this.#options.idleMs, this.#model, this.#state.refusal);
-        // The answer is complete; only something in the background is not.
-        await this.#cancelTasks();
+        // The answer is complete; only something in the background is not. Closing the session ends what is left.
+        for (const { id } of await this.#tasks()) {
+          await bestEffort(() => this.#session.rpc.tasks.cancel({ id }), askMs, this.#clock);
+        }
         return { kind: "idle" };
       }
       const rest = busy ? end - now : Math.min(end, silentUntil) - now;
       const woken = await this.#pause(answered ? Math.min(rest, settleMs) : rest);
-      if (!woken && answered && (await this.#nothingRuns())) return { kind: "idle" };
+      if (woken || !answered) continue;
+      if (!(await this.#tasks()).some(({ status }) => status === "running"))
+        return { kind: "idle" };
     }
   }
 
@@ -224,32 +219,10 @@ class Turn {
       : undefined;
   }
 
-  /**
-   * Waits until something happens (true) or the time is over (false). Events come by the hundred: so a timer that
-   * ends too early is kept, and counts as something that happens.
-   */
+  /** Waits until something happens (true) or the time is over (false). */
   async #pause(milliseconds: number): Promise<boolean> {
-    const end = this.#clock.now() + milliseconds;
-    if (this.#timer === undefined || this.#timer.end > end) this.#setTimer(end, milliseconds);
-    let woken = false;
-    await new Promise<void>((resolve) => {
-      this.#wake = () => {
-        woken = true;
-        resolve();
-      };
-      this.#ring = resolve;
-    });
-    this.#wake = () => {};
-    return woken || this.#clock.now() < end;
-  }
-
-  #setTimer(end: number, milliseconds: number): void {
-    this.#timer?.cancel();
-    const cancel = startTimer(this.#clock, milliseconds, () => {
-      this.#timer = undefined;
-      this.#ring();
-    });
-    this.#timer = { end, cancel };
+    const happens = new Promise<void>((resolve) => (this.#wake = resolve));
+    return (await within(happens, milliseconds, this.#clock)) !== undefined;
   }
 
   #receive(event: SessionEvent): void {
@@ -269,11 +242,14 @@ class Turn {
   #process(event: SessionEvent): void {
     this.#lastEvent = this.#clock.now();
     const { phase, busy } = this.#state;
-    for (const whole of this.#ledger.read(this.#names.event(event))) {
-      this.#state.accept(whole);
-      // Events that still arrive after a turn was cut off are dropped: there may be many.
-      if (this.#state.phase.at === "faulty") continue;
-      for (const activity of this.#translator.translate(whole)) this.#deltas.pass(activity);
+    const named = this.#names.event(event);
+    this.#state.accept(named);
+    // Events that still arrive after a turn was cut off are dropped: there may be many.
+    if (this.#state.phase.at !== "faulty") {
+      for (const activity of this.#translator.translate(named)) {
+        this.#state.follow(activity);
+        this.#deltas.pass(activity);
+      }
     }
     // Most events are deltas, which only postpone the deadline.
     const isSame = this.#state.phase === phase && this.#state.busy === busy;
@@ -310,12 +286,8 @@ class Turn {
     const toolCalls = this.#state.toolCalls();
     if (phase.at === "idle") {
       if (phase.crash !== undefined) return this.crashed(phase.crash);
-      if (phase.aborted) {
-        return this.crashed({
-          cause: "aborted",
-          message: "The turn was aborted from outside this run.",
-        });
-      }
+      const message = "The turn was aborted from outside this run.";
+      if (phase.aborted) return this.crashed({ cause: "aborted", message });
     }
     // The model's last message counts: an earlier tool call doesn't make an empty one an answer.
     if (answer === undefined || answer.finish === "content_filter" || answer.finish === "error")
@@ -342,24 +314,10 @@ class Turn {
     }
   }
 
-  async #nothingRuns(): Promise<boolean> {
-    try {
-      const answer = await within(this.#session.rpc.tasks.list(), askMs, this.#clock);
-      return answer === undefined || !answer.value.tasks.some(({ status }) => status === "running");
-    } catch {
-      return true;
-    }
-  }
-
-  async #cancelTasks(): Promise<void> {
-    try {
-      const answer = await within(this.#session.rpc.tasks.list(), askMs, this.#clock);
-      for (const { id } of answer?.value.tasks ?? []) {
-        await bestEffort(() => this.#session.rpc.tasks.cancel({ id }), askMs, this.#clock);
-      }
-    } catch {
-      // Closing the session ends what is left.
-    }
+  /** In the background. None if the session doesn't say. */
+  async #tasks(): Promise<readonly { readonly id: string; readonly status: string }[]> {
+    const asked = within(this.#session.rpc.tasks.list(), askMs, this.#clock);
+    return (await asked.catch(() => undefined))?.value.tasks ?? [];
   }
 }
 
@@ -378,13 +336,8 @@ function turnDeadline(turnMs: number, asked: ModelAddress): Ending {
 /** After a refusal the runtime waits silently before its next request: then the refusal is the cause. */
 function idleDeadline(idleMs: number, asked: ModelAddress, refusal: Refusal | undefined): Ending {
   const message = `The ${modelName(asked)} was silent for ${seconds(idleMs)} (limits.idleMinutes).`;
-  const crash: Crash = {
-    cause: "deadline",
-    limit: "idleMinutes",
-    message,
-    ...defined({ refusal }),
-  };
-  return { kind: "crashed", crash };
+  const deadline = { cause: "deadline", limit: "idleMinutes", message } as const;
+  return { kind: "crashed", crash: { ...deadline, ...defined({ refusal }) } };
 }
 
 function seconds(milliseconds: number): string {

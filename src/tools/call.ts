@@ -16,9 +16,7 @@ export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reaso
 export interface CallBounds {
   readonly clock: Clock;
   readonly seconds: number;
-  /** How long a call may take to settle after it was aborted. */
   readonly graceSeconds: number;
-  /** Cancels the call, also if it has aborted before. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ToolProgress) => void;
 }
@@ -55,19 +53,13 @@ export function startCall(
     },
     pauseTimeLimit: limit.pause,
   };
-  const call = async (): Promise<CallEnd> => {
-    const outcome = await outcomeOf(() => run(context));
-    settled = true;
-    return outcome;
-  };
   const isStopped: Occasion = (listener) => onAbort(controller.signal, listener);
   const settle = async (): Promise<CallEnd> => {
     // It begins when the caller can cancel it. If it is canceled before, it must not begin.
     await Promise.resolve();
-    const ended =
-      stopped === undefined
-        ? await unlessStuck(call(), isStopped, graceSeconds * 1000, clock)
-        : undefined;
+    const call = stopped === undefined ? outcomeOf(() => run(context)) : undefined;
+    const ended = call && (await unlessStuck(call, isStopped, graceSeconds * 1000, clock));
+    settled = true;
     limit.end();
     release();
     return stopped ?? ended?.value ?? { kind: "timed_out" };
@@ -76,42 +68,38 @@ export function startCall(
 }
 
 interface PausableLimit {
-  /** Returns a function that ends the pause. The time goes on when all pauses have ended. */
   readonly pause: () => Release;
   readonly end: Release;
 }
 
 function pausableLimit(clock: Clock, milliseconds: number, onOver: () => void): PausableLimit {
   let left = milliseconds;
-  let since = clock.now();
-  let pauses = 0;
-  let stop = startTimer(clock, left, onOver);
+  let since = 0;
+  let stop: Release | undefined;
+  let hasEnded = false;
+  const halt = (): void => {
+    if (stop !== undefined) left -= clock.now() - since;
+    stop?.();
+    stop = undefined;
+  };
+  const run = (): void => {
+    if (hasEnded || stop !== undefined) return;
+    since = clock.now();
+    stop = startTimer(clock, Math.max(0, left), onOver);
+  };
+  run();
   return {
     pause() {
-      if (pauses === 0) {
-        stop();
-        left = Math.max(0, left - (clock.now() - since));
-      }
-      pauses += 1;
-      let isPaused = true;
-      return () => {
-        if (!isPaused) return;
-        isPaused = false;
-        pauses -= 1;
-        if (pauses > 0) return;
-        since = clock.now();
-        stop = startTimer(clock, left, onOver);
-      };
+      halt();
+      return run;
     },
     end() {
-      // No resumption starts it again.
-      pauses = Infinity;
-      stop();
+      hasEnded = true;
+      halt();
     },
   };
 }
 
-/** Never rejects. */
 async function outcomeOf(run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   try {
     // A host's tool may be written without types.

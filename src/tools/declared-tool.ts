@@ -2,20 +2,18 @@
  * Tools that an entry declares: commands, with JSON on stdin and the result on stdout, and functions of modules of the
  * repository. Each call has a process of its own, here or in a container.
  */
-import { existsSync, realpathSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { join } from "node:path";
 import { randomUUID } from "node:crypto";
-import { isUnder } from "../permissions/paths.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
-import type { Container, Place } from "./preparation.ts";
+import { type Container, type Place, fileIn } from "./preparation.ts";
 import {
   type Program,
   type Programs,
   type ProgramsOptions,
   RESULTS,
   failed,
-  failedExit,
+  failureOf,
   marks,
   withTail,
 } from "./tool-programs.ts";
@@ -28,30 +26,18 @@ import { runToEnd } from "../platform/programs.ts";
 /** Node's own exit code for a promise that nothing can settle any more. */
 const unsettled = 13;
 
-/** The programs that run modules, written to the folder of the run when they are needed first. */
-export class ModuleRunner {
-  readonly #folder: RunFolder;
-  #written: Promise<readonly string[]> | undefined;
+export interface ModulePrograms {
+  readonly worker: string;
+  readonly hooks: string;
+}
 
-  constructor(folder: RunFolder) {
-    this.#folder = folder;
-  }
-
-  files(): Promise<readonly string[]> {
-    return (this.#written ??= this.#write());
-  }
-
-  async #write(): Promise<readonly string[]> {
-    const { moduleHooks, moduleWorker } = await import("../generated/module-programs.ts");
-    const files = { "module-worker.mjs": moduleWorker, "module-hooks.mjs": moduleHooks };
-    return Promise.all(
-      Object.entries(files).map(async ([name, text]) => {
-        const path = join(this.#folder.path, name);
-        await writeFile(path, text, { mode: 0o600 });
-        return path;
-      }),
-    );
-  }
+export async function writeModulePrograms({ path }: RunFolder): Promise<ModulePrograms> {
+  const { moduleHooks, moduleWorker } = await import("../generated/module-programs.ts");
+  const worker = join(path, "module-worker.mjs");
+  const hooks = join(path, "module-hooks.mjs");
+  await writeFile(worker, moduleWorker, { mode: 0o600 });
+  await writeFile(hooks, moduleHooks, { mode: 0o600 });
+  return { worker, hooks };
 }
 
 interface ModuleCall {
@@ -64,15 +50,17 @@ interface ModuleCall {
 
 export async function runModule(
   programs: Programs,
-  runner: ModuleRunner,
+  files: () => Promise<ModulePrograms>,
   { module, export: name = "default", field, place }: ModuleCall,
   { params }: ToolCall,
   context: CallContext,
 ): Promise<ToolOutcome> {
-  const located = locateModule(programs.options.workingDirectory, module, field);
-  if (located.kind === "failed") return located;
-  const [worker = "", hooks = ""] = await runner.files();
-  const args = ["--disable-warning=ExperimentalWarning", worker, located.path, name, hooks];
+  const path = fileIn(programs.options.workingDirectory, module);
+  if (path === undefined) {
+    return failed(`${field}: ${module} is not a file of the working directory.`);
+  }
+  const { worker, hooks } = await files();
+  const args = ["--disable-warning=ExperimentalWarning", worker, path, name, hooks];
   const ended = await programs.run(
     {
       ...(place.kind === "here"
@@ -101,23 +89,8 @@ export async function runModule(
   if (code === unsettled) {
     return withTail(failed("The function never returns: nothing can settle its promise."), tail);
   }
-  if (code !== 0) return failedExit(module, code, tail);
-  return withTail(failed(`${module} ended its process before the function returned.`), tail);
-}
-
-type Located = { readonly kind: "located"; readonly path: string } | ReturnType<typeof failed>;
-
-function locateModule(workingDirectory: string, module: string, field: string): Located {
-  const path = resolve(workingDirectory, module);
-  const outside = failed(`${field}: ${module} is outside of the working directory.`);
-  if (!isUnder(path, workingDirectory)) return outside;
-  if (!existsSync(path)) {
-    return failed(
-      `${field}: there is no file ${relative(workingDirectory, path)} in the working directory.`,
-    );
-  }
-  const real = realpathSync(path);
-  return isUnder(real, realpathSync(workingDirectory)) ? { kind: "located", path: real } : outside;
+  const ending = `${module} ended its process with exit code ${code}`;
+  return withTail(failed(`${ending} before the function returned.`), tail);
 }
 
 interface CommandCall {
@@ -145,8 +118,8 @@ export async function runCommand(
     context,
   );
   if (ended.kind === "failed") return ended;
-  if (ended.code !== 0) return failedExit(command[0] ?? "", ended.code, ended.tail);
-  return { kind: "succeeded", value: await resultOf(ended.result, programs.options.redact) };
+  const value = await resultOf(ended.result, programs.options.redact);
+  return failureOf(command[0] ?? "", ended) ?? { kind: "succeeded", value };
 }
 
 /** A command in a container of an image that has been built, with the working directory at the same path as here. */
@@ -157,7 +130,7 @@ function inContainer(
   files: readonly string[] = [],
 ): Pick<Program, "path" | "command" | "isDocker" | "cleanUp"> {
   const name = `agent-jobs-${randomUUID()}`;
-  const { uid, gid } = ids();
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   const results = container[RESULTS];
   const command = [
     "docker",
@@ -193,10 +166,6 @@ function inContainer(
     end();
   };
   return { path: docker, command, isDocker: true, cleanUp };
-}
-
-function ids(): { readonly uid: number | undefined; readonly gid: number | undefined } {
-  return { uid: process.getuid?.(), gid: process.getgid?.() };
 }
 
 /** Docker reads the option as a line of CSV. */

@@ -8,14 +8,12 @@ import { type Glob, partsMatch, readGlob } from "../entry/glob.ts";
 import { isPrivate } from "../permissions/private-files.ts";
 
 interface MatchingFiles {
-  /** Relative to the folder, with `/`. */
   readonly files: readonly string[];
   /** Whether there may be more: a bound was reached, or the signal aborted. */
   readonly complete: boolean;
 }
 
 interface MatchOptions {
-  /** Absolute. */
   readonly folder: string;
   /** One that begins with `!` excludes. Invalid ones match nothing. */
   readonly globs: readonly string[];

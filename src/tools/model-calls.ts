@@ -15,7 +15,6 @@ import { onAbort } from "../platform/waiting.ts";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";
 
-/** Keeps a text for the agent and the tools, and returns its path. */
 type KeepResult = (tool: string, text: string) => Promise<string>;
 
 export interface ModelCall {
@@ -52,7 +51,6 @@ export class ModelCalls {
     this.#options = options;
   }
 
-  /** Never rejects. */
   async call(tool: Tool, call: ModelCall): Promise<ModelAnswer> {
     const params = call.given ?? {};
     if (!isRecord(params)) return rejected(tool, ["The arguments must be an object."]);
@@ -62,10 +60,9 @@ export class ModelCalls {
     if (problems.length > 0) return rejected(tool, problems.map(problemText));
     const run = (): Promise<CallEnd> => this.#run(tool, params, call);
     const end = await (tool.parallelSafe === true ? run() : this.#alone(tool.name, run));
-    return this.#answer(tool, end);
+    return { succeeded: end.kind === "succeeded", text: await this.#textOf(tool, end) };
   }
 
-  /** Or why there is none. */
   #checkOf(tool: Tool): ValueCheck | string {
     const known = this.#checks.get(tool);
     if (known !== undefined) return known;
@@ -100,25 +97,20 @@ export class ModelCalls {
     return running.ended.finally(onAbort(signal, () => running.cancel(stopped.reason)));
   }
 
-  async #answer(tool: Tool, end: CallEnd): Promise<ModelAnswer> {
-    const { name } = tool;
+  #textOf({ name, timeoutSeconds = toolSeconds }: Tool, end: CallEnd): Promise<string> | string {
     switch (end.kind) {
       case "succeeded":
-        return { succeeded: true, text: await this.#data(name, "The result", textOf(end.value)) };
-      case "failed": {
-        const { reason, tail = "" } = end;
-        const said = tail.trim() === "" ? reason : `${reason}\n${tail}`;
-        return {
-          succeeded: false,
-          text: await this.#data(name, `${name} failed. The reason`, said),
-        };
-      }
-      case "timed_out": {
-        const seconds = tool.timeoutSeconds ?? toolSeconds;
-        return { succeeded: false, text: `${name} was stopped: it took longer than ${seconds} s.` };
-      }
+        return this.#data(name, "The result", textOf(end.value));
+      case "failed":
+        return this.#data(
+          name,
+          `${name} failed. The reason`,
+          `${end.reason}\n${end.tail ?? ""}`.trim(),
+        );
+      case "timed_out":
+        return `${name} was stopped: it took longer than ${timeoutSeconds} s.`;
       case "cancelled":
-        return { succeeded: false, text: `${name} was stopped: ${end.reason}.` };
+        return `${name} was stopped: ${end.reason}.`;
     }
   }
 

@@ -29,20 +29,19 @@ import {
   type Programs,
   canceled,
   failed,
-  failedExit,
+  failureOf,
   withTail,
 } from "./tool-programs.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit, unlessAborted } from "../platform/waiting.ts";
 import { matchingFiles } from "./matching-files.ts";
-import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
+import type { CallContext, ToolOutcome } from "./tool.ts";
 import { clip } from "../events/cut.ts";
 
 type Failure = ReturnType<typeof failed>;
 
 export interface Preparation {
   readonly kind: "prepared";
-  /** Before the first call. */
   readonly plan?: BuildPlan;
   readonly place: Place;
 }
@@ -59,7 +58,6 @@ export interface Container {
 
 interface PreparationOptions {
   readonly workingDirectory: string;
-  /** Of this process, whose `PATH` is searched for Docker. */
   readonly environment: Environment;
 }
 
@@ -148,7 +146,7 @@ export function recipeOf(
 }
 
 /** The real path of a file that is in the working directory, by its name and with its links resolved. */
-function fileIn(workingDirectory: string, name: string): string | undefined {
+export function fileIn(workingDirectory: string, name: string): string | undefined {
   try {
     const path = resolve(workingDirectory, name);
     if (!isUnder(path, workingDirectory) || !statSync(path).isFile()) return undefined;
@@ -166,14 +164,12 @@ interface BuildPlan {
   readonly key: string;
   /** Changes when it has to be built again. Reads files. */
   readonly hash: (signal: AbortSignal) => Promise<string | Failure>;
-  /** One after the other. */
   readonly steps: readonly Program[];
   readonly minutes: number;
 }
 
 interface RunningBuild {
   readonly hash: string;
-  readonly listeners: Set<(progress: ToolProgress) => void>;
   readonly ended: Promise<ToolOutcome | undefined>;
 }
 
@@ -204,74 +200,56 @@ export class Builds {
       if (context.signal.aborted) return canceled;
       if (typeof hash !== "string") return hash;
       if (this.#built.get(plan.key) === hash) return undefined;
-      const build = this.#running.get(plan.key) ?? this.#start(plan, hash);
-      // Progress without a percentage: that would be of the build, not of the call.
-      const listen = ({ message }: ToolProgress): void => context.onProgress(defined({ message }));
-      const [first] = plan.steps;
-      if (first !== undefined) context.onProgress(buildingWith(plan.tool, first));
-      build.listeners.add(listen);
+      const build = this.#running.get(plan.key) ?? this.#start(plan, hash, context);
+      const command = plan.steps[0]?.command.join(" ") ?? "";
+      context.onProgress({ message: `Building ${plan.tool}: ${clip(command, 200)}` });
       const ended = await unlessAborted(build.ended, context.signal);
-      build.listeners.delete(listen);
       if (ended === undefined) return canceled;
       if (build.hash === hash) return ended.value;
     }
   }
 
-  #start(plan: BuildPlan, hash: string): RunningBuild {
-    const listeners: RunningBuild["listeners"] = new Set();
-    const onProgress = (progress: ToolProgress): void => {
-      if (progress.message !== undefined) for (const listen of listeners) listen(progress);
-    };
+  /** Only the call that starts it gets its progress, and it has the sandbox of that call. */
+  #start(plan: BuildPlan, hash: string, context: CallContext): RunningBuild {
     const run = async (): Promise<ToolOutcome | undefined> => {
-      const outcome = await this.#run(plan, onProgress);
+      const outcome = await this.#run(plan, context);
       if (outcome === undefined) this.#built.set(plan.key, hash);
       this.#running.delete(plan.key);
       return outcome;
     };
-    const build: RunningBuild = { hash, listeners, ended: Promise.resolve().then(run) };
+    const build: RunningBuild = { hash, ended: Promise.resolve().then(run) };
     this.#running.set(plan.key, build);
     return build;
   }
 
   async #run(
     { tool, steps, minutes }: BuildPlan,
-    onProgress: (progress: ToolProgress) => void,
+    { onProgress, sandbox }: CallContext,
   ): Promise<ToolOutcome | undefined> {
     const limit = startTimeLimit(this.#clock, minutes * 60_000);
+    const context: CallContext = {
+      signal: limit.signal,
+      // Without a percentage: that would be of the build, not of the call.
+      onProgress: ({ message }) => onProgress(defined({ message })),
+      sandbox,
+    };
     try {
-      for (const [index, step] of steps.entries()) {
-        if (index > 0) onProgress(buildingWith(tool, step));
-        const ended = await this.#programs.run(step, { signal: limit.signal, onProgress });
+      for (const step of steps) {
+        const ended = await this.#programs.run(step, context);
         if (limit.isOver) {
-          const tail = ended.tail ?? "";
-          return withTail(
-            failed(`The build of ${tool} took longer than ${minutes} minutes.`),
-            tail,
-          );
+          const late = failed(`The build of ${tool} took longer than ${minutes} minutes.`);
+          return withTail(late, ended.tail);
         }
-        const outcome =
-          ended.kind === "failed"
-            ? ended
-            : ended.code === 0
-              ? undefined
-              : failedExit(step.command[0] ?? "", ended.code, ended.tail);
-        if (outcome !== undefined) return ofBuild(tool, outcome);
+        const failure = failureOf(step.command[0] ?? "", ended);
+        if (failure !== undefined) {
+          return { ...failure, reason: `The build of ${tool} failed. ${failure.reason}` };
+        }
       }
       return undefined;
     } finally {
       limit.end();
     }
   }
-}
-
-function buildingWith(tool: string, { command }: Program): ToolProgress {
-  return { message: `Building ${tool}: ${clip(command.join(" "), 200)}` };
-}
-
-function ofBuild(tool: string, outcome: ToolOutcome): ToolOutcome {
-  return outcome.kind === "failed"
-    ? { ...outcome, reason: `The build of ${tool} failed. ${outcome.reason}` }
-    : outcome;
 }
 
 const mostInputs = 20_000;

@@ -8,13 +8,11 @@ import { object } from "../entry/schema-parts.ts";
 export const recipeFile = "build.tool.yml";
 
 export interface Recipe {
-  /** An image. Default: `defaultImage`. */
   readonly from?: string;
   /** Of Debian, which `apt-get` installs. */
   readonly packages?: readonly string[];
   /** For `/bin/sh -ec`, one after the other. */
   readonly run?: readonly string[];
-  /** For the lines, and for the tool. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -88,7 +86,6 @@ function inWords(diagnostic: Diagnostic): Diagnostic {
   return meaning === undefined ? diagnostic : { ...diagnostic, reason: meaning[1] };
 }
 
-/** It needs no files: everything is in its text. */
 export function dockerfileOf({
   from = defaultImage,
   packages = [],
@@ -128,7 +125,6 @@ function shell(line: string): readonly string[] {
   return ["/bin/sh", "-ec", line];
 }
 
-/** The name of the image. Other content has another name. */
 export function imageOf(dockerfile: string): string {
   return `agent-jobs-tool:${createHash("sha256").update(dockerfile).digest("hex").slice(0, 32)}`;
 }
@@ -139,7 +135,6 @@ type PlainCommands =
       readonly env: Readonly<Record<string, string>>;
       readonly commands: readonly (readonly string[])[];
     }
-  /** `what`: the image and the packages, for texts. */
   | { readonly kind: "needs-docker"; readonly what: string };
 
 export function plainCommandsOf({

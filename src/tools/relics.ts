@@ -19,7 +19,6 @@ import { cut } from "../events/cut.ts";
 
 interface RelicOptions {
   readonly declarations: Readonly<Record<string, RelicDeclaration>>;
-  /** Absolute. */
   readonly workingDirectory: string;
   readonly files: Omit<PathContext, "workingDirectory">;
   readonly redact: () => TextStream;
@@ -35,8 +34,6 @@ export const relicLimits = {
 } as const;
 
 const defaultTokens = 2_000;
-/** Of the excerpt, for the table of files. */
-const tableShare = 1 / 4;
 /** A shorter beginning of a file, or of a passage, says nothing. */
 const shortest = 120;
 
@@ -51,12 +48,12 @@ export function createRelics(options: RelicOptions): Toolbox["relicsFor"] {
 
 function relicOf(
   name: string,
-  { description, files, maxTokens = defaultTokens }: RelicDeclaration,
+  { description, files: globs, maxTokens = defaultTokens }: RelicDeclaration,
   permissions: Permissions,
   options: RelicOptions,
 ): Relic {
   const read = async (query: string | undefined, { signal }: CallContext): Promise<ToolOutcome> => {
-    const source = new Source(files, permissions, options, signal);
+    const source = new Source({ ...options, globs, permissions, signal });
     const characters = maxTokens * charactersPerToken;
     const words = wordsOf(query ?? "");
     const text =
@@ -77,74 +74,64 @@ interface FoundFile {
   readonly text: (bytes: number) => Promise<string | undefined>;
 }
 
-class Source {
-  readonly #globs: readonly string[];
-  readonly #permissions: Permissions;
-  readonly #options: RelicOptions;
-  readonly #signal: AbortSignal;
-  #denied = 0;
-  #binary = 0;
-  #cut = 0;
-  #complete = true;
+interface SourceOptions extends RelicOptions {
+  readonly globs: readonly string[];
+  readonly permissions: Permissions;
+  readonly signal: AbortSignal;
+}
 
-  constructor(
-    globs: readonly string[],
-    permissions: Permissions,
-    options: RelicOptions,
-    signal: AbortSignal,
-  ) {
-    this.#globs = globs;
-    this.#permissions = permissions;
+class Source {
+  readonly #options: SourceOptions;
+  #isComplete = true;
+  /** Of files that are there, but not in the text, or not searched to the end. */
+  omitted = 0;
+
+  constructor(options: SourceOptions) {
     this.#options = options;
-    this.#signal = signal;
   }
 
   async files(): Promise<readonly FoundFile[]> {
-    const { workingDirectory: folder } = this.#options;
-    const { files, complete } = await matchingFiles({
-      folder,
-      globs: this.#globs,
-      signal: this.#signal,
-      mostFiles: relicLimits.files,
-      mostNames: relicLimits.names,
-    });
-    this.#complete = complete;
+    const { workingDirectory: folder, globs, signal } = this.#options;
+    const bounds = { mostFiles: relicLimits.files, mostNames: relicLimits.names };
+    const { files, complete } = await matchingFiles({ folder, globs, signal, ...bounds });
+    this.#isComplete = complete;
     const root = await realpath(folder).catch(() => folder);
     const found: FoundFile[] = [];
     const breath = new Breath();
     for (const path of files) {
-      if (this.#signal.aborted) break;
+      if (signal.aborted) break;
       // Permissions ask the file system at once.
       if (breath.isDue) await breath.take();
       const file = await this.#found(path, root);
-      if (file !== undefined) found.push(file);
+      if (file === undefined) this.omitted += 1;
+      else found.push(file);
     }
     return found;
   }
 
   async #found(path: string, root: string): Promise<FoundFile | undefined> {
-    const { workingDirectory, files } = this.#options;
+    const { workingDirectory, files, permissions } = this.#options;
     const at = join(workingDirectory, path);
     const request = { kind: "read", paths: [at], deep: false } as const;
     const context = { workingDirectory, ...files };
     const real = await realpath(at).catch(() => undefined);
     // Permissions may allow more than the working directory; a relic is a part of it.
-    const isAllowed =
-      real !== undefined &&
-      isUnder(real, root) &&
-      decidePermission(this.#permissions, request, context).kind === "allowed";
-    const bytes = isAllowed ? (await startOf(real, 0))?.size : undefined;
-    if (real === undefined || bytes === undefined) {
-      this.#denied += 1;
+    if (
+      real === undefined ||
+      !isUnder(real, root) ||
+      decidePermission(permissions, request, context).kind !== "allowed"
+    ) {
       return undefined;
     }
+    const bytes = (await startOf(real, 0))?.size;
+    if (bytes === undefined) return undefined;
     return { name: this.#shown(path), bytes, text: (most) => this.#text(real, bytes, most) };
   }
 
   async #text(real: string, bytes: number, most: number): Promise<string | undefined> {
     const start = (await startOf(real, most))?.start;
     if (start === undefined || start.subarray(0, 8_000).includes(0)) {
-      this.#binary += 1;
+      this.omitted += 1;
       return undefined;
     }
     const stream = this.#options.redact();
@@ -153,21 +140,14 @@ class Source {
     return bytes > start.length ? text : text + stream.end();
   }
 
-  cut(): void {
-    this.#cut += 1;
-  }
-
-  /** What is not in the text, in one line; empty if all is. */
   omissions(): string {
-    const counted = (number: number, what: string): string[] =>
-      number === 0 ? [] : [`${count(number, "file")} ${what}`];
-    const parts = [
-      ...counted(this.#denied, "that this task may not read"),
-      ...counted(this.#binary, "without text"),
-      ...counted(this.#cut, "not searched to the end"),
-      ...(this.#complete ? [] : [`files beyond the limit of ${relicLimits.files}`]),
-    ];
-    return parts.length === 0 ? "" : `Left out: ${parts.join(", ")}.`;
+    const some =
+      this.omitted === 0
+        ? []
+        : [`${this.omitted} that this task may not read, without text, or too large`];
+    const more = this.#isComplete ? [] : [`those beyond the limit of ${relicLimits.files}`];
+    const all = [...some, ...more].join(", and ");
+    return all === "" ? "" : `Left out of these files: ${all}.`;
   }
 
   #shown(path: string): string {
@@ -178,12 +158,18 @@ class Source {
   }
 }
 
+const separator = "\n\n";
+const longestOmissions = 160;
+
+function joined(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join(separator);
+}
+
 /** A table of the files, and the beginnings of as many of them as there is room for. */
 async function excerpt(source: Source, characters: number): Promise<string> {
   const files = await source.files();
-  const table = tableOf(files, characters * tableShare);
+  const table = tableOf(files, characters / 4);
   const parts = [table];
-  // The line about what is left out is known at the end.
   let room = characters - table.length - longestOmissions;
   for (const [index, file] of files.entries()) {
     const share = Math.max(shortest, Math.floor(room / (files.length - index)));
@@ -192,13 +178,12 @@ async function excerpt(source: Source, characters: number): Promise<string> {
     if (space < shortest / 2) break;
     // More than is shown, so that a secret at the end is recognized.
     const text = await file.text(space * 4 + 64 * 1024);
-    if (text === undefined) continue;
-    const beginning = wholeLines(text.trimEnd(), space);
+    const beginning = wholeLines((text ?? "").trimEnd(), space);
     if (beginning === "") continue;
     parts.push(head + beginning);
     room -= head.length + beginning.length + separator.length;
   }
-  return [...parts, source.omissions()].filter((part) => part !== "").join(separator);
+  return joined([...parts, source.omissions()]);
 }
 
 /** The passages that match best, as many as there is room for. */
@@ -213,67 +198,47 @@ async function search(
   let left: number = relicLimits.total;
   for (const file of files) {
     const most = Math.min(relicLimits.file, left);
-    const text = most > 0 ? await file.text(most) : "";
-    if (file.bytes > most) source.cut();
+    const text = await file.text(most);
     if (text === undefined) continue;
+    if (file.bytes > most) source.omitted += 1;
     left -= Math.min(file.bytes, most);
     passages.add(file.name, text);
     if (breath.isDue) await breath.take();
   }
   const ranked = passages.ranked();
   const omissions = source.omissions();
-  if (ranked.length === 0) {
-    const none = cut(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
-    const table = tableOf(
-      files,
-      characters - none.length - omissions.length - 2 * separator.length,
-    );
-    return [none, table, omissions].filter((part) => part !== "").join(separator);
-  }
-  const shown = fitting(ranked, characters - omissions.length - separator.length);
-  return [...shown, omissions].filter((part) => part !== "").join(separator);
+  const room = characters - omissions.length - separator.length;
+  if (ranked.length > 0) return joined([...fitting(ranked, room), omissions]);
+  const none = cut(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
+  return joined([none, tableOf(files, room - none.length - separator.length), omissions]);
 }
 
-/** The first ones that have room; the first of all is cut if it has none. */
 function fitting(passages: readonly Passage[], characters: number): readonly string[] {
   const parts: string[] = [];
   let room = characters;
   for (const { file, line, text } of passages) {
     const head = `${file}:${line}\n`;
-    const space = room - head.length;
-    if (text.length > space && parts.length > 0) {
-      if (room < shortest * 2) break;
-      continue;
-    }
-    const part = head + wholeLines(text, Math.max(0, space));
+    if (head.length + text.length > room && parts.length > 0) continue;
+    const part = head + wholeLines(text, Math.max(0, room - head.length));
     parts.push(part);
     room -= part.length + separator.length;
   }
   return parts;
 }
 
-const separator = "\n\n";
-const longestOmissions = 160;
-
 function tableOf(files: readonly FoundFile[], characters: number): string {
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   if (files.length === 0) return "There are no files.";
-  const lines = [`${count(files.length, "file")}, ${count(bytes, "byte")}:`];
-  let room = characters - (lines[0]?.length ?? 0) - 40;
-  for (const [index, { name, bytes: size }] of files.entries()) {
-    const line = `- ${name} (${count(size, "byte")})`;
-    room -= line.length + 1;
+  const lines = [`The files (${files.length}):`];
+  let room = characters - 40;
+  for (const [index, { name }] of files.entries()) {
+    room -= name.length + 3;
     if (room < 0) {
       lines.push(`- … and ${files.length - index} more`);
       break;
     }
-    lines.push(line);
+    lines.push(`- ${name}`);
   }
   return lines.join("\n");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** The beginning of a text, up to the end of a line if one is near. */

@@ -1,6 +1,6 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
-import { isRecord, parsedJson } from "../document/guards.ts";
+import { isRecord, isText, parsedJson } from "../document/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withoutSequences } from "../platform/terminal-sequences.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -10,7 +10,8 @@ import { clip, cutStart } from "../events/cut.ts";
 
 /** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
-const keptTail = 4_000;
+/** Of the log of each stream, in characters. */
+const keptTail = 2_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
 
@@ -69,60 +70,32 @@ export function tailOf(text: string): string {
   return withoutSequences(cutStart(text, keptTail)).trim();
 }
 
-/** The ends of two logs as one text of at most `keptTail` characters. Each may take what the other leaves. */
-export function joinTails(first: string, second: string): string {
-  const half = keptTail / 2;
-  const end = cutStart(second, Math.max(half, keptTail - first.length - 1));
-  const begin = cutStart(first, keptTail - end.length - 1);
-  return [begin, end].filter((text) => text !== "").join("\n");
-}
-
-/** Passes on the progress of lines; of more than a hundred in a second, the last one. */
+/** Passes on the progress of lines: of the first hundred in a second. */
 export function lineProgress(
   clock: Clock,
   onProgress: (progress: ToolProgress) => void,
-): { readonly line: (line: string) => void; readonly end: () => void } {
+): (line: string) => void {
   let second = -Infinity;
   let count = 0;
-  let late: string | undefined;
-  const pass = (line: string): void => {
-    late = undefined;
-    onProgress(progressIn(line));
-  };
-  return {
-    line: (line) => {
-      const now = clock.now();
-      if (now - second >= 1000) {
-        second = now;
-        count = 0;
-      }
-      count += 1;
-      if (count > linesPerSecond) late = line;
-      else {
-        if (late !== undefined) pass(late);
-        pass(line);
-      }
-    },
-    end: () => {
-      if (late !== undefined) pass(late);
-    },
+  return (line) => {
+    const now = clock.now();
+    if (now - second >= 1000) {
+      second = now;
+      count = 0;
+    }
+    count += 1;
+    if (count <= linesPerSecond) onProgress(progressIn(line));
   };
 }
 
 /** `{"percent": 40, "message": "…"}`, or a line as people write it. */
 function progressIn(line: string): ToolProgress {
-  const text = line.trim();
-  return (text.startsWith("{") ? jsonProgress(text) : undefined) ?? progressOf(line);
-}
-
-function jsonProgress(text: string): ToolProgress | undefined {
-  const value = parsedJson(text);
-  if (!isRecord(value)) return undefined;
-  const { percent, message } = value;
-  if (typeof percent !== "number" || !Number.isFinite(percent)) return undefined;
+  const value = line.trimStart().startsWith("{") ? parsedJson(line) : undefined;
+  const { percent, message } = isRecord(value) ? value : { percent: undefined };
+  if (typeof percent !== "number") return progressOf(line);
   return {
     percent: Math.min(100, Math.max(0, percent)),
-    ...(typeof message === "string" ? { message } : {}),
+    ...(isText(message) ? { message } : {}),
   };
 }
 

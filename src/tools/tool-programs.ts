@@ -15,18 +15,10 @@ import { isDirectory } from "../platform/files.ts";
 import { endGroup, endMarkedProcesses } from "../platform/processes.ts";
 import { startProgram, type ProgramEnd } from "../platform/programs.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
-import {
-  BoundedBytes,
-  joinTails,
-  lineProgress,
-  longestResult,
-  tailOf,
-  ToolLog,
-} from "./tool-output.ts";
+import { BoundedBytes, lineProgress, longestResult, tailOf, ToolLog } from "./tool-output.ts";
 import type { CallContext, ToolOutcome } from "./tool.ts";
 
 export interface ProgramsOptions {
-  /** Absolute. */
   readonly workingDirectory: string;
   /** What each program is started with, but for marks. */
   readonly variables: Readonly<Record<string, string>>;
@@ -34,9 +26,7 @@ export interface ProgramsOptions {
   readonly container?: Readonly<Record<string, string>>;
   readonly redact: () => TextStream;
   readonly clock: Clock;
-  /** Of the run, for `RUN_MARK`. */
   readonly mark: string;
-  /** How long processes may take to end after SIGTERM, in milliseconds. */
   readonly graceMs: number;
 }
 
@@ -46,18 +36,18 @@ export interface Program {
   readonly path?: string;
   /** Where the command was written, for texts: `tools.build.command`. */
   readonly field: string;
-  /** In addition to those of all programs. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly input?: string;
   /** Which stream has the result; the others are its log. `none`: stdout belongs to the log, too. */
   readonly result: "stdout" | "messages" | "none";
-  /** Gets what is printed to the log, as it comes. */
   readonly onText?: (text: string) => void;
   /** Docker's client needs its server, and a container is a sandbox of its own. */
   readonly isDocker?: true;
   /** Ends what no signal reaches, such as a container. Never throws. */
   readonly cleanUp?: () => Promise<void>;
 }
+
+type Failure = Extract<ToolOutcome, { kind: "failed" }>;
 
 type ProgramResult =
   /** By itself, whatever the exit code. `result` is redacted. */
@@ -67,7 +57,7 @@ type ProgramResult =
       readonly result: string;
       readonly tail: string;
     }
-  | Extract<ToolOutcome, { kind: "failed" }>;
+  | Failure;
 
 /** The variable with the folder of long results, which tools may read. */
 export const RESULTS = "AGENT_JOBS_RESULTS";
@@ -79,20 +69,15 @@ const TOOLBOX_MARK = "AGENT_JOBS_TOOLBOX";
 export const marks: readonly string[] = [RUN_MARK, TOOLBOX_MARK, CALL_MARK];
 
 export class Programs {
-  readonly #options: ProgramsOptions;
+  readonly options: ProgramsOptions;
   readonly #mark = randomUUID();
   readonly #closed = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(options: ProgramsOptions) {
-    this.#options = options;
+    this.options = options;
   }
 
-  get options(): ProgramsOptions {
-    return this.#options;
-  }
-
-  /** Never rejects. */
   async run(program: Program, context: CallContext): Promise<ProgramResult> {
     const running = this.#run(program, context);
     this.#running.add(running);
@@ -111,23 +96,23 @@ export class Programs {
   }
 
   async #run(program: Program, context: CallContext): Promise<ProgramResult> {
-    const { workingDirectory, clock, redact, graceMs, mark } = this.#options;
+    const { workingDirectory, clock, redact, graceMs, mark } = this.options;
     const { command, input, result, onText, cleanUp } = program;
     if (context.signal.aborted || this.#closed.signal.aborted) return canceled;
     const call = randomUUID();
     const progress = lineProgress(clock, context.onProgress);
     const logs = {
-      stdout: new ToolLog(redact, progress.line, onText),
-      stderr: new ToolLog(redact, progress.line, onText),
+      stdout: new ToolLog(redact, progress, onText),
+      stderr: new ToolLog(redact, progress, onText),
     };
     const bytes = new BoundedBytes();
-    let stopped: ProgramResult | undefined;
+    let stopped: Failure | undefined;
     let ending: Promise<void> | undefined;
     const started = startProgram(command[0] ?? "", command.slice(1), {
       ...defined({ path: program.path }),
       cwd: workingDirectory,
       env: {
-        ...this.#options.variables,
+        ...this.options.variables,
         ...program.variables,
         ...defined({ TRACEPARENT: context.traceparent }),
         [RUN_MARK]: mark,
@@ -138,7 +123,7 @@ export class Programs {
       ...(program.isDocker === true ? {} : { sandbox: context.sandbox }),
       messages: result === "messages",
       onOutput: (piece, stream) => {
-        if (stopped?.kind === "failed") return;
+        if (stopped !== undefined) return;
         if (stream === result) {
           if (!bytes.push(piece)) stop(tooMuch);
         } else if (stream !== "messages") logs[stream].push(piece);
@@ -149,7 +134,7 @@ export class Programs {
       await endMarkedProcesses(CALL_MARK, call).catch(() => undefined);
       await cleanUp?.();
     };
-    const stop = (why: ProgramResult): void => {
+    const stop = (why: Failure): void => {
       stopped ??= why;
       ending ??= end();
     };
@@ -160,11 +145,10 @@ export class Programs {
     for (const release of releases) release();
     await ending;
     for (const log of Object.values(logs)) log.end();
-    progress.end();
     // The result of a call that was stopped is not used.
     const text = stopped === undefined ? await bytes.text(redact) : "";
     const printed = result === "stdout" ? tailOf(text) : logs.stdout.tail;
-    const tail = joinTails(printed, logs.stderr.tail);
+    const tail = [printed, logs.stderr.tail].filter((text) => text !== "").join("\n");
     if (stopped !== undefined) return withTail(stopped, tail);
     if (ended.kind === "exited") return { kind: "exited", code: ended.code, result: text, tail };
     return withTail(await this.#failure(program, ended), tail);
@@ -173,33 +157,32 @@ export class Programs {
   async #failure(
     { command: [name = ""], field }: Program,
     ended: Exclude<ProgramEnd, { kind: "exited" }>,
-  ): Promise<ProgramResult> {
+  ): Promise<Failure> {
     if (ended.kind === "killed") {
       return failed(`${name} was ended by ${ended.signal ?? "a signal"}.`);
     }
-    const { workingDirectory } = this.#options;
+    const { workingDirectory } = this.options;
     if (!(await isDirectory(workingDirectory))) {
       return failed(`The working directory ${workingDirectory} does not exist.`);
     }
-    if (ended.code === "ENOENT") {
-      return name.includes("/")
-        ? failed(
-            `${field}: ${name}, or the interpreter that its first line names, was not found. Paths are relative to the working directory.`,
-          )
-        : failed(`${field}: the program ${name} was not found. Is it installed and on the PATH?`);
+    if (ended.code !== "ENOENT") {
+      return failed(`${field}: ${name} can't be started: ${ended.reason}.`);
     }
-    if (ended.code === "EACCES") {
-      return failed(`${field}: ${name} can't be executed. Does the file have execute permission?`);
-    }
-    return failed(`${field}: ${name} can't be started: ${ended.reason}.`);
+    return failed(
+      `${field}: ${name} was not found. A name is searched in PATH, a path is relative to the working directory; the interpreter that a script names must be there, too.`,
+    );
   }
 }
 
-export function failedExit(name: string, code: number, tail: string): ToolOutcome {
-  return withTail(failed(`${name} exited with code ${code}.`), tail);
+/** Undefined: it succeeded. */
+export function failureOf(name: string, ended: ProgramResult): Failure | undefined {
+  if (ended.kind === "failed") return ended;
+  return ended.code === 0
+    ? undefined
+    : withTail(failed(`${name} exited with code ${ended.code}.`), ended.tail);
 }
 
-export function failed(reason: string): Extract<ToolOutcome, { kind: "failed" }> {
+export function failed(reason: string): Failure {
   return { kind: "failed", reason };
 }
 
@@ -208,6 +191,6 @@ const tooMuch = failed(
   `The tool returned more than ${longestResult / 1e6} MB. Let it write to a file and return the path.`,
 );
 
-export function withTail<T extends ProgramResult | ToolOutcome>(outcome: T, tail: string): T {
-  return outcome.kind === "failed" && tail !== "" ? { ...outcome, tail } : outcome;
+export function withTail(failure: Failure, tail = ""): Failure {
+  return tail === "" ? failure : { ...failure, tail };
 }

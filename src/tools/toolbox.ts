@@ -6,13 +6,17 @@ import type { TextStream } from "../redaction/text-stream.ts";
 import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/rules.ts";
 import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
-import type { ConfinedProgram, Sandbox } from "../platform/sandbox.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import { Builds, type Preparation, preparationOf } from "./preparation.ts";
-import { ModuleRunner, runCommand, runModule } from "./declared-tool.ts";
+import {
+  type ModulePrograms,
+  runCommand,
+  runModule,
+  writeModulePrograms,
+} from "./declared-tool.ts";
 import { Programs, failed } from "./tool-programs.ts";
-import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
-
-type ToolFailure = ReturnType<typeof failed>;
+import type { CallContext, Relic, Tool, ToolOutcome } from "./tool.ts";
 
 interface Failure {
   readonly server: string;
@@ -24,7 +28,6 @@ interface Offer {
   readonly tools: readonly Tool[];
   /** Servers, or tools of them, that can't be used. */
   readonly failures: readonly Failure[];
-  /** What is offered by now, if a server has announced a change since this was asked last. Never throws. */
   readonly changed: (signal: AbortSignal) => Promise<Omit<Offer, "changed"> | undefined>;
 }
 
@@ -55,82 +58,94 @@ export interface ToolboxOptions {
   readonly environment: Environment;
   /** What the caller has allowed in addition (`--env NAME`), and what the run itself sets. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** For what tools print, and for why they fail. */
   readonly redact: () => TextStream;
   readonly clock: Clock;
   /** For files of the toolbox. Its mark is in the environment of each process. The caller removes it. */
   readonly folder: RunFolder;
-  /** The sandbox of programs with these permissions. Default: none. */
-  readonly confine?: ((permissions: Permissions) => Promise<ConfinedProgram>) | undefined;
-  /** Default: each declared server fails. */
+  /** The sandbox of programs with these permissions. Rejects if they must not start without one. Default: none. */
+  readonly confine?: ((permissions: Permissions) => Promise<Sandbox | undefined>) | undefined;
   readonly servers?: McpHost;
-  /** Default: none. */
   readonly relics?: Toolbox["relicsFor"];
   /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
   readonly graceMs?: number;
 }
 
-/** Starts nothing: processes and servers start with the first use. */
-export function createToolbox(options: ToolboxOptions): EntryTools {
-  return new EntryToolbox(options);
-}
-
 const defaultGraceMs = 2000;
 
-type Confined = { readonly kind: "confined"; readonly sandbox: Sandbox | undefined } | ToolFailure;
+/** Starts nothing: processes and servers start with the first use. */
+export function createToolbox(options: ToolboxOptions): EntryTools {
+  const { declarations, servers, confine, folder, variables = {}, graceMs } = options;
+  const { workingDirectory, environment, redact, clock } = options;
+  const programs = new Programs({
+    workingDirectory,
+    variables: { ...childEnvironment(environment), ...variables },
+    container: variables,
+    redact,
+    clock,
+    mark: folder.mark,
+    graceMs: graceMs ?? defaultGraceMs,
+  });
+  const builds = new Builds(programs);
+  let modules: Promise<ModulePrograms> | undefined;
+  const modulePrograms = (): Promise<ModulePrograms> => (modules ??= writeModulePrograms(folder));
 
-/** Its programs may do as much as the task that uses it. */
-function confinedBy(tool: Tool, confinement: () => Promise<Confined>): Tool {
-  return {
-    ...tool,
-    startsPrograms: true,
-    run: async (call, context) => {
-      const confined = await confinement();
-      if (confined.kind === "failed") return confined;
-      return tool.run(call, { ...context, sandbox: confined.sandbox });
-    },
+  const prepare = async (
+    name: string,
+    declaration: ToolDeclaration,
+    context: CallContext,
+  ): Promise<Preparation | ToolOutcome> => {
+    const preparation = preparationOf(name, declaration, options);
+    if (preparation.kind === "failed" || preparation.plan === undefined) return preparation;
+    return (await builds.prepare(preparation.plan, context)) ?? preparation;
   };
-}
 
-class EntryToolbox implements EntryTools {
-  readonly #options: ToolboxOptions;
-  readonly #programs: Programs;
-  readonly #builds: Builds;
-  readonly #modules: ModuleRunner;
-  readonly #tools: readonly Tool[];
+  const tools = Object.entries(declarations.tools ?? {}).map(([name, declaration]): Tool => {
+    const { description, parameters, timeoutSeconds, readOnly, parallelSafe } = declaration;
+    return {
+      name,
+      description,
+      parameters,
+      ...defined({ readOnly, parallelSafe, timeoutSeconds }),
+      startsPrograms: true,
+      async run(call, context) {
+        const prepared = await prepare(name, declaration, context);
+        if (prepared.kind !== "prepared") return prepared;
+        const { place } = prepared;
+        const field = `tools.${name}`;
+        if ("module" in declaration) {
+          const module = { ...declaration, place, field: `${field}.module` };
+          return runModule(programs, modulePrograms, module, call, context);
+        }
+        const command = { ...declaration, place, field: `${field}.command` };
+        return runCommand(programs, command, call, context);
+      },
+    };
+  });
 
-  constructor(options: ToolboxOptions) {
-    this.#options = options;
-    const { workingDirectory, environment, variables = {}, redact, clock, folder } = options;
-    const { graceMs = defaultGraceMs } = options;
-    this.#programs = new Programs({
-      workingDirectory,
-      variables: { ...childEnvironment(environment), ...variables },
-      container: variables,
-      redact,
-      clock,
-      mark: folder.mark,
-      graceMs,
-    });
-    this.#builds = new Builds(this.#programs);
-    this.#modules = new ModuleRunner(folder);
-    this.#tools = Object.entries(options.declarations.tools ?? {}).map(([name, declaration]) =>
-      this.#tool(name, declaration),
-    );
-  }
+  const toolsOf = async (
+    name: string,
+    declaration: McpServer,
+    permissions: Permissions,
+    signal: AbortSignal,
+  ): Promise<ServerTools> => {
+    if (servers === undefined) return failed("This host has no MCP servers.");
+    if (!("command" in declaration)) return servers.toolsOf(name, declaration, signal);
+    const own = withSandbox(declaration.permissions ?? permissions, permissions);
+    try {
+      return await servers.toolsOf(name, declaration, signal, await confine?.(own));
+    } catch (error) {
+      return failed(errorMessage(error));
+    }
+  };
 
-  readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal, only) => {
-    const { declarations, servers } = this.#options;
+  const toolsFor: Toolbox["toolsFor"] = async (permissions, signal, only) => {
     const bounds = boundsOf(permissions, only);
     let version = servers?.version;
     const failures: Failure[] = [];
     const ofServers = await Promise.all(
       Object.entries(declarations.mcpServers ?? {}).map(async ([server, declaration]) => {
         if (!bounds.every((one) => allowsServer(one, server))) return [];
-        const found =
-          servers === undefined
-            ? failed("This host has no MCP servers.")
-            : await this.#toolsOf(servers, server, declaration, permissions, signal);
+        const found = await toolsOf(server, declaration, permissions, signal);
         if (found.kind === "ready") {
           for (const reason of found.problems ?? []) failures.push({ server, reason });
           return found.tools;
@@ -141,96 +156,39 @@ class EntryToolbox implements EntryTools {
       }),
     );
     // One for the session: to make it, the working directory is looked through.
-    let made: Promise<Confined> | undefined;
-    const own = this.#tools.map((tool) =>
-      confinedBy(tool, () => (made ??= this.#confinement(permissions))),
-    );
-    const tools = [...own, ...ofServers.flat()];
-    const offered = tools.filter(({ name }) => bounds.every((one) => allowsTool(one, name)));
+    let made: Promise<Sandbox | undefined> | undefined;
+    const own = tools.map((tool): Tool => ({
+      ...tool,
+      async run(call, context) {
+        made ??= confine?.(permissions);
+        return tool.run(call, { ...context, sandbox: await made });
+      },
+    }));
+    const all = [...own, ...ofServers.flat()];
     return {
-      tools: offered,
+      tools: all.filter(({ name }) => bounds.every((one) => allowsTool(one, name))),
       failures,
-      changed: async (now) => {
+      async changed(now) {
         if (servers?.version === version) return undefined;
         version = servers?.version;
-        return this.toolsFor(permissions, now, only);
+        return toolsFor(permissions, now, only);
       },
     };
   };
 
-  async #toolsOf(
-    servers: McpHost,
-    name: string,
-    declaration: McpServer,
-    permissions: Permissions,
-    signal: AbortSignal,
-  ): Promise<ServerTools> {
-    if (!("command" in declaration)) return servers.toolsOf(name, declaration, signal);
-    const own = withSandbox(declaration.permissions ?? permissions, permissions);
-    const confined = await this.#confinement(own);
-    if (confined.kind === "failed") return confined;
-    return servers.toolsOf(name, declaration, signal, confined.sandbox);
-  }
-
-  async #confinement(permissions: Permissions): Promise<Confined> {
-    const confined = await this.#options.confine?.(permissions);
-    if (confined?.kind === "refused") return failed(confined.crash.message);
-    const sandbox = confined?.kind === "sandboxed" ? confined.sandbox : undefined;
-    return { kind: "confined", sandbox };
-  }
-
-  readonly relicsFor: Toolbox["relicsFor"] = (names, permissions) =>
-    this.#options.relics?.(names, permissions) ?? [];
-
-  readonly build: EntryTools["build"] = async (name, context) => {
-    const declaration = this.#options.declarations.tools?.[name];
-    if (declaration === undefined) return failed(`The entry has no tool ${name}.`);
-    const prepared = await this.#prepare(name, declaration, context);
-    if (prepared.kind !== "prepared") return prepared;
-    const { plan } = prepared;
-    return plan === undefined ? { kind: "nothing" } : { kind: "succeeded", value: plan.key };
+  return {
+    toolsFor,
+    relicsFor: (names, permissions) => options.relics?.(names, permissions) ?? [],
+    async build(name, context) {
+      const declaration = declarations.tools?.[name];
+      if (declaration === undefined) return failed(`The entry has no tool ${name}.`);
+      const prepared = await prepare(name, declaration, context);
+      if (prepared.kind !== "prepared") return prepared;
+      const { plan } = prepared;
+      return plan === undefined ? { kind: "nothing" } : { kind: "succeeded", value: plan.key };
+    },
+    close: () => programs.close(),
   };
-
-  readonly close = (): Promise<void> => this.#programs.close();
-
-  #tool(name: string, declaration: ToolDeclaration): Tool {
-    const { description, parameters, timeoutSeconds, readOnly, parallelSafe } = declaration;
-    return {
-      name,
-      description,
-      parameters,
-      ...defined({ readOnly, parallelSafe, timeoutSeconds }),
-      run: (call, context) => this.#run(name, declaration, call, context),
-    };
-  }
-
-  async #run(
-    name: string,
-    declaration: ToolDeclaration,
-    call: ToolCall,
-    context: CallContext,
-  ): Promise<ToolOutcome> {
-    const prepared = await this.#prepare(name, declaration, context);
-    if (prepared.kind !== "prepared") return prepared;
-    const { place } = prepared;
-    const field = `tools.${name}`;
-    if ("module" in declaration) {
-      const module = { ...declaration, place, field: `${field}.module` };
-      return runModule(this.#programs, this.#modules, module, call, context);
-    }
-    const command = { ...declaration, place, field: `${field}.command` };
-    return runCommand(this.#programs, command, call, context);
-  }
-
-  async #prepare(
-    name: string,
-    declaration: ToolDeclaration,
-    context: CallContext,
-  ): Promise<Preparation | ToolOutcome> {
-    const preparation = preparationOf(name, declaration, this.#options);
-    if (preparation.kind === "failed" || preparation.plan === undefined) return preparation;
-    return (await this.#builds.prepare(preparation.plan, context)) ?? preparation;
-  }
 }
 
 export interface McpHost {
@@ -252,7 +210,7 @@ export type ServerTools =
   | {
       readonly kind: "ready";
       readonly tools: readonly Tool[];
-      /** In sentences, each once in a run: tools that can't be offered, and that it was started again. */
+      /** In sentences, each once in a run: tools that can't be offered. */
       readonly problems?: readonly string[];
     }
   | { readonly kind: "failed"; readonly reason: string };

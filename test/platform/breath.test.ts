@@ -33,38 +33,6 @@ test("of a stream that always has more, one piece is read in each round of the e
   assert.ok(new Set(rounds).size > 190, `${new Set(rounds).size} rounds`);
 });
 
-test("a long piece is passed on in parts, and nothing of it after the stream was given up", async () => {
-  const stream = new Readable({ read: () => undefined });
-  const bytes = Buffer.alloc(100_000, "abcdefghij");
-  stream.push(bytes);
-  const read: Buffer[] = [];
-  await new Promise<void>((resolve) => {
-    const reading = readCalmly(stream, (piece) => {
-      read.push(piece);
-      if (read.length < 3) return;
-      reading.stop();
-      void reading.drained().then(resolve);
-    });
-  });
-  assert.equal(read.length, 3);
-  const whole = Buffer.concat(read);
-  assert.deepEqual(whole, bytes.subarray(0, whole.length));
-});
-
-test("what comes before a piece was passed on, and after its stream has closed, is passed on in order", async () => {
-  const stream = new Readable({ read: () => undefined });
-  const bytes = Buffer.alloc(100_000, "abcdefghij");
-  const read: Buffer[] = [];
-  const reading = readCalmly(stream, (piece) => read.push(piece));
-  stream.on("data", () => stream.resume());
-  stream.push(bytes);
-  stream.push(bytes);
-  stream.push(null);
-  await once(stream, "close");
-  await reading.drained();
-  assert.deepEqual(Buffer.concat(read), Buffer.concat([bytes, bytes]));
-});
-
 test("long work is asked to pause, and the event loop runs then", async () => {
   const breath = new Breath();
   let others = 0;

@@ -28,8 +28,8 @@ describe("finding the runtime", () => {
     const cases = [
       ["missing", /file doesn't exist/],
       ["dangling", /file doesn't exist/],
-      [".", /a directory/],
-      ["empty", /empty/],
+      [".", /not the runtime's executable/],
+      ["empty", /not the runtime's executable/],
       ["plain", /not executable/],
     ] as const;
     for (const [name, reason] of cases) {

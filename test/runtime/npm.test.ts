@@ -3,7 +3,7 @@ import { chmod, symlink } from "node:fs/promises";
 import { devNull } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
-import { findNpm, npmEnvironment } from "../../src/runtime/npm.ts";
+import { findNpm, npmEnvironment } from "../../src/runtime/provide-runtime.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const script = join("node_modules", "npm", "bin", "npm-cli.js");

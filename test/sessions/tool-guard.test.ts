@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Tool } from "@github/copilot-sdk";
-import { guarded } from "../../src/sessions/tool-guard.ts";
+import { guarded } from "../../src/sessions/session-tools.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { completed, sharedRig, turn } from "./rig.ts";
 

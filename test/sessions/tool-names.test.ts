@@ -36,7 +36,7 @@ test("no tool can take the function of another, whatever a server calls its tool
   const [victim = ""] = functionsOf(["docs-search", "docs/search"]).slice(1);
   const tools = ["docs-search", "docs/search", victim.replace("-", "/"), victim];
   assert.equal(new Set(functionsOf(tools)).size, tools.length);
-  const [long = ""] = functionsOf(["crm-eu/query", "crm/eu-query"]);
+  const [, long = ""] = functionsOf(["crm-eu/query", "crm/eu-query"]);
   const names = new ToolNames(["crm-eu/query", "crm/eu-query", long.replace("-", "/")]);
   for (const name of ["crm-eu/query", long.replace("-", "/")])
     assert.equal(names.toolOf(names.functionOf(name)), name);

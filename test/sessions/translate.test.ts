@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import type { SessionEvent } from "@github/copilot-sdk";
 import * as fc from "fast-check";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { CallLedger } from "../../src/sessions/call-ledger.ts";
 import { Translator } from "../../src/sessions/translate.ts";
 import { event, idle, message, toolEnd, toolStart } from "./events.ts";
 import { rounds } from "../rig/nightly.ts";
@@ -236,12 +235,9 @@ it("in whatever order events come, everything that starts ends, once, and deltas
   );
   fc.assert(
     fc.property(fc.array(any, { maxLength: 40 }), (events) => {
-      const ledger = new CallLedger();
       const translator = new Translator();
       const activities = [
-        ...events.flatMap((one) =>
-          ledger.read(one).flatMap((whole) => translator.translate(whole)),
-        ),
+        ...events.flatMap((one) => translator.translate(one)),
         ...translator.close(),
       ];
       const open = new Map<string, number>();

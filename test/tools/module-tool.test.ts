@@ -103,13 +103,13 @@ test("a function that fails, or returns no JSON, fails the call with the reason 
     ["throw new Error('no such index')", /^no such index$/],
     ["throw 'a text'", /^a text$/],
     ["return Promise.reject(new TypeError('bad'))", /^bad$/],
-    ["process.exit(0)", /ended its process before/],
-    ["process.exit(4)", /code 4/],
+    ["process.exit(0)", /ended its process with exit code 0 before/],
+    ["process.exit(4)", /exit code 4/],
     ["return new Promise(() => {})", /never returns/],
     ["return 1n", /can't be written as JSON/],
     [
       "setTimeout(() => { throw new Error('later') }); return new Promise(() => {})",
-      /exited with code/,
+      /with exit code/,
     ],
   ];
   const files = cases.map(([code], index) => [
@@ -142,7 +142,10 @@ test("a module that can't be loaded fails the call with the reason", async (t) =
   );
   const reason = async (name: string): Promise<string> =>
     failureOf((await call(name)).outcome).reason;
-  assert.match(await reason("missing"), /tools\.missing\.module.*no file no\/such\.mjs/);
+  assert.match(
+    await reason("missing"),
+    /tools\.missing\.module: no\/such\.mjs is not a file of the working directory/,
+  );
   assert.match(await reason("js"), /Unexpected/);
   assert.match(await reason("ts"), /syntax|expected|token/i);
   assert.match(await reason("name"), /no function one\. It exports one, two/);
@@ -163,7 +166,7 @@ test("a module outside of the working directory is not loaded", async (t) => {
     const { reason } = failureOf((await call(name)).outcome);
     assert.match(
       reason,
-      new RegExp(`tools\\.${name}\\.module: .* is outside of the working directory`),
+      new RegExp(`tools\\.${name}\\.module: .* is not a file of the working directory`),
     );
   }
 });

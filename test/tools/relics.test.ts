@@ -87,10 +87,7 @@ async function docs(t: TestContext): Promise<Workspace> {
 describe("a relic without a query", () => {
   it("is a table of its files, and the beginning of each", async (t) => {
     const text = await read(await docs(t), ["docs/**/*.md"]);
-    assert.match(
-      text,
-      /^3 files, \d+ bytes:\n- docs\/deep\/down\/faq\.md \(\d+ bytes\)\n- docs\/guide\.md/,
-    );
+    assert.match(text, /^The files \(3\):\n- docs\/deep\/down\/faq\.md\n- docs\/guide\.md/);
     for (const beginning of ["docs/guide.md:1\n# Guide", "docs/notes.md:1\nNotes", "npm test."]) {
       assert.ok(text.includes(beginning), text);
     }
@@ -143,7 +140,7 @@ describe("a relic with a query", () => {
 
   it("lists the files if no passage matches", async (t) => {
     const text = await read(await docs(t), ["docs/*.md"], { query: "zebra" });
-    assert.match(text, /^No passage has any of the words zebra\.\n\n2 files, /);
+    assert.match(text, /^No passage has any of the words zebra\.\n\nThe files \(2\):/);
   });
 
   it("without any word is as none", async (t) => {
@@ -172,7 +169,7 @@ describe("a file is left out, and counted", () => {
         ...(query === undefined ? {} : { query }),
       });
       assert.ok(!text.includes("weather") && !text.includes("notes"), text);
-      assert.match(text, /\n\nLeft out: 1 file that this task may not read\.$/);
+      assert.match(text, /\n\nLeft out of these files: 1 that this task may not read/);
     }
   });
 
@@ -219,8 +216,8 @@ describe("a file is left out, and counted", () => {
     for (const permissions of ["read-only", "all"] as const) {
       const text = await read(workspace, ["**/*.md"], { permissions });
       assert.ok(!text.includes("outside"), text);
-      assert.match(text, /^2 files, 12 bytes:\n- a\.md \(6 bytes\)\n- d\.md \(6 bytes\)\n/);
-      assert.match(text, /Left out: 2 files that this task may not read\.$/);
+      assert.match(text, /^The files \(2\):\n- a\.md\n- d\.md\n/);
+      assert.match(text, /Left out of these files: 2 that/);
     }
     // The working directory may be a link itself.
     const link = join(outside.path, "link");
@@ -235,7 +232,7 @@ describe("a file is left out, and counted", () => {
     await mkdir(join(workspace.path, "d.md"));
     const text = await read(workspace, ["*.md"]);
     assert.ok(!text.includes("ary"), text);
-    assert.match(text, /Left out: 1 file that this task may not read, 1 file without text\.$/);
+    assert.match(text, /Left out of these files: 2 that/);
   });
 
   it("if it is private, part of git or of node_modules, unless it is named", async (t) => {
@@ -251,20 +248,26 @@ describe("a file is left out, and counted", () => {
       "a/b.md": "shown",
     });
     const text = await read(workspace, ["**"], { permissions: "all" });
-    assert.match(text, /^1 file, 5 bytes:\n- a\/b\.md/);
+    assert.match(text, /^The files \(1\):\n- a\/b\.md/);
     assert.ok(!text.includes("hidden"), text);
     const modules = await read(workspace, ["node_modules/**"]);
-    assert.match(modules, /^1 file, 6 bytes:\n- node_modules\/x\/README\.md/);
+    assert.match(modules, /^The files \(1\):\n- node_modules\/x\/README\.md/);
     // Another glob that names the folder doesn't open it for this one.
-    assert.match(await read(workspace, ["**/*.md", "node_modules/x/*.txt"]), /^1 file, 5 bytes:/);
+    assert.match(await read(workspace, ["**/*.md", "node_modules/x/*.txt"]), /^The files \(1\):/);
     // Named by the relic, but not by the permissions.
-    assert.match(await read(workspace, [".env"]), /^There are no files\.\n\nLeft out: 1 file that/);
-    assert.match(await read(workspace, [".env"], { permissions: { read: [".env"] } }), /^1 file/);
+    assert.match(
+      await read(workspace, [".env"]),
+      /^There are no files\.\n\nLeft out of these files: 1 that/,
+    );
+    assert.match(
+      await read(workspace, [".env"], { permissions: { read: [".env"] } }),
+      /^The files \(1\)/,
+    );
   });
 
   it("if a glob excludes it", async (t) => {
     const text = await read(await docs(t), ["docs/**", "!docs/deep/**", "!**/notes.md"]);
-    assert.match(text, /^1 file, \d+ bytes:\n- docs\/guide\.md/);
+    assert.match(text, /^The files \(1\):\n- docs\/guide\.md/);
   });
 
   it("if there are too many, and the rest of one that is too long", async (t) => {
@@ -273,14 +276,14 @@ describe("a file is left out, and counted", () => {
       await writeFile(join(path, `${String(index).padStart(4, "0")}.md`), "x\n");
     }
     const many = await read({ path }, ["*.md"]);
-    assert.match(many, /^1000 files, /);
-    assert.match(many, /Left out: files beyond the limit of 1000\.$/);
+    assert.match(many, /^The files \(1000\)/);
+    assert.match(many, /Left out of these files: those beyond the limit of 1000\.$/);
     const long = await makeWorkspace(t, {
       "a.md": `${"a b\n".repeat(relicLimits.file / 4)}needle`,
     });
     assert.match(
       await read(long, ["*.md"], { query: "needle" }),
-      /^No passage[^]*Left out: 1 file not searched to the end\.$/,
+      /^No passage[^]*Left out of these files: 1 that/,
     );
   });
 });
@@ -323,9 +326,12 @@ describe("the text of a relic", () => {
       const workspace = await makeWorkspace(t, { "a\n## b\u001b[2J.md": "x" });
       assert.match(
         await read(workspace, ["*.md"], { permissions: "all" }),
-        /^1 file, 1 byte:\n- a\?## b\?\[2J\.md \(1 byte\)\n/,
+        /^The files \(1\):\n- a\?## b\?\[2J\.md\n/,
       );
-      assert.match(await read(workspace, ["*.md"]), /Left out: 1 file that this task may not/);
+      assert.match(
+        await read(workspace, ["*.md"]),
+        /Left out of these files: 1 that this task may not/,
+      );
     },
   );
 

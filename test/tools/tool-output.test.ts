@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import {
-  BoundedBytes,
-  joinTails,
-  longestResult,
-  resultOf,
-  ToolLog,
-} from "../../src/tools/tool-output.ts";
+import { BoundedBytes, longestResult, resultOf, ToolLog } from "../../src/tools/tool-output.ts";
 import { redactedData, redactedText } from "../../src/tools/redacted-data.ts";
 import { redactedValue } from "../../src/redaction/redacted-value.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
@@ -43,7 +37,7 @@ test("wherever a log is cut, its lines and its end are the same, bounded and wit
     const cut = logged(pieces(bytes, at));
     assert.deepEqual(cut, logged([bytes]));
     assert.ok(![...cut.lines, cut.tail].some((text) => text.includes(secret)));
-    assert.ok(cut.tail.length <= 4000);
+    assert.ok(cut.tail.length <= 2000);
     assert.ok(cut.lines.every((line) => line.length <= 1001));
   });
   await holds(t, property, 200);
@@ -84,18 +78,6 @@ test("wherever a result is cut, it is refused at the same length", async (t) => 
     assert.equal(accepted.at(-1), more <= 0);
   });
   await holds(t, property, 10);
-});
-
-test("two ends share the room, and what one leaves is the other's", async (t) => {
-  const texts = fc.nat(5000).map((length) => "x".repeat(length));
-  const property = fc.property(texts, texts, (first, second) => {
-    const joined = joinTails(first, second.replaceAll("x", "y"));
-    assert.ok(joined.length <= 4000);
-    const whole = first.length + second.length + 1 <= 4000;
-    assert.equal(joined.replaceAll("\n", "").length >= 3999 || whole, true);
-    assert.ok((joined.match(/y/g)?.length ?? 0) >= Math.min(second.length, 2000));
-  });
-  await holds(t, property, 100);
 });
 
 test("what is printed is JSON if it parses, else a text without its last line break", async () => {

@@ -14,9 +14,9 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts";
-import { Breath } from "../../platform/breath.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
+import { errorCode } from "../../platform/system-error.ts";
 import { boundedFetch, failBrokenStreams, longestMessage, ServerProgram } from "./transports.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
@@ -26,14 +26,12 @@ import { cutStart } from "../../events/cut.ts";
 
 interface ConnectOptions {
   readonly version: string;
-  /** Absolute. For a program. */
   readonly cwd: string;
-  /** Of a program. Default: none. */
   readonly sandbox?: Sandbox | undefined;
   /** What a program is started with, besides its own `env`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly graceMs: number;
-  /** For the start, and for reading the list of tools. */
+  /** For the start, and again for reading each page of the list of tools. */
   readonly startMs: number;
   readonly redactor: Pick<Redactor, "text" | "stream">;
   /** Aborts the start, and ends what was started. */
@@ -44,7 +42,6 @@ interface ConnectOptions {
 
 type ClientPackage = typeof Package;
 
-/** Of all servers. */
 let changes = 0;
 
 /** Offered for a server with resources, unless it has tools of these names itself. */
@@ -66,22 +63,13 @@ const noTimeout = 2 ** 31 - 1;
 /** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
 const probeMs = 4_000;
 const mostPages = 100;
-/** Of stderr, in a reason. */
 const shownErrors = 2_000;
 const longestText = 1_000;
 
-/**
- * The package, with all that it would otherwise build when the first message of a server comes. The first time, each
- * step takes tens of milliseconds: the event loop runs in between.
- */
+/** The package, with what it would otherwise build when the first message of a server comes. */
 export async function loadClient(): Promise<ClientPackage> {
-  const breath = new Breath();
   const loaded = await import("@modelcontextprotocol/client");
-  await breath.take();
   loaded.preloadSchemas();
-  await breath.take();
-  loaded.parseJSONRPCMessage({ jsonrpc: "2.0", id: 1, result: {} });
-  await breath.take();
   return loaded;
 }
 
@@ -98,8 +86,6 @@ export class Connection {
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
   #tools: Promise<readonly ServerTool[]> | undefined;
-  /** The list was read at the start, and not been asked for since. */
-  #isFresh = false;
 
   private constructor(address: ServerAddress, options: ConnectOptions, loaded: ClientPackage) {
     this.#address = address;
@@ -116,8 +102,7 @@ export class Connection {
     options.onOpen(connection);
     const limit = startTimeLimit(systemClock, options.startMs, options.signal);
     try {
-      const starting = connection.#start().then(() => connection.tools());
-      if ((await unlessAborted(starting, limit.signal)) === undefined)
+      if ((await unlessAborted(connection.#start(), limit.signal)) === undefined)
         throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
@@ -134,18 +119,14 @@ export class Connection {
     }
   }
 
-  /** Why it is of no use any more, as a sentence. */
   get ended(): string | undefined {
     return this.#ended;
   }
 
-  /** All tools of the server. Rejects with an Error for people. */
   async tools(): Promise<readonly ServerTool[]> {
     // At an address nobody says when the list has changed.
-    const isKnown = this.#address.kind === "program" || this.#isFresh;
-    this.#isFresh = this.#tools === undefined;
-    const tools = (isKnown ? this.#tools : undefined) ?? this.#allTools();
-    this.#tools = tools;
+    if (this.#address.kind === "url") this.#tools = undefined;
+    const tools = (this.#tools ??= this.#allTools());
     try {
       return await tools;
     } catch (error) {
@@ -156,7 +137,6 @@ export class Connection {
     }
   }
 
-  /** Never rejects. */
   async call(
     tool: ServerTool,
     params: Readonly<Record<string, unknown>>,
@@ -339,7 +319,6 @@ export class Connection {
     return this.#address.kind === "url" || this.#ended !== undefined;
   }
 
-  /** A sentence about the server that has ended by itself. */
   #endOfServer(): string {
     const how = this.#program?.ended;
     const reason = how === undefined ? "The connection was closed." : `The server ended: ${how}.`;
@@ -370,14 +349,9 @@ function progressOf(
 }
 
 /** With its causes, where the reason is: `fetch failed` alone says nothing. */
-function messageOf(error: unknown): string {
-  const texts: string[] = [];
-  let one = error;
-  for (let depth = 0; depth < 5 && one instanceof Error; depth += 1) {
-    const code = "code" in one && typeof one.code === "string" ? one.code : "";
-    const text = one.message === "" ? code : one.message;
-    if (!texts.some((known) => known.includes(text))) texts.push(text);
-    one = one.cause;
-  }
-  return texts.join(": ") || String(error);
+function messageOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
+  const cause = messageOf(error.cause, depth + 1);
+  const text = error.message || (errorCode(error) ?? "");
+  return cause === "" || text.includes(cause) ? text : `${text}: ${cause}`;
 }

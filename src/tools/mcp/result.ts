@@ -7,7 +7,6 @@ import { redactedData, redactedText } from "../redacted-data.ts";
 import { longestResult } from "../tool-output.ts";
 import type { ToolOutcome } from "../tool.ts";
 
-/** Of the reason of a failure. */
 const longestReason = 8_192;
 
 /** Texts are joined, including those of resources; all else is described. A structured result takes their place. */
@@ -21,7 +20,7 @@ export async function outcomeOf(
   if (isError === true) {
     const whole = textOf(parts);
     // A part of a secret is not recognized, so nothing is cut off before.
-    if (whole.length > longestResult) return tooLong(whole.length);
+    if (whole.length > longestResult) return tooLong;
     const text = await redactedText(whole, redact);
     return {
       kind: "failed",
@@ -30,7 +29,7 @@ export async function outcomeOf(
   }
   const value = structuredContent === undefined ? textOf(parts) : withoutMedia(structuredContent);
   const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
-  if (size > longestResult) return tooLong(size);
+  if (size > longestResult) return tooLong;
   return { kind: "succeeded", value: await redactedData(value, redact) };
 }
 
@@ -44,15 +43,14 @@ function partText(part: ContentBlock): string {
       return part.text;
     case "image":
     case "audio":
-      return `[${part.type}: ${part.mimeType}, ${bytesOfBase64(part.data)} bytes]`;
+      return media(part.type, part.mimeType, part.data);
     case "resource_link":
-      return `[resource: ${described(part.uri, part.mimeType)}]`;
+      return `[resource: ${part.uri}]`;
     case "resource": {
       const { resource } = part;
-      const what = described(resource.uri, resource.mimeType);
       return "text" in resource
-        ? `[resource: ${what}]\n${resource.text}`
-        : `[resource: ${what}, ${bytesOfBase64(resource.blob)} bytes]`;
+        ? `[resource: ${resource.uri}]\n${resource.text}`
+        : media("resource", resource.uri, resource.blob);
     }
   }
 }
@@ -63,27 +61,17 @@ function withoutMedia(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const { type, data, mimeType, uri, blob } = value;
   if ((type === "image" || type === "audio") && isText(data) && isText(mimeType)) {
-    return `[${type}: ${mimeType}, ${bytesOfBase64(data)} bytes]`;
+    return media(type, mimeType, data);
   }
-  if (isText(uri) && isText(blob)) {
-    return `[resource: ${uri}, ${bytesOfBase64(blob)} bytes]`;
-  }
+  if (isText(uri) && isText(blob)) return media("resource", uri, blob);
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutMedia(one)]));
 }
 
-function described(uri: string, mimeType: string | undefined): string {
-  return mimeType === undefined ? uri : `${uri}, ${mimeType}`;
+function media(kind: string, what: string, base64: string): string {
+  return `[${kind}: ${what}, ${Buffer.byteLength(base64, "base64")} bytes]`;
 }
 
-function bytesOfBase64(data: string): number {
-  return Math.floor((data.replace(/(?<!=)=+$/, "").length * 3) / 4);
-}
-
-function tooLong(size: number): ToolOutcome {
-  const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
-  return { kind: "failed", reason };
-}
-
-function megabytes(size: number): string {
-  return (size / 1e6).toFixed(size % 1e6 === 0 ? 0 : 1);
-}
+const tooLong: ToolOutcome = {
+  kind: "failed",
+  reason: `The result has more than ${longestResult / 1e6} MB.`,
+};

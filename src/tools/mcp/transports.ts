@@ -9,7 +9,6 @@
 import { StringDecoder } from "node:string_decoder";
 import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
 import { endOf } from "../../events/cut.ts";
-import { inCalmPieces } from "../../platform/breath.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../../platform/processes.ts";
@@ -19,9 +18,7 @@ import { type ProgramEnd, type StartedProgram, startProgram } from "../../platfo
 export interface ProgramOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** Complete. */
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
   readonly cwd: string;
   readonly sandbox?: Sandbox | undefined;
   /** How long it may take to end after its stdin is closed, and again after SIGTERM, in milliseconds. */
@@ -66,7 +63,7 @@ export class ServerProgram implements Transport {
 
   /** The end of what it has written to stderr. */
   get errors(): string {
-    return endOf(this.#errors, keptErrors);
+    return this.#errors;
   }
 
   async start(): Promise<void> {
@@ -80,7 +77,7 @@ export class ServerProgram implements Transport {
       keepsRunning: false,
       onOutput: (piece, stream) => {
         if (stream === "stdout") this.#read(piece);
-        else this.#errors = (this.#errors + this.#decoder.write(piece)).slice(-2 * keptErrors);
+        else this.#errors = endOf(this.#errors + this.#decoder.write(piece), keptErrors);
       },
     });
     this.#program = program;
@@ -94,9 +91,8 @@ export class ServerProgram implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#program?.stdin;
     const error = await new Promise((resolve) => {
-      if (this.#ended !== undefined || !stdin?.writable)
-        resolve(new Error("The server has ended."));
-      else stdin.write(`${JSON.stringify(message)}\n`, resolve);
+      if (stdin?.writable === true) stdin.write(`${JSON.stringify(message)}\n`, resolve);
+      else resolve(new Error("The server has ended."));
     });
     if (!(error instanceof Error)) return;
     // The pipe breaks a moment before it is known how the server ended.
@@ -209,18 +205,13 @@ const brokenOff = "The response of the server broke off or was too large.";
 function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let length = 0;
   return new TransformStream({
-    async transform(piece, controller) {
-      const end = byEvent ? endOfLastEvent(piece) : -1;
+    transform(piece, controller) {
+      const text = byEvent ? Buffer.from(piece).toString("latin1") : "";
+      const end = Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\n\r\n"));
       length = end === -1 ? length + piece.length : piece.length - end;
-      if (length <= most) {
-        for await (const part of inCalmPieces(piece)) controller.enqueue(part);
-      } else
+      if (length <= most) controller.enqueue(piece);
+      else
         controller.error(new Error(`The server sent more than ${most / 1024 / 1024} MB at once.`));
     },
   });
-}
-
-function endOfLastEvent(piece: Uint8Array): number {
-  const text = Buffer.from(piece).toString("latin1");
-  return Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\n\r\n"));
 }

@@ -18,18 +18,15 @@ export type ServerAddress =
 type Variables = Readonly<Record<string, string>>;
 
 /** In a header it may be a word of several: `Bearer env:NAME`. */
-const wholeValue = /^env:(.*)$/s;
+const wholeValue = /^env:(.*)$/gs;
 const wordOfHeader = /(?<=^|\s)env:(\S*)/g;
 
 /** The variables that a declaration names, each once. */
 export function variablesOf(declaration: McpServer): readonly string[] {
-  const names =
-    "command" in declaration
-      ? Object.values(declaration.env ?? {}).flatMap((value) => wholeValue.exec(value)?.[1] ?? [])
-      : Object.values(declaration.headers ?? {}).flatMap((value) =>
-          [...value.matchAll(wordOfHeader)].map(([, name = ""]) => name),
-        );
-  return [...new Set(names)];
+  const [fields = {}, reference] =
+    "command" in declaration ? [declaration.env, wholeValue] : [declaration.headers, wordOfHeader];
+  const found = Object.values(fields).flatMap((value) => [...value.matchAll(reference)]);
+  return [...new Set(found.map(([, name = ""]) => name))];
 }
 
 /** `missing`: a variable that isn't set or is empty, or that the caller hasn't allowed. */
@@ -41,35 +38,20 @@ export function addressOf(
   if (missing !== undefined) return { kind: "incomplete", missing };
   if ("command" in declaration) {
     const { command, args = [], env = {} } = declaration;
-    return {
-      kind: "program",
-      command,
-      args,
-      env: mapValues(env, (text) => whole(text, variables)),
-    };
+    return { kind: "program", command, args, env: filled(env, wholeValue, variables) };
   }
   const { url, headers = {} } = declaration;
-  return { kind: "url", url, headers: mapValues(headers, (text) => inWords(text, variables)) };
+  return { kind: "url", url, headers: filled(headers, wordOfHeader, variables) };
 }
 
-function whole(text: string, variables: Variables): string {
-  const name = wholeValue.exec(text)?.[1];
-  return name === undefined ? text : (valueOf(variables, name) ?? text);
-}
-
-function inWords(text: string, variables: Variables): string {
-  return text.replaceAll(wordOfHeader, (word, name: string) => valueOf(variables, name) ?? word);
+function filled(fields: Variables, reference: RegExp, variables: Variables): Variables {
+  const fill = (text: string): string =>
+    text.replaceAll(reference, (all, name: string) => valueOf(variables, name) ?? all);
+  return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, fill(text)]));
 }
 
 function valueOf(variables: Variables, name: string): string | undefined {
   const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
   // A secret that a workflow doesn't have is an empty text.
   return value === "" ? undefined : value;
-}
-
-function mapValues(
-  fields: Readonly<Record<string, string>>,
-  map: (value: string) => string,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value)]));
 }

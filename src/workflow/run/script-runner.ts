@@ -13,7 +13,7 @@ import { decidePermission, type PermissionContext } from "../../permissions/poli
 import { listsCommands } from "../../permissions/rules.ts";
 import { childEnvironment, withGitSetting, type Environment } from "../../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
-import type { ConfinedProgram, Sandbox } from "../../platform/sandbox.ts";
+import type { Sandbox } from "../../platform/sandbox.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
@@ -77,7 +77,7 @@ export interface ScriptRunnerOptions {
    * The sandbox of programs that may also read a folder, and so write to the pipes in it. They must not replace them:
    * this process opens what is there. Default: none.
    */
-  readonly confine?: ((readable: string) => Promise<ConfinedProgram>) | undefined;
+  readonly confine?: ((readable: string) => Promise<Sandbox | undefined>) | undefined;
   /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
   readonly graceMs?: number;
   /** Bytes of the file of one script: a command that prints for ever must not fill the disk. Default: 256 MB. */
@@ -127,9 +127,7 @@ export class ScriptRunner implements Scripts {
       [RUN_MARK]: folder.mark,
     };
     const sandbox = async (): Promise<Sandbox | undefined> => {
-      const confined = await options.confine?.(folder.path);
-      if (confined?.kind === "refused") throw new Error(confined.crash.message);
-      return confined?.kind === "sandboxed" ? confined.sandbox : undefined;
+      return options.confine?.(folder.path);
     };
     const common = { folder: folder.path, environment, sandbox };
     const { state, graceMs } = options;

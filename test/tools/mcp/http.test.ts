@@ -204,6 +204,5 @@ test("a server that goes away fails the call, and is reached again when it is ba
   failure(await call(tool));
   isGone = false;
   assert.equal(value(await call(tool)), "here");
-  const { problems } = ready(await run.toolsOf("docs", { url }, never));
-  assert.match(problems?.join("\n") ?? "", /It was started again/);
+  ready(await run.toolsOf("docs", { url }, never));
 });
