@@ -8,7 +8,6 @@ import {
   chartDetail,
   createGithubReporter,
   diagnosticAnnotations,
-  omittedFromOutputs,
   outputsOf,
   reasonAnnotations,
   type GithubCore,
@@ -38,8 +37,6 @@ export interface GithubRun {
   readonly reporters: readonly Reporter[];
   /** The outputs of the step, from the events so far. */
   outputs(): Outputs;
-  /** What had no room in them, in sentences. */
-  omissions(): readonly string[];
   /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
   finish(): Promise<void>;
 }
@@ -60,7 +57,6 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
       outputsOf(view, {
         ...defined({ journal, journalArtifact, rehearsal, reportFile }),
       }),
-    omissions: () => omittedFromOutputs(view, defined({ reportFile })),
     finish: () => reporter.finish(),
   };
 }

@@ -1,7 +1,6 @@
 /** A step whose input `rehearse` names several rehearsals: they are run as tests, as `agent-jobs rehearse` does. */
 import { resolve } from "node:path";
-import { diagnosticLine } from "../document/diagnostic.ts";
-import { countsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
+import { reasonsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
 import { inline } from "../reports/github/escape.ts";
 import { readRehearsal } from "../run/entry-files.ts";
 import type { RunSignals } from "../run/execute.ts";
@@ -107,18 +106,12 @@ export async function rehearseAll(
   if (signals.signal?.aborted === true) return undefined;
   const [counts = ""] = list.end({ reports });
   sayLine(core, `Rehearsal: ${counts}.`);
-  const { failed, invalid } = countsOf({ reports });
-  const passed = failed + invalid === 0;
+  const passed = reports.every(({ kind }) => kind === "passed");
   const outputs = {
     ...outputsWithoutRun(passed ? "success" : "failure", passed ? "" : counts),
     rehearsed: "true",
   };
   return { outputs, passed, summary: summaryOf(reports, counts) };
-}
-
-function reasonsOf(report: RehearsalReport): readonly string[] {
-  if (report.kind === "invalid") return report.diagnostics.map(diagnosticLine);
-  return report.kind === "failed" ? report.failures : [];
 }
 
 const MAX_ROWS = 200;

@@ -8,7 +8,6 @@ import { errorMessage } from "../platform/system-error.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import {
   belowThreshold,
-  countsOf,
   type RehearsalReport,
   rehearsalReporter,
   type RehearsalReporter,
@@ -146,9 +145,9 @@ async function rehearseOnce(
     emit(target, target.reporter.end(totals));
     if (target.file !== undefined) await writeReport(target.file, target.lines);
   }
-  const { failed, invalid } = countsOf(totals);
-  if (invalid > 0) return exitCode.usage;
-  return failed > 0 || belowThreshold(totals) !== undefined ? exitCode.failed : exitCode.success;
+  if (reports.some(({ kind }) => kind === "invalid")) return exitCode.usage;
+  const passed = reports.every(({ kind }) => kind === "passed");
+  return passed && belowThreshold(totals) === undefined ? exitCode.success : exitCode.failed;
 }
 
 function terminalOf(output: Output): NonNullable<RehearseOptions["terminal"]> {

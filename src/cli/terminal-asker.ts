@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { ReadStream } from "node:tty";
 import { onAbort } from "../platform/waiting.ts";
 import { nextRound } from "../platform/breath.ts";
-import { TerminalPause } from "../reports/terminal/terminal-pause.ts";
+import { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
 import { harmless, oneLine } from "../reports/text.ts";
 import type { Answer, Asker, Question } from "../workflow/run/ask.ts";
 import { withoutSecrets } from "../run/secrets.ts";

@@ -133,15 +133,18 @@ export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>>
   ]),
 );
 
-export type DecisionCategory =
-  | "SESSION CRASHED"
-  | "TASK SUCCEEDED"
-  | "TASK FAILED"
-  | "AVAILABILITY"
-  | "CRITERIA"
-  | "OPERATION"
-  | "DECISION"
-  | "MISC";
+/** In the order in which they can be chosen from. */
+export const decisionCategories = [
+  "TASK SUCCEEDED",
+  "TASK FAILED",
+  "SESSION CRASHED",
+  "AVAILABILITY",
+  "CRITERIA",
+  "DECISION",
+  "OPERATION",
+  "MISC",
+] as const;
+export type DecisionCategory = (typeof decisionCategories)[number];
 
 /** How a kind of decision is presented. */
 export interface DecisionTraits {

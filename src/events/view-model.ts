@@ -205,8 +205,6 @@ export interface RunView {
   readonly decisions: DecisionEntry[];
   /** How many decisions are not kept. */
   droppedDecisions: number;
-  /** How often each kind of decision was made, for the job and all works. Includes dropped decisions, but not the answers of conditions. */
-  readonly decided: Map<Decision["kind"], number>;
   /** The first ones; `totals.denials` counts all. */
   readonly denials: DenialEntry[];
   /** The first ones. */
@@ -254,7 +252,6 @@ export function createRunView(): RunView {
     totals: noCounters(),
     decisions: [],
     droppedDecisions: 0,
-    decided: new Map(),
     denials: [],
     omissions: [],
     notes: [],

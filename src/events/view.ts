@@ -315,7 +315,6 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     text: delegate === undefined ? text : `${clip(delegate, MAX_DELEGATE)}: ${text}`,
     ...defined({ delegate, place }),
   };
-  if (!answer) view.decided.set(decision.kind, (view.decided.get(decision.kind) ?? 0) + 1);
   const owner = work ?? view;
   owner.decisions.push(entry);
   if (owner.decisions.length > KEPT_DECISIONS) {

@@ -1,14 +1,5 @@
 /** The lines of the documents and actions of a task with the action protocol in a log. */
-import type {
-  ActionEnded,
-  ActionEvent,
-  ActionStarted,
-  ActionWaiting,
-  CardEnded,
-  DocumentAccepted,
-  DocumentRejected,
-  EndedStatus,
-} from "../events/action.ts";
+import type { ActionEnded, ActionEvent, DocumentRejected, EndedStatus } from "../events/action.ts";
 import type { RunEvent } from "../events/event.ts";
 import {
   actionOf,
@@ -17,7 +8,7 @@ import {
   type OpenAction,
   type RunView,
 } from "../events/view.ts";
-import { detail, plain, warning, type Line } from "./log-line.ts";
+import { detail, plain, warning, type Line } from "./paint.ts";
 import { oneLine, plural, tookText } from "./text.ts";
 
 const SHORT = 100;
@@ -42,36 +33,41 @@ export function actionLines(
 
 function linesOf(event: ActionEvent, known: OpenAction | ActionView | undefined): readonly Line[] {
   switch (event.type) {
-    case "actions.accepted":
-      return accepted(event);
+    case "actions.accepted": {
+      const { iteration, thoughts, actions, stop, response = "" } = event;
+      return [
+        plain(`document ${iteration}: ${plural(actions, "action")}${stop ? ", stop" : ""}`),
+        ...thoughts
+          .slice(0, MAX_THOUGHTS)
+          .map(({ type, content }) => detail(`thought ${type}: ${content}`)),
+        ...(response.trim() === "" ? [] : [plain(`said: ${oneLine(response, LONG)}`)]),
+      ];
+    }
     case "actions.rejected":
       return [warning(rejectedText(event))];
     case "actions.warning":
       return [warning(`warning: ${oneLine(event.text, LONG)}`)];
     case "action.waiting":
-      return [detail(waitingText(event))];
-    case "action.started":
-      return started(event, known);
+      return [detail(`${actionName(event)} accepted`)];
+    case "action.started": {
+      const { id, params = "{}" } = event;
+      const background = known?.background === true && known.group === undefined;
+      const line = background ? plain : detail;
+      return [
+        line(`${actionName(known ?? { id })} started${background ? " in the background" : ""}`),
+        ...(params === "{}" ? [] : [detail(`| params: ${params}`)]),
+      ];
+    }
     // The live view shows it.
     case "action.progress":
       return [];
     case "action.ended":
       return ended(event, known);
-    case "card.ended":
-      return [card(event)];
+    case "card.ended": {
+      const line = event.status === "succeeded" ? detail : warning;
+      return [line(`card ${oneLine(event.id, SHORT)} ${endText(event)}`)];
+    }
   }
-}
-
-function accepted({ iteration, thoughts, actions, stop, response = "" }: DocumentAccepted): Line[] {
-  const facts = [...(actions > 0 ? [plural(actions, "action")] : []), ...(stop ? ["stop"] : [])];
-  const text = `document ${iteration}: ${facts.length === 0 ? "nothing to do" : facts.join(", ")}`;
-  return [
-    plain(text),
-    ...thoughts
-      .slice(0, MAX_THOUGHTS)
-      .map(({ type, content }) => detail(`thought ${type}: ${content}`)),
-    ...(response.trim() === "" ? [] : [plain(`said: ${oneLine(response, LONG)}`)]),
-  ];
 }
 
 /** The problems of a rejected document, the first ones of many. */
@@ -87,49 +83,36 @@ export function rejectedText({
   return `document ${iteration} rejected: ${shown.join("; ")}`;
 }
 
-function waitingText({ id, action, kind, execution, group, requires = [] }: ActionWaiting): string {
-  const needs = requires.slice(0, MAX_PROBLEMS).map((one) => oneLine(one, SHORT));
-  if (needs.length < requires.length) needs.push(`${requires.length - needs.length} more`);
-  const facts = [
-    ...(execution === "ASYNC" ? ["in the background"] : []),
-    ...(group === undefined ? [] : [`in ${oneLine(group, SHORT)}`]),
-    ...(needs.length === 0 ? [] : [`needs ${needs.join(", ")}`]),
-  ];
-  const name = actionName({ id, action, kind });
-  return `${name} accepted${facts.length === 0 ? "" : `: ${facts.join(", ")}`}`;
-}
-
 /** Its id, and what it calls if the id doesn't say it. */
-function actionName({ id, action, kind }: Pick<ActionView, "id" | "action" | "kind">): string {
+function actionName({
+  id,
+  action = "",
+  kind,
+}: Pick<ActionView, "id"> & Partial<Pick<ActionView, "action" | "kind">>): string {
   const name = oneLine(id, SHORT);
   if (action === "" || action === id) return name;
   return `${name} (${kind === "group" ? "group " : ""}${oneLine(action, SHORT)})`;
 }
 
-function started(
-  { id, params }: ActionStarted,
-  known: OpenAction | ActionView | undefined,
-): readonly Line[] {
-  const name = known === undefined ? oneLine(id, SHORT) : actionName(known);
-  const background = known?.background === true && known.group === undefined;
-  return [
-    background ? plain(`${name} started in the background`) : detail(`${name} started`),
-    ...(params === undefined || params === "{}" ? [] : [detail(`| params: ${params}`)]),
-  ];
-}
-
 function ended(event: ActionEnded, known: OpenAction | ActionView | undefined): readonly Line[] {
   const { id, status, output } = event;
-  const name = known === undefined ? oneLine(id, SHORT) : actionName(known);
   const internal = known?.kind === "task_manager" || known?.kind === "trap_card";
   const went = status === "succeeded";
   const line = went && internal ? detail : went || status === "cancelled" ? plain : warning;
   const isShown = output !== undefined && known?.kind !== "group";
-  return [line(`${name} ${endText(event)}`), ...(isShown ? [detail(`| ${output}`)] : [])];
+  return [
+    line(`${actionName(known ?? { id })} ${endText(event)}`),
+    ...(isShown ? [detail(`| ${output}`)] : []),
+  ];
 }
 
 /** Such as `failed after 1.2 s: REASON`. */
-function endText({ status, milliseconds, reason, replayed }: ActionEnded): string {
+function endText({
+  status,
+  milliseconds,
+  reason,
+  replayed,
+}: Pick<ActionEnded, "status" | "milliseconds" | "reason" | "replayed">): string {
   if (replayed === true) return `${statusWord(status)}: the result of the same action before`;
   const took = milliseconds > 0 ? ` after ${tookText(milliseconds)}` : "";
   // Its reason is its time.
@@ -138,13 +121,7 @@ function endText({ status, milliseconds, reason, replayed }: ActionEnded): strin
 }
 
 /** For people. The words of the protocol are for the model. */
-export function statusWord(status: EndedStatus | "waiting" | "running"): string {
+export function statusWord(status: EndedStatus): string {
   if (status === "timed_out") return "timed out";
   return status === "cancelled" ? "canceled" : status;
-}
-
-function card({ id, status, milliseconds, reason }: CardEnded): Line {
-  const why = reason === undefined ? "" : `: ${oneLine(reason, LONG)}`;
-  const text = `card ${oneLine(id, SHORT)} ${statusWord(status)} after ${tookText(milliseconds)}${why}`;
-  return status === "succeeded" ? detail(text) : warning(text);
 }

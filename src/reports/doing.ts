@@ -5,7 +5,6 @@ import {
   type OpenAction,
   type OpenSession,
   type RunView,
-  type StepView,
   type WorkView,
 } from "../events/view.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -18,7 +17,7 @@ export function phaseOf(work: WorkView): Phase {
   if (busySession(work) !== undefined) return "busy";
   // The last thing that was decided is a wait: for a rate limit, or before a retry.
   if (work.decisions.at(-1)?.kind === "waiting") return "waiting";
-  const step = stepOf(work);
+  const step = work.flow && currentStep(work.flow);
   if (step !== undefined && step.input?.kind !== "prompt") return "busy";
   if (work.actions !== undefined && work.actions.counts.running > 0) return "busy";
   return work.sessions.size === 0 ? "starting" : "queued";
@@ -29,91 +28,65 @@ export function runningWorks(view: RunView): WorkView[] {
   const isQueued = (work: WorkView): number => Number(phaseOf(work) === "queued");
   return [...view.works.values()]
     .filter((work) => work.startedAt !== undefined)
-    .sort(
-      (a, b) =>
-        isQueued(a) - isQueued(b) || (a.startedAt ?? 0) - (b.startedAt ?? 0) || a.workId - b.workId,
-    );
+    .sort((a, b) => isQueued(a) - isQueued(b) || (a.startedAt ?? 0) - (b.startedAt ?? 0));
 }
 
 export function runningLabel(work: WorkView): string {
   return `#${work.workId} ${oneLine(work.taskId, 200)}${work.runs > 1 ? ` iteration ${work.runs}` : ""}`;
 }
 
-/** The session with the current turn. */
 export function busySession(work: WorkView): OpenSession | undefined {
   return [...work.sessions.values()].findLast(({ purpose }) => purpose !== undefined);
 }
 
-function stepOf({ flow }: WorkView): StepView | undefined {
-  return flow === undefined ? undefined : currentStep(flow);
-}
-
 /** The current activity of a workflow, and what the work does. */
 export function doing(work: WorkView, now: number): string {
-  const step = stepOf(work);
+  const step = work.flow && currentStep(work.flow);
   if (step === undefined) return sessionDoing(work, now);
   const name = oneLine(step.activity, 100);
-  if (step.input?.kind === "prompt") return `${name}: ${sessionDoing(work, now)}`;
-  return `${name} ${clockText(now - step.startedAt)}`;
+  return step.input?.kind === "prompt"
+    ? `${name}: ${sessionDoing(work, now)}`
+    : `${name} ${clockText(now - step.startedAt)}`;
+}
+
+function sessionDoing(work: WorkView, now: number): string {
+  const [first, ...others] = actionsUnderWay(work);
+  const acts = first && `${actionDoing(first)}${others.length > 0 ? ` +${others.length}` : ""}`;
+  const session = busySession(work);
+  if (session === undefined) return acts ?? phaseOf(work);
+  const whose = session.delegate === undefined ? "" : `${oneLine(session.delegate, 100)}: `;
+  return `${whose}${turnDoing(work, session, now)}${acts === undefined ? "" : `, ${acts}`}`;
+}
+
+/** The tool that runs longest, else what is being written, else what the turn is for. */
+function turnDoing(work: WorkView, { streamed, purpose }: OpenSession, now: number): string {
+  const [first, ...others] = [...work.sessions.values()].flatMap(({ tools }) => [
+    ...tools.values(),
+  ]);
+  if (first !== undefined) {
+    const more = others.length > 0 ? ` +${others.length}` : "";
+    return `${oneLine(first.name, 100)} ${clockText(now - first.startedAt)}${more}`;
+  }
+  // A count of tokens, not the text: the text changes several times a second and rarely fits on a line.
+  if (streamed > 0) return `~${countText(Math.ceil(streamed / 4))} tokens written`;
+  return purpose === "prompt" || purpose === undefined ? "thinking" : `checking ${purpose}`;
 }
 
 /** What a person is told about an action: its label if it has one, else its id; and its progress. */
-export function actionDoing(action: OpenAction): string {
-  const { id, label, percent } = action;
+export function actionDoing({ id, label, percent }: OpenAction): string {
   const progress = percent === undefined ? "" : ` ${Math.floor(percent)} %`;
   return `${oneLine(label ?? id, 100)}${progress}`;
 }
 
-/** The actions of a work that run: those that tell their progress, then by age. */
+/** The actions of a work that run: those that tell their progress first. */
 export function actionsUnderWay({ actions }: WorkView): readonly OpenAction[] {
   if (actions === undefined) return [];
-  return [...runningActions(actions)].sort(
-    (a, b) =>
-      Number(b.percent !== undefined) - Number(a.percent !== undefined) ||
-      (a.startedAt ?? 0) - (b.startedAt ?? 0),
-  );
-}
-
-/** The first action, and how many others there are; empty if there is none. */
-function actionsDoing(work: WorkView): string {
-  const [first, ...others] = actionsUnderWay(work);
-  if (first === undefined) return "";
-  return `${actionDoing(first)}${others.length > 0 ? ` +${others.length}` : ""}`;
-}
-
-function sessionDoing(work: WorkView, now: number): string {
-  const acts = actionsDoing(work);
-  const session = busySession(work);
-  if (session === undefined) return acts === "" ? phaseOf(work) : acts;
-  const whose = session.delegate === undefined ? "" : `${oneLine(session.delegate, 100)}: `;
-  return `${whose}${turnDoing(work, session, now)}${acts === "" ? "" : `, ${acts}`}`;
-}
-
-/** The tool that runs longest, else what is being written, else what the turn is for. */
-function turnDoing(work: WorkView, session: OpenSession, now: number): string {
-  const tools = [...work.sessions.values()].flatMap((one) => [...one.tools.values()]);
-  const [first] = tools;
-  if (first !== undefined) {
-    const more = tools.length > 1 ? ` +${tools.length - 1}` : "";
-    return `${oneLine(first.name, 100)} ${clockText(now - first.startedAt)}${more}`;
-  }
-  // A count of tokens, not the text: the text changes several times a second and rarely fits on a line.
-  const written =
-    session.streamed === 0 ? "" : `, ~${countText(Math.ceil(session.streamed / 4))} tokens written`;
-  switch (session.purpose) {
-    case "availability":
-      return `checking availability${written}`;
-    case "criteria":
-      return `checking criteria${written}`;
-    case "prompt":
-    case undefined:
-      return written === "" ? "thinking" : written.slice(2);
-  }
+  const isSilent = ({ percent }: OpenAction): number => Number(percent === undefined);
+  return [...runningActions(actions)].sort((a, b) => isSilent(a) - isSilent(b));
 }
 
 const MAX_NAMED = 5;
 
-/** One line. */
 export function stillRunning(view: RunView, now: number): string {
   const works = runningWorks(view);
   const named = works
@@ -166,9 +139,9 @@ export class Heartbeat {
     for (;;) {
       await this.#clock.sleep(Math.max(1, this.#last + MINUTE - this.#clock.now()), signal);
       if (signal.aborted) return;
-      if (this.#clock.now() < this.#last + MINUTE) continue;
-      this.printed();
       const now = this.#clock.now();
+      if (now < this.#last + MINUTE) continue;
+      this.printed();
       if (runningWorks(this.#view).length > 0) this.#print(now, stillRunning(this.#view, now));
     }
   }

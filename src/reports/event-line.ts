@@ -1,4 +1,4 @@
-/** The lines of the terminal reporter: which events it shows, and how. */
+/** The lines of a log: which events it shows, and how; and what a run found, at its end. */
 import {
   decisionText,
   decisionTraits,
@@ -7,18 +7,18 @@ import {
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
 import type { RunEvent, WorkRef, WorkStarted } from "../events/event.ts";
-import type { Proposal } from "../events/output-shapes.ts";
+import type { Finding, Proposal, Verdict } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { delegateIn, hasProtocol, itemOf, type RunView, type WorkView } from "../events/view.ts";
-import type { Tone } from "./paint.ts";
+import { collectOutputs } from "../outputs/collect.ts";
+import { verdictLine } from "../outputs/verdict.ts";
 import { andChange, clockText, countText, oneLine, plural } from "./text.ts";
 import { plannedWorks } from "../events/plan.ts";
-import { detail, plain, type Line, type Verbosity } from "./log-line.ts";
+import { detail, plain, type Line, type Tone, type Verbosity } from "./paint.ts";
 import { actionLines } from "./action-line.ts";
-import { findingLine, severityTones, verdictResult } from "./result-lines.ts";
 import { stepLines } from "./step-line.ts";
 
-export type { Verbosity } from "./log-line.ts";
+export type { Verbosity };
 
 export interface EventLine {
   /** Null for the whole job. */
@@ -34,7 +34,6 @@ const SAID_LENGTH = 300;
 
 type TurnEnded = Extract<RunEvent, { type: "turn.ended" }>;
 
-/** `view` must include the event already. Empty: not shown at this verbosity. */
 export function eventLines(
   event: RunEvent,
   view: RunView,
@@ -182,11 +181,9 @@ function endOfWork(
 
 /** How long the item took, or what all iterations of the work have used so far. */
 function soFar(work: WorkView, ref: WorkRef): string {
-  const { elapsedMs } = itemOf(work, ref) ?? {};
-  if (elapsedMs !== undefined) return ` after ${clockText(elapsedMs)}`;
-  if (work.modelId === "" && work.modelCalls === 0) return ` after ${clockText(work.finishedMs)}`;
-  const iterations = work.runs > 1 ? ` in ${work.runs} iterations` : "";
-  return ` after ${clockText(work.finishedMs)}${iterations}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
+  const took = ` after ${clockText(itemOf(work, ref)?.elapsedMs ?? work.finishedMs)}`;
+  if (ref.item !== undefined || work.modelCalls === 0) return took;
+  return `${took}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }
 
 function activityText(activity: SessionActivity): string | undefined {
@@ -205,19 +202,10 @@ function activityText(activity: SessionActivity): string | undefined {
       return `model call: ${activity.modelId}, tokens ${countText(activity.inputTokens)} in, ${countText(activity.outputTokens)} out, ${(activity.durationMs / 1000).toFixed(1)} s${activity.subAgent ? ", by a sub-agent" : ""}`;
     case "model.failed":
       return `model call failed: ${activity.statusCode ?? "no answer"}`;
-    case "permission.denied":
-    case "reasoning.started":
-    case "reasoning.delta":
-    case "message.started":
-    case "message.delta":
-    case "tool.delta":
-    case "agent.started":
-    case "agent.ended":
-    case "idle":
-    case "model.replied":
-      return undefined;
     case "sub-agent.tool.failed":
       return `tool of a sub-agent failed: ${activity.error.message}`;
+    default:
+      return undefined;
   }
 }
 
@@ -236,4 +224,43 @@ function proposalText(proposal: Proposal): string {
     case "close":
       return `to close it${proposal.reason === undefined ? "" : `, ${proposal.reason}`}`;
   }
+}
+
+export type ResultLine = Omit<EventLine, "work">;
+
+const MAX_PATH = 300;
+const severityTones: Readonly<Record<Finding["severity"], Tone>> = {
+  error: "bad",
+  warning: "warn",
+  notice: "plain",
+};
+const verdictTones: Readonly<Record<Verdict["verdict"], Tone>> = {
+  pass: "good",
+  "needs-work": "warn",
+  reject: "bad",
+};
+
+/** The findings come before the verdict, which is about them. */
+export function resultLines(view: RunView): readonly ResultLine[] {
+  const { findings, omitted, verdict } = collectOutputs(view);
+  const lines = findings.map((finding): ResultLine => {
+    return { tone: severityTones[finding.severity], text: findingLine(finding) };
+  });
+  if (omitted > 0) lines.push({ tone: "plain", text: `and ${plural(omitted, "more finding")}` });
+  return verdict === undefined ? lines : [...lines, verdictResult(verdict)];
+}
+
+function verdictResult(verdict: Verdict): ResultLine {
+  return {
+    tone: verdictTones[verdict.verdict],
+    text: oneLine(verdictLine(verdict), LENGTH.normal),
+  };
+}
+
+/** `error at src/index.ts:3-5: The title: the message (rule)` */
+function findingLine(finding: Finding): string {
+  const { path, line, endLine = line, severity, title, message, rule } = finding;
+  const place = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;
+  const about = oneLine(title === undefined ? message : `${title}: ${message}`, LENGTH.normal);
+  return `${severity} at ${place}: ${about} (${oneLine(rule, 100)})`;
 }

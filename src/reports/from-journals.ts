@@ -2,12 +2,14 @@
  * A report of journals, of which none is ever held as a whole. Several are read twice: first to find the runs, and for
  * a run that several journals contain the one that has most of it; then to archive the events.
  */
+import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { createGzip, type Gzip } from "node:zlib";
+import type { RunEvent } from "../events/event.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { ReportJournal, ReportRun } from "./html/boot.ts";
-import { EventArchive } from "./event-archive.ts";
 import { RunTallies, type RunTally } from "./run-summary.ts";
 
 export interface JournalsReport {
@@ -111,4 +113,50 @@ function mergeRuns(journals: readonly RunTallies[]): readonly ReportRun[] {
     return [{ ...most.tally.summary(), journals: sorted.map(({ index }) => index) }];
   });
   return merged.toSorted((a, b) => (a.startTime ?? "").localeCompare(b.startTime ?? ""));
+}
+
+/** Lines are handed to the compressor in parts of about this many bytes. */
+const PART = 256 * 1024;
+
+/** Events as NDJSON, compressed while they come, so that little is held of many. */
+export class EventArchive {
+  readonly #gzip: Gzip = createGzip();
+  readonly #bytes: Uint8Array[] = [];
+  readonly #ended: Promise<unknown>;
+  #lines: Buffer[] = [];
+  #length = 0;
+
+  constructor() {
+    this.#gzip.on("data", (bytes: Uint8Array) => this.#bytes.push(bytes));
+    this.#ended = once(this.#gzip, "end");
+    // Whoever finishes the archive gets the error.
+    this.#ended.catch(() => {});
+  }
+
+  add(event: RunEvent): void {
+    // Each by itself: joined with one that has characters beyond Latin-1, a line takes several times as long to encode.
+    const line = Buffer.from(`${JSON.stringify(event)}\n`);
+    this.#lines.push(line);
+    this.#length += line.length;
+    if (this.#length >= PART) this.#compress();
+  }
+
+  /** Resolves when the compressor has caught up. */
+  async addAll(events: readonly RunEvent[]): Promise<void> {
+    for (const event of events) this.add(event);
+    if (this.#gzip.writableNeedDrain) await once(this.#gzip, "drain");
+  }
+
+  async finish(): Promise<readonly Uint8Array[]> {
+    this.#compress();
+    this.#gzip.end();
+    await this.#ended;
+    return this.#bytes;
+  }
+
+  #compress(): void {
+    if (this.#lines.length > 0) this.#gzip.write(Buffer.concat(this.#lines));
+    this.#lines = [];
+    this.#length = 0;
+  }
 }

@@ -1,3 +1,4 @@
+/** Lines of a log, and their colors. */
 import { styleText } from "node:util";
 
 export type Tone = "good" | "bad" | "warn" | "faint" | "name" | "plain";
@@ -19,4 +20,25 @@ export function createPaint(colors: boolean): Paint {
     !colors || tone === "plain" || text === ""
       ? text
       : styleText(styles[tone], text, { validateStream: false });
+}
+
+export type Verbosity = "quiet" | "normal" | "verbose";
+
+export interface Line {
+  readonly tone: Tone;
+  /** The lowest verbosity that shows it. */
+  readonly from: Verbosity;
+  readonly text: string;
+}
+
+export function plain(text: string): Line {
+  return { tone: "plain", from: "normal", text };
+}
+
+export function warning(text: string): Line {
+  return { tone: "warn", from: "normal", text };
+}
+
+export function detail(text: string): Line {
+  return { tone: "faint", from: "verbose", text };
 }

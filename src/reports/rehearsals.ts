@@ -7,7 +7,6 @@ interface RunReport {
   readonly jobName: string;
   readonly milliseconds: number;
   readonly warnings: readonly Diagnostic[];
-  /** What the run went on without. */
   readonly omissions: readonly string[];
   /** `expect` was written anew from what was seen. */
   readonly updated?: true;
@@ -88,7 +87,7 @@ const indented = (lines: readonly string[]): string[] =>
   lines.map((line) => `      ${line.replaceAll("\n", "\n      ")}`);
 
 /** One line each. None of a rehearsal that passed. */
-function reasonsOf(report: RehearsalReport): readonly string[] {
+export function reasonsOf(report: RehearsalReport): readonly string[] {
   switch (report.kind) {
     case "passed":
       return [];
@@ -120,27 +119,16 @@ function dots(): RehearsalReporter {
   };
 }
 
-export function countsOf({ reports }: RehearsalTotals): {
-  readonly passed: number;
-  readonly failed: number;
-  readonly invalid: number;
-} {
-  const count = (kind: RehearsalReport["kind"]): number =>
-    reports.filter((report) => report.kind === kind).length;
-  return { passed: count("passed"), failed: count("failed"), invalid: count("invalid") };
-}
-
-function countLine(totals: RehearsalTotals): string {
-  const { passed, failed, invalid } = countsOf(totals);
-  return `${passed} passed, ${failed + invalid} failed`;
+function countLine({ reports }: RehearsalTotals): string {
+  const passed = reports.filter(({ kind }) => kind === "passed").length;
+  return `${passed} passed, ${reports.length - passed} failed`;
 }
 
 /** A sentence, if the coverage is lower than what was asked for. */
 export function belowThreshold({ coverage, threshold }: RehearsalTotals): string | undefined {
-  if (coverage === undefined || threshold === undefined) return undefined;
-  return coverage.percent >= threshold
-    ? undefined
-    : `The coverage is ${coverage.percent} %, and --coverage-threshold is ${threshold} %.`;
+  if (coverage === undefined || threshold === undefined || coverage.percent >= threshold)
+    return undefined;
+  return `The coverage is ${coverage.percent} %, and --coverage-threshold is ${threshold} %.`;
 }
 
 function coverageLines(totals: RehearsalTotals): string[] {
@@ -161,11 +149,11 @@ function coverageLines(totals: RehearsalTotals): string[] {
 /** The stable shape of `--reporter json`, documented in docs/rehearsals.md. */
 function jsonOf(totals: RehearsalTotals): object {
   const { reports, coverage = null, threshold = null } = totals;
-  const { passed, failed, invalid } = countsOf(totals);
+  const passed = reports.filter(({ kind }) => kind === "passed").length;
   return {
     version: 1,
     passed,
-    failed: failed + invalid,
+    failed: reports.length - passed,
     rehearsals: reports.map((report) => ({
       file: report.file,
       description: report.description ?? null,
@@ -205,17 +193,13 @@ function testCases(totals: RehearsalTotals): TestCase[] {
   return [...cases, { name, group: name, seconds: 0, result: "failure", reason: below }];
 }
 
-/** One at the place of the first reason, or at each place of an invalid file, as the runner shows them beside the code. */
+/** At each place of an invalid file, as the runner shows them beside the code; else one. */
 function annotations(report: RehearsalReport): string[] {
   if (report.kind === "invalid") {
     return report.diagnostics.map(({ file = report.file, line, column, ...diagnostic }) =>
       annotation("error", diagnosticLine(diagnostic), { file, line, col: column }),
     );
   }
-  const reasons = reasonsOf(report);
-  if (reasons.length === 0) return [];
-  // The place that the first failure begins with: `expect.works[1] (a.rehearsal.yml:31:7): …`.
-  const [, file, line, col] = /^\S+ \((.+?):(\d+):(\d+)\)/.exec(reasons[0] ?? "") ?? [];
-  const place = file === report.file ? { line, col } : {};
-  return [annotation("error", reasons.join("\n"), { file: report.file, ...place })];
+  const reasons = reasonsOf(report).join("\n");
+  return reasons === "" ? [] : [annotation("error", reasons, { file: report.file })];
 }

@@ -29,7 +29,6 @@ const results: Readonly<Record<WorkStatus, string>> = {
 /** `files`: of the reports in the output directory, by their key in `view.given`. */
 export function runJson(view: RunView, files: ReadonlyMap<string, string> = new Map()): object {
   const { plan } = view;
-  const seconds = (milliseconds: number): number => Math.round(milliseconds) / 1000;
   const start = view.startedAt ?? 0;
   const end = view.endedAt ?? start;
   const { findings, omitted, verdict, proposals } = collectOutputs(view);
@@ -58,7 +57,7 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
       runs: work.runs,
       seconds: seconds(elapsedMs(work, end)),
       ...counters(work),
-      items: work.itemCount === 0 ? null : itemsIn(work, seconds),
+      items: work.itemCount === 0 ? null : itemsIn(work),
     })),
     report: jobReport(view) ?? null,
     reports: [...view.given].flatMap(([key, { workId, taskId, items, report }]) =>
@@ -110,7 +109,7 @@ function changeOf({ plan }: RunView): object | null {
   return base === undefined ? null : { base, head: head ?? null, files: count ?? null };
 }
 
-function itemsIn(work: WorkView, seconds: (milliseconds: number) => number): object[] {
+function itemsIn(work: WorkView): object[] {
   return itemsOf(work).map(({ name, status, reason, elapsedMs: took }) => ({
     item: name,
     result: results[status],
@@ -161,4 +160,8 @@ function headed({ taskId, items, report }: GivenView): string {
 
 function time(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
+}
+
+function seconds(milliseconds: number): number {
+  return Math.round(milliseconds) / 1000;
 }

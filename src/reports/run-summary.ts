@@ -4,12 +4,13 @@ import {
   applyEvent,
   createRunView,
   endText,
+  type Counters,
   type RunStatus,
   type RunView,
 } from "../events/view.ts";
 import { clip } from "../events/cut.ts";
 
-export interface RunSummary {
+export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | "reasoningTokens"> {
   readonly runId: string;
   readonly jobName: string;
   /** `running`: its end is not in the journal, because it still runs or its process was killed. */
@@ -22,15 +23,6 @@ export interface RunSummary {
   readonly durationMs: number;
   /** Why it failed or was canceled, and what to do about it. */
   readonly reason?: string;
-  readonly modelCalls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** In premium requests, as reported by the Copilot runtime. */
-  readonly cost: number;
-  readonly attempts: number;
-  readonly retries: number;
-  readonly crashes: number;
-  readonly denials: number;
 }
 
 /** A journal of a folder, in the list of a server. */
@@ -69,9 +61,13 @@ class RunTally {
 
   summary(): RunSummary {
     const { jobName, status, startedAt, endedAt, totals } = this.view;
+    const {
+      runs: _runs,
+      cacheReadTokens: _cached,
+      reasoningTokens: _thought,
+      ...counters
+    } = totals;
     const reason = endText(this.view);
-    const { modelCalls, inputTokens, outputTokens, cost, attempts, retries, crashes, denials } =
-      totals;
     return {
       runId: this.runId,
       jobName,
@@ -81,14 +77,7 @@ class RunTally {
       ...(endedAt === undefined ? {} : { endTime: isoTime(endedAt) }),
       durationMs: Math.max(0, (endedAt ?? this.#last) - (startedAt ?? this.#first)),
       ...(reason === "" ? {} : { reason: clip(reason, MAX_REASON) }),
-      modelCalls,
-      inputTokens,
-      outputTokens,
-      cost,
-      attempts,
-      retries,
-      crashes,
-      denials,
+      ...counters,
     };
   }
 }

@@ -3,7 +3,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { flowNode, hasFailed, type FlowView, type RunView, type StepView } from "../events/view.ts";
 import { stepParts, stepSubject } from "./step-text.ts";
-import { detail, plain, warning, type Line } from "./log-line.ts";
+import { detail, plain, warning, type Line } from "./paint.ts";
 import { oneLine } from "./text.ts";
 
 const SHORT = 200;

@@ -26,11 +26,6 @@ export function andChange({ change }: { readonly change?: PlannedChange }): stri
   return change === undefined ? "" : `, ${changeText(change)}`;
 }
 
-/** Exactly `width` columns: the middle is cut out, or it is padded. */
-export function fitName(text: string, width: number): string {
-  return fit(cutMiddle(text, width), width);
-}
-
 /** Exactly `width` columns: cut between whole characters, or padded. */
 export function fit(text: string, width: number, align: "left" | "right" = "left"): string {
   const cut = cutTo(text, width);
@@ -48,21 +43,6 @@ export function cutTo(text: string, width: number): string {
     result += segment;
   }
   return width < 1 ? "" : `${result}…`;
-}
-
-/** At most `width` columns; what is cut is the middle, because names that belong together differ at their ends. */
-export function cutMiddle(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
-  if (width < 3) return cutTo(text, width);
-  const tail = Math.floor((width - 1) / 2);
-  const head = cutTo(text, width - tail);
-  const segments = Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
-  let end = "";
-  for (const segment of segments.toReversed()) {
-    if (stringWidth(segment + end) > tail) break;
-    end = segment + end;
-  }
-  return head + end;
 }
 
 /** `mm:ss`, from an hour on `h:mm:ss`. */

@@ -13,8 +13,7 @@ import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
-import type { TerminalPause } from "../reports/terminal/terminal-pause.ts";
+import type { TerminalPause, TerminalStream } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
 import { callersOfJob, checkSandboxOption, mayChangeFiles } from "./callers.ts";
 import {

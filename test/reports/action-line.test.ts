@@ -46,9 +46,8 @@ test("quiet output has none of them, and verbose output also thoughts, params, r
   const lines = linesOf(told.events, "verbose");
   for (const line of [
     "ship: thought PLAN: Build in the background, and lint meanwhile.",
-    "ship: build (npm/build) accepted: in the background",
-    "ship: unit (npm/test) accepted: in tests",
-    "ship: early (deploy) accepted: needs tests",
+    "ship: build (npm/build) accepted",
+    "ship: unit (npm/test) accepted",
     'ship: | params: {"seconds":2,"returns":{"problems":0}}',
     'ship: | {"problems":0}',
     "docs: prompt turn: Update the changelog.",

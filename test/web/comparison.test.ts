@@ -5,7 +5,6 @@ import type { PlannedLimits } from "../../src/events/plan.ts";
 import { viewsOf, type RunView } from "../../src/events/view.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import {
-  decisionCounts,
   differenceOf,
   pairWorks,
   runFigures,
@@ -112,7 +111,6 @@ test("any two runs can be compared", async (t) => {
           new Set(works.flatMap(({ works: both }) => both[index]?.workId ?? [])),
           new Set(views[index].works.keys()),
         );
-      decisionCounts(views);
     }),
     200,
   );

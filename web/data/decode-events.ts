@@ -8,8 +8,6 @@ export interface DecodeOptions {
   readonly runId: string;
   /** In order. Never empty. */
   readonly events: (batch: readonly RunEvent[]) => void;
-  /** From 0 to 1. */
-  readonly progress?: (share: number) => void;
   /** Lets the page do other things. */
   readonly pause: () => Promise<void>;
   readonly signal: AbortSignal;
@@ -53,7 +51,7 @@ export async function decodeEvents(base64: string, options: DecodeOptions): Prom
 
 function bytesOf(
   base64: string,
-  { progress, pause, signal }: DecodeOptions,
+  { pause, signal }: DecodeOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let offset = 0;
   return new ReadableStream(
@@ -64,7 +62,6 @@ function bytesOf(
         offset += piece.length;
         if (piece !== "")
           controller.enqueue(Uint8Array.from(atob(piece), (character) => character.charCodeAt(0)));
-        progress?.(base64.length === 0 ? 1 : offset / base64.length);
         if (offset >= base64.length) controller.close();
         await pause();
       },

@@ -5,15 +5,11 @@ import { formatDuration, formatMoment } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
-import { navigate } from "../router.ts";
-import { hrefOf, runHref, type RunPart } from "../routes.ts";
-import { RunContext } from "../run/context.ts";
-import { Flowchart } from "../run/flowchart.tsx";
+import { hrefOf, runHref } from "../routes.ts";
 import { runState } from "../run/status-of.ts";
 import { useRun, type Run } from "../run/use-run.ts";
 import {
   both,
-  decisionCounts,
   differenceOf,
   pairWorks,
   runFigures,
@@ -24,7 +20,9 @@ import {
   type Pair,
   type WorkPair,
 } from "./comparison.ts";
-import { Side, SideHeadings, sides, type SideName } from "./side.tsx";
+
+const sides = ["A", "B"] as const;
+type SideName = (typeof sides)[number];
 
 /** A setting of more characters may have to be scrolled. */
 const LONG = 200;
@@ -88,33 +86,9 @@ export function ComparePage({
               ))}
             </div>
           </Section>
-          <Decisions views={views} />
-          <Section title="Flowcharts">
-            <div class="compare-sides">
-              {both((index) => (
-                <div key={index} class="compare-chart card">
-                  <h3>
-                    <Side side={sides[index]} /> {views[index].jobName}
-                  </h3>
-                  <Chart runId={[a, b][index] ?? ""} run={runs[index]} />
-                </div>
-              ))}
-            </div>
-          </Section>
         </>
       )}
     </div>
-  );
-}
-
-function Chart({ runId, run: { model, version, feed } }: { runId: string; run: Run }) {
-  const open = (part: RunPart) => navigate(runHref(runId, part));
-  return (
-    <RunContext.Provider
-      value={{ runId, live: feed.kind === "open", over: feed.kind === "ended", open, query: "" }}
-    >
-      <Flowchart model={model} version={version} selected={undefined} />
-    </RunContext.Provider>
   );
 }
 
@@ -340,33 +314,27 @@ function WorkSide({
   );
 }
 
-function Decisions({ views }: { views: Pair<RunView> }) {
-  const counts = decisionCounts(views);
-  const about = both((index) => views[index].decisions);
-  if (counts.length === 0) return null;
-  const figures = counts.map(({ kind, values }) => ({ name: kind, values, format: String }));
+function Side({ side }: { side: SideName }) {
   return (
-    <Section title="Decisions">
-      <FiguresTable label="Number of decisions" figures={figures} />
-      {about.every((decisions) => decisions.length === 0) ? null : (
-        <div class="compare-sides">
-          {about.map((decisions, index) => (
-            <div key={index} class="compare-work-side">
-              <h3>
-                <Side side={sides[index] ?? "A"} /> About the whole job
-              </h3>
-              {decisions.length === 0 ? <p class="muted">None</p> : null}
-              <ul class="compare-decisions" tabIndex={0} aria-label="Decisions">
-                {decisions.map(({ kind, text }, number) => (
-                  <li key={number}>
-                    <span class="tag">{kind}</span> {text}
-                  </li>
-                ))}
-              </ul>
-            </div>
-          ))}
-        </div>
-      )}
-    </Section>
+    <span class="compare-side" data-side={side}>
+      {side}
+    </span>
+  );
+}
+
+/** The headings of a table with a row for each figure, setting or decision. */
+function SideHeadings({ of }: { of: string }) {
+  return (
+    <>
+      <th scope="col">
+        <span class="hidden-text">{of}</span>
+      </th>
+      <th scope="col">
+        <Side side="A" />
+      </th>
+      <th scope="col">
+        <Side side="B" />
+      </th>
+    </>
   );
 }

@@ -64,25 +64,11 @@ export function workFigures(
       }),
       format: formatDuration,
     },
-    ...actionFigures(of),
     { name: "Tokens", values: of((work) => work.inputTokens + work.outputTokens), format: count },
     { name: "Cost", values: of((work) => work.cost), format: formatCost },
     { name: "Attempts", values: of((work) => work.attempts), format: count },
     { name: "Retries", values: of((work) => work.retries), format: count },
     { name: "Crashes", values: of((work) => work.crashes), format: count },
-  ];
-}
-
-/** Of a task with the action protocol. */
-function actionFigures(of: (value: (work: WorkView) => number) => Pair<number>): readonly Figure[] {
-  const actions = of((work) => work.actions?.actionCount ?? 0);
-  if (actions.every((count) => count === 0)) return [];
-  const failed = of(({ actions: all }) =>
-    all === undefined ? 0 : all.counts.failed + all.counts.timed_out,
-  );
-  return [
-    { name: "Actions", values: actions, format: count },
-    { name: "Failed actions", values: failed, format: count },
   ];
 }
 
@@ -162,17 +148,6 @@ const absentLimits: Readonly<Record<string, PlannedLimit>> = Object.fromEntries(
 
 function permissionsText(permissions: Permissions): string {
   return typeof permissions === "string" ? permissions : JSON.stringify(permissions);
-}
-
-/** How often each kind of decision was made, where either run made it. */
-export function decisionCounts(
-  views: Pair<RunView>,
-): readonly { readonly kind: string; readonly values: Pair<number> }[] {
-  const kinds = [...new Set([...views[0].decided.keys(), ...views[1].decided.keys()])];
-  return kinds.map((kind) => ({
-    kind,
-    values: both((index) => views[index].decided.get(kind) ?? 0),
-  }));
 }
 
 export function both<T>(make: (index: 0 | 1) => T): Pair<T> {

@@ -1,7 +1,7 @@
 /** The pages of a report: everything is in the file. */
 import { useMemo } from "preact/hooks";
 import type { ReportBoot } from "../data/boot.ts";
-import { EmbeddedRuns } from "../data/embedded.ts";
+import { embeddedRun } from "../data/embedded.ts";
 import { Frame } from "../frame.tsx";
 import { ClockTime } from "../parts/time.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";
@@ -14,32 +14,16 @@ import { Problems, RunsPage } from "./runs-page.tsx";
 
 export function ReportApp({ boot }: { boot: ReportBoot }) {
   const current = route.value;
-  const embedded = useMemo(() => new EmbeddedRuns(), []);
   const navigation =
     boot.runs.length === 1 ? [] : [{ href: "#/", text: "Runs", current: current.page === "home" }];
   return (
     <Frame navigation={navigation} place={placeOf(current)}>
-      <Progress embedded={embedded} />
-      <Page boot={boot} embedded={embedded} route={current} />
+      <Page boot={boot} route={current} />
     </Frame>
   );
 }
 
-function Progress({ embedded }: { embedded: EmbeddedRuns }) {
-  const share = embedded.progress.value;
-  if (share === undefined) return null;
-  return <progress class="reading" aria-label="Reading the events" value={share} />;
-}
-
-function Page({
-  boot,
-  embedded,
-  route: current,
-}: {
-  boot: ReportBoot;
-  embedded: EmbeddedRuns;
-  route: Route;
-}) {
+function Page({ boot, route: current }: { boot: ReportBoot; route: Route }) {
   const runs = useMemo(() => listedRuns(boot), [boot]);
   const holds = (runId: string) => boot.runs.some((run) => run.runId === runId);
   const [only, ...others] = boot.runs;
@@ -49,7 +33,7 @@ function Page({
         return (
           <>
             <Problems journals={boot.journals} />
-            <Run key={only.runId} embedded={embedded} runId={only.runId} part={overview} />
+            <Run key={only.runId} runId={only.runId} part={overview} />
           </>
         );
       return (
@@ -66,14 +50,10 @@ function Page({
       );
     case "run":
       if (!holds(current.runId)) return <NotHere what="This run" />;
-      return (
-        <Run key={current.runId} embedded={embedded} runId={current.runId} part={current.part} />
-      );
+      return <Run key={current.runId} runId={current.runId} part={current.part} />;
     case "compare":
       if (!current.runIds.every(holds)) return <NotHere what="One of these runs" />;
-      return (
-        <ComparePage key={placeOf(current)} runIds={current.runIds} sourceOf={embedded.source} />
-      );
+      return <ComparePage key={placeOf(current)} runIds={current.runIds} sourceOf={embeddedRun} />;
     case "session":
     case "journals":
     case "unknown":
@@ -85,8 +65,8 @@ type RunPart = Extract<Route, { page: "run" }>["part"];
 
 const overview: RunPart = { kind: "overview" };
 
-function Run({ embedded, runId, part }: { embedded: EmbeddedRuns; runId: string; part: RunPart }) {
-  const source = useMemo(() => embedded.source(runId), [embedded, runId]);
+function Run({ runId, part }: { runId: string; part: RunPart }) {
+  const source = useMemo(() => embeddedRun(runId), [runId]);
   return <RunPage source={source} route={part} />;
 }
 

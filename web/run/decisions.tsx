@@ -1,6 +1,6 @@
 /** What the runner decided, as it comes. */
 import { useMemo, useState } from "preact/hooks";
-import type { DecisionCategory } from "../../src/events/decision.ts";
+import { decisionCategories } from "../../src/events/decision.ts";
 import type { DecisionItem, RunModel } from "../model/model.ts";
 import { titleOf } from "../model/places.ts";
 import { plural } from "../parts/format.ts";
@@ -11,33 +11,19 @@ import { VirtualList } from "../parts/virtual-list.tsx";
 import { placeHref, useRunContext } from "./context.ts";
 import type { Tone } from "../parts/status.tsx";
 
-const categories: readonly DecisionCategory[] = [
-  "TASK SUCCEEDED",
-  "TASK FAILED",
-  "SESSION CRASHED",
-  "AVAILABILITY",
-  "CRITERIA",
-  "DECISION",
-  "OPERATION",
-  "MISC",
-];
-
 const all = "all";
 const important = "important";
 
+const tones: Readonly<Record<DecisionItem["severity"], Tone>> = {
+  good: "ok",
+  warning: "warn",
+  error: "fail",
+  neutral: "skip",
+  detail: "skip",
+};
+
 function decisionTone({ severity, answer }: DecisionItem): Tone {
-  if (answer) return "run";
-  switch (severity) {
-    case "good":
-      return "ok";
-    case "warning":
-      return "warn";
-    case "error":
-      return "fail";
-    case "neutral":
-    case "detail":
-      return "skip";
-  }
+  return answer ? "run" : tones[severity];
 }
 
 const icons: Readonly<Record<Tone, IconName>> = {
@@ -108,7 +94,7 @@ export function Decisions({ model, version }: { model: RunModel; version: number
           >
             <option value={important}>Without sessions</option>
             <option value={all}>All categories</option>
-            {categories
+            {decisionCategories
               .filter((category) => counts.has(category))
               .map((category) => (
                 <option key={category} value={category}>

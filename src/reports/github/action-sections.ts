@@ -1,12 +1,13 @@
 /** The sections of the job summary about a task with the action protocol: its actions over time, and as a table. */
+import type { EndedStatus } from "../../events/action.ts";
+import { clip } from "../../events/cut.ts";
 import {
   worksOf,
-  type ActionView,
   type ActionsView,
+  type ActionView,
   type RunView,
   type WorkView,
 } from "../../events/view.ts";
-import { actionGantt, actionSigns } from "../action-gantt.ts";
 import { rejectedText, statusWord } from "../action-line.ts";
 import { plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
@@ -23,106 +24,135 @@ import {
 
 const MAX_REASON = 300;
 const MAX_REJECTION = 600;
-/** A longer table is folded. */
-const MAX_OPEN_ROWS = 20;
 
 export function actionSections(view: RunView): Section[] {
   return worksOf(view).flatMap((work) => {
     const { actions } = work;
-    if (actions === undefined) return [];
-    const { accepted, rejected, actionCount } = actions;
-    if (accepted + rejected + actionCount === 0) return [];
-    const heading = `### Actions of ${nameOf(work)}`;
-    return [
-      factsSection(work, actions, heading),
-      ganttSection(work, actions, heading),
-      actionsSection(work, actions, heading),
-    ];
+    if (actions === undefined || actions.accepted + actions.rejected + actions.actionCount === 0)
+      return [];
+    return [overviewSection(work, actions), tableOf(work, actions)];
   });
 }
 
-const statuses = [
-  "succeeded",
-  "failed",
-  "timed_out",
-  "cancelled",
-  "skipped",
-  "running",
-  "waiting",
-] as const;
+function headingOf(work: WorkView): string {
+  return `### Actions of ${nameOf(work)}`;
+}
 
-function factsSection(work: WorkView, actions: ActionsView, heading: string): Section {
-  const { accepted, rejected, actionCount, counts, warnings, rejections } = actions;
-  const ends = statuses.flatMap((status) =>
-    counts[status] === 0 ? [] : [`${counts[status]} ${statusWord(status)}`],
-  );
+function overviewSection(work: WorkView, actions: ActionsView): Section {
+  const { accepted, rejected, actionCount, warnings, rejections } = actions;
   const facts = [
     plural(accepted, "document"),
     ...(rejected > 0 ? [`${rejected} rejected`] : []),
-    `${plural(actionCount, "action")}${ends.length > 0 ? ` (${ends.join(", ")})` : ""}`,
+    plural(actionCount, "action"),
     ...(warnings > 0 ? [plural(warnings, "warning")] : []),
   ].join(" · ");
-  const items = rejections.map(
-    ({ iteration, problems, problemCount }) =>
-      `- ${inline(rejectedText({ iteration, problems }), MAX_REJECTION)}${problemCount > problems.length ? ` (${plural(problemCount, "problem")})` : ""}\n`,
-  );
+  const items = rejections.map((one) => `- ${inline(rejectedText(one), MAX_REJECTION)}`);
+  const gantt = actionGantt(actions);
+  const parts = [
+    `<sub>${facts}</sub>`,
+    items.join("\n"),
+    gantt === undefined ? "" : fenced(gantt, "mermaid"),
+  ];
   return {
     name: `the documents of ${nameOf(work)}`,
     rank: 3,
-    heading,
-    text: `<sub>${facts}</sub>\n\n${items.join("")}`.trimEnd(),
-  };
-}
-
-function ganttSection(work: WorkView, actions: ActionsView, heading: string): Section {
-  const about = { name: `the chart of the actions of ${nameOf(work)}`, rank: 3, heading };
-  const gantt = actionGantt(actions);
-  if (gantt === undefined) return { ...about, text: "" };
-  const omitted =
-    gantt.omitted === 0 ? "" : ` · ${plural(gantt.omitted, "further action")} not drawn`;
-  const legend = `✓ gray: succeeded · ✗ red: failed or timed out · ■ red border: canceled · – diamond: never started${omitted}`;
-  return { ...about, text: `${fenced(gantt.text, "mermaid")}\n\n<sub>${legend}</sub>` };
-}
-
-/** The last ones say how it ended. */
-function actionsSection(
-  work: WorkView,
-  { ended, actionCount }: ActionsView,
-  heading: string,
-): Section {
-  const rows = ended.toSorted((a, b) => a.number - b.number).map(rowOf);
-  const kept = lastItems(rows.map(tableRow));
-  const missing = actionCount - kept.length;
-  const before = missing > 0 ? `${plural(missing, "earlier action")} omitted.\n\n` : "";
-  const text = `${before}${tableHead(columns)}${kept.join("")}`.trimEnd();
-  const shown = kept.length <= MAX_OPEN_ROWS ? text : fold(plural(kept.length, "action"), text);
-  return {
-    name: `actions of ${nameOf(work)}`,
-    rank: 6,
-    heading,
-    text: kept.length === 0 ? "" : shown,
-    isCut: kept.length > 0 && missing > 0,
+    heading: headingOf(work),
+    text: parts.filter((part) => part !== "").join("\n\n"),
   };
 }
 
 const columns = ["Document:", "Id", "Action", "Status", "Duration:", "Reason"] as const;
 
-function rowOf(action: ActionView): readonly string[] {
-  const { iteration, task, id, group, status, startedAt, endedAt, reason } = action;
-  const inGroup = group === undefined ? "" : `${code(group, 80)} › `;
+/** The last ones say how it ended. */
+function tableOf(work: WorkView, { ended, actionCount }: ActionsView): Section {
+  const kept = lastItems(ended.toSorted((a, b) => a.number - b.number).map(rowOf));
+  const missing = actionCount - kept.length;
+  const title = `${plural(kept.length, "action")}${missing > 0 ? `, ${missing} earlier omitted` : ""}`;
+  return {
+    name: `actions of ${nameOf(work)}`,
+    rank: 6,
+    heading: headingOf(work),
+    text: kept.length === 0 ? "" : fold(title, (tableHead(columns) + kept.join("")).trimEnd()),
+    isCut: kept.length > 0 && missing > 0,
+  };
+}
+
+function rowOf(action: ActionView): string {
+  const { iteration, task, id, group, kind, status, startedAt, endedAt, reason } = action;
   const facts = [
     ...(action.background ? ["in the background"] : []),
-    ...(action.inThought ? ["in a thought"] : []),
     ...(action.replayed ? ["result of the same action before"] : []),
   ].join(", ");
-  const name =
-    action.kind === "group" ? `group ${inline(action.action, 80)}` : code(action.action, 80);
-  return [
+  const name = action.action === "" ? "" : code(action.action, 80);
+  return tableRow([
     `${task === undefined ? "" : `${code(task, 80)} `}${iteration}`,
-    `${inGroup}${code(id, 80)}`,
-    `${action.action === "" ? "" : name}${facts === "" ? "" : ` (${facts})`}`,
+    `${group === undefined ? "" : `${code(group, 80)} › `}${code(id, 80)}`,
+    `${kind === "group" ? "group " : ""}${name}${facts === "" ? "" : ` (${facts})`}`,
     unbroken(`${actionSigns[status]} ${statusWord(status)}`),
     startedAt === undefined ? "" : durationText(endedAt - startedAt),
     reason === undefined ? "" : inline(reason, MAX_REASON),
-  ];
+  ]);
+}
+
+const MAX_BARS = 100;
+/** GitHub draws no diagram of more than 50,000 characters. */
+const MAX_CHARACTERS = 45_000;
+/** UTF-16 units of a label, before it is escaped. */
+const MAX_LABEL = 60;
+
+/** The latest actions over time as Mermaid text; undefined if none has ended, or if GitHub would not draw them. */
+export function actionGantt({ ended }: ActionsView): string | undefined {
+  if (ended.length === 0) return undefined;
+  const sections = new Map<string, string[]>();
+  for (const action of ended.slice(-MAX_BARS).sort((a, b) => a.number - b.number)) {
+    const { iteration, task } = action;
+    const title = escapeGantt(`${task === undefined ? "" : `${task}: `}Document ${iteration}`);
+    sections.set(title, [...(sections.get(title) ?? []), barOf(action)]);
+  }
+  const lines = [...sections].flatMap(([title, bars]) => [`  section ${title}`, ...bars]);
+  const head = ["gantt", "  dateFormat x", "  axisFormat %H:%M:%S", "  todayMarker off"];
+  const text = [...head, ...lines].join("\n");
+  return text.length <= MAX_CHARACTERS ? text : undefined;
+}
+
+const tags: Readonly<Record<EndedStatus, string>> = {
+  succeeded: "done",
+  failed: "crit",
+  timed_out: "crit",
+  cancelled: "done, crit",
+  skipped: "milestone",
+};
+
+/** Not by color alone. */
+const actionSigns: Readonly<Record<EndedStatus, string>> = {
+  succeeded: "✓",
+  failed: "✗",
+  timed_out: "✗",
+  cancelled: "■",
+  skipped: "–",
+};
+
+function barOf({ id, label, status, startedAt, endedAt }: ActionView): string {
+  const name = escapeGantt(label ?? id);
+  const start = startedAt ?? endedAt;
+  const tag = startedAt === undefined ? "milestone" : tags[status];
+  // A bar without any length is not drawn.
+  const end = startedAt === undefined ? endedAt : Math.max(start + 1, endedAt);
+  return `  ${actionSigns[status]} ${name} :${tag}, ${whole(start)}, ${whole(end)}`;
+}
+
+/** Mermaid reads digits only. */
+function whole(time: number): string {
+  return String(Math.max(0, Math.round(time)));
+}
+
+/**
+ * Text of a task or a section. The grammar has no quotes: whatever could mean something to it, to the preprocessor of
+ * Mermaid, or in SVG is an entity of Mermaid.
+ */
+function escapeGantt(text: string): string {
+  return clip(text, MAX_LABEL - 1)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim()
+    .replaceAll(/[^\p{L}\p{M}\p{N}\p{So} _./…›✓✗■–-]/gu, (sign) => `#${sign.codePointAt(0)};`);
 }

@@ -1,12 +1,6 @@
 /**
  * Escapes foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown, in
  * which it makes links, images, mentions and references.
- *
- * - `annotation`: a command of ours.
- * - `logLine`: no workflow command of either syntax is left, provided that a prefix of ours stands before
- *   it (`::cmd::` counts at the start of a trimmed line only).
- * - `inline`: literal text in a paragraph, a table cell or an HTML element.
- * - `fenced`: a block of literal text.
  */
 import { fenced as fence } from "../../document/fence.ts";
 import { withoutReferences } from "../../outputs/harmless-text.ts";

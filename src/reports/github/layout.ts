@@ -18,11 +18,10 @@ export interface Section {
   readonly name: string;
   /** What has the least is kept the longest. */
   readonly rank: number;
-  /** Stands once above all sections that share it. */
-  readonly heading?: string;
+  /** Stands once above all sections that share it; empty: none. */
+  readonly heading: string;
   /** Empty: there is nothing to show. */
   readonly text: string;
-  /** Something is missing in the text. */
   readonly isCut?: boolean;
 }
 
@@ -41,14 +40,13 @@ export function wholeItems(items: readonly string[], room = MAX_SECTION): string
   return kept;
 }
 
-/** The last ones. */
 export function lastItems(items: readonly string[], room = MAX_SECTION): string[] {
   return wholeItems(items.toReversed(), room).toReversed();
 }
 
 /** `items`: whole lines, each with its line end. */
 export function listSection(
-  about: Pick<Section, "name" | "rank" | "heading">,
+  about: Omit<Section, "text" | "isCut">,
   items: readonly string[],
   head = "",
 ): Section {
@@ -59,7 +57,7 @@ export function listSection(
 
 /** `left`: how many rows more there were. */
 export function tableSection(
-  about: Pick<Section, "name" | "rank" | "heading">,
+  about: Omit<Section, "text" | "isCut">,
   columns: readonly string[],
   rows: readonly (readonly string[])[],
   left: number,
@@ -67,6 +65,34 @@ export function tableSection(
   const more = columns.map((_, index) => (index === 1 ? `and ${left} more` : ""));
   const all = left > 0 ? [...rows, more] : rows;
   return listSection(about, all.map(tableRow), tableHead(columns));
+}
+
+/** The most important sections for which there is room, with their headings, and the names of those that are not there as a whole. */
+export function fitting(
+  sections: readonly Section[],
+  limit: number,
+): { readonly texts: readonly string[]; readonly missing: readonly string[] } {
+  let room = limit;
+  const shown = new Set<Section>();
+  const missing: string[] = [];
+  for (const section of sections.toSorted((a, b) => a.rank - b.rank)) {
+    const { name, heading, text, isCut = false } = section;
+    const size = Buffer.byteLength(text + heading) + 4;
+    const fits = size <= room;
+    if (isCut || !fits) missing.push(name);
+    if (!fits || text === "") continue;
+    shown.add(section);
+    room -= size;
+  }
+  const headings = new Set<string>();
+  const texts = sections.flatMap((section) => {
+    if (!shown.has(section)) return [];
+    const { heading, text } = section;
+    if (heading === "" || headings.has(heading)) return [text];
+    headings.add(heading);
+    return [heading, text];
+  });
+  return { texts, missing };
 }
 
 /** A column is aligned to the right if a colon ends its name. */
@@ -86,8 +112,9 @@ export function fold(title: string, content: string): string {
 }
 
 /** The same in a fold that has its heading as its title. */
-export function folded({ heading = "", text, ...section }: Section): Section {
-  return { ...section, text: text === "" ? "" : fold(heading.replace(/^#+ /, ""), text) };
+export function folded({ heading, text, ...section }: Section): Section {
+  const title = heading.replace(/^#+ /, "");
+  return { ...section, heading: "", text: text === "" ? "" : fold(title, text) };
 }
 
 export function nameOf({ workId, taskId }: Pick<WorkView, "workId" | "taskId">): string {

@@ -18,9 +18,6 @@ import { fold, nameOf, type Section } from "./layout.ts";
 /** A longer reason stands below the verdict. */
 const MAX_OPEN_REASON = 120;
 const MAX_REASON = 2000;
-/** A longer text is folded, unless it is the only one. */
-const MAX_OPEN_LINES = 25;
-const MAX_OPEN_TEXT = 2000;
 const MAX_TITLE = 400;
 /** In UTF-16 units. */
 const MAX_REPORT = 100_000;
@@ -106,7 +103,6 @@ function sourceOf({ items, ...work }: GivenView): string {
 }
 
 interface ReportText {
-  /** HTML on one line. */
   readonly source: string;
   readonly title?: string | undefined;
   readonly text: string;
@@ -124,11 +120,8 @@ function reportSection(
     : safeMarkdown(text, { allowedLinks, lowered: 3, maxLength: MAX_REPORT });
   const shown = safe.whole ? safe.text : `${safe.text}\n\n…`;
   const name = safeCell("", { maxLength: MAX_TITLE, title: title.slice(0, MAX_TITLE / 2) });
-  const isShort = shown.length <= MAX_OPEN_TEXT && shown.split("\n").length <= MAX_OPEN_LINES;
-  const placed =
-    isOnly || isShort
-      ? `${[source, name].filter((one) => one !== "").join(" · ")}\n\n${shown}`
-      : fold(source, `${name}\n\n${shown}`);
+  const content = `${name}\n\n${shown}`.trim();
+  const placed = isOnly ? `${source}\n\n${content}` : fold(source, content);
   return {
     name: `the report of ${nameOf(work)}`,
     rank: 3,

@@ -1,20 +1,25 @@
-/** The sections of the job summary about all works: what failed, the works, their items, the chart, denials. */
+/** The sections of the job summary about all works: what failed, the works, their items, the chart, denials, decisions. */
+import { clip } from "../../events/cut.ts";
+import { decisionTraits } from "../../events/decision.ts";
 import {
   elapsedMs,
   itemsOf,
   itemsText,
   mostTelling,
+  wentBadly,
   worksOf,
+  type DecisionEntry,
   type RunView,
+  type WorkView,
 } from "../../events/view.ts";
 import { isDrawable } from "../flow-chart.ts";
 import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
-import { failureGroups, type FailureGroup } from "./headline.ts";
 import {
   amountText,
   durationText,
   fold,
+  lastItems,
   listSection,
   nameOf,
   result,
@@ -27,33 +32,25 @@ import {
 import { durationMs } from "./step-outputs.ts";
 
 const MAX_REASON = 1000;
-const MAX_FAILURES = 50;
 const MAX_NAMES = 20;
-/** The chart of a larger job is folded. */
-const MAX_OPEN_CHART = 12;
 const MAX_ROWS = 200;
 
-/** The works that failed, and why; those that failed for the same reason together. */
+/** The works that failed, and why, in the order of their ends; those that failed for the same reason together. */
 export function failuresSection(view: RunView): Section {
-  const groups = failureGroups(view);
-  const items = groups
-    .slice(0, MAX_FAILURES)
-    .map((group) => `- ${failureText(group, view.works.size)}\n`);
-  const left = groups.slice(MAX_FAILURES).flatMap(({ works }) => works).length;
-  if (left > 0) items.push(`- and ${left} more\n`);
+  const groups = new Map<string, WorkView[]>();
+  const failed = [...view.works.values()].filter(wentBadly);
+  for (const work of failed.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) {
+    const why = `${work.status}: ${inline(work.reason ?? "no reason given", MAX_REASON)}`;
+    groups.set(why, [...(groups.get(why) ?? []), work]);
+  }
+  const items = [...groups].map(([why, works]) => `- ${namesOf(works)} ${why}\n`);
   return listSection({ name: "failures", rank: 1, heading: "### Failures" }, items);
 }
 
-function failureText({ first, works }: FailureGroup, all: number): string {
-  const reason = inline(first.reason ?? "no reason given", MAX_REASON);
-  if (works.length === 1) {
-    const attempts =
-      first.attempts > 1 && first.flow === undefined ? ` after ${first.attempts} attempts` : "";
-    return `${nameOf(first)} ${first.status}${attempts}: ${reason}`;
-  }
+function namesOf(works: readonly WorkView[]): string {
   const names = works.slice(0, MAX_NAMES).map(nameOf);
   if (names.length < works.length) names.push(`${works.length - names.length} more`);
-  return `${works.length} of ${all} tasks ${first.status}: ${reason}\n  - ${names.join(", ")}`;
+  return names.join(", ");
 }
 
 /** What the run went on without. */
@@ -126,44 +123,16 @@ export function itemsSection(view: RunView): Section {
   );
 }
 
-export function chartSection(
-  view: RunView,
-  chart: (view: RunView) => string,
-  isFolded: boolean,
-): Section {
-  let drawing = "";
-  try {
-    drawing = harmless(chart(view)).trim();
-  } catch {
-    // Everything else is still worth reading.
-  }
-  const shown = `${fenced(drawing, "mermaid")}\n\n<sub>${legend(view)}</sub>`;
-  const count = view.works.size;
-  const text =
-    isFolded || count > MAX_OPEN_CHART
-      ? fold(`The chart of ${plural(count, "work")}`, shown)
-      : shown;
+export function chartSection(view: RunView, chart: (view: RunView) => string): Section {
+  const drawing = harmless(chart(view)).trim();
   const isShown = drawing !== "" && isDrawable(drawing);
-  const isCut = drawing !== "" && !isShown;
-  return { name: "the chart", rank: 3, text: isShown ? text : "", isCut };
-}
-
-/** What the colors mean, of those that occur. */
-function legend(view: RunView): string {
-  const kinds = new Set<string>(worksOf(view).map((work) => result(work).word));
-  const colors: readonly (readonly [string, readonly string[]])[] = [
-    ["green", ["succeeded"]],
-    ["yellow", ["retried"]],
-    ["red", ["failed", "crashed"]],
-    ["blue", ["running"]],
-    ["light blue", ["answered no"]],
-    ["dark gray", ["canceled"]],
-    ["light gray", ["skipped"]],
-  ];
-  return colors
-    .map(([color, words]) => [color, words.filter((word) => kinds.has(word)).join(" or ")] as const)
-    .flatMap(([color, words]) => (words === "" ? [] : [`${color}: ${words}`]))
-    .join(" · ");
+  return {
+    name: "the chart",
+    rank: 3,
+    heading: "### Chart",
+    text: isShown ? fenced(drawing, "mermaid") : "",
+    isCut: drawing !== "" && !isShown,
+  };
 }
 
 export function denialsSection({ denials, totals }: RunView): Section {
@@ -201,4 +170,90 @@ function times(count: number): string {
 
 function countOf(all: readonly { readonly count: number }[]): number {
   return all.reduce((sum, { count }) => sum + count, 0);
+}
+
+const MAX_DECISION = 500;
+const MAX_SAID = 2000;
+/** Bytes of the decisions of one work. */
+const MAX_DECISIONS = 20_000;
+
+export function finalMessageSection(view: RunView): Section {
+  const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
+  // The RESULT of a workflow, or the response of a task with actions, is shown instead.
+  const said = speaker?.report === undefined ? speaker?.lastMessage : undefined;
+  const message = harmless(said ?? "").trim();
+  return {
+    name: "the last message of the agent",
+    rank: 6,
+    heading: "### Last message of the agent",
+    text:
+      speaker === undefined || message === "" ? "" : fold(nameOf(speaker), fenced(message, "text")),
+  };
+}
+
+/**
+ * A fold for the job and for each work, those that went badly first. It also holds what the agent last said in the work,
+ * unless it is shown elsewhere.
+ */
+export function decisionSections(view: RunView): Section[] {
+  const start = view.startedAt ?? 0;
+  const works = worksOf(view).toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));
+  return [
+    decisionSection("The job", view, start, 7),
+    ...works.map((work) => {
+      const { sign, word } = result(work);
+      const isShown = work.workId === view.lastSpeaker || work.report !== undefined;
+      const said = isShown ? "" : harmless(work.lastMessage ?? "").trim();
+      const title = `${nameOf(work)} ${sign} ${word}`;
+      return decisionSection(title, work, start, wentBadly(work) ? 4 : 9, said);
+    }),
+  ];
+}
+
+const decisionColumns = ["Time:", "Category", "Decision"] as const;
+
+/** The latest decisions that fit, because they show the outcome. */
+function decisionSection(
+  title: string,
+  { decisions, droppedDecisions }: Pick<WorkView, "decisions" | "droppedDecisions">,
+  start: number,
+  rank: number,
+  said = "",
+): Section {
+  const all = decisions.filter(({ kind }) => decisionTraits(kind).audience.summary);
+  const kept = lastItems(
+    all.map((entry) => decisionRow(entry, start)),
+    MAX_DECISIONS,
+  );
+  const count = all.length + droppedDecisions;
+  const missing = count - kept.length;
+  if (missing > 0)
+    kept.unshift(tableRow(["", "", `${plural(missing, "earlier decision")} omitted`]));
+  const content = [
+    ...(kept.length === 0 ? [] : [(tableHead(decisionColumns) + kept.join("")).trimEnd()]),
+    ...(said === ""
+      ? []
+      : [`The agent's last message:\n\n${fenced(clip(said, MAX_SAID), "text")}`]),
+  ].join("\n\n");
+  const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
+  return {
+    name: `decisions: ${title}`,
+    rank,
+    heading: "### Decisions",
+    text: content === "" ? "" : fold(`${title}${counted}`, content),
+    isCut: missing > 0,
+  };
+}
+
+function decisionRow(
+  { at, iteration, kind, category, answer, text }: DecisionEntry,
+  start: number,
+): string {
+  const shownCategory = answer && kind === "task-failed" ? "ANSWERED NO" : category;
+  const which = iteration > 1 ? `iteration ${iteration}: ` : "";
+  return tableRow([
+    durationText(at - start),
+    code(shownCategory, 40),
+    which + inline(text, MAX_DECISION),
+  ]);
 }

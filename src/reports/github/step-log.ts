@@ -10,12 +10,11 @@
 import type { AnnotationProperties } from "@actions/core";
 import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import { eventLines, isUrgent, startText } from "../event-line.ts";
+import { eventLines, isUrgent, resultLines, startText } from "../event-line.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
 import { createPaint } from "../paint.ts";
 import { andChange, clockText, paragraph, plural } from "../text.ts";
-import { resultLines } from "../result-lines.ts";
 import { worksTable } from "../works-table.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import { clip } from "../../events/cut.ts";

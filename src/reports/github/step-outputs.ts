@@ -2,14 +2,13 @@
  * The outputs of the step. Later steps should read them through `env`, and Linux starts no process with a
  * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
  */
-import { elapsedMs, endText, type RunView } from "../../events/view.ts";
+import { elapsedMs, endText, wentBadly, type RunView } from "../../events/view.ts";
 import type { Delivery } from "../../outputs/delivery.ts";
 import { collectOutputs, resultsOf } from "../../outputs/collect.ts";
 import { findingJson, jobReport } from "../run-json.ts";
 import { lastItems, wholeItems } from "./layout.ts";
 import type { outputNames } from "../../generated/action-manifest.ts";
 
-/** Those that action.yml declares. */
 export type OutputName = (typeof outputNames)[number];
 
 export type Result = "success" | "failure" | "skipped" | "cancelled";
@@ -42,15 +41,13 @@ const MAX_PATH = 4_000;
 export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<OutputName, string> {
   const { totals } = view;
   const { findings, verdict } = collectOutputs(view);
-  const failed = [...view.works.values()].filter(
-    ({ status }) => status === "failed" || status === "crashed",
-  );
+  const failed = [...view.works.values()].filter(wentBadly);
   return {
-    result: options.result ?? resultOf(view),
+    result: options.result ?? resultWords[view.status],
     reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
     rehearsed: String(options.rehearsal !== undefined),
     "failed-tasks": jsonList([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
-    decisions: decisionsOf(view, options.journal !== undefined),
+    decisions: decisionsText(view),
     report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
     "report-file": cutToBytes(options.reportFile ?? "", MAX_PATH),
     results: resultsText(view),
@@ -78,37 +75,9 @@ export function deliveriesText(deliveries: readonly Delivery[]): string {
 
 /** Whole or not at all: half of it is no JSON. */
 function resultsText(view: RunView): string {
-  const text = wholeResults(view);
-  return Buffer.byteLength(text) <= MAX_RESULTS ? text : "";
-}
-
-function wholeResults(view: RunView): string {
   const results = resultsOf(view);
-  return results === null ? "" : JSON.stringify(results);
-}
-
-/** What the outputs leave out of the report and the results, and where that is, in sentences. */
-export function omittedFromOutputs(
-  view: RunView,
-  { reportFile }: Pick<OutputsOptions, "reportFile">,
-): readonly string[] {
-  const where = (name: string): string =>
-    reportFile === undefined ? `Set \`output-dir\` to keep ${name}.` : `${name} has all of it.`;
-  const [report, results] = [jobReport(view) ?? "", wholeResults(view)].map((text) =>
-    Buffer.byteLength(text),
-  );
-  return [
-    ...(report !== undefined && report > MAX_TEXT
-      ? [
-          `The output \`report\` has ${MAX_TEXT} of ${report} bytes. ${where(reportFile ?? "the whole report")}`,
-        ]
-      : []),
-    ...(results !== undefined && results > MAX_RESULTS
-      ? [
-          `The output \`results\` is empty: the results have ${results} bytes, and it takes ${MAX_RESULTS}. ${where("run.json")}`,
-        ]
-      : []),
-  ];
+  const text = results === null ? "" : JSON.stringify(results);
+  return Buffer.byteLength(text) <= MAX_RESULTS ? text : "";
 }
 
 /** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */
@@ -122,47 +91,27 @@ export function durationMs(view: RunView): number {
   );
 }
 
-function resultOf(view: RunView): Result {
-  switch (view.status) {
-    case "succeeded":
-      return "success";
-    case "failed":
-      return "failure";
-    case "skipped":
-      return "skipped";
-    case "canceled":
-    case "pending":
-    case "running":
-      return "cancelled";
-  }
-}
+const resultWords: Readonly<Record<RunView["status"], Result>> = {
+  succeeded: "success",
+  failed: "failure",
+  skipped: "skipped",
+  canceled: "cancelled",
+  pending: "cancelled",
+  running: "cancelled",
+};
 
-/** The latest decisions that fit, after a line with the number of missing ones. */
-function decisionsOf(view: RunView, hasJournal: boolean): string {
-  const works = [...view.works.values()];
+/** The latest decisions that fit. */
+function decisionsText(view: RunView): string {
   const all = [
     ...view.decisions.map((entry) => ({ entry, task: null, work: null })),
-    ...works.flatMap(({ decisions, taskId, workId }) =>
+    ...[...view.works.values()].flatMap(({ decisions, taskId, workId }) =>
       decisions.map((entry) => ({ entry, task: taskId, work: workId })),
     ),
   ].sort((a, b) => a.entry.at - b.entry.at);
   const items = all.map(({ entry: { at, iteration, kind, category, text }, task, work }) =>
     listItem({ at: isoTime(at), task, work, iteration, kind, category, text }),
   );
-  const kept = lastItems(items, MAX_DECISIONS - 300);
-  const dropped = works.reduce((sum, work) => sum + work.droppedDecisions, view.droppedDecisions);
-  const missing = dropped + all.length - kept.length;
-  if (missing === 0) return listOf(kept);
-  const omitted = {
-    at: isoTime(all[all.length - kept.length]?.entry.at ?? 0),
-    task: null,
-    work: null,
-    iteration: 0,
-    kind: "note",
-    category: "MISC",
-    text: `${missing} older decisions are omitted${hasJournal ? "; the journal contains them" : ""}`,
-  };
-  return listOf([listItem(omitted), ...kept]);
+  return listOf(lastItems(items, MAX_DECISIONS));
 }
 
 /** The first values that fit. */

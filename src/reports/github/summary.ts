@@ -3,23 +3,40 @@
  * limit: GitHub drops a whole summary of more than 1 MiB. All text of an agent, a tool or an entry goes through
  * `inline`, `code` or `fenced` (`escape.ts`), or is Markdown made safe.
  */
+import { statusSign } from "../../entry/mermaid.ts";
 import type { RunView } from "../../events/view.ts";
+import { changeText, plural } from "../text.ts";
 import { actionSections } from "./action-sections.ts";
-import { decisionSections, finalMessageSection } from "./decisions-section.ts";
 import { code, inline } from "./escape.ts";
 import { flowSections, isOneFlow } from "./flow-sections.ts";
-import { headline } from "./headline.ts";
-import { folded, type Section } from "./layout.ts";
-import { findingsSection, memorySection, reportSections, verdictText } from "./result-sections.ts";
+import {
+  amountText,
+  costText,
+  durationText,
+  fitting,
+  folded,
+  resultText,
+  type Section,
+} from "./layout.ts";
+import {
+  findingsSection,
+  judgementText,
+  memorySection,
+  reportSections,
+  verdictText,
+} from "./result-sections.ts";
 import {
   chartSection,
   commandsSection,
+  decisionSections,
   denialsSection,
   failuresSection,
+  finalMessageSection,
   itemsSection,
   omissionsSection,
   worksSection,
 } from "./sections.ts";
+import { durationMs } from "./step-outputs.ts";
 
 export interface SummaryOptions {
   readonly summary: "full" | "compact" | "off";
@@ -28,23 +45,68 @@ export interface SummaryOptions {
   /** Mermaid text of the job with how each node ended. */
   readonly chart: (view: RunView) => string;
   readonly journal?: string;
-  /** The file whose script played the model. */
   readonly rehearsal?: string;
 }
 
 /** In bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
 const LIMIT = 1_000_000;
-/** For the note about what was left out. */
 const NOTE = 8_000;
+const MAX_REASON = 1000;
+const MAX_MISSING = 20;
 
 /** Never more than 1 MiB; empty for `off`. */
 export function renderSummary(view: RunView, options: SummaryOptions): string {
   if (options.summary === "off") return "";
-  const always = [headline(view, options.entryFile), rehearsalNote(view, options.rehearsal)];
+  const always = [...headline(view, options.entryFile), rehearsalNote(view, options.rehearsal)];
   const room = always.reduce((left, text) => left - Buffer.byteLength(text), LIMIT - NOTE);
   const { texts, missing } = fitting(sectionsOf(view, options), room);
   const all = [...always, ...texts, noteOf(missing, options)];
   return `${all.filter((text) => text !== "").join("\n\n")}\n`;
+}
+
+/** How the run ended and why, or what its agents think, and its figures. */
+function headline(view: RunView, entryFile: string): readonly string[] {
+  const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 100);
+  const result = `${statusSign(view.status)} ${resultText(view, job)}`;
+  const { reason = "", advice = "" } = view;
+  const verdict = verdictText(view);
+  // That agents failed is more than what they think.
+  const isVerdictFirst = verdict !== undefined && view.status === "succeeded";
+  return [
+    `## ${isVerdictFirst ? verdict.title : result}`,
+    reason === "" ? "" : `**Why:** ${inline(reason, MAX_REASON)}`,
+    advice === "" || reason.slice(0, MAX_REASON).includes(advice)
+      ? ""
+      : `**What to do:** ${inline(advice, MAX_REASON)}`,
+    verdict === undefined || isVerdictFirst ? "" : `### ${verdict.title}`,
+    verdict?.more ?? "",
+    judgementText(view),
+    `<sub>${isVerdictFirst ? `${result} · ` : ""}${factsOf(view, entryFile)}</sub>`,
+  ];
+}
+
+function factsOf(view: RunView, entryFile: string): string {
+  const { totals, plan, works, failedCommandCount } = view;
+  return [
+    code(entryFile, 200),
+    plural(works.size, "work"),
+    ...(plan?.change === undefined ? [] : [inline(changeText(plan.change), 100)]),
+    durationText(durationMs(view)),
+    plural(totals.modelCalls, "model call"),
+    `${amountText(totals.inputTokens)} tokens in (${amountText(totals.cacheReadTokens)} cached)`,
+    `${amountText(totals.outputTokens)} out`,
+    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    ...(failedCommandCount > 0 ? [plural(failedCommandCount, "failed command")] : []),
+  ].join(" · ");
+}
+
+function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined): string {
+  if (file === undefined) return "";
+  const asExpected =
+    status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
+      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : `was ${jobOutcome.kind}`}, as the rehearsal expects: ${inline(jobOutcome.reason, MAX_REASON)}`
+      : "";
+  return `**Rehearsal:** ${code(file, 200)} played the model; no model was asked.${asExpected}`;
 }
 
 function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly Section[] {
@@ -62,7 +124,7 @@ function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly
     memorySection(view),
     below(worksSection(view)),
     below(itemsSection(view)),
-    ...(isOneFlow(view) ? [] : [chartSection(view, chart, hasResults)]),
+    ...(isOneFlow(view) ? [] : [below(chartSection(view, chart))]),
     ...flowSections(view),
     ...actionSections(view),
     below(denialsSection(view)),
@@ -72,51 +134,10 @@ function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly
   ];
 }
 
-/** The most important sections for which there is room, and the names of those that are not there as a whole. */
-function fitting(
-  sections: readonly Section[],
-  limit: number,
-): { readonly texts: readonly string[]; readonly missing: readonly string[] } {
-  let room = limit;
-  const shown = new Set<Section>();
-  const missing: string[] = [];
-  for (const section of sections.toSorted((a, b) => a.rank - b.rank)) {
-    const { name, heading = "", text, isCut = false } = section;
-    const size = Buffer.byteLength(text) + Buffer.byteLength(heading) + 4;
-    const fits = size <= room;
-    if (isCut || !fits) missing.push(name);
-    if (!fits || text === "") continue;
-    shown.add(section);
-    room -= size;
-  }
-  const headings = new Set<string>();
-  const texts = sections.flatMap((section) => {
-    if (!shown.has(section)) return [];
-    const { heading, text } = section;
-    if (heading === undefined || headings.has(heading)) return [text];
-    headings.add(heading);
-    return [heading, text];
-  });
-  return { texts, missing };
-}
-
-function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined): string {
-  if (file === undefined) return "";
-  const asExpected =
-    status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
-      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : `was ${jobOutcome.kind}`}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
-      : "";
-  return `**Rehearsal:** ${code(file, 200)} played the model; no model was asked.${asExpected}`;
-}
-
-const MAX_MISSING = 20;
-
 function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions): string {
   const where = journal === undefined ? "" : `The journal with every event: ${code(journal, 300)}.`;
-  if (missing.length === 0) {
-    if (summary === "compact" || where === "") return "";
-    return `<sub>${where}</sub>`;
-  }
+  if (missing.length === 0)
+    return summary === "compact" || where === "" ? "" : `<sub>${where}</sub>`;
   const names = missing.slice(0, MAX_MISSING);
   if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
   const unkept = where === "" ? "Set the input <code>journal</code> to keep them." : where;

@@ -22,7 +22,6 @@ export interface PortalRehearsal {
 export interface ReportBoot {
   readonly kind: "report";
   readonly version: string;
-  /** ISO 8601. */
   readonly createdAt: string;
   /** Empty in the report of a run that wrote no journal. */
   readonly journals: readonly ReportJournal[];

@@ -5,11 +5,11 @@
  * script that may run is the page's own: the policy names its hash.
  */
 import { createHash } from "node:crypto";
-import type { ReportBoot, ReportJournal, ReportRun } from "./boot.ts";
+import type { ReportBoot, ReportRun } from "./boot.ts";
 import { escapeHtml, pageParts, type PageFiles } from "./page.ts";
 
-/** Rows of the table that is shown where scripts don't run. */
-const MAX_ROWS = 1000;
+/** Runs that are listed where scripts don't run. */
+const MAX_RUNS = 1000;
 
 /** The file in parts. `events`: gzip of the events as NDJSON, in order. */
 export function reportHtml(
@@ -71,53 +71,10 @@ function* base64(parts: readonly Uint8Array[]): Iterable<string> {
   yield Buffer.from(rest).toString("base64");
 }
 
-/** The runs as a table, for a browser without scripts. */
-function plainReport({ runs, journals, createdAt, version }: ReportBoot): string {
-  const rows = runs.slice(0, MAX_ROWS).map(rowOf);
-  const more =
-    runs.length > MAX_ROWS ? `<p>${runs.length - MAX_ROWS} more runs are not listed here.</p>` : "";
-  return `<h1>agent-jobs report</h1>
-<p>This page needs JavaScript to show more than this table. Created ${escapeHtml(createdAt)} by agent-jobs ${escapeHtml(version)}.</p>
-<table>
-<thead><tr>${headings.map((heading) => `<th scope="col">${heading}</th>`).join("")}</tr></thead>
-<tbody>
-${rows.join("\n")}
-</tbody>
-</table>
-${more}
-${journals.map(problemsOf).join("\n")}`;
-}
-
-const headings = [
-  "Job",
-  "Status",
-  "Start",
-  "Duration",
-  "Model calls",
-  "Input tokens",
-  "Output tokens",
-  "Cost",
-  "Reason",
-];
-
-function rowOf(run: ReportRun): string {
-  const cells = [
-    run.jobName,
-    run.status,
-    run.startTime ?? "",
-    `${Math.round(run.durationMs / 1000)} s`,
-    run.modelCalls,
-    run.inputTokens,
-    run.outputTokens,
-    run.cost,
-    run.reason ?? "",
-  ];
-  return `<tr>${cells.map((cell) => `<td>${escapeHtml(String(cell))}</td>`).join("")}</tr>`;
-}
-
-function problemsOf({ name, problems, moreProblems }: ReportJournal): string {
-  if (problems.length === 0) return "";
-  const items = problems.map(({ line, reason }) => `<li>Line ${line}: ${escapeHtml(reason)}</li>`);
-  if (moreProblems > 0) items.push(`<li>${moreProblems} more.</li>`);
-  return `<h2>Problems of ${escapeHtml(name)}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
+/** The runs, for a browser without scripts. */
+function plainReport({ runs, createdAt, version }: ReportBoot): string {
+  const items = runs.slice(0, MAX_RUNS).map(({ jobName, status, startTime = "", reason = "" }) => {
+    return `<li>${escapeHtml(`${jobName} ${status} ${startTime} ${reason}`)}</li>`;
+  });
+  return `<p>This page needs JavaScript to show more than this list. Created ${escapeHtml(createdAt)} by agent-jobs ${escapeHtml(version)}.</p>\n<ul>\n${items.join("\n")}\n</ul>`;
 }

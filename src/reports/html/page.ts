@@ -70,7 +70,6 @@ export function portalHtml(facts: Omit<PortalBoot, "kind">): string {
   });
 }
 
-/** A check mark on the color of the page. */
 const icon = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4a3fd0"/><path d="M4.5 8.5l2.5 2.5 4.8-5.5" fill="none" stroke="#fff" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )}`;
@@ -79,12 +78,10 @@ export interface PageParts {
   readonly title: string;
   readonly head: string;
   readonly boot: object;
-  /** HTML in place of the page where scripts don't run. */
   readonly plain?: string;
   readonly data?: Iterable<string>;
 }
 
-/** The document around the page's script, in both uses. */
 export function pageHtml(page: PageParts): string {
   return [...pageParts(page)].join("");
 }

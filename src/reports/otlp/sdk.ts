@@ -24,14 +24,12 @@ import { metrics, type Instruments, type Metric } from "./span.ts";
 export interface SdkOptions {
   readonly tracesUrl: string;
   readonly metricsUrl: string;
-  /** Of agent-jobs. */
   readonly version: string;
   readonly environment: Environment;
   /** An export that takes longer has failed. */
   readonly timeoutMs: number;
   /** Ends every connection. */
   readonly signal: AbortSignal;
-  /** Called for every export that has failed. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -52,7 +52,6 @@ export const metrics = {
   },
 } satisfies Readonly<Record<string, Metric>>;
 
-/** What the SDK gives. */
 export interface Instruments {
   readonly tracer: Tracer;
   /** Of the span that is started next. */
@@ -63,13 +62,11 @@ export interface Instruments {
 export interface TraceOptions {
   /** Whether prompts, answers, arguments, results and reasons are part of the trace. */
   readonly content: boolean;
-  /** Value of `gen_ai.provider.name`. */
   readonly provider: string;
   /** Default: the run is the root of its trace. */
   readonly parent?: ParentContext | undefined;
 }
 
-/** What the spans of a run share. */
 export class RunSpans {
   readonly runId: string;
   readonly sdk: Instruments;
@@ -111,7 +108,6 @@ export interface SpanHead {
   readonly name: string;
   readonly startedAt: number;
   readonly attributes?: Attributes;
-  /** Default: internal. */
   readonly kind?: SpanKind;
   /** It is over then, or with its last event or child, whenever that is known. */
   readonly endsAt?: number | undefined;

@@ -6,22 +6,13 @@
  * those of a called file below the CALL. Actions of the protocol are below the attempt. A task that is run on behalf of
  * an action is below that action.
  */
-import type { Attributes } from "@opentelemetry/api";
+import type { ActionWaiting } from "../../events/action.ts";
 import { decisionOf } from "../../events/decision-of.ts";
 import type { Decision } from "../../events/decision.ts";
-import type {
-  Acted,
-  RunEvent,
-  RunOutcome,
-  RunStarted,
-  SessionActed,
-  WorkOutcome,
-  WorkRef,
-} from "../../events/event.ts";
+import type { Acted, RunEvent, RunOutcome, TurnStarted, WorkRef } from "../../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../../events/plan.ts";
 import type { StepStarted } from "../../events/step.ts";
 import { outcomeReason } from "../../events/view.ts";
-import { ActionSpans } from "./action-spans.ts";
 import {
   RunSpans,
   type Instruments,
@@ -29,7 +20,7 @@ import {
   type SpanEnd,
   type TraceOptions,
 } from "./span.ts";
-import { TaskSpans } from "./task-spans.ts";
+import { toolAttributes, TurnSpans } from "./turn-spans.ts";
 
 interface WorkSpans {
   readonly span: OpenSpan;
@@ -39,31 +30,44 @@ interface WorkSpans {
   taskCount: number;
   /** Activities of a workflow that are under way, the innermost last. */
   readonly steps: Map<number, OpenSpan>;
-  readonly actions: ActionSpans;
+  /** Actions that wait, without a span, or run. */
+  readonly actions: Map<string, { readonly head: ActionWaiting; span: OpenSpan | undefined }>;
+}
+
+interface TaskSpans {
+  /** That of the work for a workflow. */
+  readonly span: OpenSpan;
+  readonly turns: Map<string, TurnSpans>;
+  attempt: { readonly key: string; readonly span: OpenSpan } | undefined;
+  attempts: number;
+  crash: string;
 }
 
 export class Trace {
   readonly #run: RunSpans;
   readonly #root: OpenSpan;
-  /** By id and iteration. */
   readonly #works = new Map<string, WorkSpans>();
-  readonly #totals = { calls: 0, input: 0, output: 0, cost: 0 };
   readonly #jobName: string;
-  readonly #planned: readonly PlannedWork[];
+  readonly #planned: ReadonlyMap<number, PlannedWork>;
 
   /** `first`: the first event of the run, which `apply` gets, too. */
   constructor(first: RunEvent, options: TraceOptions, sdk: Instruments) {
     const started = first.type === "run.started" ? first : undefined;
+    const planned = started === undefined ? [] : plannedWorks(started.work);
     this.#run = new RunSpans(first.runId, options, sdk);
     this.#jobName = started?.jobName ?? "";
-    this.#planned = started === undefined ? [] : plannedWorks(started.work);
+    this.#planned = new Map(planned.map((work) => [work.workId, work]));
     this.#root = this.#run.root({
       name: `invoke_workflow ${this.#jobName}`.trim(),
       startedAt: first.at,
       attributes: {
         "gen_ai.operation.name": "invoke_workflow",
+        "gen_ai.workflow.name": started?.jobName,
         "agent_jobs.run.id": first.runId,
-        ...(started && this.#runAttributes(started)),
+        "agent_jobs.version": started?.version,
+        "agent_jobs.entry.file": started?.entryFile,
+        "agent_jobs.entry.fingerprint": started?.entryFingerprint,
+        ...this.#run.content({ "agent_jobs.user_input": started?.userInput }),
       },
     });
   }
@@ -71,88 +75,59 @@ export class Trace {
   apply(event: RunEvent): void {
     this.#applyItself(event);
     const decided = decisionOf(event);
-    if (decided !== undefined) this.#decide(event, decided.work, decided.decision);
+    if (decided !== undefined) this.#decide(decided.work, decided.decision, event.at);
   }
 
   /** Ends what is under way: nothing of the run follows. */
-  end(at: number, end: SpanEnd = {}): void {
-    const { calls, input, output, cost } = this.#totals;
-    const usage = {
-      "agent_jobs.model_calls": calls,
-      "gen_ai.usage.input_tokens": input,
-      "gen_ai.usage.output_tokens": output,
-      "agent_jobs.usage.cost": cost,
-    };
-    this.#root.endAll(at, { ...end, attributes: { ...usage, ...end.attributes } });
+  end(at: number, end?: SpanEnd): void {
+    this.#root.endAll(at, end);
   }
 
   #applyItself(event: RunEvent): void {
+    const { at } = event;
     switch (event.type) {
       case "run.ended":
-        return this.#endRun(event.outcome, event.at);
+        return this.#endRun(event.outcome, at);
       case "work.started":
-        if (this.#isOwn(event.work)) this.#taskOf(event.work, event.at, event.modelId);
+        if (this.#isOwn(event.work)) this.#taskOf(event.work, at, event.modelId);
         return;
       case "work.ended": {
         const key = keyOf(event.work);
         const work = this.#works.get(key);
         if (work === undefined || !this.#isOwn(event.work)) return;
         this.#works.delete(key);
-        return this.#endWork(work, event.at, event.outcome);
+        const end = endOf(work, event.outcome);
+        for (const { span } of [...work.tasks.values()].toReversed()) span.endAll(at, end);
+        return work.span.endAll(at, end);
       }
+      case "session.started":
+        if (this.#works.has(keyOf(event.work))) this.#taskOf(event.work, at);
+        return;
       case "turn.started":
-        return this.#taskOf(event.work, event.at).startTurn(
-          event,
-          event.at,
-          this.#innermost(event.work),
-        );
-      case "turn.ended":
-        return this.#known(event.work)?.endTurn(event, event.at);
+        return this.#startTurn(event, at);
+      case "turn.ended": {
+        const turns = this.#taskIn(event.work)?.turns;
+        turns?.get(event.turnId)?.end(event.outcome, at);
+        turns?.delete(event.turnId);
+        return;
+      }
       case "activity":
-        return this.#act(event, event.at);
+        return this.#taskIn(event.work)?.turns.get(event.turnId)?.apply(event.activity, at);
       case "step.started":
-        return this.#startStep(event, event.at);
+        return this.#startStep(event, at);
       case "step.ended": {
-        const work = this.#works.get(keyOf(event.work));
-        const span = work?.steps.get(event.step);
-        if (work === undefined || span === undefined) return;
-        work.steps.delete(event.step);
-        for (const task of work.tasks.values()) task.endAttempt();
-        const failure = event.succeeded ? {} : { error: "failed", reason: event.reason };
-        return span.end(event.at, failure);
+        const { steps, tasks } = this.#works.get(keyOf(event.work)) ?? {};
+        const span = steps?.get(event.step);
+        if (span === undefined) return;
+        steps?.delete(event.step);
+        for (const task of tasks?.values() ?? []) endAttempt(task);
+        return span.end(at, event.succeeded ? {} : { error: "failed", reason: event.reason });
       }
       case "action":
-        return this.#applyAction(event, event.at);
-      case "run.started":
-      case "decision":
-      case "items.listed":
-      case "session.started":
-      case "session.ended":
-      case "step.output":
-      case "report.given":
-      case "result.given":
-      case "finding.reported":
-      case "verdict.given":
-      case "proposal.made":
-      case "note.added":
+        return this.#applyAction(event, at);
+      default:
         return;
     }
-  }
-
-  #runAttributes({
-    version,
-    jobName,
-    entryFile,
-    entryFingerprint,
-    userInput,
-  }: RunStarted): Attributes {
-    return {
-      "gen_ai.workflow.name": jobName,
-      "agent_jobs.version": version,
-      "agent_jobs.entry.file": entryFile,
-      "agent_jobs.entry.fingerprint": entryFingerprint,
-      ...this.#run.content({ "agent_jobs.user_input": userInput }),
-    };
   }
 
   #endRun(outcome: RunOutcome, at: number): void {
@@ -166,8 +141,7 @@ export class Trace {
 
   /** Not of a task that is run on behalf of an action. */
   #isOwn({ workId, taskId }: WorkRef): boolean {
-    const planned = this.#planned.find((one) => one.workId === workId);
-    return planned === undefined || planned.taskId === taskId;
+    return (this.#planned.get(workId)?.taskId ?? taskId) === taskId;
   }
 
   #workOf(ref: WorkRef, at: number): WorkSpans {
@@ -175,31 +149,32 @@ export class Trace {
     const known = this.#works.get(key);
     if (known !== undefined) return known;
     const { workId, iteration, item, itemIndex } = ref;
-    const planned = this.#planned.find((one) => one.workId === workId);
+    const planned = this.#planned.get(workId);
+    const span = this.#root.open({
+      place: `work/${key}`,
+      name: `work ${planned?.taskId ?? ref.taskId}`,
+      startedAt: at,
+      attributes: {
+        "agent_jobs.work.id": workId,
+        "agent_jobs.work.iteration": iteration,
+        "agent_jobs.item.index": itemIndex,
+        "agent_jobs.condition": planned?.condition === true ? true : undefined,
+        ...this.#run.content({ "agent_jobs.item": item }),
+      },
+    });
     const work: WorkSpans = {
-      span: this.#root.open({
-        place: `work/${key}`,
-        name: `work ${planned?.taskId ?? ref.taskId}`,
-        startedAt: at,
-        attributes: {
-          "agent_jobs.work.id": workId,
-          "agent_jobs.work.iteration": iteration,
-          "agent_jobs.item.index": itemIndex,
-          "agent_jobs.condition": planned?.condition === true ? true : undefined,
-          ...this.#run.content({ "agent_jobs.item": item }),
-        },
-      }),
+      span,
       planned,
       tasks: new Map(),
       taskCount: 0,
       steps: new Map(),
-      actions: new ActionSpans(this.#run),
+      actions: new Map(),
     };
     this.#works.set(key, work);
     return work;
   }
 
-  #known(ref: WorkRef): TaskSpans | undefined {
+  #taskIn(ref: WorkRef): TaskSpans | undefined {
     return this.#works.get(keyOf(ref))?.tasks.get(ref.taskId);
   }
 
@@ -209,15 +184,16 @@ export class Trace {
     const known = work.tasks.get(taskId);
     if (known !== undefined) return known;
     const { planned } = work;
+    const isOwn = this.#isOwn(ref);
     const isTask =
-      planned === undefined ||
-      (planned.chart === undefined && planned.modelId !== undefined) ||
-      !this.#isOwn(ref);
+      planned === undefined || (planned.chart === undefined && planned.modelId !== undefined);
+    const delegating = [...work.actions.values()].findLast(
+      ({ head, span }) => head.kind === "delegate" && span !== undefined,
+    );
+    const parent = (isOwn ? undefined : delegating?.span) ?? work.span;
     work.taskCount += 1;
-    const parent = (this.#isOwn(ref) ? undefined : work.actions.delegating) ?? work.span;
-    const task = new TaskSpans(
-      this.#run,
-      !isTask
+    const span =
+      isOwn && !isTask
         ? work.span
         : parent.open({
             place: `${work.span.place}/task/${work.taskCount}`,
@@ -229,55 +205,64 @@ export class Trace {
               "gen_ai.agent.name": taskId,
               "gen_ai.request.model": modelId,
             },
-          }),
-    );
+          });
+    const task: TaskSpans = {
+      span,
+      turns: new Map(),
+      attempt: undefined,
+      attempts: 0,
+      crash: "_OTHER",
+    };
     work.tasks.set(taskId, task);
     return task;
   }
 
-  #endWork(work: WorkSpans, at: number, outcome: WorkOutcome): void {
-    const end = this.#endOf(work, outcome);
-    for (const { span } of [...work.tasks.values()].toReversed()) span.endAll(at, end);
-    work.span.endAll(at, end);
+  #startTurn(event: TurnStarted, startedAt: number): void {
+    const { work: ref, turnId, sessionId, modelId, purpose, retry, attempt } = event;
+    const task = this.#taskOf(ref, startedAt);
+    const parent = this.#innermost(ref) ?? task.span;
+    const attributes = {
+      "agent_jobs.purpose": purpose,
+      "agent_jobs.retry": retry,
+      "agent_jobs.attempt": attempt,
+    };
+    const key = `${parent.place} ${purpose} ${retry} ${attempt}`;
+    if (task.attempt?.key !== key) {
+      endAttempt(task);
+      task.attempts += 1;
+      const place = `${task.span.place}/attempt/${task.attempts}`;
+      const head = { place, name: `attempt ${purpose}`, startedAt, attributes };
+      task.attempt = { key, span: parent.open({ ...head, endsAt: startedAt }) };
+    }
+    const span = task.attempt.span.open({
+      place: `turn/${turnId}`,
+      name: `turn ${purpose}`,
+      startedAt,
+      attributes: {
+        ...attributes,
+        "agent_jobs.outcome": "canceled",
+        "gen_ai.conversation.id": sessionId,
+        "gen_ai.request.model": modelId,
+      },
+    });
+    task.turns.set(turnId, new TurnSpans(this.#run, span, event));
   }
 
-  /** A condition that does not hold is an answer, not an error. */
-  #endOf({ planned }: WorkSpans, outcome: WorkOutcome): SpanEnd {
-    const attributes = { "agent_jobs.outcome": outcome.kind };
-    if (outcome.kind === "crashed")
-      return { attributes, error: outcome.crash.cause, reason: outcome.crash.message };
-    const isAnswer = planned?.condition === true && !("unanswered" in outcome);
-    if (outcome.kind !== "failed" || isAnswer) return { attributes };
-    return { attributes, error: "failed", reason: outcomeReason(outcome) };
-  }
-
-  /** Of the activities under way. */
   #innermost(ref: WorkRef): OpenSpan | undefined {
     return [...(this.#works.get(keyOf(ref))?.steps.values() ?? [])].at(-1);
   }
 
-  #act(event: SessionActed, at: number): void {
-    const { work, activity } = event;
-    if (activity.kind === "model.used") {
-      this.#totals.calls += 1;
-      this.#totals.input += activity.inputTokens;
-      this.#totals.output += activity.outputTokens;
-      this.#totals.cost += activity.cost;
-    }
-    this.#known(work)?.act(event, at);
-  }
-
   #startStep(
     { work: ref, step, file, activity, hit, input, restored }: StepStarted,
-    at: number,
+    startedAt: number,
   ): void {
     // Nothing is done.
     if (restored === true) return;
-    const work = this.#workOf(ref, at);
+    const work = this.#workOf(ref, startedAt);
     const span = (this.#innermost(ref) ?? work.span).open({
       place: `${work.span.place}/step/${step}`,
       name: `activity ${activity}`,
-      startedAt: at,
+      startedAt,
       attributes: {
         "agent_jobs.workflow.file": file,
         "agent_jobs.activity": activity,
@@ -288,22 +273,42 @@ export class Trace {
     work.steps.set(step, span);
   }
 
-  #applyAction({ work: ref, action }: Acted, at: number): void {
-    const work = this.#works.get(keyOf(ref));
-    const task = work?.tasks.get(ref.taskId);
-    if (task !== undefined) work?.actions.apply(action, task.span, task.attempt, at);
+  /** Standing actions ("trap cards") have no span. */
+  #applyAction({ work: ref, action: event }: Acted, at: number): void {
+    const { actions } = this.#works.get(keyOf(ref)) ?? {};
+    const task = this.#taskIn(ref);
+    const { type } = event;
+    if (actions === undefined || task === undefined) return;
+    if (type !== "action.waiting" && type !== "action.started" && type !== "action.ended") return;
+    const placeOf = (id: string): string => `${task.span.place}/action/${event.iteration}/${id}`;
+    const place = placeOf(event.id);
+    if (type === "action.waiting") return void actions.set(place, { head: event, span: undefined });
+    const action = actions.get(place);
+    if (action === undefined) return;
+    const { group } = action.head;
+    const above = group === undefined ? undefined : actions.get(placeOf(group))?.span;
+    const span = (action.span ??= (above ?? task.attempt?.span ?? task.span).open(
+      actionHead(action.head, place, at),
+    ));
+    if (type === "action.started")
+      return span.set(this.#run.content({ "gen_ai.tool.call.arguments": event.params }));
+    actions.delete(place);
+    const { status, output, reason } = event;
+    span.end(at, {
+      attributes: {
+        "agent_jobs.outcome": status,
+        ...this.#run.content({ "gen_ai.tool.call.result": output }),
+      },
+      ...((status === "failed" || status === "timed_out") && { error: status, reason }),
+    });
   }
 
-  #decide(event: RunEvent, ref: WorkRef | null, decision: Decision): void {
-    const { at } = event;
+  #decide(ref: WorkRef | null, decision: Decision, at: number): void {
     const work = ref === null ? undefined : this.#works.get(keyOf(ref));
-    // What ends last of a task may come after it.
-    const isLate = event.type === "session.ended" && ref !== null && !work?.tasks.has(ref.taskId);
-    if (ref === null || work === undefined || isLate)
-      return (work?.span ?? this.#root).decide(decision, at);
-    const task = this.#taskOf(ref, at);
-    const turn = event.type === "activity" ? task.turn(event.turnId) : undefined;
-    (turn ?? this.#innermost(ref) ?? task.span).decide(decision, at);
+    if (ref === null || work === undefined) return this.#root.decide(decision, at);
+    const task = work.tasks.get(ref.taskId);
+    (this.#innermost(ref) ?? task?.span ?? work.span).decide(decision, at);
+    if (task === undefined) return;
     switch (decision.kind) {
       case "session-crashed":
         task.crash = decision.crash.cause;
@@ -313,13 +318,12 @@ export class Trace {
       case "further-attempt":
         return this.#countRetry(ref, task.crash);
       case "task-succeeded":
-      case "task-failed":
+      case "task-failed": {
         if (this.#isOwn(ref)) return;
         work.tasks.delete(ref.taskId);
-        return task.span.endAll(
-          at,
-          decision.kind === "task-failed" ? { error: "failed", reason: decision.reason } : {},
-        );
+        const failed = decision.kind === "task-failed";
+        return task.span.endAll(at, failed ? { error: "failed", reason: decision.reason } : {});
+      }
       default:
         return;
     }
@@ -337,4 +341,43 @@ export class Trace {
 
 function keyOf({ workId, iteration }: WorkRef): string {
   return `${workId}/${iteration}`;
+}
+
+/** It ends with its last turn. */
+function endAttempt(task: TaskSpans): void {
+  task.attempt?.span.end(0);
+  task.attempt = undefined;
+}
+
+/** A condition that does not hold is an answer, not an error. */
+function endOf(
+  { planned }: WorkSpans,
+  outcome: Extract<RunEvent, { type: "work.ended" }>["outcome"],
+): SpanEnd {
+  const attributes = { "agent_jobs.outcome": outcome.kind };
+  if (outcome.kind === "crashed")
+    return { attributes, error: outcome.crash.cause, reason: outcome.crash.message };
+  const isAnswer = planned?.condition === true && !("unanswered" in outcome);
+  if (outcome.kind !== "failed" || isAnswer) return { attributes };
+  return { attributes, error: "failed", reason: outcomeReason(outcome) };
+}
+
+function actionHead(
+  { id, iteration, action, kind, execution }: ActionWaiting,
+  place: string,
+  startedAt: number,
+): Parameters<OpenSpan["open"]>[0] {
+  const isTool = kind === "tool";
+  return {
+    place,
+    name: `${isTool ? "execute_tool" : `action ${kind}`} ${action}`,
+    startedAt,
+    attributes: {
+      ...(isTool && toolAttributes(action)),
+      "agent_jobs.action.id": id,
+      "agent_jobs.action.kind": kind,
+      "agent_jobs.action.execution": execution,
+      "agent_jobs.action.iteration": iteration,
+    },
+  };
 }

@@ -5,7 +5,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { TerminalStream } from "./terminal-reporter.ts";
 
-/** Of a stream of Node. */
 export interface OutputStream extends TerminalStream {
   readonly writableLength: number;
   readonly destroyed: boolean;

@@ -20,7 +20,7 @@ import {
   runningWorks,
 } from "../doing.ts";
 import type { Paint } from "../paint.ts";
-import { clockText, countText, cutMiddle, cutTo, fitName, oneLine, plural } from "../text.ts";
+import { clockText, countText, cutTo, fit, oneLine, plural } from "../text.ts";
 
 export interface LiveStream {
   write(text: string): unknown;
@@ -45,8 +45,6 @@ export function createLiveView(
   clock: Clock,
   view: RunView,
   paint: Paint,
-  /** `line`: the totals alone, as a sign of life. */
-  form: "full" | "line" = "full",
 ): LiveView {
   let drawn: readonly string[] = [];
   let waiting = "";
@@ -67,12 +65,8 @@ export function createLiveView(
   const refresh = (): void => {
     const columns = columnsNow();
     const rows = Math.max(1, stream.rows ?? 24);
-    const whole = frame(view, clock.now(), columns, rows, ticks, paint);
-    const sign = spinner[ticks % spinner.length] ?? "";
-    const [head] = whole;
+    draw(columns, frame(view, clock.now(), columns, rows, ticks, paint));
     ticks += 1;
-    if (form === "full" || head === undefined) draw(columns, whole);
-    else draw(columns, [cutTo(`${sign} ${head}`, columns - 1)]);
   };
 
   const keepRefreshing = async (signal: AbortSignal): Promise<void> => {
@@ -117,93 +111,65 @@ export function frame(
   paint: Paint,
 ): string[] {
   const width = columns - 1;
-  const works = [...view.works.values()];
   const running = runningWorks(view);
   if (running.length === 0) return [];
-  const done = works.filter(({ status }) => status !== "pending" && status !== "running").length;
+  const { totals, works, startedAt = now } = view;
+  const isDone = ({ status }: WorkView): boolean => status !== "pending" && status !== "running";
   const queued = running.filter((work) => phaseOf(work) === "queued").length;
-  const { totals } = view;
-  const mark = spinner[tick % spinner.length] ?? "";
   const facts = [
     `${running.length - queued} running`,
     ...(queued > 0 ? [`${queued} queued`] : []),
-    `${done} of ${works.length} done`,
-    clockText(now - (view.startedAt ?? now)),
+    `${[...works.values()].filter(isDone).length} of ${works.size} done`,
+    clockText(now - startedAt),
     plural(totals.modelCalls, "model call"),
     `${countText(totals.inputTokens + totals.outputTokens)} tokens`,
   ];
-  const head = cutTo(facts.join(", "), width);
   // At most 60 % of the terminal: the log above stays readable.
   const room = Math.max(0, Math.floor(rows * 0.6) - 1);
-  const shown = running.length <= room ? running : running.slice(0, Math.max(0, room - 1));
+  const first = running.slice(0, room);
   const label = Math.min(
     Math.max(8, Math.floor(width * 0.4)),
-    shown.reduce((widest, work) => Math.max(widest, stringWidth(runningLabel(work))), 0),
+    first.reduce((widest, work) => Math.max(widest, stringWidth(runningLabel(work))), 0),
   );
-  const lines = [paint("faint", head)];
-  // Works come first: their actions share what room is left.
-  let left = room - shown.length - (shown.length < running.length ? 1 : 0);
-  for (const work of shown) {
-    lines.push(workLine(work, now, width, label, mark, paint));
-    const actions = actionLines(work, now, width, Math.min(MAX_ACTIONS, left));
-    left -= actions.length;
-    for (const line of actions) lines.push(paint("faint", line));
-  }
-  if (shown.length < running.length && room > 0) {
-    lines.push(paint("faint", cutTo(`… and ${running.length - shown.length} more`, width)));
-  }
-  return lines;
+  const lines = first.flatMap((work) => [
+    workLine(work, now, width, label, tick, paint),
+    ...actionsUnderWay(work)
+      .slice(0, MAX_ACTIONS)
+      .map((action) => paint("faint", cutTo(actionLine(action, now), width))),
+  ]);
+  if (lines.length > room || first.length < running.length)
+    lines.splice(Math.max(0, room - 1), lines.length, ...(room > 0 ? ["…"] : []));
+  return [paint("faint", cutTo(facts.join(", "), width)), ...lines];
 }
 
-const MAX_ACTIONS = 6;
+const MAX_ACTIONS = 4;
 const BAR = 20;
 
-/** The actions that run; at most `room` lines. */
-function actionLines(work: WorkView, now: number, width: number, room: number): readonly string[] {
-  if (room < 1) return [];
-  const running = actionsUnderWay(work);
-  const shown = running.length <= room ? running : running.slice(0, Math.max(1, room - 1));
-  const name = shown.reduce(
-    (widest, action) => Math.max(widest, stringWidth(actionDoing(action))),
-    0,
-  );
-  const lines = shown.map((action) => actionLine(action, now, width, name));
-  if (shown.length < running.length && room > 1)
-    lines.push(`    … and ${running.length - shown.length} more actions`);
-  return lines.map((line) => cutTo(line, width));
-}
-
-function actionLine(action: OpenAction, now: number, width: number, name: number): string {
+function actionLine(action: OpenAction, now: number): string {
   const { percent, message = "", startedAt = now } = action;
-  const text = actionDoing(action);
-  const time = clockText(now - startedAt);
-  // On a narrow terminal the number is enough.
-  const hasRoom = percent !== undefined && width >= name + BAR + 16;
   const filled = Math.round(((percent ?? 0) / 100) * BAR);
-  const bar = hasRoom ? ` ${"█".repeat(filled)}${"░".repeat(BAR - filled)}` : "";
-  const padding = hasRoom ? " ".repeat(name - stringWidth(text)) : "";
+  const bar = percent === undefined ? "" : ` ${"█".repeat(filled)}${"░".repeat(BAR - filled)}`;
   const said = message === "" ? "" : ` ${oneLine(message, 100)}`;
-  return `    ${text}${padding}${bar} ${time}${said}`;
+  return `    ${actionDoing(action)}${bar} ${clockText(now - startedAt)}${said}`;
 }
 
+/** What is less important comes later: a narrow terminal cuts it. */
 function workLine(
   work: WorkView,
   now: number,
   width: number,
   label: number,
-  mark: string,
+  tick: number,
   paint: Paint,
 ): string {
   const session = busySession(work) ?? [...work.sessions.values()].at(-1);
-  const details = [doing(work, now)];
-  // On a narrow terminal the tool is worth more than the model.
-  if (width >= 50) details.unshift(plural(work.modelCalls, "call"));
-  if (width >= 64) details.unshift(oneLine(session?.modelId ?? work.modelId, 100));
-  const sign = phaseOf(work) === "queued" ? "·" : mark;
-  const start = `${sign} ${fitName(runningLabel(work), label)}`;
-  // Of the current run, not of all: this is what a user who watches wants to know.
-  const rest = ` ${clockText(now - (work.startedAt ?? now))} ${details.join(", ")}`;
-  return (
-    paint("name", cutMiddle(start, width)) + cutTo(rest, Math.max(0, width - stringWidth(start)))
-  );
+  const sign = phaseOf(work) === "queued" ? "·" : spinner[tick % spinner.length];
+  const start = cutTo(`${sign} ${fit(runningLabel(work), label)}`, width);
+  const facts = [
+    doing(work, now),
+    plural(work.modelCalls, "call"),
+    oneLine(session?.modelId ?? work.modelId, 100),
+  ];
+  const rest = ` ${clockText(now - (work.startedAt ?? now))} ${facts.join(", ")}`;
+  return paint("name", start) + cutTo(rest, Math.max(0, width - stringWidth(start)));
 }

@@ -11,16 +11,13 @@ import { outcomeText, type RunEvent, type RunOutcome, type WorkRef } from "../..
 import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
-import { eventLines, type Verbosity } from "../event-line.ts";
-import type { TerminalPause } from "./terminal-pause.ts";
+import { eventLines, resultLines, type Verbosity } from "../event-line.ts";
 import { createLiveView, type LiveStream } from "./live-view.ts";
 import { createPaint } from "../paint.ts";
 import { Heartbeat } from "../doing.ts";
-import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
-import { resultLines } from "../result-lines.ts";
+import { clockText, cutTo, harmless, oneLine, paragraph } from "../text.ts";
 import { worksTable } from "../works-table.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { errorMessage } from "../../platform/system-error.ts";
 
 export interface TerminalStream extends LiveStream {
   readonly isTTY?: boolean | undefined;
@@ -30,12 +27,36 @@ export interface TerminalOptions {
   readonly stream: TerminalStream;
   readonly verbosity: Verbosity;
   readonly colors: boolean;
-  /** A view of the running works below the log, of one line with `quiet`; takes effect on a TTY only. */
+  /** A view of the running works below the log; takes effect on a TTY only, and not with `quiet`. */
   readonly live: boolean;
   readonly clock: Clock;
   readonly pause?: TerminalPause;
   /** The chart of what ran, as text (Mermaid), for the end. */
   readonly chart?: (view: RunView) => string;
+}
+
+/** Lets a question to a person have the terminal: the live view is gone until the answer, and the log waits. */
+export class TerminalPause {
+  #paused = false;
+  #listener: ((paused: boolean) => void) | undefined;
+
+  onChange(listener: (paused: boolean) => void): void {
+    this.#listener = listener;
+  }
+
+  pause(): void {
+    this.#change(true);
+  }
+
+  resume(): void {
+    this.#change(false);
+  }
+
+  #change(paused: boolean): void {
+    if (paused === this.#paused) return;
+    this.#paused = paused;
+    this.#listener?.(paused);
+  }
 }
 
 /** Without a terminal there is no width to keep to. */
@@ -52,10 +73,9 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   const tty = stream.isTTY === true;
   const paint = createPaint(options.colors);
   const view = createRunView();
+  const isQuiet = verbosity === "quiet";
   const live =
-    options.live && tty
-      ? createLiveView(stream, clock, view, paint, verbosity === "quiet" ? "line" : "full")
-      : undefined;
+    options.live && tty && !isQuiet ? createLiveView(stream, clock, view, paint) : undefined;
   let labelWidth = 0;
   let over = false;
   /** What was printed during a pause; undefined: there is none. */
@@ -118,14 +138,13 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     resume();
     live?.stop();
     heartbeat.stop();
-    if (verbosity !== "quiet") {
+    if (!isQuiet) {
       const words = lastWords(view).map((line) => {
         const text = line.trimStart();
         return wrapped(line.slice(0, line.length - text.length), text);
       });
-      for (const section of [words, chartLines(view, options.chart)]) {
-        if (section.length > 0) print(["", ...section].join("\n"));
-      }
+      const chart = harmless(options.chart?.(view) ?? "").trimEnd();
+      for (const section of [words.join("\n"), chart]) if (section !== "") print(`\n${section}`);
       print(
         ["", ...worksTable(view, tty ? (stream.columns ?? 80) : LOG_COLUMNS, paint)].join("\n"),
       );
@@ -144,15 +163,11 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       applyEvent(view, event);
       if (event.type === "run.started") {
         labelWidth = plannedWorks(event.work).reduce(
-          (widest, planned) =>
-            Math.max(widest, stringWidth(workLabel({ ...planned, iteration: 1 }))),
+          (widest, work) => Math.max(widest, stringWidth(workLabel({ ...work, iteration: 1 }))),
           0,
         );
-        // Aligned texts are worth a third of a narrow terminal, not more.
-        if (tty) labelWidth = Math.min(labelWidth, Math.floor((stream.columns ?? 80) / 3));
         live?.start();
-        // Who asked for quiet asked for silence; a view that moves is a sign of life itself.
-        if (live === undefined && verbosity !== "quiet") heartbeat.start();
+        if (live === undefined && !isQuiet) heartbeat.start();
       }
       if (event.type === "run.ended") printEnd(event.outcome);
       else printEvent(event);
@@ -167,8 +182,8 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 }
 
 function workLabel(work: WorkRef): string {
-  const name = cutMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
-  if (work.item !== undefined) return `${name} ${cutMiddle(oneLine(work.item, 200), MAX_LABEL)}`;
+  const name = cutTo(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
+  if (work.item !== undefined) return `${name} ${cutTo(oneLine(work.item, 200), MAX_LABEL)}`;
   return work.iteration > 1 ? `${name} iteration ${work.iteration}` : name;
 }
 
@@ -180,17 +195,6 @@ function lastWords(view: RunView): string[] {
     `${label} said:`,
     ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`.trimEnd()),
   ];
-}
-
-function chartLines(view: RunView, chart: TerminalOptions["chart"]): string[] {
-  if (chart === undefined) return [];
-  try {
-    const text = harmless(chart(view)).trimEnd();
-    return text === "" ? [] : text.split("\n");
-  } catch (error) {
-    const why = errorMessage(error);
-    return [`Can't draw the chart: ${oneLine(why, 200)}`];
-  }
 }
 
 function lastLine(jobName: string, outcome: RunOutcome): string {

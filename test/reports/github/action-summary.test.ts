@@ -26,11 +26,11 @@ test("the summary of a task with actions has its response, its documents, a char
   );
   assert.match(
     section,
-    /<sub>3 documents · 1 rejected · 10 actions \(6 succeeded, 2 failed, 1 timed out, 1 skipped\) · 2 warnings<\/sub>\n\n- document 2 rejected: /,
+    /<sub>3 documents · 1 rejected · 10 actions · 2 warnings<\/sub>\n\n- document 2 rejected: /,
   );
   assert.match(section, /```mermaid\ngantt\n/);
   for (const row of [
-    "| 1 | <code>look</code> | <code>search</code> (in a thought) | ✓\u00A0succeeded | 1.0\u00A0s |  |",
+    "| 1 | <code>look</code> | <code>search</code> | ✓\u00A0succeeded | 1.0\u00A0s |  |",
     "| 1 | <code>build</code> | <code>npm/build</code> (in the background) | ✓\u00A0succeeded | 20\u00A0s |  |",
     "| 2 | <code>tests</code> › <code>e2e</code> | <code>npm/test</code> | ✗\u00A0failed | 6.0\u00A0s | 2 of 40 tests failed ⏎ the end of stderr |",
     "| 2 | <code>early</code> | <code>deploy</code> | –\u00A0skipped |  | It needs &#34;tests&#34;, which failed. |",
@@ -90,6 +90,5 @@ test("a long run stays within the limit, and says how many actions are omitted",
   const page = summary((await long.finish()).view);
   assert.ok(Buffer.byteLength(page) < 1024 * 1024);
   assert.equal(hidden(page), "");
-  assert.match(page, /900 earlier actions omitted\./);
-  assert.match(page, /1,?100 further actions not drawn/);
+  assert.match(page, /<summary>300 actions, 900 earlier omitted<\/summary>/);
 });

@@ -100,27 +100,7 @@ test("what failed first is said first; of more than ten, the tenth says how many
   assert.equal(more.at(-1)?.title, "And 5 more errors");
 });
 
-test("decisions that the view no longer holds are counted among those that are not shown", () => {
-  const telling = new samples.Telling("loop", ["a"]);
-  for (let run = 1; run <= 200; run += 1) {
-    telling.deny(0, "shell", `run ${run}`, "no");
-  }
-  const work = telling.ref(0);
-  for (const line of [1, 2, 3])
-    telling.say({
-      type: "finding.reported",
-      work,
-      finding: finding({ line, headLine: line, fingerprint: `${line}` }),
-    });
-  const said = chooseAnnotations(samples.viewOf(telling), options);
-  assert.equal(said.length, 10);
-  assert.equal(said.at(-1)?.title, "And 194 more warnings");
-  assert.match(said.at(-1)?.message ?? "", /: the log has the others\.$/);
-  const kept = chooseAnnotations(samples.viewOf(telling), { ...options, journal: "j.jsonl" });
-  assert.match(kept.at(-1)?.message ?? "", /: the log and the journal have the others\.$/);
-});
-
-test("at most ten of each level, each within 4096 characters, with a file, whatever happened", () => {
+test("at most ten of each level, each within 4096 characters, whatever happened", () => {
   fc.assert(
     fc.property(arbitrary.events, fc.constantFrom(1, 1, 3000), (events, by) => {
       const view = createRunView();
@@ -141,7 +121,7 @@ test("at most ten of each level, each within 4096 characters, with a file, whate
       }
       for (const { message, file } of said) {
         assert.ok(message.length <= 4096);
-        assert.equal(file, options.entryFile);
+        if (file !== undefined) assert.equal(file, options.entryFile);
         assert.ok(!/\p{Surrogate}/u.test(message));
       }
     }),

@@ -48,13 +48,13 @@ test("the verdict comes first, then the report, the findings, and in folds how i
     "#### What changes",
     "### Findings: 1 error, 1 warning, 1 notice",
     "Works",
-    "The chart of 2 works",
+    "Chart",
     "Denied permissions",
     "### Decisions",
     "#0 review ✓ succeeded, 2 decisions",
   ]);
   assert.match(text, /<sub>✓ Job <code>review<\/code> succeeded · <code>e.yml<\/code>/);
-  assert.match(text, /^<b>#0<\/b> <code>review<\/code> · \*\*Review of `4f2a91c`\*\*$/m);
+  assert.match(text, /^<b>#0<\/b> <code>review<\/code>\n\n\*\*Review of `4f2a91c`\*\*$/m);
   assert.match(text, /^2\. \*\*Tests\*\*: .* Asked `@octocat`, see `#12` and `https:/m);
   assert.match(
     text,
@@ -98,7 +98,11 @@ test("reports are those of the tasks that the entry names", () => {
 });
 
 test("without results nothing is folded away; compact has the findings, off has nothing", () => {
-  assert.deepEqual(outline(render({})).slice(1, 3), ["### Works", "### Denied permissions"]);
+  assert.deepEqual(outline(render({})).slice(1, 4), [
+    "### Works",
+    "### Chart",
+    "### Denied permissions",
+  ]);
   const findings = [finding()];
   assert.deepEqual(outline(render({ findings, report: "r" }, { summary: "compact" })), [
     "## ✓ Job review succeeded",

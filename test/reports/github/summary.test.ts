@@ -31,12 +31,13 @@ test("the summary tells the result and why, what failed, each work, denials, wor
     "## ✗ Job <code>review</code> failed",
     "### Failures",
     "### Works",
+    "### Chart",
     "### Denied permissions",
     "### Last message of the agent",
     "### Decisions",
   ]);
   assert.match(page, /^\*\*Why:\*\* task &#34;review-docs&#34; crashed: 503 Service Unavailable$/m);
-  assert.match(page, /^- <b>#1<\/b> <code>review-correctness<\/code> failed after 2 attempts: /m);
+  assert.match(page, /^- <b>#1<\/b> <code>review-correctness<\/code> failed: /m);
   const cells = (line: string): string[] => line.split(" | ").map((cell) => cell.trim());
   const row = page.split("\n").find((line) => line.startsWith("| 3 |"));
   assert.deepEqual(cells(row?.replaceAll("\u00A0", " ") ?? ""), [
@@ -73,10 +74,10 @@ test("what the run went on without is listed, once, in the compact summary as we
   }
 });
 
-test("every node of the chart says in words how it ended, and the colors are explained", () => {
+test("every node of the chart says in words how it ended", () => {
   const page = render(samples.failure());
-  const chart = /```mermaid\n([^]*?)```\n\n(.*)/.exec(page);
-  const nodes = [...(chart?.[1] ?? "").matchAll(/\["([^"]*)<br\/>([^"]*)"\]/g)];
+  const [, chart = ""] = /```mermaid\n([^]*?)```/.exec(page) ?? [];
+  const nodes = [...chart.matchAll(/\["([^"]*)<br\/>([^"]*)"\]/g)];
   assert.deepEqual(
     nodes.map(([, name, end]) => `${name}: ${end}`),
     [
@@ -87,28 +88,17 @@ test("every node of the chart says in words how it ended, and the colors are exp
       "merge #35;4: – skipped",
     ],
   );
-  assert.equal(
-    chart?.[2],
-    "<sub>green: succeeded · yellow: retried · red: failed or crashed · light gray: skipped</sub>",
-  );
 });
 
-test("a chart that GitHub would refuse, or that can't be drawn, is omitted", () => {
+test("a chart that GitHub would refuse is omitted", () => {
   const big = render(samples.success(), { chart: () => "a --> b\n".repeat(501) });
   assert.doesNotMatch(big, /mermaid/);
   assert.match(big, /\*\*Omitted or shortened:\*\* the chart\./);
   const long = render(samples.success(), { chart: () => "x".repeat(50_001) });
   assert.doesNotMatch(long, /mermaid/);
-  const broken = render(samples.success(), {
-    chart: () => {
-      throw new Error("no");
-    },
-  });
-  assert.doesNotMatch(broken, /mermaid/);
-  assert.match(broken, /### Works/);
 });
 
-test("works that failed for the same reason are one line, above as well", () => {
+test("works that failed for the same reason are one line", () => {
   const names = Array.from({ length: 30 }, (_, id) => `task-${id}`);
   const telling = new samples.Telling("many", names);
   for (const id of [7, 3, 9, 5]) {
@@ -119,35 +109,10 @@ test("works that failed for the same reason are one line, above as well", () => 
   const page = render({ events: telling.events, chart: () => "" });
   assert.match(
     page,
-    /^\*\*Why:\*\* 4 of 30 tasks failed: 503 from the server; task &#34;task-1&#34; failed: no /m,
-  );
-  assert.match(
-    page,
-    /^- 4 of 30 tasks failed: 503 from the server\n  - <b>#7<\/b> <code>task-7<\/code>, <b>#3/m,
+    /^- <b>#7<\/b> <code>task-7<\/code>, <b>#3<\/b> .*, <b>#5<\/b> \S+ failed: 503 from the server$/m,
   );
   assert.match(page, /^- <b>#1<\/b> <code>task-1<\/code> failed: no /m);
   assert.equal(hidden(page), "");
-});
-
-test("among different failures, the crash and its advice come first", () => {
-  const advice = "Check the token.";
-  const names = Array.from({ length: 30 }, (_, id) => `task-${id}`);
-  const telling = new samples.Telling("many", names);
-  for (const id of [7, 3, 9, 5]) {
-    telling
-      .start(id)
-      .wait(1)
-      .end(id, { kind: "failed", reason: `the criteria of ${id % 2}` });
-  }
-  const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 1, advice } as const;
-  const crash = { cause: "auth", message: "401" } as const;
-  telling.start(1).decide(1, drained).wait(1).end(1, { kind: "crashed", crash });
-  telling.over({ kind: "failed", reason: `task "task-1" crashed: 401`, advice });
-  const page = render({ events: telling.events, chart: () => "" });
-  assert.match(
-    page,
-    /^\*\*Why:\*\* task &#34;task-1&#34; crashed: 401; 4 of 30 .*\n\n\*\*What to do:\*\* Check the token\.$/m,
-  );
 });
 
 test("the advice stands once, under the reason", () => {
@@ -159,15 +124,9 @@ test("the advice stands once, under the reason", () => {
     telling.end(0, { kind: "crashed", crash }).over({ kind: "failed", ...outcome });
     return render({ events: telling.events, chart: () => "" });
   };
-  // The crash of a task says it too.
-  for (const outcome of [{ reason: "404" }, { reason: "404", advice }]) {
-    const text = page(outcome);
-    assert.match(
-      text,
-      /^\*\*Why:\*\* 404\n\n\*\*What to do:\*\* Check the &#42;model&#42; id\.\n/m,
-    );
-    assert.equal(text.split("What to do").length, 2);
-  }
+  const text = page({ reason: "404", advice });
+  assert.match(text, /^\*\*Why:\*\* 404\n\n\*\*What to do:\*\* Check the &#42;model&#42; id\.\n/m);
+  assert.doesNotMatch(page({ reason: `404. ${advice}`, advice }), /What to do/);
 });
 
 test("compact is the headline, what failed and the table; off is nothing", () => {
@@ -182,16 +141,9 @@ test("compact is the headline, what failed and the table; off is nothing", () =>
   assert.equal(render(samples.failure(), { summary: "off" }), "");
 });
 
-test("of many works that succeeded without a retry the decisions share one fold", () => {
-  const page = outsideOfFences(render(samples.huge()));
-  assert.match(page, /<summary>✓ 43 works that succeeded without a retry<\/summary>/);
-  const [before = ""] = page.split("✓ 43 works");
-  assert.equal(before.match(/✗ failed, 13 decisions/g)?.length, 7);
-});
-
 /** For pages of which nobody wants to read a megabyte in the report of a test. */
-function says(page: string, pattern: RegExp, expected = true): void {
-  assert.equal(pattern.test(page), expected, String(pattern));
+function says(page: string, pattern: RegExp): void {
+  assert.ok(pattern.test(page), String(pattern));
 }
 
 test("a run that is too large is cut by importance: decisions of failed works are the last to go", () => {
@@ -216,9 +168,8 @@ test("a run that is too large is cut by importance: decisions of failed works ar
   assert.ok(Buffer.byteLength(page) > 500_000);
   for (const id of [0, 1, 2]) {
     says(page, new RegExp(`<code>task-${id}</code> ✗ failed, 46 decisions`));
-    says(page, new RegExp(`shortened:.*task-${id}</code>,`), false);
   }
-  says(page, /\*\*Omitted or shortened:\*\* .*297 works that succeeded/);
+  says(page, /\*\*Omitted or shortened:\*\* .*decisions: <b>#\d+<.*, \d+ more\. /);
   says(page, /The journal with every event: <code>j.jsonl<\/code>\./);
   assert.equal(hidden(page), "");
 });
@@ -240,7 +191,7 @@ test("of many failed works, each keeps its latest decisions", () => {
   assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
   says(page, /earlier decisions omitted/);
   assert.equal(page.match(/47-&#38;/g)?.length, 40);
-  says(page, /shortened:\*\* decisions of <b>#0/);
+  says(page, /shortened:\*\* decisions: <b>#0/);
   says(page, /Set the input <code>journal<\/code> to keep them\./);
   assert.equal(hidden(page), "");
 });

@@ -6,7 +6,7 @@ import { eventShape } from "../../../src/events/event.ts";
 import type { RunEvent } from "../../../src/events/event.ts";
 import { fits } from "../../../src/events/shape.ts";
 import type { ReportBoot } from "../../../src/reports/html/boot.ts";
-import { EventArchive } from "../../../src/reports/event-archive.ts";
+import { EventArchive } from "../../../src/reports/from-journals.ts";
 import { reportHtml } from "../../../src/reports/html/html.ts";
 import { RunTallies } from "../../../src/reports/run-summary.ts";
 import { everyEvent } from "../../events/every-event.ts";
@@ -128,7 +128,7 @@ function replaced(
 
 /** All that the file itself consists of. */
 const ownTags =
-  /<(!doctype html|html lang="en"|meta [^<>]*|link rel="icon" href="data:[^"<>]*"|div id="app"|script type="(application\/json" id="boot|application\/octet-stream" id="events|module)"|th scope="col"|\/?(html|head|body|title|style|div|noscript|script|h1|h2|p|table|thead|tbody|tr|th|td|ul|li))>/g;
+  /<(!doctype html|html lang="en"|meta [^<>]*|link rel="icon" href="data:[^"<>]*"|div id="app"|script type="(application\/json" id="boot|application\/octet-stream" id="events|module)"|\/?(html|head|body|title|style|div|noscript|script|p|ul|li))>/g;
 
 function assertHarmless(html: string): void {
   const { markup, bootText } = readReport(html);
@@ -167,13 +167,7 @@ test("hostile text in every field of every event is in the file as text only", a
   );
 });
 
-test("without scripts, a report shows its runs and what is wrong with its journals in a table", async () => {
-  const html = await htmlOf(every, {
-    journals: [
-      { name: "a<b.jsonl", problems: [{ line: 7, reason: "R&D", kind: "torn" }], moreProblems: 2 },
-    ],
-  });
-  const [, plain = ""] = /<noscript>(.*)<\/noscript>/s.exec(html) ?? [];
-  for (const text of ["<td>canceled</td>", "a&#60;b.jsonl", "Line 7: R&#38;D", "2 more"])
-    assert.ok(plain.includes(text), `${text} in ${plain}`);
+test("without scripts, a report lists its runs", async () => {
+  const [, plain = ""] = /<noscript>(.*)<\/noscript>/s.exec(await htmlOf(every)) ?? [];
+  assert.match(plain, /<li>\S+ canceled /);
 });

@@ -56,7 +56,7 @@ function rig(columns: number, rows: number, works: number): Rig {
 
 const first = { workId: 0, taskId: "task-0", iteration: 1 };
 
-test("a work that waits for a slot is queued, what is written is counted, and names keep both ends", async () => {
+test("a work that waits for a slot is queued, and what is written is counted", async () => {
   const { screen, clock, live, emit, view } = rig(60, 24, 2);
   const names = ["review-the-whole-of-the-api-1", "review-the-whole-of-the-api-2"];
   const started = names.map((taskId, index) => ({ workId: index + 2, taskId, iteration: 1 }));
@@ -70,10 +70,10 @@ test("a work that waits for a slot is queued, what is written is counted, and na
   await clock.pass(1_000);
   assert.deepEqual(screen.window().slice(0, -1), [
     "3 running, 1 queued, 0 of 4 done, 00:01, 0 model calls, 0 …",
-    "⠋ #0 task-0               00:01 0 calls, ~1.0k tokens writ…",
-    "⠋ #1 task-1               00:01 0 calls, thinking",
-    "⠋ #3 review-t…f-the-api-2 00:01 0 calls, starting",
-    "· #2 review-t…f-the-api-1 00:01 0 calls, queued",
+    "⠋ #0 task-0               00:01 ~1.0k tokens written, 0 ca…",
+    "⠋ #1 task-1               00:01 thinking, 0 calls, gpt-5",
+    "⠋ #3 review-the-whole-of… 00:01 starting, 0 calls, gpt-5",
+    "· #2 review-the-whole-of… 00:01 queued, 0 calls, gpt-5",
   ]);
   const waiting = { kind: "waiting", milliseconds: 9_000, cause: "rate-limited" } as const;
   emit({ type: "decision", work: queued, decision: waiting });
@@ -116,8 +116,8 @@ test("the frame tells what runs, how long, with which model, how many calls and 
   await clock.pass(5000);
   assert.deepEqual(screen.window(), [
     "2 running, 0 of 2 done, 01:06, 1 model call, 1.0k tokens",
-    "⠙ #0 task-0 01:06 gpt-5, 1 call, bash 00:05",
-    "⠙ #1 task-1 01:06 gpt-5, 0 calls, thinking",
+    "⠙ #0 task-0 01:06 bash 00:05, 1 call, gpt-5",
+    "⠙ #1 task-1 01:06 thinking, 0 calls, gpt-5",
     "",
   ]);
 });
@@ -207,7 +207,7 @@ test("fifty works are folded to the terminal", () => {
   const { view } = rig(80, 24, 50);
   const lines = frame(view, 1000, 80, 24, 0, plain);
   assert.equal(lines.length, 14);
-  assert.equal(lines.at(-1), "… and 38 more");
+  assert.equal(lines.at(-1), "…");
   assert.match(lines[1] ?? "", /^⠋ #0 task-0 /);
 });
 
@@ -231,14 +231,12 @@ test("the actions of a work are below it, with their progress, and no more than 
   under("lint", "Lint");
   under("build", "Build\u001B[31m", 45, "compiling");
   assert.deepEqual(frame(view, 2_000, 80, 24, 0, plain).slice(1), [
-    "⠋ #0 task-0 00:02 gpt-5, 0 calls, thinking, Build 45 % +1",
+    "⠋ #0 task-0 00:02 thinking, Build 45 % +1, 0 calls, gpt-5",
     "    Build 45 % █████████░░░░░░░░░░░ 00:02 compiling",
     "    Lint 00:02",
   ]);
-  // Not enough columns for a bar.
-  assert.match(frame(view, 2_000, 40, 24, 0, plain)[2] ?? "", /^ {4}Build 45 % 00:02 compiling$/);
   for (let n = 0; n < 9; n += 1) under(`more${n}`, `More ${n}`);
-  assert.match(frame(view, 2_000, 80, 24, 0, plain).at(-1) ?? "", /^ {4}… and 6 more actions$/);
+  assert.equal(frame(view, 2_000, 80, 24, 0, plain).length, 6);
   assert.equal(frame(view, 2_000, 80, 5, 0, plain).length, 3);
   emit({
     type: "turn.ended",

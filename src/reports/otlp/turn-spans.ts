@@ -1,8 +1,8 @@
-/** The attempts and turns of one task, or of the agents of a workflow, and the model calls and tool calls of a turn. */
+/** A turn, with its model calls and tool calls. */
 import { SpanKind, type Attributes } from "@opentelemetry/api";
 import { defined } from "../../document/guards.ts";
 import { clip } from "../../events/cut.ts";
-import type { SessionActed, TurnEnded, TurnStarted } from "../../events/event.ts";
+import type { TurnEnded, TurnStarted } from "../../events/event.ts";
 import {
   UNKNOWN_TOOL,
   type ModelReplied,
@@ -13,74 +13,6 @@ import {
 import { shortened, shortenedValue, type OpenSpan, type RunSpans } from "./span.ts";
 import { callPlace } from "./trace-context.ts";
 
-export class TaskSpans {
-  /** That of the work for a workflow. */
-  readonly span: OpenSpan;
-  readonly #run: RunSpans;
-  readonly #turns = new Map<string, TurnSpans>();
-  #attempt: { readonly key: string; readonly span: OpenSpan } | undefined;
-  #attempts = 0;
-  /** Why its last session crashed. */
-  crash = "_OTHER";
-
-  constructor(run: RunSpans, span: OpenSpan) {
-    this.#run = run;
-    this.span = span;
-  }
-
-  get attempt(): OpenSpan | undefined {
-    return this.#attempt?.span;
-  }
-
-  turn(turnId: string): OpenSpan | undefined {
-    return this.#turns.get(turnId)?.span;
-  }
-
-  /** `parent`: the activity of a workflow. */
-  startTurn(event: TurnStarted, startedAt: number, parent = this.span): void {
-    const { turnId, sessionId, modelId, purpose, retry, attempt } = event;
-    const attributes = {
-      "agent_jobs.purpose": purpose,
-      "agent_jobs.retry": retry,
-      "agent_jobs.attempt": attempt,
-    };
-    const key = `${parent.place} ${purpose} ${retry} ${attempt}`;
-    if (this.#attempt?.key !== key) {
-      this.endAttempt();
-      this.#attempts += 1;
-      const place = `${this.span.place}/attempt/${this.#attempts}`;
-      const head = { place, name: `attempt ${purpose}`, startedAt, attributes };
-      this.#attempt = { key, span: parent.open({ ...head, endsAt: startedAt }) };
-    }
-    const span = this.#attempt.span.open({
-      place: `turn/${turnId}`,
-      name: `turn ${purpose}`,
-      startedAt,
-      attributes: {
-        ...attributes,
-        "agent_jobs.outcome": "canceled",
-        "gen_ai.conversation.id": sessionId,
-        "gen_ai.request.model": modelId,
-      },
-    });
-    this.#turns.set(turnId, new TurnSpans(this.#run, span, event));
-  }
-
-  act({ turnId, activity }: SessionActed, at: number): void {
-    this.#turns.get(turnId)?.apply(activity, at);
-  }
-
-  endTurn({ turnId, outcome }: TurnEnded, at: number): void {
-    this.#turns.get(turnId)?.end(outcome, at);
-    this.#turns.delete(turnId);
-  }
-
-  endAttempt(): void {
-    this.attempt?.end(0);
-    this.#attempt = undefined;
-  }
-}
-
 /** A message of a conversation, in the form of `gen_ai.input.messages` and `gen_ai.output.messages`. */
 interface Message {
   readonly role: "user" | "assistant" | "tool";
@@ -90,8 +22,8 @@ interface Message {
 
 const MAX_NAME = 100;
 
-class TurnSpans {
-  readonly span: OpenSpan;
+export class TurnSpans {
+  readonly #span: OpenSpan;
   readonly #run: RunSpans;
   readonly #modelId: string;
   readonly #sessionId: string;
@@ -108,7 +40,7 @@ class TurnSpans {
     { modelId, sessionId, prompt }: Pick<TurnStarted, "modelId" | "sessionId" | "prompt">,
   ) {
     this.#run = run;
-    this.span = span;
+    this.#span = span;
     this.#modelId = modelId;
     this.#sessionId = sessionId;
     this.#input = [{ role: "user", parts: [textPart(prompt)] }];
@@ -143,19 +75,19 @@ class TurnSpans {
   end(outcome: TurnEnded["outcome"], at: number): void {
     this.#endCall();
     const attributes = { "agent_jobs.outcome": outcome };
-    this.span.endAll(at, { attributes, ...(outcome === "crashed" && { error: outcome }) });
+    this.#span.endAll(at, { attributes, ...(outcome === "crashed" && { error: outcome }) });
   }
 
   #nextPlace(): string {
     this.#children += 1;
-    return `${this.span.place}/${this.#children}`;
+    return `${this.#span.place}/${this.#children}`;
   }
 
   #openChat(attributes: Attributes, startedAt: number, endsAt?: number): OpenSpan {
-    return this.span.open({
+    return this.#span.open({
       place: this.#nextPlace(),
       name: `chat ${String(attributes["gen_ai.request.model"])}`,
-      startedAt: Math.max(this.span.startedAt, startedAt),
+      startedAt: Math.max(this.#span.startedAt, startedAt),
       endsAt,
       kind: SpanKind.CLIENT,
       attributes: { ...attributes, "gen_ai.conversation.id": this.#sessionId },
@@ -208,7 +140,13 @@ class TurnSpans {
     span.end(0, finish === "error" ? { error: finish } : {});
   }
 
-  #openTool(id: string, called: string, at: number, parent = this.span, given?: unknown): OpenSpan {
+  #openTool(
+    id: string,
+    called: string,
+    at: number,
+    parent = this.#span,
+    given?: unknown,
+  ): OpenSpan {
     // The model may call what doesn't exist.
     const name = clip(called, MAX_NAME);
     const place = callPlace(this.#sessionId, id);
