@@ -97,9 +97,6 @@ export function scriptOf(
         if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
         director.fire();
         return model.reply;
-      case "with":
-        if (step === 0) director.fire();
-        return { ...healthy(spot, step), ...model.reply };
       case "refuse":
         if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
         director.fire();
