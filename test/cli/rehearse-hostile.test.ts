@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
-import { startCli, type CliResult } from "../rig/cli.ts";
+import { runCli, type CliResult } from "../rig/cli.ts";
 import { share } from "../rig/nightly.ts";
-import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 
 const hung = "a".repeat(5000) + "b";
 const entry = {
@@ -13,20 +13,12 @@ const entry = {
   jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
 };
 
-async function rehearse(
-  t: TestContext,
-  fields: object,
-): Promise<CliResult & { readonly workspace: Workspace }> {
-  const workspace = await makeWorkspace(t, {
+async function rehearse(t: TestContext, fields: object): Promise<CliResult> {
+  const { path: cwd } = await makeWorkspace(t, {
     "e.json": JSON.stringify(entry),
     "r.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: ["A"] }], ...fields }),
   });
-  const child = startCli(["rehearse", "r.json"], { cwd: workspace.path });
-  // A match that backtracks takes longer than this universe will last.
-  const killer = setTimeout(() => child.signal("SIGKILL"), 60_000);
-  const result = await child.ended;
-  clearTimeout(killer);
-  return { ...result, workspace };
+  return runCli(["rehearse", "r.json"], { cwd });
 }
 
 const isThere = (path: string): Promise<boolean> =>

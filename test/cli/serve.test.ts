@@ -145,17 +145,6 @@ describe("agent-jobs serve", () => {
       assert.equal(collector.pathOf(span)[0], "invoke_workflow hello");
   });
 
-  it("starts without an entry for tests, and takes one from --entries-dir", async (t) => {
-    const served = await startServe(t, ["--test", "--entries-dir", "entries"]);
-    assert.deepEqual(await api(served, "copilot/task"), { tasks: [] });
-    assert.deepEqual(await api(served, "copilot/job"), { grid: [], jobs: {}, chart: {} });
-    assert.deepEqual(await api(served, "copilot/job/start/hello", "/"), { error: "JobNotFound" });
-    const installed = await api(served, "copilot/test/installJobsEntry", `${cwd}entries/hello.yml`);
-    assert.deepEqual(installed, { result: "OK" });
-    const { tasks } = await api(served, "copilot/task");
-    assert.deepEqual(tasks, [{ name: "greet", requireUserInput: true }]);
-  });
-
   it("takes the token from the environment, and prints it nowhere", async (t) => {
     const token = "a-token-that-is-a-secret";
     const served = await startServe(t, rehearsed, { AGENT_JOBS_TOKEN: token });
