@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runCli, startCli } from "../rig/cli.ts";
+import { until } from "../sessions/rig.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
 const say = (text: string, more: object = {}): object => ({
@@ -284,13 +285,8 @@ describe("agent-jobs rehearse", () => {
       [...child.output.stdout.matchAll(/(\d+ passed, \d+ failed)\nWaiting/g)].map(
         ([, text]) => text,
       );
-    const round = async (number: number): Promise<void> => {
-      for (let known = -1; counts().length < number;) {
-        const { length } = child.output.stdout;
-        if (length === known) await new Promise((done) => setImmediate(done));
-        known = length;
-      }
-    };
+    const round = (number: number): Promise<void> =>
+      until(() => counts().length >= number, `round ${number}`);
     await round(1);
     await workspace.write("e.json", entryOf({ kind: "Ref", taskId: "a" }, { a: say("Say B") }));
     await round(2);

@@ -102,7 +102,7 @@ export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
   };
 }
 
-export interface OpenTab extends Tab {
+interface OpenTab extends Tab {
   /** The problems since the last time that nobody tolerates. */
   readonly problems: () => readonly string[];
   /** Closes the tab: the same. */

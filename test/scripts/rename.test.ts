@@ -90,7 +90,7 @@ describe("scripts/rename.mjs", () => {
     const { code, stderr } = await runScript(join(path, "scripts/rename.mjs"), ["--check"]);
     assert.equal(code, 1);
     const found = stderr.matchAll(/^docs\/page\.md: @?(.+)\/agent-jobs \(package\.json has /gm);
-    assert.deepEqual([...found].map(([, owner]) => owner).toSorted(), [
+    assert.deepEqual([...found].map(([, owner = ""]) => owner).toSorted(), [
       "address",
       "export",
       "import",
