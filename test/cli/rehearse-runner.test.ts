@@ -35,6 +35,8 @@ describe("agent-jobs rehearse", () => {
     assert.equal(all.code, 0, all.stdout + all.stderr);
     const [one, fresh, two] = ["one.rehearsal.json", "sub/new.rehearsal.yml", "sub/two"];
     assert.deepEqual(okLines(all.stdout), [one, fresh, two]);
+    // Named all the same, and nothing has to run.
+    await workspace.write("e.json", "{}");
     const some = await runCli(["rehearse", "sub", "*/*.yml", one], { cwd });
     assert.deepEqual(okLines(some.stdout), [fresh, two, one]);
     const named = await runCli(["rehearse", "ignored"], { cwd });

@@ -7,7 +7,6 @@ import { isRunning, processesMarked, sendSignal } from "../../src/platform/proce
 import { until } from "../sessions/rig.ts";
 import { runCli, startCli, type CliChild } from "../rig/cli.ts";
 import { listen } from "../rig/listen.ts";
-import { share } from "../rig/nightly.ts";
 import { startCollector } from "../rig/otlp-collector.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -72,34 +71,32 @@ describe("agent-jobs serve", () => {
     assert.match(stderr, /^agent-jobs: warning: No model is configured.*--rehearse.*\n$/);
   });
 
-  for (const signal of share(["SIGTERM", "SIGINT"] as const, 1)) {
-    it(`ends with 0 after ${signal}, with all that runs`, async (t) => {
-      const workspace = await makeWorkspace(t, slowly);
-      const served = await startServe(t, [
-        "--entry",
-        `${workspace.path}/slow.yml`,
-        "--rehearse",
-        `${workspace.path}/slow.rehearsal.yml`,
-      ]);
-      const { jobId } = await api(served, "copilot/job/start/slow", workspace.path);
-      assert.equal(typeof jobId, "string");
-      const { callback } = await api(served, `copilot/job/${String(jobId)}/live`);
-      assert.equal(callback, "workStarted");
-      const { answer } = await waitingCall(() =>
-        ask(served.port, `/api/copilot/job/${String(jobId)}/live`),
-      );
-      served.child.signal(signal);
-      // Whoever waits is answered.
-      assert.deepEqual((await answer).json, {
-        callback: "workStopped",
-        workId: 0,
-        succeeded: false,
-      });
-      const { code, stderr } = await served.child.ended;
-      assert.equal(code, 0);
-      assert.equal(stderr, "");
+  it("ends with 0 after a signal, with all that runs", async (t) => {
+    const workspace = await makeWorkspace(t, slowly);
+    const served = await startServe(t, [
+      "--entry",
+      `${workspace.path}/slow.yml`,
+      "--rehearse",
+      `${workspace.path}/slow.rehearsal.yml`,
+    ]);
+    const { jobId } = await api(served, "copilot/job/start/slow", workspace.path);
+    assert.equal(typeof jobId, "string");
+    const { callback } = await api(served, `copilot/job/${String(jobId)}/live`);
+    assert.equal(callback, "workStarted");
+    const { answer } = await waitingCall(() =>
+      ask(served.port, `/api/copilot/job/${String(jobId)}/live`),
+    );
+    served.child.signal("SIGTERM");
+    // Whoever waits is answered.
+    assert.deepEqual((await answer).json, {
+      callback: "workStopped",
+      workId: 0,
+      succeeded: false,
     });
-  }
+    const { code, stderr } = await served.child.ended;
+    assert.equal(code, 0);
+    assert.equal(stderr, "");
+  });
 
   it("ends at once after a second signal, and leaves no process", async (t) => {
     const user = `serve-${process.pid}`;
