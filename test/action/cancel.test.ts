@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { readReport } from "../reports/rig.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { nightly } from "../rig/nightly.ts";
 import { runPost, runBundledStep, startStep, type Step } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -17,10 +17,9 @@ async function startWaiting(
   permissions = "all",
 ): Promise<{ readonly step: Step; readonly mark: string; readonly path: string }> {
   const command = `nohup sleep 311 >/dev/null 2>&1 & trap "" TERM; touch started; sleep 312`;
-  const server = await startModelServer(() => ({
+  const server = await modelServer(t, () => ({
     toolCalls: [{ name: "bash", arguments: { command, description: "d" } }],
   }));
-  t.after(() => server.close());
   const workspace = await makeWorkspace(t, {
     ...files,
     "entries/hello.yml": `${entry}permissions: ${permissions}\n`,
@@ -114,8 +113,7 @@ describe("a step that is canceled", () => {
 });
 
 it("a step whose log nobody reads any more ends as one that is canceled", async (t) => {
-  const server = await startModelServer(() => ({ text: "Done." }));
-  t.after(() => server.close());
+  const server = await modelServer(t, () => ({ text: "Done." }));
   const task = { prompt: "go", model: { category: "driving" } };
   const iteration = { kind: "Ref", taskId: "t" };
   const entry = {

@@ -5,7 +5,7 @@ import { chmod } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { it } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
@@ -52,7 +52,7 @@ const entry = {
 
 it("agents, tools and EXECUTE can read the repository of another user", async (t) => {
   const results: string[] = [];
-  const server = await startModelServer(({ toolResults }) => {
+  const server = await modelServer(t, ({ toolResults }) => {
     if (toolResults.length > 0) {
       results.push(...toolResults);
       return { text: "Done." };
@@ -65,7 +65,6 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
       ],
     };
   });
-  t.after(() => server.close());
   const workspace = await makeRepository(t, {
     "e.json": JSON.stringify(entry),
     "log.wf.md": workflow,
@@ -105,7 +104,7 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
 
 it("commands of agents that fail are counted and named in the summary", async (t) => {
   const commands = ["git diff gone...HEAD", "git diff gone...HEAD", "false", "true"];
-  const server = await startModelServer(({ toolResults }) =>
+  const server = await modelServer(t, ({ toolResults }) =>
     toolResults.length > 0
       ? { text: "Looks good to me." }
       : {
@@ -115,7 +114,6 @@ it("commands of agents that fail are counted and named in the summary", async (t
           })),
         },
   );
-  t.after(() => server.close());
   const work = { kind: "Ref", taskId: "any" };
   const { path } = await makeRepository(t, {
     "e.json": JSON.stringify({ ...entry, jobs: { job: { work } } }),

@@ -129,34 +129,27 @@ async function plantPrograms(workspace: Workspace, folder: string): Promise<stri
   return canary;
 }
 
-describe("programs of the work tree, first in PATH", () => {
-  const bin = "node_modules/.bin";
-  const paths: readonly (readonly [string, (workspace: string) => string])[] = [
-    ["a link into the workspace", (workspace) => `${workspace}-link/${bin}`],
-  ];
-  for (const [what, folder] of paths) {
-    it(`are never started: ${what}`, async (t) => {
-      const { workspace, env, github } = await slashCommand(t);
-      const { path } = workspace;
-      const holder = await makeWorkspace(t);
-      await symlink(path, join(holder.path, "link"));
-      const first = folder(path).replace(`${path}-link`, join(holder.path, "link"));
-      const canary = await plantPrograms(workspace, bin);
-      const PATH = [first, process.env["PATH"]].join(delimiter);
-      const assertNoneRan = async ({ result }: Tried): Promise<void> => {
-        const seen = await readFile(canary, "utf8").catch(() => "");
-        assert.equal(seen, "", result.raw);
-      };
-      const fork = await tryEvent(t, "pull-request-target", {
-        workspace,
-        env: { ...env, PATH },
-        github,
-      });
-      assertNothingRan(fork, "failure");
-      await assertNoneRan(fork);
-      // With an agent that uses a shell, on what is trusted: the runtime itself runs git, and so may the agent.
-      await workspace.git("checkout", "--quiet", "--force", "main");
-      const shell = `entry: hello.yml
+it("programs of the work tree are never started, though a link to them is first in PATH", async (t) => {
+  const { workspace, env, github } = await slashCommand(t);
+  const { path } = workspace;
+  const holder = await makeWorkspace(t);
+  await symlink(path, join(holder.path, "link"));
+  const canary = await plantPrograms(workspace, "bin");
+  const PATH = [join(holder.path, "link/bin"), process.env["PATH"]].join(delimiter);
+  const assertNoneRan = async ({ result }: Tried): Promise<void> => {
+    const seen = await readFile(canary, "utf8").catch(() => "");
+    assert.equal(seen, "", result.raw);
+  };
+  const fork = await tryEvent(t, "pull-request-target", {
+    workspace,
+    env: { ...env, PATH },
+    github,
+  });
+  assertNothingRan(fork, "failure");
+  await assertNoneRan(fork);
+  // With an agent that uses a shell, on what is trusted: the runtime itself runs git, and so may the agent.
+  await workspace.git("checkout", "--quiet", "--force", "main");
+  const shell = `entry: hello.yml
 permissions: all
 userInput: a newcomer
 sessions:
@@ -170,20 +163,18 @@ sessions:
               - { name: job_prepare_document, arguments: { argument: docs/greeting.md } }
           - text: done
 `;
-      await workspace.write("entries/shell.rehearsal.yml", shell);
-      const trusted = await tryEvent(t, "workflow-dispatch", {
-        workspace,
-        env: { ...env, PATH },
-        given: {
-          ...rehearsed,
-          rehearse: "entries/shell.rehearsal.yml",
-          permissions: "all",
-          "working-directory": ".",
-        },
-      });
-      assert.equal(trusted.result.code, 0, trusted.result.raw);
-      assert.match(trusted.result.log, /On branch main/);
-      await assertNoneRan(trusted);
-    });
-  }
+  await workspace.write("entries/shell.rehearsal.yml", shell);
+  const trusted = await tryEvent(t, "workflow-dispatch", {
+    workspace,
+    env: { ...env, PATH },
+    given: {
+      ...rehearsed,
+      rehearse: "entries/shell.rehearsal.yml",
+      permissions: "all",
+      "working-directory": ".",
+    },
+  });
+  assert.equal(trusted.result.code, 0, trusted.result.raw);
+  assert.match(trusted.result.log, /On branch main/);
+  await assertNoneRan(trusted);
 });

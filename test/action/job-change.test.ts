@@ -6,7 +6,7 @@ import { createGithubApi } from "../../src/github/github-api.ts";
 import { ChangeUnknown, type Change } from "../../src/change/change.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
 import { startGithubServer } from "../rig/github-server.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -320,7 +320,7 @@ jobs:
     readonly diff: string;
   }> {
     let diff = "";
-    const model = await startModelServer(({ prompt, toolResults }) => {
+    const model = await modelServer(t, ({ prompt, toolResults }) => {
       if (toolResults.length > 0) {
         diff = toolResults.join("\n");
         return { text: "Reviewed." };
@@ -328,7 +328,6 @@ jobs:
       const [path = ""] = /\S+change\.diff/.exec(prompt) ?? [];
       return { toolCalls: [{ name: "view", arguments: { path } }] };
     });
-    t.after(() => model.close());
     const workspace = await makeRepository(t, { "review.yml": entry });
     await workspace.write("more.txt", "more\n");
     await workspace.git("add", "--all");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runCli } from "../rig/cli.ts";
 import { startGithubServer } from "../rig/github-server.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
@@ -22,13 +22,12 @@ describe("the memory of a job", () => {
   it("is read and added to by runs that are trusted, and shown as a diff", async (t) => {
     const workspace = await makeRepository(t, { "jobs.yml": jobs });
     const prompts: string[] = [];
-    const model = await startModelServer(({ prompt, toolResults }) => {
+    const model = await modelServer(t, ({ prompt, toolResults }) => {
       if (toolResults.length > 0) return { text: "Done." };
       prompts.push(prompt);
       const text = `Note ${prompts.length}\nof **run** \`\`\``;
       return { toolCalls: [{ name: "job_remember", arguments: { text } }] };
     });
-    t.after(() => model.close());
     const sha = (await workspace.git("rev-parse", "HEAD")).trim();
     const api = await startGithubServer(t, {
       permissions: { octocat: "write" },

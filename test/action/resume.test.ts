@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { zipSync } from "fflate";
 import { startGithubServer } from "../rig/github-server.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -30,14 +30,13 @@ async function world(t: TestContext): Promise<World> {
   const workspace = await makeWorkspace(t, { "jobs.yml": entry });
   let prompts: string[] = [];
   let current = 1;
-  const model = await startModelServer(({ prompt, toolResults }) => {
+  const model = await modelServer(t, ({ prompt, toolResults }) => {
     if (toolResults.length > 0) return { text: "Done." };
     prompts.push(prompt);
     if (prompt.includes("First."))
       return { toolCalls: [{ name: "job_report", arguments: { markdown: "It is fine." } }] };
     return current === 1 ? { status: 400 } : { text: "Done." };
   });
-  t.after(() => model.close());
   const answers: Record<string, unknown> = {};
   const api = await startGithubServer(t, { permissions: { octocat: "write" }, answers });
   let name = "";

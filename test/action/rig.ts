@@ -1,7 +1,7 @@
 /** What the tests of whole steps share: an entry with a rehearsal, and a model server that nobody may ask. */
 import assert from "node:assert/strict";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -85,8 +85,7 @@ export async function tryEvent(
   } = {},
 ): Promise<Tried> {
   // Whatever reaches it is a session that should not have been.
-  const model = await startModelServer(() => ({ text: "Nobody should have asked." }));
-  t.after(() => model.close());
+  const model = await modelServer(t, () => ({ text: "Nobody should have asked." }));
   const api = await startGithubServer(t, github);
   const { path } = workspace ?? (await makeWorkspace(t, files));
   const result = await runStep(t, {

@@ -4,7 +4,7 @@ import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -49,12 +49,11 @@ describe("on a hosted runner", () => {
       made: "",
     });
     const call = { name: "bash", arguments: { command: "echo inside > made", description: "d" } };
-    const server = await startModelServer(({ toolResults }) =>
+    const server = await modelServer(t, ({ toolResults }) =>
       toolResults.length === 0 && "shell" in permissions
         ? { toolCalls: [call] }
         : { text: "Done." },
     );
-    t.after(() => server.close());
     const at = (await makeWorkspace(t)).path;
     const noted = (name: string): string => `#!/bin/sh\nat=${at}\necho "${name} $*" >> $at/calls\n`;
     for (const [name, script] of Object.entries(programs)) {
@@ -140,7 +139,6 @@ describe("on a hosted runner", () => {
         { bwrap: restricted, sudo: password },
         /\(bubblewrap doesn't work: bwrap: setting up uid map: Permission denied\)\. Allow it/,
       ],
-      [{}, /\(bubblewrap is not installed\)/],
     ] as const) {
       const { result, modelRequests, made } = await step(t, { programs });
       assert.equal(result.code, 1, result.raw);

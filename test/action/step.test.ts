@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { runStep, type Command, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, rehearsal, files, inputs } from "./rig.ts";
@@ -124,14 +124,10 @@ describe("a step that runs a job", () => {
     assert.match(warnings[0] ?? "", /^Can't write the state: /);
     assert.match(warnings[1] ?? "", /^Can't write the outputs: .*no\/output/);
     assert.doesNotMatch(result.raw, /bug in agent-jobs/);
-  });
-
-  it("does not pass when there is no file for outputs at all", async (t) => {
-    const workspace = await makeWorkspace(t, files);
     const env = { GITHUB_OUTPUT: "" };
-    const result = await runStep(t, { workspace: workspace.path, inputs, env });
-    assert.equal(result.code, 1, result.raw);
-    assert.match(result.raw, /::warning .*Can't write the outputs: GITHUB_OUTPUT/);
+    const without = await runStep(t, { workspace: workspace.path, inputs, env });
+    assert.equal(without.code, 1, without.raw);
+    assert.match(without.raw, /::warning .*Can't write the outputs: GITHUB_OUTPUT/);
   });
 
   it("does not pass with a journal that was deleted during the run", async (t) => {
@@ -184,12 +180,11 @@ describe("a step that runs a job", () => {
   });
 
   it("takes the user input as cleaned data, the models, and a provider whose key never shows", async (t) => {
-    const server = await startModelServer(({ toolResults }) =>
+    const server = await modelServer(t, ({ toolResults }) =>
       toolResults.length > 0
         ? { text: "The key is key-0123456789abc, and ::set-output name=x::y" }
         : { toolCalls: [{ name: "job_prepare_document", arguments: { argument: "a.md" } }] },
     );
-    t.after(() => server.close());
     const workspace = await makeWorkspace(t, files);
     const result = await runStep(t, {
       workspace: workspace.path,
@@ -274,8 +269,11 @@ describe("a step that can't run a job", () => {
       entry: "../e.yml",
       journal: "/tmp/j",
       record: "a/../../r",
+      "html-report": "../report.html",
+      history: "../out",
+      resume: "/etc/passwd",
     });
-    assert.equal(named(result, "error").length, 3);
+    assert.equal(named(result, "error").length, 6);
   });
 
   it("keeps to the inputs about reports when another input is wrong", async (t) => {
@@ -397,8 +395,7 @@ describe("a step that can't run a job", () => {
 });
 
 it("a user input file is read, cleaned and cut, and may not be a link that leads out", async (t) => {
-  const server = await startModelServer(() => ({ text: "done" }));
-  t.after(() => server.close());
+  const server = await modelServer(t, () => ({ text: "done" }));
   const long = `x<!-- hidden -->${"y".repeat(120_000)}`;
   const workspace = await makeWorkspace(t, { ...files, "input.txt": long });
   await symlink("/etc/hostname", join(workspace.path, "link.txt"));

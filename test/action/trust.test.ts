@@ -139,9 +139,6 @@ describe("a fork's pull request", () => {
       assert.equal(decision.kind, "refused");
       assert.match(decision.reason, /runs with secrets.*may contain the fork's files/s);
     });
-    it(`${fixture} about ${about}: refused to a stranger with whatever checked out`, async () => {
-      assert.equal(await kindOf(fixture, { ...situation, permission: "read" }), "refused");
-    });
   }
 
   it("is what a comment is about whose pull request is not said", async () => {

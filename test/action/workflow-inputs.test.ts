@@ -39,15 +39,9 @@ describe("a step with a workflow", () => {
     );
   });
 
-  for (const [given, reason] of [
-    [{ params: "TITLE=1" }, /ASK_A has no answer.*answers/],
-    [{ params: "TITLE=1", history: "../out" }, /`history` is .* leads out of the workspace/],
-    [{ params: "TITLE=1", resume: "/etc/passwd" }, /`resume` is .* leads out of the workspace/],
-  ] as const) {
-    it(`fails with ${JSON.stringify(given)}`, async (t) => {
-      const { result } = await step(t, given);
-      assert.equal(result.outputs["result"], "failure", result.raw);
-      assert.match(result.outputs["reason"] ?? "", reason);
-    });
-  }
+  it("fails without an answer, and names the input for it", async (t) => {
+    const { result } = await step(t, { params: "TITLE=1" });
+    assert.equal(result.outputs["result"], "failure", result.raw);
+    assert.match(result.outputs["reason"] ?? "", /ASK_A has no answer.*answers/);
+  });
 });

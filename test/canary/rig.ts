@@ -12,7 +12,7 @@ import type { Permissions } from "../../src/entry/model.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { startCli } from "../rig/cli.ts";
 import {
-  startModelServer,
+  modelServer,
   type RecordedRequest,
   type Reply,
   type ScriptedCall,
@@ -227,11 +227,10 @@ async function runWithCanaries(
     }
   };
   let pid = 0;
-  const server = await startModelServer((request) => {
+  const server = await modelServer(test, (request) => {
     sweep(`request ${request.index}`);
     return options.script(request, { ...scene, pid });
   });
-  test.after(() => server.close());
   await writeFile(join(checkout, "entry.yml"), entry(options));
   const { [inputToken]: _, ...named } = variables(stage.environment);
   const environment = {

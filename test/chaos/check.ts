@@ -118,7 +118,7 @@ function checkJournal(seen: Observation, expected: Expectation, problems: string
   problems.push(...unended(events));
 }
 
-export function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
+function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
   return events.flatMap((event) => {
     const decided = decisionOf(event);
     if (decided === undefined || (decided.work?.taskId ?? null) !== task) return [];

@@ -51,8 +51,6 @@ export type Effect =
 /** What the scripted server does instead of its answer at the moment of the failure. */
 export type ModelFault =
   | { readonly kind: "reply"; readonly reply: Reply }
-  /** The answer, with something about it. */
-  | { readonly kind: "with"; readonly reply: Reply }
   /** The port is closed from this request on. */
   | { readonly kind: "refuse" }
   /** Tool calls before the answer, and then the answer. */

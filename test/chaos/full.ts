@@ -1,11 +1,12 @@
 /** `npm run test:chaos:full`: plays every case and prints the table that `docs/internals/reliability.md` holds. */
+import pLimit from "p-limit";
 import { problemsOf, story } from "./check.ts";
 import { failures } from "./failures.ts";
 import { moments, type Failure, type Moment } from "./failure.ts";
 import { play } from "./play.ts";
 import type { LoopDelay } from "./probe.ts";
 import { caseName, expectationOf, type Case } from "./rules.ts";
-import { allCases, inParallel } from "./selection.ts";
+import { allCases } from "./selection.ts";
 
 interface Played {
   readonly one: Case;
@@ -16,35 +17,14 @@ interface Played {
 }
 
 const width = 4;
+const limit = pLimit(width);
 const words = process.argv.slice(2);
 const start = Date.now();
 const cases = allCases()
   .filter((one) => words.every((word) => caseName(one).includes(word)))
   .sort((a, b) => expectationOf(b).seconds - expectationOf(a).seconds);
 let done = 0;
-const played = await inParallel(cases, width, async (one): Promise<Played> => {
-  const seen = await play(one);
-  const problems = problemsOf(one, seen);
-  done += 1;
-  const seconds = (seen.milliseconds / 1000).toFixed(1);
-  console.error(
-    `${done}/${cases.length} ${problems.length === 0 ? "ok" : "WRONG"} ${caseName(one)} ${seconds} s`,
-  );
-  for (const problem of problems) console.error(`    ${problem}`);
-  if (problems.length > 0) console.error(story(seen));
-  const last = seen.journal?.events.at(-1);
-  const outcome =
-    seen.exitCode === 2
-      ? "refused"
-      : last?.type === "run.ended"
-        ? last.outcome.kind
-        : seen.exitCode === null
-          ? "cut"
-          : seen.exitCode === 0
-            ? "succeeded"
-            : "failed";
-  return { one, outcome, milliseconds: seen.milliseconds, loop: seen.loop, problems };
-});
+const played = await Promise.all(cases.map((one) => limit(playCase, one)));
 
 const wrong = played.filter(({ problems }) => problems.length > 0);
 console.log(`| failure | ${moments.join(" | ")} | event loop |`);
@@ -88,4 +68,28 @@ function cell(failure: Failure, moment: Moment): string {
       return [`${when}${outcomes} ${[...new Set(times)].join("/")} s${bad}`];
     })
     .join("<br>");
+}
+
+async function playCase(one: Case): Promise<Played> {
+  const seen = await play(one);
+  const problems = problemsOf(one, seen);
+  done += 1;
+  const seconds = (seen.milliseconds / 1000).toFixed(1);
+  console.error(
+    `${done}/${cases.length} ${problems.length === 0 ? "ok" : "WRONG"} ${caseName(one)} ${seconds} s`,
+  );
+  for (const problem of problems) console.error(`    ${problem}`);
+  if (problems.length > 0) console.error(story(seen));
+  const last = seen.journal?.events.at(-1);
+  const outcome =
+    seen.exitCode === 2
+      ? "refused"
+      : last?.type === "run.ended"
+        ? last.outcome.kind
+        : seen.exitCode === null
+          ? "cut"
+          : seen.exitCode === 0
+            ? "succeeded"
+            : "failed";
+  return { one, outcome, milliseconds: seen.milliseconds, loop: seen.loop, problems };
 }

@@ -106,7 +106,7 @@ function stepsFor(moment: Moment): readonly Step[] {
 const started = "[OPERATION] session-started";
 const ended = "[OPERATION] session-ended";
 
-export interface Walk {
+interface Walk {
   readonly end: WorkEnd;
   readonly decisions: readonly string[];
   readonly restarts: number;
@@ -114,7 +114,7 @@ export interface Walk {
 }
 
 /** The one run of the subject's task. */
-export function walkSubject(one: Case): Walk {
+function walkSubject(one: Case): Walk {
   const { moment, lasting } = one;
   const effect = effectOf(one);
   const decisions: string[] = [];

@@ -25,7 +25,7 @@ export interface Director {
 }
 
 /** A subject's tool, which leaves a process behind and waits for the server: a moment that can be seen. */
-export function toolCommand(port: string, path: string): string {
+function toolCommand(port: string, path: string): string {
   return [
     "setsid sleep 900 >/dev/null 2>&1 </dev/null &",
     tellCommand(port, path),
@@ -97,9 +97,6 @@ export function scriptOf(
         if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
         director.fire();
         return model.reply;
-      case "with":
-        if (step === 0) director.fire();
-        return { ...healthy(spot, step), ...model.reply };
       case "refuse":
         if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
         director.fire();

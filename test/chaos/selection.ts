@@ -71,24 +71,3 @@ export function kindOf(one: Case): string {
   const { remedy, limit, died } = effect.first;
   return `${remedy}, ${limit ?? (died === true ? "the runtime died" : "no limit")}`;
 }
-
-/** Side by side, the long ones first, never more than `width` at once. */
-export async function inParallel<T>(
-  cases: readonly Case[],
-  width: number,
-  play: (one: Case) => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (;;) {
-      const index = next;
-      next += 1;
-      const one = cases[index];
-      if (one === undefined) return;
-      results[index] = await play(one);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-  return results;
-}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { runCli, type CliResult } from "../rig/cli.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const entry = `models: { driving: gpt-5 }
@@ -38,14 +38,13 @@ interface Ran extends CliResult {
 /** The agent looks at the diff. */
 async function run(t: TestContext, { path }: Workspace, ...args: string[]): Promise<Ran> {
   let seen = "";
-  const model = await startModelServer(({ prompt, toolResults }) => {
+  const model = await modelServer(t, ({ prompt, toolResults }) => {
     seen += toolResults.join("");
     const [diff] = /\S+change\.diff/.exec(prompt) ?? [];
     return diff === undefined || toolResults.length > 0
       ? { text: "Done." }
       : { toolCalls: [{ name: "view", arguments: { path: diff } }] };
   });
-  t.after(() => model.close());
   const all = ["run", "e.yml", ...args, "--provider-base-url", model.baseUrl];
   const result = await runCli(all, { cwd: path });
   return { ...result, seen, prompts: model.requests.map(({ prompt }) => prompt) };

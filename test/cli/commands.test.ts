@@ -37,20 +37,6 @@ describe("agent-jobs validate", () => {
     assert.equal(lines.length, 5);
   });
 
-  it("prints nothing but JSON with --format json", async (t) => {
-    const workspace = await makeWorkspace(t, { "good.yml": good, "bad.yml": bad });
-    const { code, stdout } = await runCli(["validate", "--format", "json", "bad.yml", "good.yml"], {
-      cwd: workspace.path,
-    });
-    assert.equal(code, 2);
-    const { valid, diagnostics } = JSON.parse(stdout);
-    assert.deepEqual([valid, diagnostics.length], [false, 3]);
-    const fine = await runCli(["validate", "--format", "json", "good.yml"], {
-      cwd: workspace.path,
-    });
-    assert.deepEqual([fine.code, JSON.parse(fine.stdout)], [0, { valid: true, diagnostics: [] }]);
-  });
-
   it("prints workflow commands, escaped, with --format github", async (t) => {
     const workspace = await makeWorkspace(t, {
       "b,a:d%.yml": bad.replace("$nope", '"%0A::stop $nope"'),
@@ -149,39 +135,6 @@ describe("agent-jobs list, chart, schema, help", () => {
       ],
       mcpServers: [{ name: "docs", source: "docs-server", tasks: ["ship"] }],
     });
-  });
-
-  it("validates the parameters that a job gives its workflows", async (t) => {
-    const flow = workflowText('PARAMS["REPO, BRANCH=main"]\nSTART --> SET_A[A=REPO]');
-    const entry = (params: object): string =>
-      JSON.stringify({
-        models: { driving: "m" },
-        tasks: {},
-        jobs: { j: { work: { kind: "Flow", file: "f.wf.md", params } } },
-      });
-    const { path: cwd } = await makeWorkspace(t, {
-      "f.wf.md": flow,
-      "good.json": entry({ REPO: "$user-input" }),
-      "missing.json": entry({ BRANCH: "x" }),
-      "typo.json": entry({ REPO: "x", BRNCH: "y" }),
-    });
-    const files = ["good.json", "missing.json", "typo.json"];
-    const { code, stdout } = await runCli(["validate", ...files], { cwd });
-    assert.equal(code, 2);
-    assert.deepEqual(
-      stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => line.replace(/:\d+:\d+:/, ":")),
-      [
-        "good.json: valid",
-        "typo.json: valid",
-        'missing.json: entry.jobs["j"].work.file: The parameter REPO has no value. (add it to params)',
-        'typo.json: warning: entry.jobs["j"].work.file: The workflow has no parameter "BRNCH". (did you mean "BRANCH"?)',
-      ],
-    );
-    const run = await runCli(["run", "missing.json"], { cwd });
-    assert.equal(run.code, 2);
   });
 
   it("lists the workflows of a job among its tasks, with the models of their prompts", async (t) => {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { startCli, type CliChild, type CliResult } from "../rig/cli.ts";
-import { startModelServer, type Reply, type Script } from "../rig/model-server.ts";
+import { modelServer, startModelServer, type Reply, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const entry = (limits: object = {}): string =>
@@ -39,8 +39,7 @@ async function fail(
   script: Script,
   { limits = {}, args = [] }: { limits?: object; args?: readonly string[] } = {},
 ): Promise<Failed> {
-  const server = await startModelServer(script);
-  t.after(() => server.close());
+  const server = await modelServer(t, script);
   return lastOf(await start(t, server.baseUrl, limits, args), server.baseUrl);
 }
 
@@ -62,22 +61,6 @@ describe("the last line", { concurrency: true }, () => {
     assert.doesNotMatch(stdout, /attempt 1 of/);
   });
 
-  it("of an overloaded server does not promise more attempts than there are", async (t) => {
-    const { last, stdout } = await fail(t, () => ({
-      ...refusal(503, "too busy"),
-      headers: { "x-should-retry": "false" },
-    }));
-    const attempts = [...stdout.matchAll(/\[SESSION CRASHED\] Prompt, attempt (\d of \d)/g)];
-    assert.deepEqual(
-      attempts.map(([, of]) => of),
-      ["1 of 3", "2 of 3", "3 of 3"],
-    );
-    assert.match(
-      last,
-      /answered 503 for model "some-model": "too busy"\. Gave up after 3 attempts\. Check the log/,
-    );
-  });
-
   it("of a silent model names model, address, and the field to raise", async (t) => {
     const { last, baseUrl } = await fail(t, () => ({ hang: "before" }), {
       limits: { idleMinutes: 0.02 },
@@ -86,14 +69,6 @@ describe("the last line", { concurrency: true }, () => {
       last,
       `job j failed: task "look" crashed: The model "some-model" of the model server ${baseUrl} was silent for 1.2 s (limits.idleMinutes). Gave up after 5 attempts. Raise limits.idleMinutes (set by limits.idleMinutes of the entry) if the model needs longer to answer.`,
     );
-  });
-
-  it("of a limit says which option set it", async (t) => {
-    const { last } = await fail(t, () => ({ hang: "before" }), {
-      limits: { jobMinutes: 5 },
-      args: ["--timeout-minutes", "0.05"],
-    });
-    assert.match(last, /limits\.jobMinutes \(0\.05 minutes\), set by --timeout-minutes$/);
   });
 
   it("says what was waited for, when a limit ends the wait for a server that is down", async (t) => {
@@ -116,7 +91,7 @@ describe("the last line", { concurrency: true }, () => {
     });
     assert.match(
       last,
-      /limits\.jobMinutes .*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
+      /limits\.jobMinutes \(0\.17 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
     );
   });
 

@@ -27,17 +27,18 @@ async function launch(
 }
 
 describe("the command line's first file", () => {
-  for (const version of ["20.18.3", "0.10.48"]) {
-    for (const type of ["module", "commonjs"] as const) {
-      it(`says in one line that Node ${version} is too old, and loads nothing (${type})`, async (t) => {
-        const { status, stdout, stderr } = await launch(t, version, "this is no program", type);
-        assert.equal(status, 2);
-        assert.equal(stdout, "");
-        assert.equal(stderr.trimEnd().split("\n").length, 1);
-        assert.match(stderr, /^agent-jobs needs Node\.js 20\.19 or newer\. This is Node\.js \S+: /);
-        assert.ok(stderr.includes(version));
-      });
-    }
+  for (const [version, type] of [
+    ["20.18.3", "module"],
+    ["0.10.48", "commonjs"],
+  ] as const) {
+    it(`says in one line that Node ${version} is too old, and loads nothing (${type})`, async (t) => {
+      const { status, stdout, stderr } = await launch(t, version, "this is no program", type);
+      assert.equal(status, 2);
+      assert.equal(stdout, "");
+      assert.equal(stderr.trimEnd().split("\n").length, 1);
+      assert.match(stderr, /^agent-jobs needs Node\.js 20\.19 or newer\. This is Node\.js \S+: /);
+      assert.ok(stderr.includes(version));
+    });
   }
 
   for (const version of ["20.19.0", "100.0.0"]) {

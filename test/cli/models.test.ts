@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { makeAccount } from "../rig/account.ts";
 import { runCli, type CliResult } from "../rig/cli.ts";
-import { startModelServer, type ModelServer } from "../rig/model-server.ts";
+import { modelServer, type ModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const entry = `models: { driving: gpt-5-mini, other: gpt-5-mni }
@@ -23,8 +23,7 @@ async function run(
   ...args: readonly string[]
 ): Promise<Tried> {
   const { path: cwd } = await makeWorkspace(t, { "e.yml": entry, "flow.wf.md": flow });
-  const server = await startModelServer(() => ({ text: "Hello!" }), { models: listed });
-  t.after(() => server.close());
+  const server = await modelServer(t, () => ({ text: "Hello!" }), { models: listed });
   const [file = "e.yml", ...more] = args;
   const given = ["run", file, "--models", "--provider-base-url", server.baseUrl, ...more];
   const result = await runCli(given, { cwd });
@@ -62,8 +61,7 @@ describe("agent-jobs models", () => {
   it("lists those of a model server one a line, and says where there are none", async (t) => {
     const { path: cwd } = await makeWorkspace(t);
     const list = async (models: readonly string[]): Promise<CliResult> => {
-      const server = await startModelServer(() => ({ text: "" }), { models });
-      t.after(() => server.close());
+      const server = await modelServer(t, () => ({ text: "" }), { models });
       return runCli(["models", "--provider-base-url", server.baseUrl], { cwd });
     };
     const { code, stdout } = await list(["qwen3", "bad\u001b[31m"]);

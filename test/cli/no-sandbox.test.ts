@@ -5,7 +5,7 @@ import { chmod, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runCli, type CliResult } from "../rig/cli.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const files = {
@@ -61,10 +61,9 @@ async function onMachine(t: Test) {
   for (const name of ["bash", "git", "sh", "touch"])
     await symlink(`/usr/bin/${name}`, join(bin, name));
   const call = { name: "bash", arguments: { command: "touch made", description: "d" } };
-  const server = await startModelServer(({ toolResults }) =>
+  const server = await modelServer(t, ({ toolResults }) =>
     toolResults.length === 0 ? { toolCalls: [call] } : { text: "Done." },
   );
-  t.after(() => server.close());
   const tried = async (...args: readonly string[]): Promise<CliResult & { requests: number }> => {
     const before = server.requests.length;
     const result = await runCli(args, { cwd, env: { PATH: bin } });
@@ -124,7 +123,6 @@ describe("on a machine without bubblewrap", () => {
       stderr,
       /^agent-jobs: --sandbox can't turn off the sandbox unless the entry allows it with `permissions: \{ sandbox: off \}`, for each task of the job\.$/m,
     );
-    assert.equal((await run("off", "--sandbox", "off")).code, 0);
     const strict = await run("off", "--sandbox", "auto");
     assert.deepEqual([strict.code, strict.requests], [1, 0], strict.stdout);
   });

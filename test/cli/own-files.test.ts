@@ -7,7 +7,7 @@ import { parseJournal } from "../../src/journal/read.ts";
 import { readReport } from "../reports/rig.ts";
 import { runCli } from "../rig/cli.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import type { Permissions } from "../../src/entry/model.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import type { Workspace } from "../rig/workspace.ts";
@@ -33,11 +33,10 @@ async function attack(
   const workspace = await makeWorkspace(t, { "entry.json": entry(permissions) });
   await workspace.write("out/summary.md", "");
   const script = calls(workspace);
-  const server = await startModelServer(({ toolResults }) => {
+  const server = await modelServer(t, ({ toolResults }) => {
     const call = script[toolResults.length];
     return call === undefined ? { text: "The end." } : { toolCalls: [call] };
   });
-  t.after(() => server.close());
   const { stdout, stderr } = await runCli(
     `run entry.json j --provider-base-url ${server.baseUrl} --journal out/run.jsonl --record out/run.rehearsal.yml --html-report out/run.html`.split(
       " ",

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
-import { startCli, type CliResult } from "../rig/cli.ts";
-import { share } from "../rig/nightly.ts";
-import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 
 const hung = "a".repeat(5000) + "b";
 const entry = {
@@ -13,20 +12,12 @@ const entry = {
   jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
 };
 
-async function rehearse(
-  t: TestContext,
-  fields: object,
-): Promise<CliResult & { readonly workspace: Workspace }> {
-  const workspace = await makeWorkspace(t, {
+async function rehearse(t: TestContext, fields: object): Promise<CliResult> {
+  const { path: cwd } = await makeWorkspace(t, {
     "e.json": JSON.stringify(entry),
     "r.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: ["A"] }], ...fields }),
   });
-  const child = startCli(["rehearse", "r.json"], { cwd: workspace.path });
-  // A match that backtracks takes longer than this universe will last.
-  const killer = setTimeout(() => child.signal("SIGKILL"), 60_000);
-  const result = await child.ended;
-  clearTimeout(killer);
-  return { ...result, workspace };
+  return runCli(["rehearse", "r.json"], { cwd });
 }
 
 const isThere = (path: string): Promise<boolean> =>
@@ -36,20 +27,19 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 describe("agent-jobs rehearse, with a hostile file", () => {
-  for (const matches of share(["^(a+)+$", "^(?:a?){900}$", "^(a|a)*$", "(?:.*a){20}$"])) {
-    it(`answers for ${matches}, wherever it stands`, async (t) => {
-      const { code, stdout } = await rehearse(t, {
-        sessions: [{ turns: [{ prompt: { matches }, text: hung }] }],
-        expect: {
-          reason: { matches },
-          result: "failed",
-          decisions: { include: [{ matches }], exclude: [{ matches }] },
-        },
-      });
-      assert.equal(code, 1, stdout);
-      assert.ok(stdout.includes(`does not match /${matches}/`), stdout);
+  it("answers for an expression that would backtrack, wherever it stands", async (t) => {
+    const matches = "^(a+)+$";
+    const { code, stdout } = await rehearse(t, {
+      sessions: [{ turns: [{ prompt: { matches }, text: hung }] }],
+      expect: {
+        reason: { matches },
+        result: "failed",
+        decisions: { include: [{ matches }], exclude: [{ matches }] },
+      },
     });
-  }
+    assert.equal(code, 1, stdout);
+    assert.ok(stdout.includes(`does not match /${matches}/`), stdout);
+  });
 
   it("says where an expression is that takes more than linear time", async (t) => {
     const all = ["(?=a)b", "(?<!a)b", "^(a+)\\1$", "(?<n>a)\\k<n>"];
@@ -66,20 +56,16 @@ describe("agent-jobs rehearse, with a hostile file", () => {
   const starter = (canary: string): string =>
     `[core]\n\tfsmonitor = "touch ${canary}; false"\n\thooksPath = .\n[gpg]\n\tprogram = ./evil\n` +
     `[commit]\n\tgpgSign = true\n[filter "f"]\n\tclean = "touch ${canary}; cat"\n`;
-  for (const home of [".gitconfig", ".config/git/config"]) {
-    it(`starts nothing that ${home} of the workspace names`, async (t) => {
-      const elsewhere = await makeWorkspace(t);
-      const canary = `${elsewhere.path}/canary`;
-      const { code, stdout } = await rehearse(t, {
-        workspace: {
-          git: true,
-          files: { [home]: starter(canary), ".gitattributes": "* filter=f\n", "a.txt": "a" },
-        },
-      });
-      assert.equal(code, 0, stdout);
-      assert.equal(await isThere(canary), false);
-    });
-  }
+  it("starts nothing that .gitconfig or .config/git/config of the workspace names", async (t) => {
+    const elsewhere = await makeWorkspace(t);
+    const canary = `${elsewhere.path}/canary`;
+    const evil = starter(canary);
+    const homes = { ".gitconfig": evil, ".config/git/config": evil };
+    const files = { ...homes, ".gitattributes": "* filter=f\n", "a.txt": "a" };
+    const { code, stdout } = await rehearse(t, { workspace: { git: true, files } });
+    assert.equal(code, 0, stdout);
+    assert.equal(await isThere(canary), false);
+  });
 
   it("starts nothing that a repository without a work tree names", async (t) => {
     const elsewhere = await makeWorkspace(t);

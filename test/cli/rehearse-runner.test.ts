@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runCli, startCli } from "../rig/cli.ts";
+import { until } from "../sessions/rig.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
 const say = (text: string, more: object = {}): object => ({
@@ -34,6 +35,8 @@ describe("agent-jobs rehearse", () => {
     assert.equal(all.code, 0, all.stdout + all.stderr);
     const [one, fresh, two] = ["one.rehearsal.json", "sub/new.rehearsal.yml", "sub/two"];
     assert.deepEqual(okLines(all.stdout), [one, fresh, two]);
+    // Named all the same, and nothing has to run.
+    await workspace.write("e.json", "{}");
     const some = await runCli(["rehearse", "sub", "*/*.yml", one], { cwd });
     assert.deepEqual(okLines(some.stdout), [fresh, two, one]);
     const named = await runCli(["rehearse", "ignored"], { cwd });
@@ -129,12 +132,13 @@ describe("agent-jobs rehearse", () => {
     const asks = (...answersOf: boolean[]): object[] => answersOf.map((is) => answer("ask", 1, is));
     const byWork = (rules: object[]): object[] =>
       rules.map((rule, workId) => ({ ...rule, workId: workId * 2 }));
-    const { path: cwd } = await makeWorkspace(t, {
+    const workspace = await makeWorkspace(t, {
       "e.json": entryOf(work, tasks),
       "yes.rehearsal.json": rehearsal({
         sessions: [...byWork(asks(true, true)), { task: "a", ...turn("Say A") }],
       }),
     });
+    const cwd = workspace.path;
     const { code, stdout } = await runCli(
       ["rehearse", "--coverage", "--coverage-threshold", "60"],
       { cwd },
@@ -153,24 +157,18 @@ describe("agent-jobs rehearse", () => {
       "1 passed, 0 failed",
     ]);
     const view = { tools: [{ name: "job_prepare_document", arguments: { argument: "x" } }] };
-    await makeRest();
+    const fix = (iteration: number, ...before: object[]): object => ({
+      task: "fix",
+      iteration,
+      turns: [...before, { prompt: "Fix", ...view }],
+    });
+    const anyAsk = { ...answer("ask", 1, false), iteration: undefined, repeat: "any" };
+    const sessions = [anyAsk, fix(1, { prompt: "Fix", text: "Not yet." }), fix(2)];
+    const expect = { result: "failed", reason: "would need more than 2 iterations" };
+    await workspace.write("no.rehearsal.json", rehearsal({ sessions, expect }));
     const whole = await runCli(["rehearse", "--coverage", "--coverage-threshold", "100"], { cwd });
     assert.equal(whole.code, 0, whole.stdout);
     assert.match(whole.stdout, /total: 10 of 10, 100 %/);
-
-    async function makeRest(): Promise<void> {
-      const { writeFile } = await import("node:fs/promises");
-      const no = { ...answer("ask", 1, false), repeat: "any" };
-      const fix = (iteration: number, ...before: object[]): object => ({
-        task: "fix",
-        iteration,
-        turns: [...before, { prompt: "Fix", ...view }],
-      });
-      const { iteration: _any, ...anyAsk } = no as Record<string, unknown>;
-      const sessions = [anyAsk, fix(1, { prompt: "Fix", text: "Not yet." }), fix(2)];
-      const expect = { result: "failed", reason: "would need more than 2 iterations" };
-      await writeFile(`${cwd}/no.rehearsal.json`, rehearsal({ sessions, expect }));
-    }
   });
 
   it("counts an Each without items as not reached", async (t) => {
@@ -248,7 +246,7 @@ describe("agent-jobs rehearse", () => {
                     { name: "view", arguments: { path: `\${workingDirectory}/${name}.txt` } },
                   ],
                 },
-                { toolResults: `I am ${name}`, delay: 900, text: "Seen." },
+                { toolResults: `I am ${name}`, delay: 500, text: "Seen." },
               ],
             },
           ],
@@ -268,11 +266,7 @@ describe("agent-jobs rehearse", () => {
       ...Object.fromEntries(
         names.flatMap((name) => [
           [`${name}.rehearsal.json`, rehearsal(look(name))],
-          [
-            `${name}.txt`,
-            `I am ${name}
-`,
-          ],
+          [`${name}.txt`, `I am ${name}\n`],
         ]),
       ),
     });
@@ -293,13 +287,8 @@ describe("agent-jobs rehearse", () => {
       [...child.output.stdout.matchAll(/(\d+ passed, \d+ failed)\nWaiting/g)].map(
         ([, text]) => text,
       );
-    const round = async (number: number): Promise<void> => {
-      for (let known = -1; counts().length < number;) {
-        const { length } = child.output.stdout;
-        if (length === known) await new Promise((done) => setImmediate(done));
-        known = length;
-      }
-    };
+    const round = (number: number): Promise<void> =>
+      until(() => counts().length >= number, `round ${number}`);
     await round(1);
     await workspace.write("e.json", entryOf({ kind: "Ref", taskId: "a" }, { a: say("Say B") }));
     await round(2);

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
 import { type CliChild, type CliResult, runCli, startCli } from "../rig/cli.ts";
-import { type ModelServer, startModelServer } from "../rig/model-server.ts";
+import { type ModelServer, modelServer } from "../rig/model-server.ts";
 import { share } from "../rig/nightly.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
@@ -44,12 +44,11 @@ async function setup(t: TestContext): Promise<Setup & { killAt: (request: number
   const workspace = await makeWorkspace(t, files);
   let last = -1;
   let running: CliChild | undefined;
-  const server = await startModelServer(({ index, prompt }) => {
+  const server = await modelServer(t, ({ index, prompt }) => {
     if (index !== last) return { text: answerTo(prompt) };
     running?.signal("SIGKILL");
     return { hang: "before" };
   });
-  t.after(() => server.close());
   return {
     workspace,
     server,

@@ -7,7 +7,6 @@ import { isRunning, processesMarked, sendSignal } from "../../src/platform/proce
 import { until } from "../sessions/rig.ts";
 import { runCli, startCli, type CliChild } from "../rig/cli.ts";
 import { listen } from "../rig/listen.ts";
-import { share } from "../rig/nightly.ts";
 import { startCollector } from "../rig/otlp-collector.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -72,34 +71,32 @@ describe("agent-jobs serve", () => {
     assert.match(stderr, /^agent-jobs: warning: No model is configured.*--rehearse.*\n$/);
   });
 
-  for (const signal of share(["SIGTERM", "SIGINT"] as const, 1)) {
-    it(`ends with 0 after ${signal}, with all that runs`, async (t) => {
-      const workspace = await makeWorkspace(t, slowly);
-      const served = await startServe(t, [
-        "--entry",
-        `${workspace.path}/slow.yml`,
-        "--rehearse",
-        `${workspace.path}/slow.rehearsal.yml`,
-      ]);
-      const { jobId } = await api(served, "copilot/job/start/slow", workspace.path);
-      assert.equal(typeof jobId, "string");
-      const { callback } = await api(served, `copilot/job/${String(jobId)}/live`);
-      assert.equal(callback, "workStarted");
-      const { answer } = await waitingCall(() =>
-        ask(served.port, `/api/copilot/job/${String(jobId)}/live`),
-      );
-      served.child.signal(signal);
-      // Whoever waits is answered.
-      assert.deepEqual((await answer).json, {
-        callback: "workStopped",
-        workId: 0,
-        succeeded: false,
-      });
-      const { code, stderr } = await served.child.ended;
-      assert.equal(code, 0);
-      assert.equal(stderr, "");
+  it("ends with 0 after a signal, with all that runs", async (t) => {
+    const workspace = await makeWorkspace(t, slowly);
+    const served = await startServe(t, [
+      "--entry",
+      `${workspace.path}/slow.yml`,
+      "--rehearse",
+      `${workspace.path}/slow.rehearsal.yml`,
+    ]);
+    const { jobId } = await api(served, "copilot/job/start/slow", workspace.path);
+    assert.equal(typeof jobId, "string");
+    const { callback } = await api(served, `copilot/job/${String(jobId)}/live`);
+    assert.equal(callback, "workStarted");
+    const { answer } = await waitingCall(() =>
+      ask(served.port, `/api/copilot/job/${String(jobId)}/live`),
+    );
+    served.child.signal("SIGTERM");
+    // Whoever waits is answered.
+    assert.deepEqual((await answer).json, {
+      callback: "workStopped",
+      workId: 0,
+      succeeded: false,
     });
-  }
+    const { code, stderr } = await served.child.ended;
+    assert.equal(code, 0);
+    assert.equal(stderr, "");
+  });
 
   it("ends at once after a second signal, and leaves no process", async (t) => {
     const user = `serve-${process.pid}`;
@@ -145,23 +142,18 @@ describe("agent-jobs serve", () => {
       assert.equal(collector.pathOf(span)[0], "invoke_workflow hello");
   });
 
-  it("starts without an entry for tests, and takes one from --entries-dir", async (t) => {
-    const served = await startServe(t, ["--test", "--entries-dir", "entries"]);
-    assert.deepEqual(await api(served, "copilot/task"), { tasks: [] });
-    assert.deepEqual(await api(served, "copilot/job"), { grid: [], jobs: {}, chart: {} });
-    assert.deepEqual(await api(served, "copilot/job/start/hello", "/"), { error: "JobNotFound" });
-    const installed = await api(served, "copilot/test/installJobsEntry", `${cwd}entries/hello.yml`);
-    assert.deepEqual(installed, { result: "OK" });
-    const { tasks } = await api(served, "copilot/task");
-    assert.deepEqual(tasks, [{ name: "greet", requireUserInput: true }]);
-  });
-
-  it("takes the token from the environment, and prints it nowhere", async (t) => {
+  it("listens on other addresses with a token from the environment, and prints it nowhere", async (t) => {
     const token = "a-token-that-is-a-secret";
-    const served = await startServe(t, rehearsed, { AGENT_JOBS_TOKEN: token });
-    assert.deepEqual((await api(served, "test"))["error"], "Unauthorized");
+    const args = [...rehearsed, "--host", "0.0.0.0"];
+    const served = await startServe(t, args, { AGENT_JOBS_TOKEN: token });
     const headers = { Authorization: `Bearer ${token}` };
-    assert.deepEqual(await api(served, "test", "", headers), { message: "Hello, world!" });
+    for (const name of ["127.0.0.1", "0.0.0.0", hostname(), "localhost"]) {
+      const host = { ...headers, Host: `${name}:${served.port}` };
+      assert.deepEqual(await api(served, "test", "", host), { message: "Hello, world!" }, name);
+    }
+    assert.equal((await api(served, "test"))["error"], "Unauthorized");
+    const foreign = { ...headers, Host: "evil.example" };
+    assert.equal((await api(served, "test", "", foreign))["error"], "Forbidden");
     await api(served, "stop", "", headers);
     const { stdout, stderr } = await served.child.ended;
     assert.match(stdout, /\?token=TOKEN/);
@@ -196,18 +188,6 @@ describe("agent-jobs serve", () => {
     assert.equal(kept.headers["content-type"], "application/x-ndjson; charset=utf-8");
     assert.match(kept.text, /"type":"run.ended"/);
     assert.ok(!kept.text.includes(token));
-  });
-
-  it("listens on other addresses with a token", async (t) => {
-    const served = await startServe(t, [...rehearsed, "--host", "0.0.0.0", "--token", "T"]);
-    const headers = { Authorization: "Bearer T" };
-    for (const name of ["127.0.0.1", "0.0.0.0", hostname(), "localhost"]) {
-      const host = { ...headers, Host: `${name}:${served.port}` };
-      assert.deepEqual(await api(served, "test", "", host), { message: "Hello, world!" }, name);
-    }
-    assert.equal((await api(served, "test"))["error"], "Unauthorized");
-    const foreign = { ...headers, Host: "evil.example" };
-    assert.equal((await api(served, "test", "", foreign))["error"], "Forbidden");
   });
 });
 

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { endMarkedProcesses, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { startCli } from "../rig/cli.ts";
-import { startModelServer, type Script } from "../rig/model-server.ts";
+import { modelServer, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const said = (text: string): { text: string } => ({ text });
@@ -36,8 +36,7 @@ describe("agent-jobs run, when something ends it", () => {
   ];
   for (const [name, send, signal] of kinds) {
     it(`ends with 130 within 5 seconds after ${name}: a complete journal, no process left`, async (t) => {
-      const server = await startModelServer(script);
-      t.after(() => server.close());
+      const server = await modelServer(t, script);
       const workspace = await makeWorkspace(t, { "entry.json": hello });
       const mark = `mark-${process.pid}-${signal}-${send}`;
       const child = startCli(
@@ -75,8 +74,7 @@ describe("agent-jobs run, when something ends it", () => {
 
   it("leaves no process of a tool after a second signal, which ends it at once", async (t) => {
     const stubborn = `process.on("SIGTERM", () => {}); require("fs").writeFileSync("out/begun", ""); setInterval(() => {}, 1000);`;
-    const server = await startModelServer(() => ({ toolCalls: [{ name: "wait", arguments: {} }] }));
-    t.after(() => server.close());
+    const server = await modelServer(t, () => ({ toolCalls: [{ name: "wait", arguments: {} }] }));
     const entry = {
       models: { driving: "driver" },
       permissions: { tools: ["wait"], write: ["out/**"] },
@@ -127,10 +125,9 @@ async function waitFor(holds: () => Promise<boolean>): Promise<void> {
 
 describe("agent-jobs run, when nobody listens any more", () => {
   it("goes on to its end, and keeps its exit code, after its output was closed", async (t) => {
-    const server = await startModelServer(({ index }) =>
+    const server = await modelServer(t, ({ index }) =>
       index === 0 ? { ...said("hi"), delay: 500 } : { status: 400, raw: "{}" },
     );
-    t.after(() => server.close());
     const workspace = await makeWorkspace(t, { "entry.json": hello });
     const args = ["run", "entry.json", "--user-input", "x", "--provider-base-url", server.baseUrl];
     const child = startCli([...args, "--journal", "j.jsonl"], { cwd: workspace.path });
@@ -148,7 +145,7 @@ describe("agent-jobs run, when nobody listens any more", () => {
 
 describe("agent-jobs run, when there is no time left", () => {
   it("ends all it started when it is told twice, although a shell ignores polite signals", async (t) => {
-    const server = await startModelServer(({ toolResults }) =>
+    const server = await modelServer(t, ({ toolResults }) =>
       toolResults.length > 0
         ? said("?")
         : {
@@ -164,7 +161,6 @@ describe("agent-jobs run, when there is no time left", () => {
             ],
           },
     );
-    t.after(() => server.close());
     const workspace = await makeWorkspace(t, { "entry.json": hello });
     const temporary = await makeWorkspace(t);
     const mark = `mark-${process.pid}-twice`;

@@ -37,21 +37,24 @@ const prompted = (child: TerminalChild, question: string): Promise<void> =>
   child.printed("\u001B[0J> ", question);
 
 describe("a person at a terminal", { skip: noTerminal }, () => {
-  it("answers one question after the other, while the log waits", async (t) => {
-    const child = await ask(t, ["Which branch?", "Sure?\nReally \u001B[31msure\u001B[0m?"]);
-    await child.printed("ASK_0 of w.wf.md asks:\r\nWhich branch?\r\n");
-    await prompted(child, "Which branch?");
+  it("answers one question after the other, while the log waits, and nothing by what was typed before", async (t) => {
+    const questions = [
+      "Delete it?",
+      "Sure?\nReally \u001B[31msure\u001B[0m?",
+      "One?",
+      "Two?",
+      "Three?",
+      "Is it hunter2hunter2?",
+      "Gone?",
+      "Still there?",
+    ];
+    const child = await ask(t, questions, "early\n");
+    await child.printed("ASK_0 of w.wf.md asks:\r\nDelete it?\r\n");
+    await prompted(child, "Delete it?");
     child.type("miao\u007f\u007fan\r");
     await prompted(child, "\r\nReally sure?");
     child.type("yes\r");
-    assert.deepEqual(await answersOf(child), [answered("mian"), answered("yes")]);
-    const { stdout } = child.output;
-    assert.ok(stdout.indexOf("started, model m1") > stdout.indexOf("mi"), stdout);
-    assert.equal(stdout.split("started, model m1").length, 2);
-  });
-
-  it("goes on after a backslash, and pastes lines", async (t) => {
-    const child = await ask(t, ["One?", "Two?", "Three?", "Four?"]);
+    // A backslash continues a line, and pasted lines are one answer.
     await prompted(child, "One?");
     child.type("first\\\r");
     await prompted(child, "first\\");
@@ -62,34 +65,26 @@ describe("a person at a terminal", { skip: noTerminal }, () => {
     child.type("uno\rdos");
     await prompted(child, "uno");
     child.type(" tres\r");
-    await prompted(child, "Four?");
+    await prompted(child, "Is it ");
     child.type("\r");
+    await prompted(child, "Gone?");
+    child.type("\u0004");
+    await prompted(child, "Still there?");
+    child.type("still there\r");
     assert.deepEqual(await answersOf(child), [
+      answered("mian"),
+      answered("yes"),
       answered("first\nb"),
       answered("one \\\ntwo"),
       answered("uno\ndos tres"),
       answered(""),
-    ]);
-  });
-
-  it("answers nothing by what was typed before the question", async (t) => {
-    const child = await ask(t, ["Delete it?"], "yes\n");
-    await prompted(child, "Delete it?");
-    child.type("no\r");
-    assert.deepEqual(await answersOf(child), [answered("no")]);
-  });
-
-  it("gives no answer with Ctrl-D", async (t) => {
-    const child = await ask(t, ["A?", "B?"]);
-    await prompted(child, "A?");
-    child.type("\u0004");
-    await prompted(child, "B?");
-    child.type("still there\r");
-    const reason = "The person gave no answer to ASK_0 (Ctrl-D).";
-    assert.deepEqual(await answersOf(child), [
-      { kind: "unanswered", reason },
+      { kind: "unanswered", reason: "The person gave no answer to ASK_6 (Ctrl-D)." },
       answered("still there"),
     ]);
+    const { stdout } = child.output;
+    assert.ok(stdout.indexOf("started, model m1") > stdout.indexOf("mi"), stdout);
+    assert.equal(stdout.split("started, model m1").length, 2);
+    assert.doesNotMatch(stdout, /hunter2/);
   });
 
   it("cancels the run with Ctrl-C", async (t) => {
@@ -99,13 +94,5 @@ describe("a person at a terminal", { skip: noTerminal }, () => {
     const canceled = { kind: "unanswered", reason: "The run was canceled." };
     assert.deepEqual(await answersOf(child), [canceled, canceled]);
     assert.doesNotMatch(child.output.stdout, /B\?\r\n/);
-  });
-
-  it("sees no secret in a question", async (t) => {
-    const child = await ask(t, ["Is it hunter2hunter2?"]);
-    await prompted(child, "Is it ");
-    child.type("\r");
-    await answersOf(child);
-    assert.doesNotMatch(child.output.stdout, /hunter2/);
   });
 });

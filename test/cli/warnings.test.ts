@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type CliResult, runCli } from "../rig/cli.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const odd = `models: { driving: m }
@@ -44,6 +44,10 @@ describe("agent-jobs validate", () => {
     assert.match(github.stdout, /^::warning file=odd\.yml,line=5,col=\d+::entry\.tasks/m);
     const strict = await runCli(["validate", "--strict", "--format", "github", "odd.yml"], { cwd });
     assert.match(strict.stdout, /^::error file=odd\.yml,line=5/m);
+    const failed = await runCli(["validate", "--strict", "--format", "json", "odd.yml"], { cwd });
+    assert.equal(failed.code, 2);
+    const { valid, diagnostics } = JSON.parse(failed.stdout);
+    assert.deepEqual([valid, diagnostics.length], [false, 2]);
   });
   it("says that the user input of a rehearsal is not used", async (t) => {
     const { path: cwd } = await makeWorkspace(t, {
@@ -67,8 +71,7 @@ jobs: { j: { work: { kind: Ref, taskId: a, modelOverride: { category: other } } 
 `;
   async function check(t: TestContext, listed: readonly string[]): Promise<CliResult> {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": named });
-    const server = await startModelServer(() => ({ text: "" }), { models: listed });
-    t.after(() => server.close());
+    const server = await modelServer(t, () => ({ text: "" }), { models: listed });
     return runCli(["validate", "e.yml", "--provider-base-url", server.baseUrl], { cwd });
   }
 

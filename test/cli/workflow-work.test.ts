@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { runCli, type CliResult } from "../rig/cli.ts";
-import { startModelServer, type RecordedRequest } from "../rig/model-server.ts";
+import { modelServer, type RecordedRequest } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 
@@ -26,8 +26,7 @@ async function run(
   args: readonly string[] = driving,
 ): Promise<Ran> {
   const { path: cwd } = await makeWorkspace(t, { "a.wf.md": text });
-  const server = await startModelServer(({ index }) => ({ text: answers[index] ?? "" }));
-  t.after(() => server.close());
+  const server = await modelServer(t, ({ index }) => ({ text: answers[index] ?? "" }));
   const provider = ["--provider-base-url", server.baseUrl, "--journal", "run.jsonl"];
   const ended = await runCli(["run", "a.wf.md", ...args, ...provider], { cwd });
   const journal = join(cwd, "run.jsonl");

@@ -8,28 +8,7 @@ import { type PermissionRequest, decidePermission } from "../../src/permissions/
 import { isPrivate } from "../../src/permissions/private-files.ts";
 import { fromRuntime } from "../../src/sessions/permission-handler.ts";
 import { holds } from "../rig/fuzz.ts";
-import { onlyNightly } from "../rig/nightly.ts";
 import { linearInCalls, linearInTime, pumped } from "../rig/growth.ts";
-
-test(
-  "a quadratic cost is found by its time and by its calls, a linear one passes",
-  onlyNightly,
-  () => {
-    const turns = (n: number): number => {
-      let sum = 0;
-      for (let index = 0; index < n; index += 1) sum = (sum + index) % 7;
-      return sum;
-    };
-    const make = (size: number): number => size;
-    linearInTime({ name: "linear", make, run: (size) => turns(size * 200) });
-    assert.throws(
-      () => linearInTime({ name: "quadratic", make, run: (size) => turns(size * size) }),
-      /quadratic: (?:more than linear|\d+ ms for size)/,
-    );
-    linearInCalls({ name: "linear", make, count: (size) => size * 3 });
-    assert.throws(() => linearInCalls({ name: "quadratic", make, count: (size) => size ** 2 }));
-  },
-);
 
 /** Only what has at most `depth` parts exists; every call is counted. */
 function countingFiles(depth: number): {

@@ -53,8 +53,8 @@ describe("a feed", () => {
 
   it("is taken in time that grows with the number of responses, however many they are", async () => {
     const feed = new Feed({ clock, kept: 64 * 1024 * 1024, forgetTaken: true });
-    for (let n = 0; n < 400_000; n += 1) feed.append({ n });
-    for (let n = 0; n < 400_000; n += 1) {
+    for (let n = 0; n < 100_000; n += 1) feed.append({ n });
+    for (let n = 0; n < 100_000; n += 1) {
       const taken = await feed.take(0);
       assert.ok(taken.kind === "response");
       assert.equal(numberOf(taken.json), n);
@@ -118,7 +118,7 @@ describe("a feed", () => {
     feed.dispose();
   });
 
-  it("holds 200 MB that nobody reads in little memory", async (t) => {
+  it("holds 60 MB that nobody reads in little memory", async (t) => {
     const { path } = await makeWorkspace(t);
     const worker = new Worker(new URL("feed-worker.js", import.meta.url), {
       workerData: join(path, "feed"),
@@ -207,15 +207,5 @@ describe("the one caller that takes from a feed", () => {
     const again = await feed.take(60_000);
     assert.ok(again.kind === "response");
     assert.equal(again.seq, 1, "what could not be handed over is there for the next caller");
-  });
-
-  it("is told the end once, after everything else", async () => {
-    const feed = new Feed({ clock });
-    fill(feed, 1, 1);
-    feed.close();
-    const kinds = [];
-    for (let index = 0; index < 4; index += 1) kinds.push((await feed.take(60_000)).kind);
-    assert.deepEqual(kinds, ["response", "closed", "gone", "gone"]);
-    assert.equal(feed.read(0).length, 1, "readers still have it");
   });
 });

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry } from "../../src/entry/model.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { jobLog } from "../run/host-rig.ts";
 
@@ -25,8 +25,7 @@ describe("a JobHost with many jobs", () => {
     const page = await readFile(new URL("docs/library.md", root), "utf8");
     const recipes = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = ""]) => code);
     const recipe = recipes.find((code) => code.includes("createRunView()")) ?? "";
-    const server = await startModelServer(({ prompt }) => ({ text: `hello ${prompt}` }));
-    t.after(() => server.close());
+    const server = await modelServer(t, ({ prompt }) => ({ text: `hello ${prompt}` }));
     // What the page says, played as it stands: only the model server is ours.
     const lines = await play(
       t,
@@ -79,8 +78,7 @@ async function play(t: TestContext, program: string, baseUrl: string): Promise<s
 
 describe("JobHost.close", () => {
   it("cancels jobs, ends sessions, closes reporters once, and nothing starts afterwards", async (t) => {
-    const server = await startModelServer(() => ({ hang: "before" }));
-    t.after(() => server.close());
+    const server = await modelServer(t, () => ({ hang: "before" }));
     const { path: folder } = await makeWorkspace(t);
     const log: string[] = [];
     const host = new JobHost({
@@ -134,8 +132,7 @@ describe("JobHost.close", () => {
   });
 
   it("is not needed for the process to exit", async (t) => {
-    const server = await startModelServer(() => ({ text: "hello" }));
-    t.after(() => server.close());
+    const server = await modelServer(t, () => ({ text: "hello" }));
     const lines = await play(
       t,
       `import { JobHost } from LIBRARY;

@@ -9,7 +9,7 @@ import { runWorkflow, type RunWorkflowOptions } from "../../src/live/run-workflo
 import { loadWorkflow } from "../../src/run/workflow-files.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 
@@ -107,8 +107,7 @@ describe("runWorkflow", () => {
   });
 
   it("sends prompts, and passes every event to the reporters and the journal", async (t) => {
-    const server = await startModelServer(({ prompt }) => ({ text: `You said: ${prompt}` }));
-    t.after(() => server.close());
+    const server = await modelServer(t, ({ prompt }) => ({ text: `You said: ${prompt}` }));
     const text = `---\nmodel: m\n---\n${workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHello, {{USER_INPUT}}.\n")}`;
     const { run, folder } = await makeRun(t, text);
     const events: RunEvent[] = [];

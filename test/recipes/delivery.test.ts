@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { GithubRepository } from "../rig/github-repository.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { readFixture } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { fields, recipes } from "./pages.ts";
@@ -64,10 +64,9 @@ async function forked(t: TestContext, action?: string): Promise<Forked> {
       [`${head}:src/price.mjs`]: "export const price = (net) => Math.round(net * 1.19);\n",
     },
   });
-  const server = await startModelServer(({ toolResults }) =>
+  const server = await modelServer(t, ({ toolResults }) =>
     toolResults.length === 0 ? { toolCalls: handedIn } : { text: "Done." },
   );
-  t.after(() => server.close());
   const { path: artifacts } = await makeWorkspace(t);
   const common = { url, ref: "refs/heads/main", apiUrl: github.url, scriptApiUrl: github.url };
   return {

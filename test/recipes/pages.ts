@@ -56,7 +56,7 @@ export function namesOf(folder: string, pattern: RegExp): string[] {
 }
 
 /** Fenced blocks, also inside of lists; fences longer than three are no YAML of ours. */
-export function yamlBlocks(page: string): string[] {
+function yamlBlocks(page: string): string[] {
   const blocks = page.matchAll(/^( *)```ya?ml[^\n]*\n(.*?)^\1```$/gms);
   return [...blocks].map(([, indent = "", text = ""]) =>
     text.replaceAll(new RegExp(`^${indent}`, "gm"), ""),

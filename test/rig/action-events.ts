@@ -165,7 +165,7 @@ export class ActionTelling {
 }
 
 /** The first document of `releaseStory`: a build in the background, and something to do meanwhile. */
-export const firstDocument = documentOf(
+const firstDocument = documentOf(
   [
     background("npm/build", "build", "Building the app", { seconds: 20, says: "compiling" }),
     act("lint", "lint", { seconds: 2, returns: { problems: 0 } }),

@@ -30,17 +30,11 @@ const names = [
   "google-chrome-stable",
 ];
 
+const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
 /** The browser that the tests drive, or undefined if none is installed. */
-export function findChromium(path: string = process.env["PATH"] ?? ""): string | undefined {
-  for (const name of names) {
-    for (const folder of path.split(delimiter)) {
-      if (folder !== "" && isExecutable(join(folder, name))) return join(folder, name);
-    }
-  }
-  return undefined;
-}
-
-const executable = findChromium();
+const executable = names
+  .flatMap((name) => folders.map((folder) => join(folder, name)))
+  .find(isExecutable);
 const missing =
   "No Chromium or Chrome on PATH. On Debian and Ubuntu: sudo apt-get install chromium. " +
   "The tests of the page need it.";
@@ -108,7 +102,7 @@ export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
   };
 }
 
-export interface OpenTab extends Tab {
+interface OpenTab extends Tab {
   /** The problems since the last time that nobody tolerates. */
   readonly problems: () => readonly string[];
   /** Closes the tab: the same. */

@@ -1,3 +1,4 @@
+import { defined } from "../../src/document/guards.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
@@ -19,7 +20,18 @@ export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),
 };
 
-export interface Setup {
+type OfRun =
+  | "flows"
+  | "dialogues"
+  | "toolSource"
+  | "workspace"
+  | "values"
+  | "outputChecks"
+  | "change"
+  | "past"
+  | "fanOut";
+
+export interface Setup extends Partial<Pick<RunSpec, OfRun>> {
   readonly tasks: Readonly<Record<string, Task>>;
   /** Default: the only task. */
   readonly work?: Work;
@@ -38,18 +50,6 @@ export interface Setup {
   /** Sees every event as it happens. */
   readonly onEvent?: (event: RunEventBody, clock: FakeClock) => void;
   readonly onWork?: EnginePorts["onWork"];
-  /** The workflows of the work. */
-  readonly flows?: RunSpec["flows"];
-  /** The front-ends of its tasks. */
-  readonly dialogues?: RunSpec["dialogues"];
-  readonly toolSource?: RunSpec["toolSource"];
-  readonly workspace?: RunSpec["workspace"];
-  readonly values?: RunSpec["values"];
-  readonly outputChecks?: RunSpec["outputChecks"];
-  /** What it is about. */
-  readonly change?: RunSpec["change"];
-  readonly past?: RunSpec["past"] | undefined;
-  readonly fanOut?: RunSpec["fanOut"] | undefined;
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -67,65 +67,65 @@ export interface Played {
 
 /** Runs a job on the real engine with a fake session and a fake clock. */
 export async function play(setup: Setup): Promise<Played> {
+  const {
+    tasks,
+    work,
+    models = { driving: "driver", work: "worker" },
+    entry: more,
+    limits,
+    userInput = "",
+    play: act,
+    refuse,
+    gate,
+    signal,
+    awaited,
+    factory,
+    onEvent,
+    onWork,
+    single,
+    ...ofRun
+  } = setup;
   const clock = new FakeClock();
-  const sessions = new FakeSessions(clock, setup.play, setup.refuse);
+  const sessions = new FakeSessions(clock, act, refuse);
   const events: RunEventBody[] = [];
-  const taskId = Object.keys(setup.tasks)[0] ?? "";
+  const taskId = Object.keys(tasks)[0] ?? "";
+  const usual: Work = { kind: "Ref", taskId, modelOverride: { category: "work" } };
   const entry = validateEntry(
-    {
-      models: setup.models ?? { driving: "driver", work: "worker" },
-      tasks: setup.tasks,
-      jobs: {
-        job: { work: setup.work ?? { kind: "Ref", taskId, modelOverride: { category: "work" } } },
-      },
-      ...setup.entry,
-    },
+    { models, tasks, jobs: { job: { work: work ?? usual } }, ...more },
     "",
   );
-  const ports = {
-    sessions: setup.factory ?? sessions,
+  const ports: EnginePorts = {
+    sessions: factory ?? sessions,
     clock,
-    gate: setup.gate?.(clock) ?? openGate,
+    gate: gate?.(clock) ?? openGate,
     rateLimit: new RateLimit(clock),
     random: () => 0,
-    ...(setup.awaited === undefined ? {} : { awaited: setup.awaited }),
-    ...(setup.onWork === undefined ? {} : { onWork: setup.onWork }),
-    emit: (event: RunEventBody): void => {
+    ...defined({ awaited, onWork }),
+    emit(event) {
       events.push(event);
-      setup.onEvent?.(event, clock);
+      onEvent?.(event, clock);
     },
   };
-  const spec = {
+  const spec: RunSpec = {
     entry,
-    userInput: setup.userInput ?? "",
+    userInput,
     workingDirectory: "/workspace",
-    limits: resolveLimits(entry.limits, setup.limits),
+    limits: resolveLimits(entry.limits, limits),
     ...identity,
-    permissionsOf: () => "read-only" as const,
-    ...(setup.flows === undefined ? {} : { flows: setup.flows }),
-    ...(setup.dialogues === undefined ? {} : { dialogues: setup.dialogues }),
-    ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
-    ...(setup.workspace === undefined ? {} : { workspace: setup.workspace }),
-    ...(setup.outputChecks === undefined ? {} : { outputChecks: setup.outputChecks }),
-    ...(setup.values === undefined ? {} : { values: setup.values }),
-    ...(setup.change === undefined ? {} : { change: setup.change }),
-    ...(setup.past === undefined ? {} : { past: setup.past }),
-    ...(setup.fanOut === undefined ? {} : { fanOut: setup.fanOut }),
+    permissionsOf: () => "read-only",
+    ...ofRun,
   };
   const running =
-    setup.single === undefined
-      ? runJob({ ...spec, jobName: "job" }, ports, setup.signal)
-      : runSingleTask(
-          { ...spec, ignorePrerequisiteCheck: false, ...setup.single },
-          ports,
-          setup.signal,
-        );
+    single === undefined
+      ? runJob({ ...spec, jobName: "job" }, ports, signal)
+      : runSingleTask({ ...spec, ignorePrerequisiteCheck: false, ...single }, ports, signal);
   const outcome = await clock.runUntil(running);
+  return { outcome, events, sessions, clock, ...told(events) };
+}
+
+/** `[CATEGORY] text` of every decision, and `task:outcome` in the order of the ends. */
+export function told(events: readonly RunEventBody[]): Pick<Played, "decisions" | "ended"> {
   return {
-    outcome,
-    events,
-    sessions,
-    clock,
     decisions: events.flatMap((event) => {
       const decided = decisionOf(event);
       return decided === undefined ? [] : [decisionText(decided.decision)];

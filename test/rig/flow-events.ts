@@ -86,8 +86,7 @@ export function flowTree(of: FlowChart = chart, workIdInJob = 0): PlannedFlow {
   };
 }
 
-export interface ToldStep
-  extends Partial<Omit<StepStarted, "type">>, Partial<Omit<StepEnded, "type">> {
+interface ToldStep extends Partial<Omit<StepStarted, "type">>, Partial<Omit<StepEnded, "type">> {
   readonly activity: string;
   readonly seconds?: number;
 }

@@ -41,9 +41,8 @@ export interface FlowSetup {
   readonly shell?: (script: Script, state: ShellState) => Shell;
   readonly restored?: Restored | undefined;
   readonly signal?: AbortSignal;
-  /** Default: a journal in memory. */
+  /** Beside a journal in memory. */
   readonly reporters?: readonly Reporter[];
-  readonly keepsJournal?: boolean;
 }
 
 export interface Shell {
@@ -65,12 +64,7 @@ export interface FlowPlayed {
 
 export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
   const { workflow, variables = {}, environment = {}, secrets = [], restored, person } = setup;
-  const {
-    model = () => "",
-    shell = (): Shell => ({}),
-    reporters = [],
-    keepsJournal = true,
-  } = setup;
+  const { model = () => "", shell = (): Shell => ({}), reporters = [] } = setup;
   const clock = new FakeClock();
   const asked: string[] = [];
   const journal: string[] = [];
@@ -87,7 +81,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
     runId: "run",
     clock,
     redactor: createRedactor(secrets),
-    reporters: [...(keepsJournal ? [createJournalReporter(file, () => 0)] : []), ...reporters],
+    reporters: [createJournalReporter(file, () => 0), ...reporters],
   });
   let opened = 0;
   const sessions: SessionFactory = {

@@ -13,7 +13,7 @@ const SHARE = 0.2;
 const seconds = Number(process.env["AGENT_JOBS_FUZZ_SECONDS"] ?? "0");
 
 /** Whether the suites run by time, not by a number of cases. */
-export const fuzzingLong = seconds > 0;
+const fuzzingLong = seconds > 0;
 
 /** Fails with the smallest counter-example; prints how many cases were tried, and the seed of the generator. */
 export async function holds<T>(

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { nightly } from "./nightly.ts";
 
-export interface Growth<T> {
+interface Growth<T> {
   /** What is measured, for the message of a failure. */
   readonly name: string;
   /** An input of about that size. */

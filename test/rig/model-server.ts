@@ -8,7 +8,19 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { eventsOf, messagesOf, resultsOf, wireOf } from "./wires.ts";
+import type { Owner } from "./workspace.ts";
+import {
+  callsOf,
+  contentText,
+  eventsOf,
+  list,
+  messagesOf,
+  object,
+  resultsOf,
+  string,
+  wireOf,
+  words,
+} from "./wires.ts";
 import type { ModelMessage, ScriptedCall } from "./wires.ts";
 
 export type { ModelMessage, ScriptedCall };
@@ -50,7 +62,6 @@ export interface Reply {
   /** An answer without an end. */
   readonly flood?: Flood;
   readonly finishReason?: string;
-  readonly usage?: { readonly input: number; readonly output: number };
 }
 
 export interface Flood {
@@ -173,6 +184,17 @@ export async function startModelServer(
   };
 }
 
+/** One that ends with the test. */
+export async function modelServer(
+  test: Owner,
+  script: Script,
+  options?: ModelServerOptions,
+): Promise<ModelServer> {
+  const server = await startModelServer(script, options);
+  test.after(() => server.close());
+  return server;
+}
+
 /** Until the other side has had enough. Takes its time about it, so that whoever shares this process can work. */
 async function flood(
   request: Asked,
@@ -209,16 +231,12 @@ export function streamedBody(model: string, reply: Reply): string {
 
 type Asked = Pick<RecordedRequest, "model" | "index" | "path">;
 
-function calls(request: Asked, reply: Reply): object[] {
-  return (reply.toolCalls ?? []).map((call, index) => ({
+function calls(reply: Reply): object[] {
+  return callsOf(reply).map(({ id, name, text: given }, index) => ({
     index,
-    id: call.id ?? `call-${request.index}-${index}-${Math.random().toString(36).slice(2, 8)}`,
+    id,
     type: "function",
-    function: {
-      name: call.name,
-      arguments:
-        typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments ?? {}),
-    },
+    function: { name, arguments: given },
   }));
 }
 
@@ -226,14 +244,7 @@ function finish(reply: Reply): string {
   return reply.finishReason ?? ((reply.toolCalls ?? []).length > 0 ? "tool_calls" : "stop");
 }
 
-function usage(reply: Reply): object {
-  const { input, output } = reply.usage ?? { input: 10, output: 5 };
-  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
-}
-
-function words(content: string): string[] {
-  return content.match(/\S*\s*/g)?.filter((word) => word !== "") ?? [];
-}
+const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 const streamBase = ({ index, model }: Asked): object => ({
   id: `completion-${index}`,
@@ -254,20 +265,20 @@ function streamed(request: Asked, reply: Reply): string[] {
   const base = streamBase(request);
   const chunk = (delta: object, finishReason?: string): string =>
     streamChunk(request, delta, finishReason);
-  const toolCalls = calls(request, reply);
+  const toolCalls = calls(reply);
   return [
     chunk({ role: "assistant" }),
     ...words(reply.reasoning ?? "").map((word) => chunk({ reasoning_content: word })),
     ...words(reply.text ?? "").map((word) => chunk({ content: word })),
     ...toolCalls.map((call) => chunk({ tool_calls: [call] })),
     chunk({}, finish(reply)),
-    JSON.stringify({ ...base, choices: [], usage: usage(reply) }),
+    JSON.stringify({ ...base, choices: [], usage }),
     "[DONE]",
   ].map((data) => `data: ${data}\n\n`);
 }
 
 function completion(request: Asked, reply: Reply): object {
-  const toolCalls = calls(request, reply);
+  const toolCalls = calls(reply);
   return {
     id: `completion-${request.index}`,
     object: "chat.completion",
@@ -284,7 +295,7 @@ function completion(request: Asked, reply: Reply): object {
         finish_reason: finish(reply),
       },
     ],
-    usage: usage(reply),
+    usage,
   };
 }
 
@@ -347,29 +358,8 @@ function modelMessage(fields: Record<string, unknown>): ModelMessage {
   };
 }
 
-function contentText(content: unknown): string {
-  if (typeof content === "string") return content;
-  return list(content)
-    .map((part) => string(object(part)["text"]))
-    .join("");
-}
-
 function headersOf(incoming: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
   );
-}
-
-function object(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null
-    ? Object.fromEntries(Object.entries(value))
-    : {};
-}
-
-function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function string(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

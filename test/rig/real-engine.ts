@@ -5,22 +5,13 @@ import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Limits, Permissions, Task, Work } from "../../src/entry/model.ts";
-import { decisionText } from "../../src/events/decision.ts";
-import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import type { Rig } from "../sessions/rig.ts";
-import { openGate } from "./engine.ts";
+import { openGate, told, type Played } from "./engine.ts";
 import { identity } from "./plan.ts";
-import { decisionOf } from "../../src/events/decision-of.ts";
 
-export interface RealRun {
-  readonly outcome: RunOutcome;
-  readonly events: readonly RunEventBody[];
-  /** `[CATEGORY] text` of every decision. */
-  readonly decisions: readonly string[];
-  /** `task:outcome` in the order of the ends. */
-  readonly ended: readonly string[];
-}
+export type RealRun = Pick<Played, "outcome" | "events" | "decisions" | "ended">;
 
 export async function runOn(
   rig: Rig,
@@ -69,15 +60,5 @@ export async function runOn(
     ports,
     setup.signal,
   );
-  return {
-    outcome,
-    events,
-    decisions: events.flatMap((event) => {
-      const decided = decisionOf(event);
-      return decided === undefined ? [] : [decisionText(decided.decision)];
-    }),
-    ended: events.flatMap((event) =>
-      event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],
-    ),
-  };
+  return { outcome, events, ...told(events) };
 }

@@ -1,5 +1,6 @@
 /** Runs of random trees whose journals other runs go on from. */
 import type { FanOut } from "../../src/engine/fan-out.ts";
+import { defined } from "../../src/document/guards.ts";
 import type { PastRun } from "../../src/engine/past.ts";
 import type { Task, Work } from "../../src/entry/model.ts";
 import { commandName } from "../../src/entry/work.ts";
@@ -47,8 +48,7 @@ export async function run(
   const played = await play({
     tasks,
     work,
-    past,
-    fanOut,
+    ...defined({ past, fanOut }),
     limits: { loopIterations: 3 },
     play: ({ label, prompt }) => {
       const key = keyOf(label.workId, itemsIn(label));

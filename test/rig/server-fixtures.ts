@@ -19,31 +19,14 @@ export const call = (name: string, argument: string): Answer => ({
 /** A turn in which the model calls tools. */
 export const calls = (...tools: readonly Answer[]): Answer => ({ replies: [{ tools }, "Done."] });
 export const reports = calls(call("job_prepare_document", "a report"));
-export const saysYes = calls(call("job_boolean_true", "it is so"));
-export const saysNo = calls(call("job_boolean_false", "it is not so"));
 
 export const tasks = {
   ok: { model: driving, prompt: "Do it." },
   fails: mustReport,
   crashes: { model: driving, prompt: "Crash." },
   hangs: { model: driving, prompt: "Hang." },
-  slow: { model: driving, prompt: "Take your time." },
   /** Succeeds in its first iteration only. */
   first: mustReport,
-  /** Fails in its first iteration only. */
-  later: mustReport,
-  afterOk: { model: driving, prompt: "Go on.", availability: { previousTasks: ["ok"] } },
-  afterFails: { model: driving, prompt: "Repair.", availability: { previousTasks: ["fails"] } },
-  ready: {
-    model: driving,
-    prompt: "Begin.",
-    availability: { condition: "Ready? Call job_boolean_true." },
-  },
-  notReady: {
-    model: driving,
-    prompt: "Begin.",
-    availability: { condition: "Ready? Call job_boolean_true." },
-  },
 };
 
 export const sessions: readonly Answer[] = [
@@ -51,41 +34,22 @@ export const sessions: readonly Answer[] = [
   { task: "fails", turns: ["I did nothing."] },
   { task: "crashes", turns: [{ error: { status: 400, message: "a bad request" } }] },
   { task: "hangs", turns: [{ text: "I begin", hang: true }] },
-  { task: "slow", turns: [{ text: "Done.", delay: 300 }] },
   { task: "first", iteration: 1, turns: [reports] },
   { task: "first", turns: ["I did nothing."] },
-  { task: "later", iteration: 1, turns: ["I did nothing."] },
-  { task: "later", turns: [reports] },
-  { task: "afterOk", turns: ["Done."] },
-  { task: "afterFails", turns: ["Done."] },
-  { task: "ready", turns: [saysYes, "Done."] },
-  { task: "notReady", turns: [saysNo] },
 ];
 
 export const ref = (taskId: string): Answer => ({ kind: "Ref", taskId });
 export const seq = (...works: readonly Answer[]): Answer => ({ kind: "Seq", works });
 export const par = (...works: readonly Answer[]): Answer => ({ kind: "Par", works });
-export const alt = (condition: Answer, trueWork?: Answer, falseWork?: Answer): Answer => ({
-  kind: "Alt",
-  condition,
-  ...(trueWork === undefined ? {} : { trueWork }),
-  ...(falseWork === undefined ? {} : { falseWork }),
-});
+export const alt = (condition: Answer, trueWork: Answer, falseWork?: Answer): Answer =>
+  JSON.parse(JSON.stringify({ kind: "Alt", condition, trueWork, falseWork }));
 /** Its fields are in reading order. */
 export const loop = (
   body: Answer,
-  conditions: {
-    readonly preCondition?: readonly [boolean, Answer];
-    readonly postCondition?: readonly [boolean, Answer];
-  } = {},
+  conditions: { readonly preCondition?: unknown; readonly postCondition?: unknown },
 ): Answer => {
   const { preCondition, postCondition } = conditions;
-  return {
-    kind: "Loop",
-    ...(preCondition === undefined ? {} : { preCondition }),
-    body,
-    ...(postCondition === undefined ? {} : { postCondition }),
-  };
+  return JSON.parse(JSON.stringify({ kind: "Loop", preCondition, body, postCondition }));
 };
 
 /** An entry with these jobs, of the tasks above. */

@@ -12,24 +12,21 @@ import { eventsOf, type ServerEvent } from "./server-events.ts";
 
 export interface ServerSetup {
   /** Written to a file and installed. */
-  readonly entry?: Answer;
-  /** The rules of the rehearsal that plays the model. Without `optional`, each is optional and for any number of sessions. */
+  readonly entry: Answer;
+  /** The rules of the rehearsal that plays the model: each is optional and for any number of sessions. */
   readonly sessions?: readonly Answer[];
   /** The address of a model server, instead of a rehearsal. */
   readonly provider?: string;
   /** Further files, in the folder of the server. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Further arguments. */
-  readonly args?: readonly string[];
-  /** False leaves out `--test`. */
-  readonly test?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** How long any request may take. Default: 60 seconds. */
+  /** How long any request may take. */
   readonly patienceMs?: number;
 }
 
-/** Starts a server on a free port; with an `entry`, installs it. */
-export async function startServer(setup: ServerSetup = {}): Promise<AgentServer> {
+/** Starts a server on a free port, and installs the entry. */
+export async function startServer(setup: ServerSetup): Promise<AgentServer> {
+  const { entry, sessions = [], env = {}, patienceMs = 60_000 } = setup;
   const folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-server-")));
   const write = async (name: string, content: string): Promise<string> => {
     const file = join(folder, name);
@@ -38,37 +35,28 @@ export async function startServer(setup: ServerSetup = {}): Promise<AgentServer>
     return file;
   };
   await mkdir(join(folder, "work"), { recursive: true });
-  const entry = setup.entry ?? smallestEntry;
   const file = await write("entries/entry.json", JSON.stringify(entry));
   for (const [name, content] of Object.entries(setup.files ?? {})) await write(name, content);
-  const rules = (setup.sessions ?? anySession).map((rule) => ({
-    optional: true,
-    repeat: "any",
-    ...rule,
-  }));
+  const rules = sessions.map((rule) => ({ optional: true, repeat: "any", ...rule }));
   const script = JSON.stringify({ entry: "entries/entry.json", sessions: rules });
   const rehearsal = await write("server.rehearsal.json", script);
   const model =
     setup.provider === undefined
       ? ["--rehearse", rehearsal]
       : ["--provider-base-url", setup.provider];
-  const test = setup.test === false ? [] : ["--test", "--entries-dir", join(folder, "entries")];
-  const args = ["serve", "--port", "0", ...test, ...model, ...(setup.args ?? [])];
-  const { env = {}, patienceMs = 60_000 } = setup;
+  const args = [
+    "serve",
+    "--port",
+    "0",
+    "--test",
+    "--entries-dir",
+    join(folder, "entries"),
+    ...model,
+  ];
   const server = await AgentServer.start(args, { folder, env, patienceMs });
-  if (setup.entry !== undefined) {
-    assert.deepEqual(await server.post("copilot/test/installJobsEntry", file), { result: "OK" });
-  }
+  assert.deepEqual(await server.post("copilot/test/installJobsEntry", file), { result: "OK" });
   return server;
 }
-
-const smallestEntry = {
-  models: { driving: "gpt-5-mini" },
-  tasks: { only: { model: { category: "driving" }, prompt: "Say something." } },
-  jobs: { only: { work: { kind: "Ref", taskId: "only" } } },
-};
-
-const anySession = [{ turns: ["Hello!"] }];
 
 interface AgentServerOptions {
   readonly folder: string;

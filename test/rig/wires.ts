@@ -26,7 +26,6 @@ interface Reply {
   readonly text?: string;
   readonly toolCalls?: readonly ScriptedCall[];
   readonly finishReason?: string;
-  readonly usage?: { readonly input: number; readonly output: number };
 }
 
 export type Wire = "completions" | "responses" | "messages";
@@ -89,13 +88,18 @@ function contentBlock(role: string, block: Record<string, unknown>): ModelMessag
 }
 
 function toolResult(toolCallId: string, output: unknown): ModelMessage {
-  const content = texts("tool", output).map((part) => part.content);
-  return { role: "tool", content: content.join(""), toolCalls: [], toolCallId };
+  return { role: "tool", content: contentText(output), toolCalls: [], toolCallId };
 }
 
 function texts(role: string, content: unknown): ModelMessage[] {
   const parts = typeof content === "string" ? [{ text: content }] : list(content);
   return parts.map((part) => ({ role, content: string(object(part)["text"]), toolCalls: [] }));
+}
+
+export function contentText(content: unknown): string {
+  return texts("", content)
+    .map((part) => part.content)
+    .join("");
 }
 
 /** The results of the tool calls. The runtime sends those of one answer in the order in which they
@@ -129,7 +133,6 @@ interface StreamEvent {
 }
 
 function responseEvents(model: string, reply: Reply): StreamEvent[] {
-  const { input, output } = usageOf(reply);
   const text = reply.text ?? "";
   const part = { type: "output_text", text, annotations: [] };
   const message = { type: "message", id: "m", role: "assistant", status: "completed" };
@@ -181,11 +184,11 @@ function responseEvents(model: string, reply: Reply): StreamEvent[] {
     ];
   });
   const usage = {
-    input_tokens: input,
+    input_tokens: 10,
     input_tokens_details: { cached_tokens: 0 },
-    output_tokens: output,
+    output_tokens: 5,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: input + output,
+    total_tokens: 15,
   };
   const { finishReason: reason } = reply;
   const status = reason === undefined ? "completed" : "incomplete";
@@ -201,7 +204,6 @@ function responseEvents(model: string, reply: Reply): StreamEvent[] {
 }
 
 function messageEvents(model: string, reply: Reply): StreamEvent[] {
-  const { input, output } = usageOf(reply);
   const calls = callsOf(reply);
   const text = reply.text ?? "";
   const blocks = [
@@ -229,7 +231,7 @@ function messageEvents(model: string, reply: Reply): StreamEvent[] {
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: { input_tokens: input, output_tokens: 0 },
+        usage: { input_tokens: 10, output_tokens: 0 },
       },
     },
     ...blocks.flatMap(({ begin, deltas }, index) => [
@@ -243,13 +245,13 @@ function messageEvents(model: string, reply: Reply): StreamEvent[] {
         stop_reason: reply.finishReason ?? (calls.length > 0 ? "tool_use" : "end_turn"),
         stop_sequence: null,
       },
-      usage: { output_tokens: output },
+      usage: { output_tokens: 5 },
     },
     { type: "message_stop" },
   ];
 }
 
-function callsOf(reply: Reply): { id: string; name: string; text: string }[] {
+export function callsOf(reply: Reply): { id: string; name: string; text: string }[] {
   return (reply.toolCalls ?? []).map(({ name, id, arguments: given }: ScriptedCall) => ({
     id: id ?? `call-${Math.random().toString(36).slice(2, 10)}`,
     name,
@@ -257,24 +259,20 @@ function callsOf(reply: Reply): { id: string; name: string; text: string }[] {
   }));
 }
 
-function usageOf(reply: Reply): { readonly input: number; readonly output: number } {
-  return reply.usage ?? { input: 10, output: 5 };
-}
-
-function words(content: string): string[] {
+export function words(content: string): string[] {
   return content.match(/\S*\s*/g)?.filter((word) => word !== "") ?? [];
 }
 
-function object(value: unknown): Record<string, unknown> {
+export function object(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null
     ? Object.fromEntries(Object.entries(value))
     : {};
 }
 
-function list(value: unknown): unknown[] {
+export function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function string(value: unknown): string {
+export function string(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -153,12 +153,11 @@ describe("release.yml", { timeout: 300_000 }, () => {
   async function released(
     test: TestContext,
     hashes: Readonly<Record<string, string>> = all,
-    tag = "v1.2.3",
   ): Promise<Workspace> {
     const project = await makeProject(test, hashes, { ".ci/run": "#!/bin/sh\necho checked\n" });
     await chmod(join(project.path, ".ci/run"), 0o755);
     await project.git("commit", "--quiet", "--all", "--message=Release");
-    await project.git("tag", tag);
+    await project.git("tag", "v1.2.3");
     return project;
   }
 
@@ -169,13 +168,13 @@ describe("release.yml", { timeout: 300_000 }, () => {
       "git/ref/tags/": hasMajor ? "exit 0" : "exit 1",
     },
   });
-  const pushed = (tag: string): Setting => ({ ref: `refs/tags/${tag}`, event: "push" });
+  const pushed: Setting = { ref: "refs/tags/v1.2.3", event: "push" };
 
   it("publishes a checked tag to npm with provenance, and makes v1 with the first release", async (t) => {
     const project = await released(t);
     const sha = (await project.git("rev-parse", "HEAD")).trim();
     const result = await playOn(t, "release.yml", project, {
-      ...pushed("v1.2.3"),
+      ...pushed,
       answers: answers("refs/tags/v1.2.3\\n", false),
     });
     assert.deepEqual(
@@ -198,7 +197,7 @@ describe("release.yml", { timeout: 300_000 }, () => {
     const project = await released(t);
     const sha = (await project.git("rev-parse", "HEAD")).trim();
     const newer = await playOn(t, "release.yml", project, {
-      ...pushed("v1.2.3"),
+      ...pushed,
       answers: answers("refs/tags/v1.2.2\\nrefs/tags/v1.2.3\\n", true),
     });
     assert.equal(
@@ -206,7 +205,7 @@ describe("release.yml", { timeout: 300_000 }, () => {
       `gh api --method PATCH repos/octo/shop/git/refs/tags/v1 -f sha=${sha} -F force=true --silent`,
     );
     const older = await playOn(t, "release.yml", project, {
-      ...pushed("v1.2.3"),
+      ...pushed,
       answers: answers("refs/tags/v1.2.3\\nrefs/tags/v1.10.0\\n", true),
     });
     assert.equal(older.jobs["release"]?.result, "success");
@@ -214,23 +213,16 @@ describe("release.yml", { timeout: 300_000 }, () => {
     assert.match(older.log, /::notice::v1 stays where it is: v1\.10\.0 is newer than v1\.2\.3\./);
   });
 
-  for (const [what, hashes, tag] of [
-    ["a platform lacks its hash", { "linux-x64": hash }, "v1.2.3"],
-    ["the tag is not the version", all, "v1.2.4"],
-  ] as const)
-    it(`publishes nothing while ${what}`, async (t) => {
-      const project = await released(t, hashes, tag);
-      const result = await playOn(t, "release.yml", project, {
-        ...pushed(tag),
-        answers: answers("", false),
-      });
-      assert.deepEqual(resultsOf(result), {
-        verify: "failure",
-        npm: "skipped",
-        release: "skipped",
-      });
-      assert.deepEqual(result.calls, []);
+  it("publishes nothing while a platform lacks its hash", async (t) => {
+    const project = await released(t, { "linux-x64": hash });
+    const result = await playOn(t, "release.yml", project, {
+      ...pushed,
+      answers: answers("", false),
     });
+    const skipped = { verify: "failure", npm: "skipped", release: "skipped" };
+    assert.deepEqual(resultsOf(result), skipped);
+    assert.deepEqual(result.calls, []);
+  });
 
   it("publishes nothing that is not on main", async (t) => {
     const project = await released(t);
@@ -238,7 +230,7 @@ describe("release.yml", { timeout: 300_000 }, () => {
     await project.git("commit", "--quiet", "--allow-empty", "--message=Aside");
     await project.git("tag", "--force", "v1.2.3");
     const result = await playOn(t, "release.yml", project, {
-      ...pushed("v1.2.3"),
+      ...pushed,
       answers: answers("", false),
     });
     assert.equal(result.jobs["verify"]?.result, "failure");

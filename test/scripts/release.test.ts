@@ -32,17 +32,16 @@ describe("scripts/check-release.mjs", () => {
     assert.match(stdout, /^Version 1\.2\.3 can be released\.$/m);
   });
 
-  for (const platform of platforms)
-    it(`refuses while the hash for ${platform} is missing`, async (t) => {
-      const { [platform]: _, ...others } = all;
-      const project = await makeProject(t, others);
-      const { code, stderr } = await run(project, "check-release.mjs", [], github);
-      assert.equal(code, 1);
-      assert.equal(
-        stderr,
+  it("refuses while hashes of platforms are missing", async (t) => {
+    const project = await makeProject(t, {});
+    const { code, stderr } = await run(project, "check-release.mjs", [], github);
+    assert.equal(code, 1);
+    const problems = platforms.map(
+      (platform) =>
         `::error::package-lock.json has no SHA-512 of ${sdk}-${platform}. Run the workflow "Runtime hashes".\n`,
-      );
-    });
+    );
+    assert.equal(stderr, problems.join(""));
+  });
 
   it("refuses the owner that stands for one", async (t) => {
     const project = await makeProject(t, all);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { JobHost } from "../../src/live/job-host.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { isRefused, serve } from "./rig.ts";
 
@@ -13,8 +13,7 @@ const inputs = {
 
 async function served(t: TestContext) {
   const { path: folder } = await makeWorkspace(t, {});
-  const model = await startModelServer(() => ({ text: "Done." }));
-  t.after(() => model.close());
+  const model = await modelServer(t, () => ({ text: "Done." }));
   const host = new JobHost({
     environment: { PATH: process.env["PATH"] },
     provider: { baseUrl: model.baseUrl, type: "openai" },

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { recordOf, type Answer } from "../rig/answer.ts";
+import { startCli, type CliResult } from "../rig/cli.ts";
 import { startServer } from "../rig/server.ts";
 import {
   alt,
@@ -30,6 +31,7 @@ const works: Readonly<Record<string, Answer>> = {
   asks: ref("asks"),
   hangs: seq(ok, hangs, ok),
   hangsInPar: par(hangs, ok, seq(hangs, ok)),
+  crashes: loop(ok, { postCondition: [true, ref("crashes")] }),
 };
 const grid = [
   { keyword: "one", jobs: [{ name: "go", jobName: "ok" }, null] },
@@ -150,6 +152,22 @@ describe("copilot/job/start", () => {
     const taskIds = feeds.flatMap(({ tasks: started }) => [...started.keys()]);
     assert.equal(new Set(taskIds).size, 6, "ids of tasks are used once");
   });
+
+  it("gives the error of a crash, and to each work a task whose feed ends as it does", async () => {
+    const { job, tasks: feeds } = await server.runJob("crashes");
+    const crash = job.find((one) => "jobError" in one) ?? {};
+    assert.deepEqual(Object.keys(crash), ["jobError"]);
+    assert.match(String(crash["jobError"]), /a bad request/);
+    const lines = ["0 started", "0 succeeded", "1 started", "1 failed", "crash", "jobFailed"];
+    assert.deepEqual(
+      job,
+      jobFeed(lines, job).map((one) => (one["callback"] === "crash" ? crash : one)),
+    );
+    assert.deepEqual(
+      [...feeds.values()].map((feed) => feed.at(-1)?.["callback"]),
+      ["taskSucceeded", "taskFailed"],
+    );
+  });
 });
 
 describe("copilot/job/{job-id}/live", { concurrency: true }, () => {
@@ -261,6 +279,28 @@ describe("copilot/job/running and copilot/job/{job-id}/status", { concurrency: t
     );
     for (const { workIdInJob, taskId } of shown)
       assert.equal(taskId, last.get(workIdInJob)?.["taskId"]);
+  });
+});
+
+describe("examples/client.mjs, as a user runs it,", { concurrency: true }, () => {
+  const main = join(import.meta.dirname, "../../../examples/client.mjs");
+  const run = (job: string): Promise<CliResult> => {
+    const env = { AGENT_JOBS_URL: server.url };
+    return startCli([job], { cwd: server.workingDirectory, env, main }).ended;
+  };
+
+  it("follows a job to its end, and fails as it does", async () => {
+    const { code, stdout, stderr } = await run("two");
+    assert.deepEqual({ code, stderr }, { code: 1, stderr: "" });
+    const answers = stdout.trimEnd().split("\n").map(recordOf);
+    const lines = ["0 started", "0 succeeded", "1 started", "1 failed", "jobFailed"];
+    assert.deepEqual(answers, jobFeed(lines, answers));
+  });
+
+  it("ends with the error of the server", async () => {
+    const { code, stderr } = await run("nothing");
+    assert.equal(code, 1);
+    assert.match(stderr, /Error: JobNotFound/);
   });
 });
 

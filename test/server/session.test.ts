@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import type { Answer } from "../rig/answer.ts";
+import { recordOf, type Answer } from "../rig/answer.ts";
 import { startServer } from "../rig/server.ts";
 import { calls, entryOf, models, ref } from "../rig/server-fixtures.ts";
 
@@ -21,8 +21,12 @@ const server = await startServer({
     ...entryOf({ job: ref("ok") }),
     models: { ...models, ...Object.fromEntries(Object.keys(plays).map((id) => [id, id])) },
   },
-  sessions: Object.entries(plays).map(([model, turns]) => ({ model, turns })),
+  sessions: [
+    { task: "ok", turns: ["Done."] },
+    ...Object.entries(plays).map(([model, turns]) => ({ model, turns })),
+  ],
   files: { "work/note.txt": "a note\n" },
+  env: { SHOP_TOKEN: "a-very-secret-token" },
 });
 after(() => server.stop());
 
@@ -186,5 +190,64 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     assert.match(String(answers.at(-1)?.["sessionError"]), /busy/);
     assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
     await server.drain(feed);
+  });
+});
+
+/** What the page shows of a session beyond its feed. */
+describe("copilot/session/recent", () => {
+  async function recent(sessionId: string): Promise<Answer> {
+    const { sessions } = await server.get("copilot/session/recent");
+    assert.ok(Array.isArray(sessions));
+    return recordOf(JSON.stringify(sessions.find((one) => one.sessionId === sessionId)));
+  }
+
+  it("has what a session was asked, and after which response", async () => {
+    const sessionId = await server.startSession("talks");
+    const { length } = await ask(sessionId, "Who are you?");
+    await ask(sessionId, "The token is a-very-secret-token.");
+    const { startTime, prompts, ...session } = await recent(sessionId);
+    assert.deepEqual(session, {
+      sessionId,
+      modelId: "talks",
+      workingDirectory: server.workingDirectory,
+      tasks: [],
+    });
+    assert.equal(new Date(String(startTime)).toISOString(), startTime);
+    assert.deepEqual(prompts, [
+      { after: 0, text: "Who are you?" },
+      { after: length, text: "The token is ***." },
+    ]);
+  });
+
+  it("has the tasks that were started in a session, and when it ended", async () => {
+    const sessionId = await server.startSession("talks");
+    const { taskId } = await server.post(`copilot/task/start/ok/session/${sessionId}`);
+    await server.drain(`copilot/task/${String(taskId)}`);
+    await server.post(`copilot/session/${sessionId}/stop`);
+    const { tasks, prompts, startTime, endTime } = await recent(sessionId);
+    const task = { after: 0, taskId, taskName: "ok" };
+    assert.deepEqual({ tasks, prompts }, { tasks: [task], prompts: [] });
+    assert.ok(String(startTime) <= String(endTime) && !Number.isNaN(Date.parse(String(endTime))));
+  });
+
+  it("has no sessions of jobs", async () => {
+    const before = await server.get("copilot/session/recent");
+    await server.runJob("job");
+    assert.deepEqual(await server.get("copilot/session/recent"), before);
+  });
+
+  it("keeps the last 200 prompts, and the beginning of a long one", async () => {
+    const sessionId = await server.startSession("talks");
+    await ask(sessionId, "long ".repeat(14_000));
+    const { prompts: first } = await recent(sessionId);
+    assert.ok(Array.isArray(first));
+    assert.match(first.at(-1).text, /^long .*…$/);
+    assert.ok(first.at(-1).text.length < 66_000);
+    for (let number = 1; number <= 200; number += 1)
+      await server.post(`copilot/session/${sessionId}/query`, `${number}`);
+    const { prompts } = await recent(sessionId);
+    assert.ok(Array.isArray(prompts));
+    assert.equal(prompts.length, 200);
+    assert.equal(prompts[0].text, "1");
   });
 });

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { Answer } from "../rig/answer.ts";
 import { startServer } from "../rig/server.ts";
-import { models, reports, ref, saysNo, saysYes } from "../rig/server-fixtures.ts";
+import { call, calls, models, reports, ref } from "../rig/server-fixtures.ts";
 
 const driving = { category: "driving" };
+const saysYes = calls(call("job_boolean_true", "it is so"));
+const saysNo = calls(call("job_boolean_false", "it is not so"));
 const check = "Is it good? Call job_boolean_true or job_boolean_false.";
 
 /** A task and the turns of the session that plays it. */
@@ -24,19 +26,6 @@ const retry = (number: number, of: number): string => `DECISION Retry ${number} 
 
 const played: Readonly<Record<string, Played>> = {
   plain: { turns: ["Done."], prompts: [prompt], feed: ["TASK SUCCEEDED", "taskSucceeded"] },
-  conditionNeverHolds: {
-    criteria: { condition: check, failureAction: { retryTimes: 1 } },
-    turns: ["Done.", saysNo, "Better.", saysNo],
-    prompts: [prompt, check, prompt, check],
-    feed: [
-      "CRITERIA condition",
-      retry(1, 1),
-      "CRITERIA condition",
-      "DECISION",
-      "TASK FAILED",
-      "taskFailed",
-    ],
-  },
   toolThenCondition: {
     criteria: {
       toolExecuted: ["job_prepare_document"],

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { JobHost } from "../../src/live/job-host.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
@@ -40,6 +41,7 @@ async function question(
     const { questions = [] } = json as { questions?: { id: string; question: string }[] };
     const [first] = questions;
     if (first !== undefined) return first;
+    await sleep(20);
   }
 }
 
