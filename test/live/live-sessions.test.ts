@@ -2,12 +2,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it } from "node:test";
-import { Feed } from "../../src/live/feed.ts";
 import { JobHost } from "../../src/live/job-host.ts";
-import { OwnSession } from "../../src/live/own-session.ts";
 import type { Entry, Task } from "../../src/entry/model.ts";
-import { systemClock } from "../../src/platform/system-clock.ts";
-import type { ICopilotSession } from "../../src/sessions/callbacks.ts";
 import { makeAccount } from "../rig/account.ts";
 import { listen } from "../rig/listen.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -70,28 +66,6 @@ describe("a session of a server", () => {
       ["worker 0", "auto 0", "dear 10", "usual 1"],
     );
   });
-});
-
-it("a session keeps a megabyte of prompts at most, and the beginning of a long one", async () => {
-  const session: ICopilotSession = Object.assign(Object.create(null), {
-    rawSection: { sessionId: "s" },
-    sendRequest: () => Promise.resolve(),
-  });
-  const feed = new Feed({ clock: systemClock });
-  const own = new OwnSession({
-    session,
-    modelId: "m",
-    workingDirectory: "/",
-    feed,
-    clock: systemClock,
-    mask: (text) => text,
-  });
-  for (let number = 0; number < 20; number += 1)
-    await own.send(`${number} ${"long ".repeat(14_000)}`);
-  const { asked } = own.state(undefined);
-  assert.ok(asked.length > 5 && asked.length < 20);
-  assert.match(JSON.stringify(asked.at(-1)), /"19 long .*… \(\d+ characters omitted\)"/);
-  assert.ok(JSON.stringify(asked).length < 1.1 * 1024 * 1024);
 });
 
 describe("a task in a session of a server", () => {
