@@ -24,14 +24,24 @@ export function errorMessage(error: unknown): string {
 
 /** The same about a file that the user has named. */
 export function fileErrorMessage(error: unknown): string {
+  if (errorCode(error) === "ENOENT") return "the file or its folder doesn't exist";
   return withAdvice(error, { ...advice, ...adviceForFile });
 }
 
 function withAdvice(error: unknown, advice: Readonly<Record<string, string>>): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return textOfThrown(error);
   const code = "code" in error ? String(error.code) : "";
   const known = Object.hasOwn(advice, code) ? advice[code] : undefined;
   return known === undefined ? error.message : `${error.message}. ${known}`;
+}
+
+/** Anything can be thrown, also what can't be made a text. */
+function textOfThrown(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return "unknown error";
+  }
 }
 
 export function errorCode(error: unknown): string | undefined {

@@ -47,6 +47,7 @@ import { checkVariablesOfJob, claimedNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
 import {
   checkEntryOptions,
+  checkFlowOptions,
   environmentWarnings,
   hasFlow,
   readingOf,
@@ -215,6 +216,7 @@ async function prepareLoaded(
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
   if (script !== undefined) checkNames(script, loaded, jobName);
+  checkFlowOptions(loaded.entry, jobName, options, write);
   const settled = settleEntry(loaded, options, script);
   const { entry, permissions, flows } = settled;
   const start = await beginJob(loaded, settled, jobName, { ...options, script, write });

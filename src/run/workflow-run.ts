@@ -179,6 +179,20 @@ export function checkEntryOptions(
   if (problem !== undefined) throw new UsageError(problem);
 }
 
+/** Throws `UsageError` for options that only workflows read, if the job has none. */
+export function checkFlowOptions(
+  entry: PreparedEntry,
+  jobName: string,
+  { answers = {}, history }: WorkflowRunOptions & { readonly history?: string | undefined },
+  write: WriteName,
+): void {
+  const option = Object.keys(answers).length > 0 ? "answer" : "history";
+  if ((option === "history" && history === undefined) || hasFlow(entry, jobName)) return;
+  throw new UsageError(
+    `${write(option)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
+  );
+}
+
 export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
   const job = entry.jobs[jobName];
   return job !== undefined && leafWorks(job.work).some(({ kind }) => kind === "Flow");

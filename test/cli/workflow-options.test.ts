@@ -30,10 +30,12 @@ describe("the options of workflows at the command line", () => {
     [["w.wf.md", "--env", "A=b"], /Its value is taken from the environment/],
     [["w.wf.md", "job"], /A workflow has no jobs\. Name only the file/],
     [["w.wf.md", "--rerun"], /--rerun requires --resume/],
-    [["w.wf.md", "--resume", "no.jsonl"], /--resume: can't resume no\.jsonl: /],
+    [["w.wf.md", "--resume", "no.jsonl"], /can't resume no\.jsonl: the file or its folder doesn't/],
     [["e.yml", "--param", "A=1"], /Only a workflow .* has parameters, but --param is given/],
     [["e.yml", "--resume", "run.jsonl"], /can't resume run\.jsonl: .*The journal is empty/],
     [["e.yml", "--rerun"], /--rerun is only for workflows/],
+    [["e.yml", "--answer", "ASK_A=1"], /--answer is only for workflows, and the job "one" has none\./],
+    [["e.yml", "--history", "h"], /--history is only for workflows/],
   ] as const) {
     it(`refuses run ${args.join(" ")}`, async (t) => {
       const { code, stderr } = await run(t, ...args);
