@@ -2,8 +2,9 @@
  * Compares the way of a job's only workflow with the expected one, and its RESULT, as a fold over the events. Of the
  * way, only the first difference is kept. If the workflow ran several times, its last iteration counts.
  */
+import type { FlowChart } from "../events/flow.ts";
 import type { RunEvent } from "../events/event.ts";
-import { plannedWorks, type FlowChart } from "../events/plan.ts";
+import { plannedWorks } from "../events/plan.ts";
 import { activityName, namesActivity, writtenName } from "./format/activity-name.ts";
 import type { Expectation } from "./format/script.ts";
 import { mismatch, quote } from "./format/text-condition.ts";

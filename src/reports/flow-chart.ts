@@ -2,6 +2,7 @@
  * The flowchart of a run as Mermaid text; and those of a workflow: plain, so that they are read back as the same
  * activities, or with the path that a run took.
  */
+import type { FlowChart, FlowFile, FlowNode, ActivityKind } from "../events/flow.ts";
 import { defined } from "../document/guards.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import {
@@ -14,7 +15,6 @@ import {
   type NodeShape,
   type NodeStatus,
 } from "../entry/mermaid.ts";
-import type { FlowChart, FlowFile, FlowNode, FlowNodeKind } from "../events/plan.ts";
 import {
   wasRetried,
   type ActivityView,
@@ -61,7 +61,7 @@ export function nodeStatus(work: WorkView): NodeStatus {
 }
 
 /** Everything else is a task. */
-const shapes: Readonly<Partial<Record<FlowNodeKind, NodeShape>>> = {
+const shapes: Readonly<Partial<Record<ActivityKind, NodeShape>>> = {
   start: "start",
   check: "decision",
   ask: "input",
@@ -283,8 +283,8 @@ export function activityStatus(flow: FlowView, file: string, { id, kind }: FlowN
 }
 
 /** It is what runs now, or was the last that ran. */
-export function isLast({ open, last }: FlowView, file: string, { id }: FlowNode): boolean {
-  const step = open.at(-1) ?? last;
+export function isLast({ open, steps }: FlowView, file: string, { id }: FlowNode): boolean {
+  const step = open.at(-1) ?? steps.at(-1);
   return step !== undefined && step.file === file && step.activity === id;
 }
 

@@ -1,5 +1,5 @@
+import type { FlowChart, FlowFile, FlowNode } from "../events/flow.ts";
 import { defined } from "../document/guards.ts";
-import type { FlowChart, FlowFile, FlowNode } from "../events/plan.ts";
 import { factsOf, promptRole } from "./kinds/kinds.ts";
 import type { Activity, Parameter, Workflow, WorkflowFile } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";

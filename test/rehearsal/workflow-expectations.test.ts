@@ -1,7 +1,8 @@
+import type { FlowChart } from "../../src/events/flow.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunEventBody } from "../../src/events/event.ts";
-import type { FlowChart, PlannedFlow, PlannedTree } from "../../src/events/plan.ts";
+import type { PlannedFlow, PlannedTree } from "../../src/events/plan.ts";
 import { createExpectations } from "../../src/rehearsal/expectations.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { script } from "./rig.ts";

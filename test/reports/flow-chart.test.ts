@@ -1,7 +1,7 @@
+import type { FlowChart } from "../../src/events/flow.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { FlowChart } from "../../src/events/plan.ts";
 import { chartOf, flowPathChart, isDrawable, printFlow } from "../../src/reports/flow-chart.ts";
 import { buildStory, chart, flowTree, FlowTelling, node } from "../rig/flow-events.ts";
 import { planned, ref } from "../rig/plan.ts";

@@ -1,5 +1,6 @@
 /** The sections of the job summary about a workflow: the path through its flowchart, its RESULT, and its steps. */
 import { bothEnds } from "../../events/cut.ts";
+import type { StepPart } from "../../events/flow.ts";
 import {
   flowNode,
   hasFailed,
@@ -10,7 +11,7 @@ import {
   type WorkView,
 } from "../../events/view.ts";
 import { flowPathChart } from "../flow-chart.ts";
-import { stepParts, stepSubject, type StepPart } from "../step-text.ts";
+import { stepParts, stepSubject } from "../step-text.ts";
 import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, fold, lastItems, nameOf, type Section } from "./layout.ts";
@@ -24,7 +25,7 @@ const MAX_OPEN_CHART = 40;
 export function flowSections(view: RunView): Section[] {
   return worksOf(view).flatMap((work) => {
     const { flow } = work;
-    if (flow === undefined || flow.last === undefined) return [];
+    if (flow === undefined || flow.stepCount === 0) return [];
     const heading = `### Workflow ${nameOf(work)}`;
     return [pathSection(work, flow, heading), stepsSection(work, flow, heading)];
   });
@@ -33,7 +34,7 @@ export function flowSections(view: RunView): Section[] {
 /** Whether the chart of the run is the one of its only workflow. */
 export function isOneFlow({ plan, works }: RunView): boolean {
   if (plan?.work.kind !== "Flow") return false;
-  return works.get(plan.work.workIdInJob)?.flow?.last !== undefined;
+  return (works.get(plan.work.workIdInJob)?.flow?.stepCount ?? 0) > 0;
 }
 
 function pathSection(work: WorkView, flow: FlowView, heading: string): Section {
@@ -112,7 +113,7 @@ function signOf(flow: FlowView, step: StepView): string {
 
 const languages: ReadonlySet<string> = new Set(["sh", "bash", "python"]);
 
-function partText({ title, text, language }: StepPart): string {
+function partText({ title, text, language = "" }: StepPart): string {
   const shown = harmless(text).trim();
   // GitHub draws what some other tags stand before.
   const tag = languages.has(language) ? language : "text";

@@ -37,10 +37,10 @@ export const check: Kind<ActivityOf<"check">> = {
   }),
   *run(activity, run) {
     const { left, operator, right } = activity.check;
-    const leftText = yield* run.value(activity, left);
+    const leftText = yield* run.value(left);
     // Without a value, it doesn't hold.
     if (typeof leftText !== "string") return failedWith(leftText);
-    const rightText = yield* run.value(activity, right, right);
+    const rightText = yield* run.value(right, right);
     if (typeof rightText !== "string") return failedWith(rightText);
     const wanted = isQuoted(right) ? rightText : rightText.trim();
     const value = evaluateCheck(operator, leftText, wanted);

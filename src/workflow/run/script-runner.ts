@@ -4,9 +4,10 @@
  * Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script of the activity is
  * allowed; an activity ends within its limits and a few seconds; after `close` nothing that it has started runs on.
  */
+import type { Script, ScriptRun } from "../../events/flow.ts";
 import { defaultLimits, type Permissions } from "../../entry/model.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Script, ScriptRun, ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/step.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { onAbort, unlessStuck, type Occasion } from "../../platform/waiting.ts";
 import { decidePermission, type PermissionContext } from "../../permissions/policy.ts";
