@@ -114,7 +114,10 @@ function addStep(
   at: number,
 ): StepView {
   const step: StepView = {
-    ...{ step: number, file, activity, hit },
+    step: number,
+    file,
+    activity,
+    hit,
     ...defined({ input: bounded(input), restored }),
     startedAt: at,
     endedAt: undefined,

@@ -19,8 +19,6 @@ import { durationText, fold, lastItems, nameOf, type Section } from "./layout.ts
 const MAX_TEXT = 3000;
 const MAX_REASON = 500;
 const MAX_SUBJECT = 100;
-/** Larger charts are folded. */
-const MAX_OPEN_CHART = 40;
 
 export function flowSections(view: RunView): Section[] {
   return worksOf(view).flatMap((work) => {
@@ -40,17 +38,11 @@ export function isOneFlow({ plan, works }: RunView): boolean {
 function pathSection(work: WorkView, flow: FlowView, heading: string): Section {
   const about = { name: `the flowchart of ${nameOf(work)}`, rank: 3, heading };
   if (flow.chart === undefined) return { ...about, text: "" };
-  const count = Object.values(flow.chart.files).reduce(
-    (sum, { activities }) => sum + activities.length,
-    0,
-  );
   const chart = flowPathChart(flow);
-  if (chart === undefined) {
-    const text = `<sub>GitHub can't draw a flowchart of ${count} activities. The steps below are the path.</sub>`;
-    return { ...about, text };
-  }
-  const drawn = `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
-  const text = count > MAX_OPEN_CHART ? fold("The flowchart with the path", drawn) : drawn;
+  const text =
+    chart === undefined
+      ? "<sub>The flowchart is too large for GitHub. The steps below are the path.</sub>"
+      : `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
   return { ...about, text };
 }
 
@@ -83,18 +75,17 @@ function stepLine(flow: FlowView, step: StepView): string {
   const { activity, file, hit, endedAt, startedAt, to, restored } = step;
   const subject = stepSubject(step);
   const inFile = file === flow.chart?.main ? "" : ` in ${code(file, 80)}`;
+  const took = endedAt === undefined ? 0 : endedAt - startedAt;
   const facts = [
     ...(hit > 1 ? [`run ${hit}`] : []),
-    ...(endedAt === undefined || endedAt - startedAt < 100
-      ? []
-      : [durationText(endedAt - startedAt)]),
-    ...(restored ? ["from the earlier run"] : []),
+    ...(took < 100 ? [] : [durationText(took)]),
+    ...(restored === true ? ["from the earlier run"] : []),
   ].join(", ");
   return [
     `<b>${step.step}</b> ${signOf(flow, step)} ${code(activity, 80)}${inFile}`,
-    ...(subject === "" ? [] : [` ${inline(subject, MAX_SUBJECT)}`]),
-    ...(facts === "" ? [] : [` (${facts})`]),
-    ...(to === undefined ? [] : [` → ${code(to, 80)}`]),
+    subject && ` ${inline(subject, MAX_SUBJECT)}`,
+    facts && ` (${facts})`,
+    to === undefined ? "" : ` → ${code(to, 80)}`,
   ].join("");
 }
 

@@ -59,11 +59,6 @@ function scriptsOf({ id, command }: Execute, run: Running): Found {
 function executed({ other }: Execute, runs: readonly ScriptRun[], run: Running): Ended {
   const most = run.limit("outputCharacters");
   const exitCode = keepOutput(runs, run);
-  const late = runs.find(({ timedOut }) => timedOut === true);
-  if (late !== undefined) {
-    const [line = ""] = late.code.split("\n", 1);
-    return unanswered(`The command took too long: ${clip(line, 80)}`);
-  }
   const printed = runs.reduce((sum, one) => sum + (one.outputCharacters ?? one.output.length), 0);
   if (printed > most.value) return failedWith(run.exceed(most));
   if (exitCode === 0) return succeeded;

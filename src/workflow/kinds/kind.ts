@@ -1,17 +1,10 @@
 /** What each kind of activity has to say of itself: how its node is read, what it uses, and what it does. */
+import type { Limits } from "../../entry/model.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import type { ExceededLimit } from "../../events/exceeded-limit.ts";
 import type { EffectResult, StepInput } from "../../events/flow.ts";
 import type { Activity, ActivityPlace, Workflow, WorkflowFile } from "../model.ts";
-import type {
-  Conversation,
-  Failure,
-  Flow,
-  Frame,
-  MachineLimit,
-  Message,
-  WorkflowState,
-} from "../run/state.ts";
+import type { Conversation, Failure, Flow, Frame, Message, WorkflowState } from "../run/state.ts";
 import type { FlowLabel } from "../read/flowchart-text.ts";
 import type { Place, Problems } from "../read/problems.ts";
 
@@ -80,7 +73,7 @@ export interface Running {
   /** The text of a file, relative to the file that runs. */
   read(path: string): Flow<string | Failure>;
   command(text: string): string | Failure;
-  limit(name: MachineLimit): ExceededLimit;
+  limit(name: keyof Limits): ExceededLimit;
   exceed(limit: ExceededLimit): Failure;
   set(name: string, text: string): void;
   agent(): number;

@@ -7,6 +7,7 @@
  * processes: those come as results, and `stopped` ends a run for them.
  */
 import { defined } from "../../document/guards.ts";
+import { exceeded, type ResolvedLimits } from "../../engine/limits.ts";
 import { defaultLimits, type Limits } from "../../entry/model.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import { limitText, type ExceededLimit } from "../../events/exceeded-limit.ts";
@@ -16,7 +17,7 @@ import { decides, kindOf } from "../kinds/kinds.ts";
 import { isResult, type Ended, type Running } from "../kinds/kind.ts";
 import type { Activity, Workflow, WorkflowFile } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
-import { Lookup } from "./lookup.ts";
+import { Lookup, type Filled } from "./lookup.ts";
 import type {
   Conversation,
   Effect,
@@ -24,7 +25,6 @@ import type {
   Flow,
   FlowEvent,
   Frame,
-  MachineLimit,
   Message,
   Step,
   Variables,
@@ -35,15 +35,10 @@ import { Steps } from "./steps.ts";
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
   readonly environment?: Variables;
-  readonly limits?: MachineLimits;
+  readonly limits?: Partial<ResolvedLimits>;
   /** The tags of code fences that are run. Default: sh, shell and bash. */
   readonly tags?: readonly string[];
 }
-
-export type MachineLimits = Pick<Limits, MachineLimit> & {
-  /** What has set them, for texts. */
-  readonly setBy?: { readonly [Name in keyof Limits]?: string };
-};
 
 /** Where a file goes on, or how it has ended. */
 type Way =
@@ -54,14 +49,12 @@ export class Machine implements Running {
   readonly workflow: Workflow;
   readonly state: WorkflowState;
   readonly tags: readonly string[] | undefined;
-  readonly #limits: MachineLimits;
+  readonly #limits: ResolvedLimits;
   readonly #values: Lookup;
   readonly #run: Flow<Effect>;
   #events: FlowEvent[] = [];
   readonly #steps: Steps;
   readonly #reported = new Set<string>();
-  /** Files that the activity has read, by path. */
-  readonly #files = new Map<string, string>();
 
   /**
    * `variables`: those of `bindParameters`. `result`: RESULT, which is the input of the run; a parameter that begins
@@ -71,7 +64,7 @@ export class Machine implements Running {
     const { environment = {}, limits = {}, tags } = options;
     this.workflow = workflow;
     this.tags = tags;
-    this.#limits = limits;
+    this.#limits = { ...defaultLimits, ...limits };
     const own = Object.keys(variables).filter(
       (name) => !(result.startsWith("file:") && variables[name]?.startsWith(result) === true),
     );
@@ -139,7 +132,6 @@ export class Machine implements Running {
     if (hit > hits.value && kind.isMark !== true) return this.#fail(this.exceed(hits, id));
     state.activities += 1;
     frame.hits.set(id, hit);
-    this.#files.clear();
     this.#steps.begin(frame.file, id, hit);
     const ended = kind.run(activity, this);
     return this.#wayFrom(activity, "kind" in ended ? ended : yield* ended);
@@ -208,7 +200,8 @@ export class Machine implements Running {
 
   *perform(input: StepInput): Flow<EffectResult> {
     this.#steps.asks(input);
-    return yield* this.#ask({ ...input, ...this.#step });
+    const { step = 0, file = "", activity = "", hit = 1 } = this.#steps.running?.started ?? {};
+    return yield* this.#ask({ ...input, step, file, activity, hit });
   }
 
   *#ask(effect: Effect): Flow<EffectResult> {
@@ -217,55 +210,46 @@ export class Machine implements Running {
     return result;
   }
 
-  get #step(): { readonly step: number; readonly activity: string } {
-    const { step = 0, activity = "" } = this.#steps.running?.started ?? {};
-    return { step, activity };
+  get #activityNow(): string {
+    return this.#steps.running?.started.activity ?? "";
   }
 
   *value(written: string, otherwise?: string): Flow<string | Failure> {
     const path = this.#values.pathIn(written);
     const file = path === undefined ? undefined : yield* this.read(path);
     if (typeof file === "object") return file;
-    const resolved =
-      file === undefined ? this.#values.resolve(written, otherwise) : this.#values.fill(file);
-    if ("reason" in resolved) return resolved;
-    this.#report(resolved.missing);
-    return resolved.text;
+    return this.#filled(
+      file === undefined ? this.#values.resolve(written, otherwise) : this.#values.fill(file),
+    );
   }
 
   *read(path: string): Flow<string | Failure> {
-    const known = this.#files.get(path);
-    if (known !== undefined) return known;
     const read = yield* this.#ask({ kind: "read", path, from: this.frame.file });
     if (read.kind !== "read")
       return { reason: "reason" in read ? read.reason : "It can't be read.", unanswered: true };
-    this.#files.set(path, read.text);
     return read.text;
   }
 
   command(text: string): string | Failure {
-    const filled = this.#values.command(text);
-    if ("reason" in filled) return filled;
-    this.#report(filled.missing);
-    return filled.text;
+    return this.#filled(this.#values.command(text));
   }
 
-  #report(names: readonly string[]): void {
-    const { activity } = this.#step;
-    for (const name of names) {
+  #filled(filled: Filled): string | Failure {
+    if ("reason" in filled) return filled;
+    for (const name of filled.missing) {
       if (this.#reported.has(name)) continue;
       this.#reported.add(name);
-      this.decide({ kind: "name-missing", activity, name });
+      this.decide({ kind: "name-missing", activity: this.#activityNow, name });
     }
+    return filled.text;
   }
 
   decide(decision: MadeDecision): void {
     this.#events.push({ type: "decision", decision });
   }
 
-  limit(limit: MachineLimit): ExceededLimit {
-    const { setBy = {}, [limit]: value = defaultLimits[limit] } = this.#limits;
-    return { limit, value, ...defined({ setBy: setBy[limit] }) };
+  limit(limit: keyof Limits): ExceededLimit {
+    return exceeded(this.#limits, limit);
   }
 
   /** A file may ask for more, or fewer, with a parameter or a variable. */
@@ -279,10 +263,10 @@ export class Machine implements Running {
       : this.limit("activityHits");
   }
 
-  exceed(exceeded: ExceededLimit, activity = this.#step.activity): Failure {
+  exceed(limit: ExceededLimit, activity = this.#activityNow): Failure {
     const scope = { kind: "activity", file: this.frame.file, activity } as const;
-    this.decide({ ...exceeded, kind: "limit-exceeded", scope });
-    return { reason: `Exceeded ${limitText(exceeded, scope)}.`, unanswered: true };
+    this.decide({ ...limit, kind: "limit-exceeded", scope });
+    return { reason: `Exceeded ${limitText(limit, scope)}.`, unanswered: true };
   }
 
   set(name: string, text: string): void {

@@ -69,9 +69,7 @@ export interface FlowResult {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-export type FileRead =
-  | { readonly kind: "read"; readonly text: string }
-  | { readonly kind: "failed"; readonly reason: string };
+export type FileRead = Extract<EffectResult, { kind: "read" | "failed" }>;
 
 /** Never throws. */
 export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
@@ -165,16 +163,14 @@ class FlowRunner {
       case "pass":
       case "done":
         return { kind: "passed" };
-      case "read": {
-        const read = this.#run.read(effect.path, effect.from);
-        return read.kind === "read" ? read : failed(read.reason);
-      }
+      case "read":
+        return this.#run.read(effect.path, effect.from);
       case "prompt":
         return this.#prompt(effect, state);
       case "ask":
         return this.#ask(effect);
       case "execute":
-        return this.#execute(effect, state);
+        return this.#execute(effect);
     }
   }
 
@@ -182,7 +178,7 @@ class FlowRunner {
     const { work, ports, nextTurnId, latestOfRun } = this.#context;
     const { limits, modelId } = this.#run;
     const conversation = state.agents[effect.agent] ?? { messages: [] };
-    const activity = this.#activity(effect.activity, state);
+    const activity = activityOf(effect);
     // Of its own: a budget that is spent ends this prompt, not the workflow.
     const scope = this.#scope.child();
     try {
@@ -243,8 +239,8 @@ class FlowRunner {
     const { answers, ask } = this.#run;
     const given = Object.hasOwn(answers, activity) ? answers[activity]?.[times] : undefined;
     if (given !== undefined) return { kind: "answered", text: given };
+    if (ask === undefined) return failed(missingAnswer(activity, times));
     const asked = { activity, question, times, step, work: this.#context.work };
-    if (ask === undefined) return failed(missingAnswer(asked, answers));
     const { clock } = this.#context.ports;
     // A host's own: it may throw, or never end.
     const asking = (async () => ask(asked, this.#scope.signal))().catch((error: unknown) => ({
@@ -256,7 +252,7 @@ class FlowRunner {
     return answer.kind === "answered" ? answer : failed(answer.reason);
   }
 
-  async #execute(effect: EffectOf<"execute">, state: WorkflowState): Promise<EffectResult> {
+  async #execute(effect: EffectOf<"execute">): Promise<EffectResult> {
     const { step, activity } = effect;
     const { work, ports } = this.#context;
     // Who follows the run sees the beginning; all of it is in the file of the script.
@@ -277,7 +273,7 @@ class FlowRunner {
       case "failed": {
         const { limit, reason, runs, because } = executed;
         if (limit !== undefined) {
-          const scope = scopeOf(this.#activity(activity, state));
+          const scope = scopeOf(activityOf(effect));
           const bound = exceeded(this.#run.limits, limit);
           this.#decide({ ...bound, kind: "limit-exceeded", scope });
         }
@@ -286,11 +282,6 @@ class FlowRunner {
         return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
       }
     }
-  }
-
-  #activity(id: string, state: WorkflowState): StepActivity {
-    const frame = state.frames.at(-1);
-    return { id, file: frame?.file ?? "", hit: frame?.hits.get(id) ?? 1 };
   }
 
   #tell(event: FlowEvent): void {
@@ -337,6 +328,10 @@ type Failed = Extract<EffectResult, { kind: "failed" }>;
 
 function failed(reason: string): Failed {
   return { kind: "failed", reason };
+}
+
+function activityOf({ activity, file, hit }: EffectOf<"prompt" | "execute">): StepActivity {
+  return { id: activity, file, hit };
 }
 
 function scopeOf({ id, file }: StepActivity): Extract<LimitScope, { kind: "activity" }> {

@@ -5,9 +5,6 @@ import type { StepEnded, StepStarted } from "../../events/step.ts";
 
 export type Variables = Readonly<Record<string, string>>;
 
-export type MachineLimit =
-  "activityHits" | "activities" | "callDepth" | "promptCharacters" | "outputCharacters";
-
 export interface WorkflowState {
   status: "CREATED" | "DOING" | "SUCCESS" | "FAILED";
   result: string;
@@ -58,7 +55,7 @@ export interface Message {
 export type Effect =
   /** Nothing: an activity is over, and the next one begins with the next step. */
   | { readonly kind: "pass" }
-  | (StepInput & { readonly step: number; readonly activity: string })
+  | (StepInput & Pick<StepStarted, "step" | "file" | "activity" | "hit">)
   /** Read a file, relative to a file of the workflow. */
   | { readonly kind: "read"; readonly path: string; readonly from: string }
   | {

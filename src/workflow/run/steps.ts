@@ -67,7 +67,10 @@ export class Steps {
     const variables = this.#state.frames.at(-1)?.variables ?? {};
     this.#tell({
       type: "step.ended",
-      ...{ step, file, activity, succeeded },
+      step,
+      file,
+      activity,
+      succeeded,
       ...defined({ reason, to }),
       ...came,
       ...(result === this.#result ? {} : { result }),

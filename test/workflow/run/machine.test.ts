@@ -294,13 +294,7 @@ describe("EXECUTE", () => {
     assert.equal(done.variables["EXIT_CODE"], "2");
   });
 
-  it("fails when it takes too long, prints too much or is denied", () => {
-    const runs = [{ code: "sleep 9", output: "", exitCode: 143, timedOut: true }];
-    const late = play("START --> EXECUTE_A[x]", [{ kind: "executed", runs }]);
-    assert.deepEqual(
-      [late.done.status, late.done.failure?.reason],
-      ["FAILED", "The command took too long: sleep 9"],
-    );
+  it("fails when it prints too much or is denied", () => {
     const much = play("START --> EXECUTE_A[x]", [executed(0, "0123456789")], {
       limits: { outputCharacters: 8 },
     });
