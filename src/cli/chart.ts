@@ -7,7 +7,7 @@ import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournalFile } from "../journal/file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { chartOf, printFlow } from "../reports/flow-chart.ts";
-import { flowFileOf } from "../workflow/describe.ts";
+import { flowChartOf } from "../workflow/describe.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -27,8 +27,7 @@ export async function chart(
   if (isWorkflowFile(entryFile)) {
     if (job !== undefined) throw new UsageError("A workflow has no jobs. Name only the file.");
     const { workflow } = await readWorkflow(entryFile);
-    const main = workflow.files[workflow.main];
-    if (main !== undefined) io.output.print(printFlow(flowFileOf(main)).trimEnd());
+    io.output.print(printFlow(flowChartOf(workflow)).trimEnd());
     return exitCode.success;
   }
   const { entry } = await readEntry(entryFile);

@@ -2,9 +2,9 @@
  * What the engine knows of a Markdown workflow: a leaf of a job that produces its own prompts. `workflow/` runs it,
  * and sends its prompts through the one loop of `send-prompt.ts`.
  */
+import type { FlowChart } from "../events/flow.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { FlowChart } from "../events/plan.ts";
 import type { UsageBudget } from "./limits.ts";
 import type { LatestAttempt, TaskOutcome } from "./outcome.ts";
 import type { EnginePorts, ToolSource } from "./ports.ts";

@@ -12,6 +12,7 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
+import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
 import {
   amount,
@@ -81,55 +82,6 @@ const plannedLimits = record(limits);
 export const limitName = nameOf(limits);
 export type PlannedLimits = TypeOf<typeof plannedLimits>;
 export type PlannedLimit = TypeOf<typeof whole>;
-
-const flowNode = record({
-  id: text,
-  kind: words(
-    "start",
-    "set",
-    "assign",
-    "check",
-    "prompt",
-    "ask",
-    "execute",
-    "call",
-    "success",
-    "failed",
-    "on",
-  ),
-  /** The text of the node, without its caption. */
-  label: text,
-  line: natural,
-  /** Where it goes on; without it, the workflow succeeds. */
-  next: optional(text),
-  /** Where it goes on after a failure; without it, the workflow fails. */
-  other: optional(text),
-  /** The id of the file that it calls. */
-  calls: optional(text),
-});
-export type FlowNode = TypeOf<typeof flowNode>;
-export type FlowNodeKind = FlowNode["kind"];
-
-const flowFile = record({
-  /** As diagnostics name it. */
-  file: text,
-  title: optional(text),
-  parameters: list(record({ name: text, default: optional(text) })),
-  /** In the order of the file. */
-  activities: list(flowNode),
-});
-export type FlowFile = TypeOf<typeof flowFile>;
-
-/** The flowcharts of a workflow. */
-const flowChart = record({
-  /** The id of the file that runs first. */
-  main: text,
-  /** SHA-256 of what the workflow does, in hex; the same wherever it is, and whatever its front matter says. */
-  fingerprint: optional(text),
-  /** By id. */
-  files: dictionary(flowFile),
-});
-export type FlowChart = TypeOf<typeof flowChart>;
 
 const model: Shape<Model> = either(record({ category: text }), record({ id: text }));
 

@@ -2,6 +2,7 @@
  * The steps of a Markdown workflow: each run of an activity begins and ends with an event. The `effects` of all ended
  * steps, in order, are what came from outside: given to the interpreter again, they make the same state again.
  */
+import { effect, input } from "./flow.ts";
 import { workRef } from "./plan.ts";
 import {
   count,
@@ -11,58 +12,11 @@ import {
   natural,
   optional,
   record,
-  tagged,
   text,
   yes,
   type ObjectOf,
   type TypeOf,
 } from "./shape.ts";
-
-const script = record({
-  /** The tag of the code fence, in lower case; `sh` for the command of an activity. */
-  tag: text,
-  code: text,
-});
-export type Script = TypeOf<typeof script>;
-
-/** What a step asks of the outside. */
-const input = tagged("kind", {
-  prompt: { agent: count, text },
-  ask: { question: text, times: count },
-  execute: { scripts: list(script) },
-});
-export type StepInput = TypeOf<typeof input>;
-
-const scriptRun = record({
-  code: text,
-  /** stdout and stderr, as they came; both ends if it was too long. */
-  output: text,
-  /** Of the whole output. */
-  outputCharacters: optional(count),
-  /** The whole output, as bytes, while the run lasts. */
-  outputFile: optional(text),
-  /** Only if they are separate. */
-  stdout: optional(text),
-  stderr: optional(text),
-  /** 128 and the number of the signal, if one has ended the script. */
-  exitCode: count,
-  /** It was ended for its time. */
-  timedOut: optional(flag),
-});
-export type ScriptRun = TypeOf<typeof scriptRun>;
-
-/** What came of what a workflow asked of the outside. */
-const effect = tagged("kind", {
-  passed: {},
-  answered: { text },
-  executed: { runs: list(scriptRun) },
-  read: { text },
-  /** The activity has failed; the workflow may go on. `runs`: the scripts that had begun. */
-  failed: { reason: text, runs: optional(list(scriptRun)) },
-  /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
-  stopped: { reason: text },
-});
-export type EffectResult = TypeOf<typeof effect>;
 
 /** What the shell of a run takes over when the run is resumed. */
 const shell = record({

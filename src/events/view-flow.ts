@@ -5,10 +5,10 @@
  *   and its first visits, and the work its latest steps, with bounded texts.
  * - Steps are accepted in any order: an end without a beginning is a step too.
  */
-import { isRecord } from "../document/guards.ts";
+import type { FlowChart, FlowNode } from "./flow.ts";
+import { defined, isRecord } from "../document/guards.ts";
 import { bothEnds } from "./cut.ts";
-import type { FlowChart, FlowNode } from "./plan.ts";
-import type { EffectResult, StepEnded, StepInput, StepPrinted, StepStarted } from "./step.ts";
+import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
 
 export interface FlowView {
   /** Of the plan; undefined in a torn journal. */
@@ -21,8 +21,6 @@ export interface FlowView {
   stepCount: number;
   /** Steps that run: a CALL contains those of the called file. */
   readonly open: StepView[];
-  /** The latest one that began. */
-  last: StepView | undefined;
 }
 
 export type StepStatus = "running" | "succeeded" | "failed" | "canceled";
@@ -41,24 +39,15 @@ export interface ActivityView {
 }
 
 /** A run of an activity. All texts are bounded. */
-export interface StepView {
-  readonly step: number;
-  readonly file: string;
-  readonly activity: string;
-  readonly hit: number;
+export interface StepView
+  extends
+    Pick<StepStarted, "step" | "file" | "activity" | "hit" | "input" | "restored">,
+    Partial<Pick<StepEnded, "reason" | "to" | "result" | "variables" | "effects">> {
   readonly startedAt: number;
   endedAt: number | undefined;
   status: StepStatus;
-  reason: string | undefined;
-  input: StepInput | undefined;
   /** The end of what its scripts have printed, while it runs. */
   printed: string;
-  effects: readonly EffectResult[];
-  to: string | undefined;
-  result: string | undefined;
-  variables: Readonly<Record<string, string>>;
-  /** Taken over from an earlier run. */
-  restored: boolean;
 }
 
 /** Steps kept of a work. */
@@ -71,21 +60,13 @@ export const KEPT_STEP_TEXT = 8000;
 const KEPT_ITEMS = 20;
 /** More workflows never call one another; for a damaged journal. */
 const MAX_OPEN = 100;
-const MAX_REASON = 2000;
 
 export function createFlowView(chart?: FlowChart): FlowView {
-  return {
-    chart,
-    activities: new Map(),
-    steps: [],
-    stepCount: 0,
-    open: [],
-    last: undefined,
-  };
+  return { chart, activities: new Map(), steps: [], stepCount: 0, open: [] };
 }
 
 export function startStep(flow: FlowView, event: StepStarted, at: number): void {
-  addStep(flow, event, at).input = bounded(event.input);
+  addStep(flow, event, at);
 }
 
 export function printStep(flow: FlowView, event: StepPrinted): void {
@@ -99,20 +80,12 @@ export function endStep(flow: FlowView, event: StepEnded, at: number): void {
   // What it contains is over too.
   for (const inner of flow.open.splice(index === -1 ? flow.open.length - 1 : index))
     if (inner !== step) cancel(flow, inner, at);
-  step.endedAt = at;
-  step.status = event.succeeded ? "succeeded" : "failed";
-  step.reason = event.reason === undefined ? undefined : bothEnds(event.reason, MAX_REASON);
-  step.printed = "";
-  step.effects = bounded(event.effects ?? []).map(withoutSeparateOutput);
-  step.to = event.to;
-  step.result = bounded(event.result);
-  const variables = Object.entries(event.variables ?? {}).slice(0, KEPT_ITEMS);
-  step.variables = Object.fromEntries(
-    variables.map(([name, value]) => [bothEnds(name, 200), bothEnds(value, MAX_REASON)]),
-  );
+  const { reason, to, result, variables, effects } = event;
+  const status = event.succeeded ? "succeeded" : "failed";
+  Object.assign(step, { endedAt: at, status, printed: "" });
+  Object.assign(step, bounded({ reason, to, result, variables, effects }));
   const activity = activityOf(flow, event);
-  activity.status = step.status;
-  activity.reason = step.reason;
+  Object.assign(activity, { status, reason: step.reason });
   if (event.to !== undefined) activity.taken[event.succeeded ? "next" : "other"] += 1;
 }
 
@@ -130,7 +103,14 @@ function cancel(flow: FlowView, step: StepView, at: number): void {
 
 function addStep(
   flow: FlowView,
-  { step: number, file, activity, hit, restored }: Omit<StepStarted, "type" | "work" | "depth">,
+  {
+    step: number,
+    file,
+    activity,
+    hit,
+    input,
+    restored,
+  }: Omit<StepStarted, "type" | "work" | "depth">,
   at: number,
 ): StepView {
   const step: StepView = {
@@ -138,20 +118,13 @@ function addStep(
     file,
     activity,
     hit,
+    ...defined({ input: bounded(input), restored }),
     startedAt: at,
     endedAt: undefined,
     status: "running",
-    reason: undefined,
-    input: undefined,
     printed: "",
-    effects: [],
-    to: undefined,
-    result: undefined,
-    variables: {},
-    restored: restored === true,
   };
   flow.stepCount += 1;
-  flow.last = step;
   flow.steps.push(step);
   if (flow.steps.length > KEPT_STEPS) flow.steps.shift();
   flow.open.push(step);
@@ -201,18 +174,12 @@ export function hasFailed(flow: FlowView, step: Place & { readonly status: StepS
   return step.status === "failed" && flowNode(flow, step)?.kind !== "check";
 }
 
-/** The same value with both ends of every text, and the first items of every list. */
+/** The same value with both ends of every text, and the first items of every list and object. */
 function bounded<T>(value: T): T;
 function bounded(value: unknown): unknown {
   if (typeof value === "string") return bothEnds(value, KEPT_STEP_TEXT);
   if (Array.isArray(value)) return value.slice(0, KEPT_ITEMS).map((item) => bounded<unknown>(item));
   if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, bounded(item)]));
-}
-
-/** `output` has it. */
-function withoutSeparateOutput(effect: EffectResult): EffectResult {
-  if (effect.kind !== "executed") return effect;
-  const runs = effect.runs.map(({ stdout: _stdout, stderr: _stderr, ...run }) => run);
-  return { ...effect, runs };
+  const items = Object.entries(value).slice(0, KEPT_ITEMS);
+  return Object.fromEntries(items.map(([name, item]) => [name, bounded(item)]));
 }

@@ -335,8 +335,9 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
 function placeOf(work: WorkView | undefined, decision: Decision): DecisionEntry["place"] {
   if (decision.kind !== "name-missing" && decision.kind !== "script-skipped") return undefined;
   const { activity } = decision;
-  const { open = [], last, chart } = work?.flow ?? {};
-  const file = (open.findLast((step) => step.activity === activity) ?? last)?.file ?? chart?.main;
+  const { open = [], steps = [], chart } = work?.flow ?? {};
+  const step = open.findLast((one) => one.activity === activity) ?? steps.at(-1);
+  const file = step?.file ?? chart?.main;
   return file === undefined ? undefined : { file, activity };
 }
 

@@ -1,50 +1,44 @@
 /**
  * Compares the way of a job's only workflow with the expected one, and its RESULT, as a fold over the events. Of the
- * way, only the first difference is kept. If the workflow ran several times, its last iteration counts.
+ * way, no more is kept than is expected. If the workflow ran several times, its last iteration counts.
  */
 import type { RunEvent } from "../events/event.ts";
-import { plannedWorks, type FlowChart } from "../events/plan.ts";
-import { activityName, namesActivity, writtenName } from "./format/activity-name.ts";
+import { plannedWorks, type PlannedWork } from "../events/plan.ts";
+import {
+  activityName,
+  namesActivity,
+  writtenName,
+  type FoundActivity,
+} from "./format/activity-name.ts";
 import type { Expectation } from "./format/script.ts";
 import { mismatch, quote } from "./format/text-condition.ts";
 import type { Fill } from "./listed-expectations.ts";
 
-interface Way {
-  begun: number;
-  last: string;
-  /** The first activity that is not the expected one. */
-  differs?: string;
-  report: string;
-}
-
-interface ChartedWork {
-  readonly workId: number;
-  readonly taskId: string;
-  readonly chart: FlowChart;
-}
-
 export class WorkflowExpectations {
   readonly #expect: Pick<Expectation, "path" | "report">;
-  #works: readonly ChartedWork[] = [];
-  #way: Way | undefined;
+  #works: readonly PlannedWork[] = [];
+  #way: FoundActivity[] | undefined;
+  #report = "";
 
   constructor(expect: Pick<Expectation, "path" | "report">) {
     this.#expect = expect;
   }
 
   see(event: RunEvent): void {
-    if (event.type === "run.started") {
-      this.#works = plannedWorks(event.work).flatMap(({ workId, taskId, chart }) =>
-        chart === undefined ? [] : [{ workId, taskId, chart }],
-      );
-      return;
-    }
+    if (event.type === "run.started")
+      this.#works = plannedWorks(event.work).filter(({ chart }) => chart !== undefined);
     const [work] = this.#works;
-    if (work === undefined || !("work" in event) || event.work?.workId !== work.workId) return;
-    if (event.type === "work.started") this.#way = { begun: 0, last: "", report: "" };
-    else if (event.type === "step.started") this.#go(work, event);
-    else if (event.type === "work.ended" && this.#way !== undefined) {
-      this.#way.report = event.report ?? "";
+    if (work === undefined || !("work" in event) || event.type === "run.started") return;
+    if (event.work?.workId !== work.workId) return;
+    if (event.type === "work.started") {
+      this.#way = [];
+      this.#report = "";
+    }
+    if (event.type === "work.ended") this.#report = event.report ?? "";
+    if (event.type === "step.started" && this.#way !== undefined) {
+      const { path } = this.#expect;
+      if (this.#way.length <= (path?.value.length ?? 0))
+        this.#way.push({ id: event.activity, file: event.file });
     }
   }
 
@@ -54,52 +48,37 @@ export class WorkflowExpectations {
     if (place === undefined) return [];
     const [work, ...others] = this.#works;
     if (work === undefined) return [`${place}: the job has no workflow.`];
-    if (others.length > 0) {
+    if (others.length > 0)
       return [
         `${place}: the job has ${others.length + 1} workflows, but this needs a job with one.`,
       ];
-    }
-    const way = this.#way;
-    if (way === undefined) return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
-    const why = report && mismatch(report.value, way.report, fill);
+    if (this.#way === undefined)
+      return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
+    const way = path === undefined ? undefined : wayFailure(path, this.#way, work);
+    const why = report && mismatch(report.value, this.#report, fill);
     return [
-      ...(path === undefined ? [] : pathFailures(path, way)),
+      ...(way === undefined ? [] : [way]),
       ...(why === undefined
         ? []
-        : [`${report?.place}: RESULT ${why}; it is ${quote(way.report)}.`]),
+        : [`${report?.place}: RESULT ${why}; it is ${quote(this.#report)}.`]),
     ];
-  }
-
-  #go({ chart }: ChartedWork, event: RunEvent & { type: "step.started" }): void {
-    const way = this.#way;
-    const { path } = this.#expect;
-    if (way === undefined || path === undefined || way.differs !== undefined) return;
-    const found = { id: event.activity, file: event.file };
-    const name = activityName(found, chart.main, Object.keys(chart.files));
-    const expected = path.value[way.begun]?.value;
-    if (expected === undefined || !namesActivity(expected, found)) {
-      way.differs = name;
-      return;
-    }
-    way.begun += 1;
-    way.last = name;
   }
 }
 
-function pathFailures(
+/** The first difference. */
+function wayFailure(
   { place, value: expected }: NonNullable<Expectation["path"]>,
-  { begun, last, differs }: Way,
-): string[] {
-  const after = last === "" ? "" : ` after ${last}`;
-  const next = expected[begun];
-  if (next === undefined) {
-    return differs === undefined
-      ? []
-      : [`${place}: the workflow should have ended${after}, but ${differs} followed.`];
-  }
-  const was = differs === undefined ? `the workflow ended${after}` : `it was ${differs}`;
-  const where = differs === undefined ? "" : after;
-  return [
-    `${next.place}: activity ${begun + 1}${where} should have been ${writtenName(next.value)}, but ${was}.`,
-  ];
+  way: readonly FoundActivity[],
+  { chart }: PlannedWork,
+): string | undefined {
+  const at = expected.findIndex(({ value }, index) => {
+    const found = way[index];
+    return found === undefined || !namesActivity(value, found);
+  });
+  const found = way[at === -1 ? expected.length : at];
+  const name = found && activityName(found, chart?.main ?? "", Object.keys(chart?.files ?? {}));
+  const wanted = expected[at];
+  if (wanted !== undefined)
+    return `${wanted.place}: activity ${at + 1} should have been ${writtenName(wanted.value)}, but ${name === undefined ? "the workflow ended" : `it was ${name}`}.`;
+  return name && `${place}: the workflow should have ended, but ${name} followed.`;
 }

@@ -1,7 +1,5 @@
-/**
- * The flowchart of a run as Mermaid text; and those of a workflow: plain, so that they are read back as the same
- * activities, or with the path that a run took.
- */
+/** The flowchart of a run as Mermaid text; and those of a workflow, also with the path that a run took. */
+import type { ActivityKind, FlowChart, FlowNode } from "../events/flow.ts";
 import { defined } from "../document/guards.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import {
@@ -14,7 +12,6 @@ import {
   type NodeShape,
   type NodeStatus,
 } from "../entry/mermaid.ts";
-import type { FlowChart, FlowFile, FlowNode, FlowNodeKind } from "../events/plan.ts";
 import {
   wasRetried,
   type ActivityView,
@@ -61,7 +58,7 @@ export function nodeStatus(work: WorkView): NodeStatus {
 }
 
 /** Everything else is a task. */
-const shapes: Readonly<Partial<Record<FlowNodeKind, NodeShape>>> = {
+const shapes: Readonly<Partial<Record<ActivityKind, NodeShape>>> = {
   start: "start",
   check: "decision",
   ask: "input",
@@ -71,34 +68,10 @@ const shapes: Readonly<Partial<Record<FlowNodeKind, NodeShape>>> = {
   on: "terminal",
 };
 
-/** A file as Mermaid text that is read back as the same activities, with a final line break. */
-export function printFlow(file: FlowFile): string {
-  const { parameters, activities } = file;
-  const label = parameters.map(parameterText).join(", ").replaceAll("\\", "\\\\");
-  const nodes = activities.map((node): MermaidNode => ({
-    name: node.id,
-    shape: shapes[node.kind] ?? "task",
-    text: escapeFlowText(plainText(node)),
-  }));
-  if (parameters.length > 0)
-    nodes.unshift({ name: "PARAMS", shape: "comment", text: escapeFlowText(label) });
-  const arrows = activities.flatMap((node) =>
-    arrowsOf(node).map(({ to, label: way }) => ({ from: node.id, to, label: way })),
-  );
-  return printFlowchart("TD", [{ nodes }], arrows);
-}
-
-function plainText({ id, kind, label }: FlowNode): string {
-  switch (kind) {
-    case "start":
-      return "start";
-    case "success":
-    case "failed":
-    case "on":
-      return id;
-    default:
-      return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}: ${label}`.trim();
-  }
+/** The flowcharts of a workflow as Mermaid text, with a final line break. */
+export function printFlow(chart: FlowChart): string {
+  const drawing = drawFlow(chart, Object.keys(chart.files));
+  return renderFlowDrawing(drawing, { textOf: (_file, node) => activityText(node) });
 }
 
 interface Arrow {
@@ -110,30 +83,11 @@ interface Arrow {
 
 function arrowsOf({ kind, next, other }: FlowNode): readonly Arrow[] {
   const isCheck = kind === "check";
-  return [
-    ...(next === undefined
-      ? []
-      : [{ to: next, way: "next" as const, label: isCheck ? "TRUE" : "" }]),
-    ...(other === undefined
-      ? []
-      : [{ to: other, way: "other" as const, label: isCheck ? "FALSE" : "FAILED" }]),
-  ];
-}
-
-function parameterText({ name, default: value }: FlowFile["parameters"][number]): string {
-  if (value === undefined) return name;
-  const isQuotedWord =
-    /^['"]/.test(value) && value.indexOf(value.charAt(0), 1) === value.length - 1;
-  const isPlain = value === value.trim() && !isQuotedWord && !/[,\n]|\\n/.test(value);
-  const quote = value.includes("'") ? '"' : "'";
-  return `${name}=${isPlain ? value : quote + value + quote}`;
-}
-
-/** A text that reads back as the same, to be put between double quotes. */
-export function escapeFlowText(text: string): string {
-  return text
-    .replace(/^`|`$|["#]|<(?=br)|[^\P{Cc}\n]|^\s|\s$/giu, (sign) => `#${sign.charCodeAt(0)};`)
-    .replaceAll("\n", "<br/>");
+  const arrows: Arrow[] = [];
+  if (next !== undefined) arrows.push({ to: next, way: "next", label: isCheck ? "TRUE" : "" });
+  if (other !== undefined)
+    arrows.push({ to: other, way: "other", label: isCheck ? "FALSE" : "FAILED" });
+  return arrows;
 }
 
 /** The nodes and arrows of several files of a workflow, with the names that they have in the drawing. */
@@ -237,19 +191,15 @@ export function renderFlowDrawing(
 ): string {
   const groups = files.map(({ file, title, nodes }) => ({
     ...(files.length > 1 ? { title: escapeLabel(title) } : {}),
-    nodes: nodes.map(({ name, node }): MermaidNode => ({
-      name,
+    nodes: nodes.map(({ name, node }): MermaidNode => {
+      const text = escapeLabel(textOf(file, node));
       // A circle grows with its text.
-      shape: node.kind === "start" ? "terminal" : (shapes[node.kind] ?? "task"),
-      text: escapeLabel(textOf(file, node)),
-      classes:
-        path === undefined
-          ? []
-          : [
-              activityStatus(path, file, node),
-              ...(isLast(path, file, node) ? ["last" as const] : []),
-            ],
-    })),
+      const shape = node.kind === "start" ? "terminal" : (shapes[node.kind] ?? "task");
+      if (path === undefined) return { name, shape, text };
+      const status = activityStatus(path, file, node);
+      const classes = isLast(path, file, node) ? [status, "last" as const] : [status];
+      return { name, shape, text, classes };
+    }),
   }));
   const drawn = arrows.map((arrow): MermaidArrow => {
     const taken = path === undefined ? undefined : takenTimes(path, arrow);
@@ -283,8 +233,8 @@ export function activityStatus(flow: FlowView, file: string, { id, kind }: FlowN
 }
 
 /** It is what runs now, or was the last that ran. */
-export function isLast({ open, last }: FlowView, file: string, { id }: FlowNode): boolean {
-  const step = open.at(-1) ?? last;
+export function isLast({ open, steps }: FlowView, file: string, { id }: FlowNode): boolean {
+  const step = open.at(-1) ?? steps.at(-1);
   return step !== undefined && step.file === file && step.activity === id;
 }
 

@@ -8,7 +8,6 @@ import { oneLine } from "./text.ts";
 
 const SHORT = 200;
 const LONG = 300;
-const MAX_LINES = 200;
 
 type StepEvent = Extract<RunEvent, { type: "step.started" | "step.output" | "step.ended" }>;
 
@@ -23,12 +22,8 @@ export function stepLines(event: StepEvent, view: RunView): readonly Line[] {
 
 /** Of a line that is rewritten with CR, such as a progress bar, only the last state is shown. */
 function outputLines(text: string): readonly string[] {
-  const lines = text
-    .split("\n")
-    .map((line) => line.split("\r").findLast((part) => part !== "") ?? "");
-  if (lines.at(-1) === "") lines.pop();
-  if (lines.length <= MAX_LINES) return lines;
-  return [...lines.slice(0, MAX_LINES), `… ${lines.length - MAX_LINES} more lines`];
+  const lines = text.replace(/\n$/, "").split("\n");
+  return lines.map((line) => line.split("\r").findLast((part) => part !== "") ?? "");
 }
 
 function started(event: StepStarted, flow: FlowView): Line {
@@ -41,7 +36,7 @@ function started(event: StepStarted, flow: FlowView): Line {
 }
 
 function ended(event: StepEnded, flow: FlowView): Line {
-  const step = flow.last?.step === event.step ? flow.last : stepOf(flow, event);
+  const step = flow.steps.findLast((one) => one.step === event.step);
   const { to = "", reason } = event;
   const name = step === undefined ? event.activity : nameOf(step);
   const way = to === "" ? "" : ` → ${to}`;
@@ -58,10 +53,6 @@ function ended(event: StepEnded, flow: FlowView): Line {
   return text === "" ? all : plain(`${name}: ${text}`);
 }
 
-function stepOf({ steps }: FlowView, { step }: StepEnded): StepView | undefined {
-  return steps.findLast((one) => one.step === step);
-}
-
 function nameOf({ step, activity, hit }: StepStarted | StepView): string {
   return `${step} ${activity}${hit > 1 ? `, run ${hit}` : ""}`;
 }
@@ -69,17 +60,12 @@ function nameOf({ step, activity, hit }: StepStarted | StepView): string {
 /** What a step did that others notice; empty for one that only the workflow does. */
 function done(step: StepView): string {
   const subject = stepSubject(step);
-  const answer = step.effects.find((effect) => effect.kind === "answered")?.text;
-  switch (step.input?.kind) {
-    case undefined:
-      return "";
-    case "prompt":
-      return `said: ${oneLine(answer ?? "", LONG)}`;
-    case "ask":
-      return `${oneLine(subject, SHORT)} Answer: ${oneLine(answer ?? "", LONG)}`;
-    case "execute":
-      return subject;
-  }
+  const answer = step.effects?.find((effect) => effect.kind === "answered");
+  if (answer === undefined) return subject;
+  const text = oneLine(answer.text, LONG);
+  return step.input?.kind === "prompt"
+    ? `said: ${text}`
+    : `${oneLine(subject, SHORT)} Answer: ${text}`;
 }
 
 function detailOf(event: StepEnded): string {

@@ -1,5 +1,5 @@
 /** A step of a workflow as a Markdown page: what was asked, the outcome, and where the workflow went on. */
-import type { FlowNode } from "../events/plan.ts";
+import type { FlowNode } from "../events/flow.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { stepParts } from "./step-text.ts";
 import { fenced, inline } from "./github/escape.ts";

@@ -1,10 +1,11 @@
+import type { EffectResult, FlowChart } from "../events/flow.ts";
 import { closeSync, readdirSync, readSync } from "node:fs";
 import type { RunEvent, WorkRef } from "../events/event.ts";
-import { plannedWorks, type FlowChart } from "../events/plan.ts";
+import { plannedWorks } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Reporter } from "../events/sink.ts";
-import type { EffectResult, StepEnded, StepStarted } from "../events/step.ts";
+import type { StepEnded, StepStarted } from "../events/step.ts";
 import { nextRound } from "../platform/breath.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";

@@ -6,7 +6,34 @@ import { compileExpression } from "../document/expression.ts";
 import { suggest } from "../document/suggest.ts";
 import { namePattern, roleOf, unquote } from "./value.ts";
 
-export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
+/** Why the right side can't be compared. */
+interface NoAnswer {
+  readonly reason: string;
+}
+
+interface Operator {
+  /** As it is shown, and may be written. Words may be written in any case. */
+  readonly sign: string;
+  readonly holds: (left: string, right: string) => boolean | NoAnswer;
+}
+
+/**
+ * Equality and order look at the first line of the left side, because models answer with a word and explain it
+ * below. CONTAINS and MATCHES look at all of it.
+ */
+const operators = {
+  eq: { sign: "==", holds: (left, right) => firstLine(left) === right.trim() },
+  ne: { sign: "!=", holds: (left, right) => firstLine(left) !== right.trim() },
+  contains: { sign: "CONTAINS", holds: (left, right) => left.includes(right) },
+  matches: { sign: "MATCHES", holds: matches },
+  gt: { sign: ">", holds: (left, right) => compare(left, right) > 0 },
+  ge: { sign: ">=", holds: (left, right) => compare(left, right) >= 0 },
+  lt: { sign: "<", holds: (left, right) => compare(left, right) < 0 },
+  le: { sign: "<=", holds: (left, right) => compare(left, right) <= 0 },
+} satisfies Readonly<Record<string, Operator>>;
+const list = "==, !=, CONTAINS, MATCHES, gt, ge, lt and le";
+
+export type Comparison = keyof typeof operators;
 
 export interface Check {
   /** A name or a quoted constant. */
@@ -16,130 +43,83 @@ export interface Check {
   readonly right: string;
 }
 
-export interface CheckFault {
-  readonly offset: number;
-  readonly reason: string;
-  readonly hint?: string;
+/** By what may be written, in lower case. */
+const comparisons = new Map<string, Comparison>();
+for (const name of ["eq", "ne", "contains", "matches", "gt", "ge", "lt", "le"] as const)
+  comparisons.set(name, name).set(operators[name].sign.toLowerCase(), name);
+
+export function signOf(operator: Comparison): string {
+  return operators[operator].sign;
 }
 
-export type ReadCheck =
-  | { readonly kind: "read"; readonly check: Check; readonly rightOffset: number }
-  | { readonly kind: "fault"; readonly fault: CheckFault };
+type Fail = (offset: number, reason: string, hint?: string) => undefined;
 
-const operators: ReadonlyMap<string, Comparison> = new Map([
-  ["==", "eq"],
-  ["!=", "ne"],
-  [">", "gt"],
-  [">=", "ge"],
-  ["<", "lt"],
-  ["<=", "le"],
-  ...(["eq", "ne", "contains", "matches", "gt", "ge", "lt", "le"] as const).map(
-    (name) => [name, name] as const,
-  ),
-]);
-const list = "==, !=, CONTAINS, MATCHES, gt, ge, lt and le";
-
-export function parseCheck(text: string): ReadCheck {
+export function parseCheck(text: string, fail: Fail): Check | undefined {
   const start = text.length - text.trimStart().length;
   if (start === text.length)
-    return fault(0, "A CHECK needs an expression.", "such as RESULT == 'yes'");
+    return fail(0, "A CHECK needs an expression.", "such as RESULT == 'yes'");
   const quote = text.charAt(start);
   let at = start;
   if (quote === "'" || quote === '"') {
     const end = text.indexOf(quote, start + 1);
-    if (end === -1) return fault(start, `The quote ${quote} is never closed.`);
+    if (end === -1) return fail(start, `The quote ${quote} is never closed.`);
     at = end + 1;
   }
-  for (const word of text.slice(at).matchAll(/\S+/g)) {
-    const offset = at + word.index;
-    const operator = offset === start ? undefined : operators.get(word[0].toLowerCase());
+  for (const { 0: word, index } of text.slice(at).matchAll(/\S+/g)) {
+    const offset = at + index;
+    const operator = offset === start ? undefined : comparisons.get(word.toLowerCase());
     if (operator === undefined) continue;
-    const left = text.slice(start, offset).trim();
-    const after = offset + word[0].length;
-    const right = text.slice(after).trim();
-    if (right === "") return fault(after, `The right side of ${word[0]} is missing.`);
-    const rightOffset = after + (text.length - after - text.slice(after).trimStart().length);
+    const after = offset + word.length;
+    const rest = text.slice(after);
+    const right = rest.trim();
+    if (right === "") return fail(after, `The right side of ${word} is missing.`);
+    const rightOffset = after + rest.indexOf(right);
     const open = /^['"]/.exec(right)?.[0];
-    if (open !== undefined && right.indexOf(open, 1) === -1) {
-      return fault(rightOffset, `The quote ${open} is never closed.`);
-    }
-    return { kind: "read", check: { left, operator, right }, rightOffset };
+    if (open !== undefined && right.indexOf(open, 1) === -1)
+      return fail(rightOffset, `The quote ${open} is never closed.`);
+    const pattern = operator === "matches" ? constantPattern(right) : undefined;
+    const compiled = pattern === undefined ? undefined : compileExpression(pattern);
+    if (compiled?.kind === "refused") fail(rightOffset, compiled.reason, compiled.hint);
+    return { left: text.slice(start, offset).trim(), operator, right };
   }
-  return withoutOperator(text, start, at);
+  return withoutOperator(text, start, at, fail);
 }
 
-function withoutOperator(text: string, start: number, after: number): ReadCheck {
+function withoutOperator(text: string, start: number, after: number, fail: Fail): undefined {
   const glued = /[=!<>]=|[<>]/.exec(text.slice(after));
-  if (glued !== null) {
-    const offset = after + glued.index;
-    return fault(offset, `There must be a space before and after ${glued[0]}.`);
-  }
+  if (glued !== null)
+    return fail(after + glued.index, `There must be a space before and after ${glued[0]}.`);
   const [, word] = [...text.slice(start, start + 1_000).matchAll(/\S+/g)];
-  if (word === undefined) {
-    const reason = "A CHECK compares two values: left, operator, right.";
-    return fault(start, reason, `the operators are ${list}`);
-  }
-  const meant = suggest(word[0], operators.keys());
-  const hint = meant === undefined ? `the operators are ${list}` : `did you mean ${meant}?`;
-  return fault(start + word.index, `Unknown operator ${JSON.stringify(word[0])}.`, hint);
+  const all = `the operators are ${list}`;
+  if (word === undefined)
+    return fail(start, "A CHECK compares two values: left, operator, right.", all);
+  const meant = suggest(word[0], comparisons.keys());
+  const hint = meant === undefined ? all : `did you mean ${meant}?`;
+  return fail(start + word.index, `Unknown operator ${JSON.stringify(word[0])}.`, hint);
 }
 
-function fault(offset: number, reason: string, hint?: string): ReadCheck {
-  return {
-    kind: "fault",
-    fault: hint === undefined ? { offset, reason } : { offset, reason, hint },
-  };
-}
-
-/** Why the right side of MATCHES can't be matched; undefined if it can, or if it is known only when it runs. */
-export function patternFault(check: Check): Pick<CheckFault, "reason" | "hint"> | undefined {
-  const { operator, right } = check;
+/** Undefined if it is known only when it runs. */
+function constantPattern(right: string): string | undefined {
   const isName = namePattern.test(right) || roleOf(right) !== undefined;
-  if (operator !== "matches" || isName || /^file:|\{\{/.test(right)) return undefined;
-  const compiled = compileExpression(unquote(right));
-  if (compiled.kind === "compiled") return undefined;
-  const { reason, hint } = compiled;
-  return hint === undefined ? { reason } : { reason, hint };
+  return isName || /^file:|\{\{/.test(right) ? undefined : unquote(right);
 }
 
-export type Evaluation =
-  | { readonly kind: "evaluated"; readonly holds: boolean }
-  | { readonly kind: "failed"; readonly reason: string };
-
-/**
- * Equality and order look at the first line of the left side, because models answer with a word and explain it
- * below. CONTAINS and MATCHES look at all of it.
- */
-export function evaluateCheck(operator: Comparison, left: string, right: string): Evaluation {
-  switch (operator) {
-    case "eq":
-      return evaluated(firstLine(left) === right.trim());
-    case "ne":
-      return evaluated(firstLine(left) !== right.trim());
-    case "contains":
-      return evaluated(left.includes(right));
-    case "matches": {
-      const compiled = compileExpression(right);
-      if (compiled.kind === "refused") return { kind: "failed", reason: compiled.reason };
-      const mismatch = compiled.expression.mismatch(left);
-      // The text is too long for the expression.
-      if (mismatch?.startsWith("has ") === true)
-        return { kind: "failed", reason: `The text ${mismatch}.` };
-      return evaluated(mismatch === undefined);
-    }
-    case "gt":
-      return evaluated(compare(left, right) > 0);
-    case "ge":
-      return evaluated(compare(left, right) >= 0);
-    case "lt":
-      return evaluated(compare(left, right) < 0);
-    case "le":
-      return evaluated(compare(left, right) <= 0);
-  }
+export function evaluateCheck(
+  operator: Comparison,
+  left: string,
+  right: string,
+): boolean | NoAnswer {
+  return operators[operator].holds(left, right);
 }
 
-function evaluated(holds: boolean): Evaluation {
-  return { kind: "evaluated", holds };
+function matches(left: string, right: string): boolean | NoAnswer {
+  const compiled = compileExpression(right);
+  if (compiled.kind === "refused") return { reason: compiled.reason };
+  const mismatch = compiled.expression.mismatch(left);
+  // The text is too long for the expression.
+  return mismatch?.startsWith("has ") === true
+    ? { reason: `The text ${mismatch}.` }
+    : mismatch === undefined;
 }
 
 function firstLine(text: string): string {
@@ -150,8 +130,7 @@ function firstLine(text: string): string {
 function compare(left: string, right: string): number {
   const a = firstLine(left);
   const b = right.trim();
-  const numbers = [a, b].map(numberOf);
-  const [x, y] = numbers;
+  const [x, y] = [numberOf(a), numberOf(b)];
   if (x !== undefined && y !== undefined) return x < y ? -1 : Number(x > y);
   return a < b ? -1 : Number(a > b);
 }

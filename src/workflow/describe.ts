@@ -1,8 +1,9 @@
+import type { FlowChart, FlowNode } from "../events/flow.ts";
 import { defined } from "../document/guards.ts";
-import type { FlowChart, FlowFile, FlowNode } from "../events/plan.ts";
-import { factsOf, promptRole } from "./kinds/kinds.ts";
-import type { Activity, Parameter, Workflow, WorkflowFile } from "./model.ts";
+import { factsOf } from "./kinds/kinds.ts";
+import type { Activity, Parameter, Workflow } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
+import { roleOf } from "./value.ts";
 
 /** What someone who runs a workflow needs to know of it. */
 export interface WorkflowDescription {
@@ -48,7 +49,9 @@ export function executes(workflow: Workflow): boolean {
 }
 
 export function promptsModels(workflow: Workflow): boolean {
-  return activitiesOf(workflow).some((activity) => promptRole(activity) === "user");
+  return activitiesOf(workflow).some(
+    (one) => one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user",
+  );
 }
 
 function activitiesOf({ files }: Workflow): readonly Activity[] {
@@ -61,25 +64,17 @@ function plainParameter(parameter: Parameter): Omit<Parameter, "at"> {
 }
 
 /** The flowcharts of a workflow, for its plan and for whoever draws them. */
-export function flowChartOf({ main, files }: Pick<Workflow, "main" | "files">): FlowChart {
-  return {
-    main,
-    files: Object.fromEntries(Object.entries(files).map(([id, file]) => [id, flowFileOf(file)])),
-  };
-}
-
-export function flowFileOf({
-  file,
-  title,
-  parameters,
-  activities,
-}: Pick<WorkflowFile, "file" | "title" | "parameters" | "activities">): FlowFile {
-  return {
-    file,
-    ...defined({ title }),
-    parameters: parameters.map(plainParameter),
-    activities: Object.values(activities).map(flowNodeOf),
-  };
+export function flowChartOf({ main, files }: Workflow): FlowChart {
+  const charts = Object.entries(files).map(([id, { file, title, parameters, activities }]) => [
+    id,
+    {
+      file,
+      ...defined({ title }),
+      parameters: parameters.map(plainParameter),
+      activities: Object.values(activities).map(flowNodeOf),
+    },
+  ]);
+  return { main, files: Object.fromEntries(charts) };
 }
 
 function flowNodeOf(activity: Activity): FlowNode {

@@ -58,9 +58,6 @@ export interface WorkflowPrompt {
   readonly role: PromptRole;
   /** With all includes. */
   readonly text: string;
-  readonly at: Position;
-  /** The file of the heading, if it was included. */
-  readonly file: string;
 }
 
 /** What an activity does, by the beginning of its id. */

@@ -1,5 +1,6 @@
 /** The parameters of a workflow: as `PARAMS` declares them, and as a run is given them. */
 import type { Diagnostic } from "../document/diagnostic.ts";
+import { defined } from "../document/guards.ts";
 import { suggestion } from "../document/suggest.ts";
 import type { Workflow, WorkflowFile } from "./model.ts";
 
@@ -70,64 +71,36 @@ interface ReadParameter {
   readonly offset: number;
 }
 
-interface ReadParameters {
-  readonly parameters: readonly ReadParameter[];
-  readonly faults: readonly {
-    readonly offset: number;
-    readonly reason: string;
-    readonly hint?: string;
-  }[];
-}
+const separators = /(?:[\s,]|\\n)*/y;
+/** A value is quoted only if its quotes are all of it. */
+const parameter =
+  /([A-Za-z_]\w{0,99})[ \t]*(?:=[ \t]*(?:(["'])((?:(?!\2)[^])*)\2(?=[ \t]*(?:$|[,\n]|\\n))|((?:(?!\\n)[^,\n])*)))?(?=[ \t]*(?:$|[,\n]|\\n))/y;
+const other = /(?:(?!\\n)[^,\n])*/y;
 
 /** `PARAMS`: `REPO_URL, USER_NAME=guest`, separated by commas or line breaks; values may be quoted. */
-export function parseParameters(text: string): ReadParameters {
+export function parseParameters(
+  text: string,
+  fail: (offset: number, reason: string, hint: string) => void,
+): readonly ReadParameter[] {
   const parameters: ReadParameter[] = [];
-  const faults: { offset: number; reason: string; hint?: string }[] = [];
   let at = 0;
-  const skip = (pattern: RegExp): string => {
+  const take = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at;
-    const [found = ""] = pattern.exec(text) ?? [];
-    at += found.length;
+    const found = pattern.exec(text);
+    at += found?.[0].length ?? 0;
     return found;
   };
   for (;;) {
-    skip(/(?:[\s,]|\\n)*/y);
-    if (at >= text.length) return { parameters, faults };
+    take(separators);
+    if (at >= text.length) return parameters;
     const offset = at;
-    const name = skip(/[A-Za-z_]\w*/y);
-    skip(/[ \t]*/y);
-    const sign = text.charAt(at);
-    const isEnd = /^[,\n]?$/.test(sign) || text.startsWith("\\n", at);
-    if (name === "" || name.length > 100 || !(isEnd || sign === "=")) {
-      const rest = skip(/(?:(?!\\n)[^,\n])*/y);
-      const found = JSON.stringify(text.slice(offset, at).trim().slice(0, 40) || sign);
-      const reason = `Invalid parameter ${found}.`;
-      faults.push({ offset, reason, hint: "write NAME or NAME=value, separated by commas" });
-      if (rest === "") at += 1;
+    const [, name, , quoted, plain] = take(parameter) ?? [];
+    if (name !== undefined) {
+      parameters.push({ name, offset, ...defined({ default: quoted ?? plain?.trim() }) });
       continue;
     }
-    if (isEnd) {
-      parameters.push({ name, offset });
-      continue;
-    }
-    at += 1;
-    skip(/[ \t]*/y);
-    parameters.push({ name, default: value(), offset });
-  }
-
-  function value(): string {
-    const quote = text.charAt(at);
-    // A quote belongs to the value if something else than the next parameter follows the second one.
-    if (quote === "'" || quote === '"') {
-      const end = text.indexOf(quote, at + 1);
-      const quoted = /[ \t]*(?:$|[,\n]|\\n)/y;
-      quoted.lastIndex = end + 1;
-      if (end !== -1 && quoted.test(text)) {
-        const inner = text.slice(at + 1, end);
-        at = end + 1;
-        return inner;
-      }
-    }
-    return skip(/(?:(?!\\n)[^,\n])*/y).trim();
+    const [rest = ""] = take(other) ?? [];
+    const found = JSON.stringify(rest.trim().slice(0, 40));
+    fail(offset, `Invalid parameter ${found}.`, "write NAME or NAME=value, separated by commas");
   }
 }

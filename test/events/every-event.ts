@@ -280,8 +280,6 @@ export const everyEvent: readonly RunEventBody[] = [
             output: "o",
             outputCharacters: 1,
             outputFile: "f",
-            stdout: "o",
-            stderr: "",
             exitCode: 143,
             timedOut: true,
           },

@@ -1,10 +1,10 @@
 /** Events for tests: arbitrary ones in any order, and one run that makes sense. */
+import type { EffectResult, StepInput } from "../../src/events/flow.ts";
 import * as fc from "fast-check";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { PlannedLeaf, PlannedTree } from "../../src/events/plan.ts";
-import type { EffectResult, StepInput } from "../../src/events/step.ts";
 import { actionEvent } from "../rig/action-events.ts";
 import { chart, flowTree } from "../rig/flow-events.ts";
 import { planned, plannedTasks, ref } from "../rig/plan.ts";

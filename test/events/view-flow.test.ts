@@ -17,7 +17,7 @@ test("a workflow is folded into its path: order, hits, status, ways and RESULT",
   const { work, flow } = flowIn(buildStory().finish());
   assert.equal(work.report, "built and published");
   assert.equal(flow.stepCount, 11);
-  assert.equal(flow.last?.activity, "SUCCESS");
+  assert.equal(flow.steps.at(-1)?.activity, "SUCCESS");
   assert.deepEqual(flow.open, []);
   assert.deepEqual(flow.activities.get("flow.wf.md")?.get("EXECUTE_BUILD"), {
     hits: 2,
@@ -61,7 +61,7 @@ test("the output of a running script is kept until its step ends", () => {
   assert.equal(printed, `one\n${"x".repeat(KEPT_STEP_TEXT - 4)}`);
   told.say({ type: "step.output", work, step: 1, script: 0, text: "y" });
   assert.equal(flowIn(told).flow.open[0]?.printed.length, KEPT_STEP_TEXT);
-  assert.equal(flowIn(told.end()).flow.last?.printed, "");
+  assert.equal(flowIn(told.end()).flow.steps.at(-1)?.printed, "");
 });
 
 test("a workflow that starts again in a loop has a path of its own", () => {

@@ -1,13 +1,14 @@
 /** Runs of workflows as events, told step by step. */
-import type { RunEvent, RunEventBody, WorkOutcome } from "../../src/events/event.ts";
 import type {
+  EffectResult,
   FlowChart,
   FlowNode,
-  FlowNodeKind,
-  PlannedFlow,
-  PlannedTree,
-} from "../../src/events/plan.ts";
-import type { EffectResult, ScriptRun, StepEnded, StepStarted } from "../../src/events/step.ts";
+  ActivityKind,
+  ScriptRun,
+} from "../../src/events/flow.ts";
+import type { RunEvent, RunEventBody, WorkOutcome } from "../../src/events/event.ts";
+import type { PlannedFlow, PlannedTree } from "../../src/events/plan.ts";
+import type { StepEnded, StepStarted } from "../../src/events/step.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { planned } from "./plan.ts";
 
@@ -21,11 +22,11 @@ export function node(
   return { id, kind: kindOf(id), label, line: 1, ...rest };
 }
 
-function kindOf(id: string): FlowNodeKind {
+function kindOf(id: string): ActivityKind {
   if (id.startsWith("ON_")) return "on";
   const word = /^[A-Z]+/.exec(id)?.[0].toLowerCase() ?? "";
   const kinds = ["start", "set", "assign", "check", "prompt", "ask", "execute", "call", "success"];
-  return kinds.find((kind): kind is FlowNodeKind => kind === word) ?? "failed";
+  return kinds.find((kind): kind is ActivityKind => kind === word) ?? "failed";
 }
 
 /** A workflow that asks a model, runs what it says, checks it and calls another one. */

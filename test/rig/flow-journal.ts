@@ -1,4 +1,5 @@
 /** Runs of a workflow on the engine's ports: a model, a shell and a person that are functions, and a journal in memory. */
+import type { Script, ScriptRun } from "../../src/events/flow.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
@@ -8,13 +9,7 @@ import { validateEntry } from "../../src/entry/prepare.ts";
 import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink, type Reporter } from "../../src/events/sink.ts";
-import type {
-  Script,
-  ScriptRun,
-  ShellState,
-  StepEnded,
-  StepStarted,
-} from "../../src/events/step.ts";
+import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
 import { createJournalReporter } from "../../src/journal/write.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import type { Workflow } from "../../src/workflow/model.ts";

@@ -1,10 +1,11 @@
 /** Workflows as leaves of a job on the real engine, with fake sessions, a fake shell and a fake clock. */
+import type { Script } from "../../src/events/flow.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../../src/engine/flow.ts";
 import { partLimits, resolveLimits } from "../../src/engine/limits.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { Limits } from "../../src/entry/model.ts";
-import type { Script, ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
+import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
 import type { Answers, Asker } from "../../src/workflow/run/ask.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import { bindParameters } from "../../src/workflow/parameters.ts";

@@ -1,4 +1,5 @@
 /** The flowcharts of a workflow with the path that the run takes. Choosing an activity lists its steps. */
+import type { FlowNode } from "../../src/events/flow.ts";
 import { useMemo } from "preact/hooks";
 import {
   activityOf,
@@ -11,7 +12,6 @@ import {
   type FlowDrawing,
 } from "../../src/reports/flow-chart.ts";
 import { statusSign } from "../../src/entry/mermaid.ts";
-import type { FlowNode } from "../../src/events/plan.ts";
 import type { FlowView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
 import { flowPlaces, type FlowPlace } from "../model/places.ts";

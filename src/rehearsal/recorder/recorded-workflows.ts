@@ -1,6 +1,7 @@
 /** What a recording keeps of workflows beside their prompts: which activities ran, and the answers of persons. */
+import type { FlowChart } from "../../events/flow.ts";
 import type { RunEvent } from "../../events/event.ts";
-import { plannedWorks, type FlowChart } from "../../events/plan.ts";
+import { plannedWorks } from "../../events/plan.ts";
 import type { StepStarted } from "../../events/step.ts";
 import { activityName } from "../format/activity-name.ts";
 import type { RehearsalFile } from "../format/rehearsal-schema.ts";

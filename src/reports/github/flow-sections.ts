@@ -1,5 +1,6 @@
 /** The sections of the job summary about a workflow: the path through its flowchart, its RESULT, and its steps. */
 import { bothEnds } from "../../events/cut.ts";
+import type { StepPart } from "../../events/flow.ts";
 import {
   flowNode,
   hasFailed,
@@ -10,7 +11,7 @@ import {
   type WorkView,
 } from "../../events/view.ts";
 import { flowPathChart } from "../flow-chart.ts";
-import { stepParts, stepSubject, type StepPart } from "../step-text.ts";
+import { stepParts, stepSubject } from "../step-text.ts";
 import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, fold, lastItems, nameOf, type Section } from "./layout.ts";
@@ -18,13 +19,11 @@ import { durationText, fold, lastItems, nameOf, type Section } from "./layout.ts
 const MAX_TEXT = 3000;
 const MAX_REASON = 500;
 const MAX_SUBJECT = 100;
-/** Larger charts are folded. */
-const MAX_OPEN_CHART = 40;
 
 export function flowSections(view: RunView): Section[] {
   return worksOf(view).flatMap((work) => {
     const { flow } = work;
-    if (flow === undefined || flow.last === undefined) return [];
+    if (flow === undefined || flow.stepCount === 0) return [];
     const heading = `### Workflow ${nameOf(work)}`;
     return [pathSection(work, flow, heading), stepsSection(work, flow, heading)];
   });
@@ -33,23 +32,17 @@ export function flowSections(view: RunView): Section[] {
 /** Whether the chart of the run is the one of its only workflow. */
 export function isOneFlow({ plan, works }: RunView): boolean {
   if (plan?.work.kind !== "Flow") return false;
-  return works.get(plan.work.workIdInJob)?.flow?.last !== undefined;
+  return (works.get(plan.work.workIdInJob)?.flow?.stepCount ?? 0) > 0;
 }
 
 function pathSection(work: WorkView, flow: FlowView, heading: string): Section {
   const about = { name: `the flowchart of ${nameOf(work)}`, rank: 3, heading };
   if (flow.chart === undefined) return { ...about, text: "" };
-  const count = Object.values(flow.chart.files).reduce(
-    (sum, { activities }) => sum + activities.length,
-    0,
-  );
   const chart = flowPathChart(flow);
-  if (chart === undefined) {
-    const text = `<sub>GitHub can't draw a flowchart of ${count} activities. The steps below are the path.</sub>`;
-    return { ...about, text };
-  }
-  const drawn = `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
-  const text = count > MAX_OPEN_CHART ? fold("The flowchart with the path", drawn) : drawn;
+  const text =
+    chart === undefined
+      ? "<sub>The flowchart is too large for GitHub. The steps below are the path.</sub>"
+      : `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
   return { ...about, text };
 }
 
@@ -82,18 +75,17 @@ function stepLine(flow: FlowView, step: StepView): string {
   const { activity, file, hit, endedAt, startedAt, to, restored } = step;
   const subject = stepSubject(step);
   const inFile = file === flow.chart?.main ? "" : ` in ${code(file, 80)}`;
+  const took = endedAt === undefined ? 0 : endedAt - startedAt;
   const facts = [
     ...(hit > 1 ? [`run ${hit}`] : []),
-    ...(endedAt === undefined || endedAt - startedAt < 100
-      ? []
-      : [durationText(endedAt - startedAt)]),
-    ...(restored ? ["from the earlier run"] : []),
+    ...(took < 100 ? [] : [durationText(took)]),
+    ...(restored === true ? ["from the earlier run"] : []),
   ].join(", ");
   return [
     `<b>${step.step}</b> ${signOf(flow, step)} ${code(activity, 80)}${inFile}`,
-    ...(subject === "" ? [] : [` ${inline(subject, MAX_SUBJECT)}`]),
-    ...(facts === "" ? [] : [` (${facts})`]),
-    ...(to === undefined ? [] : [` → ${code(to, 80)}`]),
+    subject && ` ${inline(subject, MAX_SUBJECT)}`,
+    facts && ` (${facts})`,
+    to === undefined ? "" : ` → ${code(to, 80)}`,
   ].join("");
 }
 
@@ -112,7 +104,7 @@ function signOf(flow: FlowView, step: StepView): string {
 
 const languages: ReadonlySet<string> = new Set(["sh", "bash", "python"]);
 
-function partText({ title, text, language }: StepPart): string {
+function partText({ title, text, language = "" }: StepPart): string {
   const shown = harmless(text).trim();
   // GitHub draws what some other tags stand before.
   const tag = languages.has(language) ? language : "text";

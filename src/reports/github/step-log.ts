@@ -3,7 +3,7 @@
  * so the lines of a work are buffered until it ends, and then printed as one group. Starts, crashes and
  * failures are also printed at once, as lines of their own.
  *
- * - The buffer of a work is bounded: it keeps the first and the last lines.
+ * - The buffer of a work is bounded: it keeps the last lines.
  * - No text of an agent, a tool or an entry can be a workflow command: a line begins with a prefix of ours,
  *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
@@ -34,16 +34,14 @@ export interface GithubCore {
 export type Annotate = (message: string, properties: AnnotationProperties) => void;
 
 /** Lines kept of a work that runs, and the length of each in UTF-16 units. */
-const HEAD = 100;
-const TAIL = 300;
+const KEPT = 400;
 const LENGTH = 1000;
 const SAID_LINES = 60;
 const SAID_LENGTH = 16_000;
 
 interface Kept {
   readonly work: WorkRef;
-  readonly head: string[];
-  readonly tail: string[];
+  readonly lines: string[];
   left: number;
 }
 
@@ -81,9 +79,8 @@ export function createGithubLog(
     const token = randomToken();
     core.info(`::stop-commands::${token}`);
     try {
-      for (const line of kept.head) core.info(line);
       if (kept.left > 0) core.info(`… ${plural(kept.left, "line")} omitted${where}`);
-      for (const line of kept.tail) core.info(line);
+      for (const line of kept.lines) core.info(line);
     } finally {
       core.info(`::${token}::`);
       core.endGroup();
@@ -93,7 +90,7 @@ export function createGithubLog(
   const keptOf = (work: WorkRef): Kept => {
     const known = running.get(keyOf(work));
     if (known !== undefined) return known;
-    const kept = { work, head: [], tail: [], left: 0 };
+    const kept = { work, lines: [], left: 0 };
     running.set(keyOf(work), kept);
     return kept;
   };
@@ -122,14 +119,11 @@ export function createGithubLog(
           if (event.work.taskId !== view.works.get(event.work.workId)?.taskId) return;
           flush(keyOf(event.work), ended(event, view));
           return;
-        default: {
+        default:
           printLive(event);
-          if (event.type === "work.started") {
-            print(event.work, event, startText(event));
-          }
+          if (event.type === "work.started") print(event.work, event, startText(event));
           if (event.work !== null)
             keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
-        }
       }
     },
     end() {
@@ -182,13 +176,9 @@ function keep(kept: Kept, all: readonly string[], time: string, task: string): v
     const mark = /^\|( |$)/.test(text) ? "" : "| ";
     const line =
       index === 0 ? `${time} ${logLine(text, LENGTH)}` : `      ${mark}${shortened(text)}`;
-    if (kept.head.length < HEAD) {
-      kept.head.push(line);
-      continue;
-    }
-    kept.tail.push(line);
-    if (kept.tail.length > TAIL) {
-      kept.tail.shift();
+    kept.lines.push(line);
+    if (kept.lines.length > KEPT) {
+      kept.lines.shift();
       kept.left += 1;
     }
   }

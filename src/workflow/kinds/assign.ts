@@ -11,9 +11,8 @@ export const assign: Kind<ActivityOf<"assign">> = {
     uses: [{ as: isTemplate(value) ? "text" : "value", text: value }],
     result: "set",
   }),
-  *run(activity, run) {
-    const { value } = activity;
-    const text = yield* run.value(activity, value, isTemplate(value) ? value : undefined);
+  *run({ value }, run) {
+    const text = yield* run.value(value, isTemplate(value) ? value : undefined);
     if (typeof text !== "string") return unanswered(text.reason);
     run.set("RESULT", text);
     return succeeded;

@@ -14,9 +14,9 @@ export const call: Kind<ActivityOf<"call">> = {
     uses: [],
     result: "set",
   }),
-  *run({ id, path, target }, run) {
+  *run({ path, target }, run) {
     const most = run.limit("callDepth");
-    if (run.state.frames.length > most.value) return failedWith(run.exceed(most, id));
+    if (run.state.frames.length > most.value) return failedWith(run.exceed(most));
     const { variables } = run.frame;
     const absent = run.workflow.files[target]?.parameters.find(
       (one) => one.default === undefined && !Object.hasOwn(variables, one.name),

@@ -1,7 +1,7 @@
 /** EXECUTE: runs a command, or the scripts in an answer. RESULT becomes what they print. */
+import type { Script, ScriptRun } from "../../events/flow.ts";
 import { fencesOf } from "../../document/markdown.ts";
 import { bothEnds, clip } from "../../events/cut.ts";
-import type { Script, ScriptRun } from "../../events/step.ts";
 import type { ActivityOf } from "../model.ts";
 import {
   failedWith,
@@ -18,7 +18,6 @@ type Execute = ActivityOf<"execute">;
 
 export const execute: Kind<Execute> = {
   decides: "with-edge",
-  answer: "executed",
   read: ({ text }) => (text === "" ? { kind: "execute" } : { kind: "execute", command: text }),
   facts: ({ command }) => ({
     label: command ?? "",
@@ -26,13 +25,12 @@ export const execute: Kind<Execute> = {
     result: "set",
   }),
   *run(activity, run) {
-    const { id } = activity;
     const scripts = scriptsOf(activity, run);
     if ("reason" in scripts) {
       run.set("EXIT_CODE", NOT_RUN);
       return unanswered(scripts.reason);
     }
-    const result = yield { kind: "execute", activity: id, scripts: scripts.found };
+    const result = yield* run.perform({ kind: "execute", scripts: scripts.found });
     if (result.kind === "executed") return executed(activity, result.runs, run);
     if (result.kind === "failed" && result.runs !== undefined) keepOutput(result.runs, run);
     else run.set("EXIT_CODE", NOT_RUN);
@@ -45,30 +43,24 @@ const NOT_RUN = "126";
 
 type Found = { readonly found: readonly Script[] } | { readonly reason: string };
 
-function scriptsOf(activity: Execute, run: Running): Found {
-  const { id, command } = activity;
+function scriptsOf({ id, command }: Execute, run: Running): Found {
   if (command !== undefined) {
-    const code = run.command(activity, command);
+    const code = run.command(command);
     return typeof code === "string" ? { found: [{ tag: "sh", code }] } : code;
   }
   const scripts = scriptsIn(run.state.result, run.tags);
   if ("reason" in scripts) {
-    run.skip(id, scripts.reason);
+    run.decide({ kind: "script-skipped", activity: id, reason: scripts.reason });
     run.set("RESULT", scripts.reason);
   }
   return scripts;
 }
 
-function executed({ id, other }: Execute, runs: readonly ScriptRun[], run: Running): Ended {
+function executed({ other }: Execute, runs: readonly ScriptRun[], run: Running): Ended {
   const most = run.limit("outputCharacters");
   const exitCode = keepOutput(runs, run);
-  const late = runs.find(({ timedOut }) => timedOut === true);
-  if (late !== undefined) {
-    const [line = ""] = late.code.split("\n", 1);
-    return unanswered(`The command took too long: ${clip(line, 80)}`);
-  }
   const printed = runs.reduce((sum, one) => sum + (one.outputCharacters ?? one.output.length), 0);
-  if (printed > most.value) return failedWith(run.exceed(most, id));
+  if (printed > most.value) return failedWith(run.exceed(most));
   if (exitCode === 0) return succeeded;
   const reason = `The exit code is ${exitCode}.`;
   // Without a failure edge, the model judges what the command printed.

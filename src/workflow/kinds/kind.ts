@@ -1,29 +1,18 @@
 /** What each kind of activity has to say of itself: how its node is read, what it uses, and what it does. */
+import type { Limits } from "../../entry/model.ts";
+import type { MadeDecision } from "../../events/decision.ts";
 import type { ExceededLimit } from "../../events/exceeded-limit.ts";
-import type { EffectResult, StepInput } from "../../events/step.ts";
+import type { EffectResult, StepInput } from "../../events/flow.ts";
 import type { Activity, ActivityPlace, Workflow, WorkflowFile } from "../model.ts";
-import type {
-  Conversation,
-  Effect,
-  Failure,
-  Frame,
-  MachineLimit,
-  Message,
-  WorkflowState,
-} from "../run/state.ts";
+import type { Conversation, Failure, Flow, Frame, Message, WorkflowState } from "../run/state.ts";
 import type { FlowLabel } from "../read/flowchart-text.ts";
 import type { Place, Problems } from "../read/problems.ts";
 
-export type Kind<A extends Activity> = About<A> &
-  (A["kind"] extends StepInput["kind"] ? { readonly answer: EffectResult["kind"] } : unknown);
-
-interface About<A extends Activity> {
+export interface Kind<A extends Activity> {
   /** Has no text, and does nothing that `activityHits` would count. */
   readonly isMark?: true;
   /** Whether its outcome is a choice between two ways: always, or only if it has an edge for a failure. */
   readonly decides?: "always" | "with-edge";
-  /** What its effect results in, unless that fails. */
-  readonly answer?: EffectResult["kind"];
   /** Undefined after an error, which has been reported. */
   read(node: ReadNode): Own<A> | undefined;
   /** What it says and reads, and what becomes of RESULT. Absent: nothing. */
@@ -63,9 +52,6 @@ export interface Use {
 
 export const resultItself: Use = { as: "value", text: "RESULT" };
 
-/** Yields what it needs from the outside, and is given what came of it. */
-export type Flow<T> = Generator<Effect, T, EffectResult>;
-
 export type Ended =
   /** `remark`: for readers. */
   | { readonly kind: "succeeded"; readonly remark?: string }
@@ -80,18 +66,20 @@ export interface Running {
   readonly frame: Frame;
   readonly file: WorkflowFile;
   readonly tags: readonly string[] | undefined;
+  /** Asks the outside. */
+  perform(input: StepInput): Flow<EffectResult>;
   /** The text of a written value: a constant, a file, a name, else `otherwise`. */
-  value(activity: Activity, written: string, otherwise?: string): Flow<string | Failure>;
+  value(written: string, otherwise?: string): Flow<string | Failure>;
   /** The text of a file, relative to the file that runs. */
   read(path: string): Flow<string | Failure>;
-  command(activity: Activity, text: string): string | Failure;
-  limit(name: MachineLimit): ExceededLimit;
-  exceed(limit: ExceededLimit, activity: string): Failure;
+  command(text: string): string | Failure;
+  limit(name: keyof Limits): ExceededLimit;
+  exceed(limit: ExceededLimit): Failure;
   set(name: string, text: string): void;
   agent(): number;
   addAgent(conversation: Conversation): void;
   converse(...messages: readonly Message[]): void;
-  skip(activity: string, reason: string): void;
+  decide(decision: MadeDecision): void;
   call(target: string): Flow<Failure | undefined>;
 }
 

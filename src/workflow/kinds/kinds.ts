@@ -1,9 +1,8 @@
 /**
  * All kinds of activities. A new one begins in `model.ts` and has a file in this folder; the compiler leads to the
- * table, and the linter to what others say of it.
+ * table, to `events/flow.ts`, and, if it asks something of the outside, to `run/run-flow.ts`.
  */
 import type { Activity, ActivityOf } from "../model.ts";
-import { roleOf, type PromptRole } from "../value.ts";
 import { ask } from "./ask.ts";
 import { assign } from "./assign.ts";
 import { call } from "./call.ts";
@@ -41,18 +40,14 @@ export function factsOf(activity: Activity): Facts {
   return kindOf(activity.kind).facts?.(activity) ?? nothing;
 }
 
-export const activityKinds: readonly string[] = Object.keys(kinds);
-
 export function isActivityKind(word: string): word is ActivityKind {
   return Object.hasOwn(kinds, word);
 }
+
+export const activityKinds = Object.keys(kinds).filter(isActivityKind);
 
 /** Whether its success is a choice between two ways: with another outcome, the run would have gone on elsewhere. */
 export function decides({ kind, other }: Activity): boolean {
   const how = kindOf(kind).decides;
   return how === "always" || (how === "with-edge" && other !== undefined);
-}
-
-export function promptRole(one: Activity): PromptRole | undefined {
-  return one.kind === "prompt" ? (roleOf(one.prompt) ?? "user") : undefined;
 }

@@ -4,7 +4,6 @@ import { oneLineName, roleOf } from "../value.ts";
 import { failedWith, notAnswered, succeeded, unanswered, type Kind } from "./kind.ts";
 
 export const prompt: Kind<ActivityOf<"prompt">> = {
-  answer: "answered",
   read: ({ text, need }) =>
     text === ""
       ? need("the name of a prompt, such as User Ask")
@@ -14,12 +13,12 @@ export const prompt: Kind<ActivityOf<"prompt">> = {
     uses: [{ as: "prompt", text: one.prompt }],
     result: roleOf(one.prompt) === "system" ? "emptied" : "set",
   }),
-  *run(activity, run) {
-    const text = yield* run.value(activity, activity.prompt);
+  *run({ prompt: id }, run) {
+    const text = yield* run.value(id);
     if (typeof text !== "string") return unanswered(text.reason);
     const most = run.limit("promptCharacters");
-    if (text.length > most.value) return failedWith(run.exceed(most, activity.id));
-    switch (roleOf(activity.prompt)) {
+    if (text.length > most.value) return failedWith(run.exceed(most));
+    switch (roleOf(id)) {
       case "system":
         run.addAgent({ system: text, messages: [] });
         run.set("RESULT", "");
@@ -32,7 +31,7 @@ export const prompt: Kind<ActivityOf<"prompt">> = {
       case undefined: {
         if (text.trim() === "") return unanswered("The prompt is empty.");
         const agent = run.agent();
-        const answer = yield { kind: "prompt", activity: activity.id, agent, text };
+        const answer = yield* run.perform({ kind: "prompt", agent, text });
         if (answer.kind !== "answered") return notAnswered(answer);
         run.converse({ role: "user", text }, { role: "assistant", text: answer.text });
         run.set("RESULT", answer.text);

@@ -21,10 +21,10 @@ export const set: Kind<ActivityOf<"set">> = {
     uses: [{ as: "assigned", text: value }],
     result: isResult(name) ? "set" : "kept",
   }),
-  *run(activity, run) {
-    const text = yield* run.value(activity, activity.value, activity.value);
+  *run({ name, value }, run) {
+    const text = yield* run.value(value, value);
     if (typeof text !== "string") return unanswered(text.reason);
-    run.set(activity.name, text);
+    run.set(name, text);
     return succeeded;
   },
 };

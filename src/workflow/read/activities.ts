@@ -9,6 +9,7 @@ import type { Activity, Parameter } from "../model.ts";
 import { parseParameters } from "../parameters.ts";
 import { unquote } from "../value.ts";
 import { cut } from "../../events/cut.ts";
+import { didYouMean, suggest } from "../../document/suggest.ts";
 
 export interface ReadActivities {
   readonly activities: Map<string, Activity>;
@@ -32,32 +33,15 @@ interface Merged {
   isWhole: boolean;
 }
 
-type Prefix = ActivityKind | "params";
-/** `ON` is told last. */
-const words = [...activityKinds.slice(0, -1), "params", ...activityKinds.slice(-1)].map((kind) =>
-  kind.toUpperCase(),
-);
-const withText = activityKinds.filter((kind) => isActivityKind(kind) && !kindOf(kind).isMark);
+const words = [...activityKinds, "params"].map((kind) => kind.toUpperCase());
+const withText = activityKinds.filter((kind) => !kindOf(kind).isMark);
 const captions = new RegExp(`^(${withText.join("|")})\\s*:\\s*`, "i");
 const yes: ReadonlySet<string> = new Set(["", "YES", "TRUE", "OK", "SUCCESS"]);
-const no: ReadonlySet<string> = new Set([
-  "NO",
-  "FALSE",
-  "ERROR",
-  "FAILED",
-  "ELSE",
-  "FAIL",
-  "OTHER",
-]);
+const no: ReadonlySet<string> = new Set("NO FALSE ERROR FAILED ELSE FAIL OTHER".split(" "));
 /** The shapes that Mermaid has for remarks. */
-const remarks: ReadonlySet<string> = new Set([
-  "comment",
-  "brace",
-  "brace-l",
-  "brace-r",
-  "braces",
-  "text",
-]);
+const remarks: ReadonlySet<string> = new Set(
+  "comment brace brace-l brace-r braces text".split(" "),
+);
 
 export function readActivities(
   file: string,
@@ -70,19 +54,18 @@ export function readActivities(
   const parameters = new Map<string, Parameter>();
   const ignored = new Set<string>();
   for (const node of merged.nodes.values()) {
-    const place = node.locate(node.offset);
-    const prefix = prefixOf(node.id);
+    const { id } = node;
+    const prefix = prefixOf(id);
     if (prefix === "params") {
       readParameters(node, parameters, problems);
-      if (arrows.has(node.id)) problems.warn(place, "Edges of PARAMS have no meaning.");
-      ignored.add(node.id);
+      ignored.add(id);
       continue;
     }
-    if (!arrows.has(node.id) && isRemark(node, prefix, merged)) continue;
+    if (!arrows.has(id) && isRemark(node, prefix, merged)) continue;
     if (prefix === undefined) reportUnknown(node, merged, problems);
     const own = prefix && kindOf(prefix).read(readNode(node, prefix, problems));
-    if (own === undefined) ignored.add(node.id);
-    else activities.set(node.id, { id: node.id, at: place.at, ...own });
+    if (own === undefined) ignored.add(id);
+    else activities.set(id, { id, at: node.locate(node.offset).at, ...own });
   }
   connect(activities, ignored, merged.edges, problems);
   return { activities, parameters: [...parameters.values()], isWhole: merged.isWhole };
@@ -131,7 +114,7 @@ function merge(file: string, fences: readonly MarkdownFence[], problems: Problem
   return merged;
 }
 
-function prefixOf(id: string): Prefix | undefined {
+function prefixOf(id: string): ActivityKind | "params" | undefined {
   const [prefix = ""] = id.split("_", 1);
   const kind = prefix.toLowerCase();
   if (prefix !== kind.toUpperCase()) return undefined;
@@ -157,28 +140,24 @@ function reportUnknown(node: PlacedNode, merged: Merged, problems: Problems): vo
   }
   const [prefix = ""] = node.id.split("_", 1);
   const caption = captions.exec(node.label?.text ?? "")?.[1]?.toUpperCase();
-  const rest = node.id.slice(prefix.length);
-  const meant = problems.meant(
-    prefix,
-    words.map((word) => (word === "ON" ? "ON_SUCCESS" : word)),
-  );
-  const hint =
+  const known = suggest(prefix, words);
+  const meant =
     caption === undefined
-      ? (meant?.replace(/"(\w+)"/, `"$1${rest}"`) ??
-        `ids begin with ${words.slice(0, -1).join(", ")} or ON`)
-      : `did you mean "${caption}_${node.id}"?`;
+      ? known && `${known}${node.id.slice(prefix.length)}`
+      : `${caption}_${node.id}`;
+  const hint = meant === undefined ? `ids begin with ${words.join(", ")}` : didYouMean(meant);
   problems.error(place, `Unknown activity type: ${node.id}.`, hint);
+}
+
+/** The place of an offset in the text of its label. */
+function placeIn({ label, locate, offset }: PlacedNode, at: number): Place {
+  return locate(label === undefined ? offset : label.offset + (label.isVerbatim ? at : 0));
 }
 
 function readNode(node: PlacedNode, prefix: ActivityKind, problems: Problems): ReadNode {
   const { id, label } = node;
-  const caption = captions.exec(label?.text ?? "");
-  const start = caption?.[0].length ?? 0;
-  const at: Locate = (offset) => {
-    if (label === undefined) return node.locate(node.offset);
-    return node.locate(label.offset + (label.isVerbatim ? start + offset : 0));
-  };
-  const [, word] = caption ?? [];
+  const [start = "", word] = captions.exec(label?.text ?? "") ?? [];
+  const at: Locate = (offset) => placeIn(node, start.length + offset);
   if (word !== undefined && word.toLowerCase() !== prefix && !kindOf(prefix).isMark) {
     const reason = `The caption ${word}: doesn't match ${id}. The id counts.`;
     problems.warn(node.locate(label?.offset ?? 0), reason);
@@ -186,17 +165,15 @@ function readNode(node: PlacedNode, prefix: ActivityKind, problems: Problems): R
   const need = (what: string): undefined => {
     problems.error(at(0), `${id} needs ${what}.`);
   };
-  return { id, label, text: label?.text.slice(start) ?? "", at, problems, need };
+  return { id, label, text: label?.text.slice(start.length) ?? "", at, problems, need };
 }
 
 function readParameters(node: PlacedNode, into: Map<string, Parameter>, problems: Problems): void {
-  const { label } = node;
-  if (label === undefined) return;
-  const locate: Locate = (offset) => node.locate(label.offset + (label.isVerbatim ? offset : 0));
-  const read = parseParameters(label.text);
-  for (const { offset, reason, hint } of read.faults) problems.error(locate(offset), reason, hint);
-  for (const { name, default: value, offset } of read.parameters) {
-    const place = locate(offset);
+  const read = parseParameters(node.label?.text ?? "", (offset, reason, hint) =>
+    problems.error(placeIn(node, offset), reason, hint),
+  );
+  for (const { name, default: value, offset } of read) {
+    const place = placeIn(node, offset);
     if (into.has(name)) problems.error(place, `The parameter ${name} is declared twice.`);
     else into.set(name, { name, at: place.at, ...defined({ default: value }) });
   }
@@ -226,8 +203,7 @@ function connect(
     }
     const known = source[branch];
     if (known === undefined) activities.set(from, { ...source, [branch]: to });
-    else if (known === to) problems.warn(place, `There is already an edge from ${from} to ${to}.`);
-    else {
+    else if (known !== to) {
       const which = branch === "next" ? "a next activity" : "a no-edge";
       problems.error(
         place,

@@ -1,11 +1,11 @@
-/** The checks that compare places of a workflow: names, commands, edges, calls. They change nothing. */
+/** The checks that compare places of a workflow: names, commands, edges. They change nothing. */
 import type { Permissions } from "../../entry/model.ts";
 import { shellRefusal } from "../../permissions/commands.ts";
 import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
-import { checkPaths, reportCycles } from "./check-paths.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
+import { isResult } from "../kinds/kind.ts";
 import { factsOf } from "../kinds/kinds.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
@@ -20,14 +20,7 @@ export interface CheckOptions {
   readonly isFinal: boolean;
 }
 
-const builtIn: ReadonlySet<string> = new Set([
-  "STATUS",
-  "RESULT",
-  "CONTENT",
-  "EXIT_CODE",
-  USER_INPUT,
-  "MAX_ACTIVITY_HITS",
-]);
+const builtIn = ["STATUS", "RESULT", "CONTENT", "EXIT_CODE", USER_INPUT, "MAX_ACTIVITY_HITS"];
 
 export function checkWorkflow(
   all: readonly ReadFile[],
@@ -35,29 +28,19 @@ export function checkWorkflow(
   problems: Problems,
   options: CheckOptions,
 ): void {
-  const context = { names: variableNames(all, options.environment), files, problems, ...options };
-  const sends = all.some(({ activities }) =>
-    [...activities.values()].some(({ kind }) => kind === "prompt"),
-  );
-  for (const file of all) {
-    const check = new FileCheck(file, context);
-    check.starts();
-    checkPaths(file, all, problems);
-    for (const activity of file.activities.values()) check.activity(activity);
-    check.prompts();
-    if (!sends) check.unsent();
-  }
-  reportCycles(all, problems);
-}
-
-/** Variables go to called workflows and come back, so each may have those of all others. */
-function variableNames(all: readonly ReadFile[], environment: readonly string[]): Set<string> {
-  const names = new Set([...builtIn, ...environment]);
+  // Variables go to called workflows and come back, so each may have those of all others.
+  const names = new Set([...builtIn, ...options.environment]);
   for (const { parameters, activities } of all) {
     for (const { name } of parameters) names.add(name);
     for (const one of activities.values()) if (one.kind === "set") names.add(one.name);
   }
-  return names;
+  for (const file of all) {
+    const check = new FileCheck(file, { names, files, problems, ...options });
+    check.starts();
+    checkPaths(file, problems);
+    for (const activity of file.activities.values()) check.activity(activity);
+    check.prompts();
+  }
 }
 
 interface Context extends CheckOptions {
@@ -71,7 +54,6 @@ class FileCheck {
   readonly #context: Context;
   readonly #problems: Problems;
   readonly #said = new Set<string>();
-  readonly #used = new Set<string>();
 
   constructor(file: ReadFile, context: Context) {
     this.#file = file;
@@ -80,26 +62,25 @@ class FileCheck {
   }
 
   starts(): void {
-    const starts = [...this.#file.activities.values()].filter(({ kind }) => kind === "start");
-    const [first, second] = starts;
-    if (second !== undefined) {
-      this.#problems.error(this.#place(second), `There is already a START: ${first?.id}.`);
-    }
-    const [some] = this.#file.activities.values();
-    const { flowAt } = this.#file;
-    if (first === undefined && flowAt !== undefined) {
-      const at = some?.at ?? flowAt;
-      const reason = "The flowchart has no START.";
-      const hint = some === undefined ? undefined : `such as START --> ${some.id}`;
-      this.#problems.error({ file: this.#file.file, at }, reason, hint);
-    }
+    const { file, activities, flowAt } = this.#file;
+    const all = [...activities.values()];
+    const [first, second] = all.filter(({ kind }) => kind === "start");
+    if (first !== undefined && second !== undefined)
+      this.#problems.error({ file, at: second.at }, `There is already a START: ${first.id}.`);
+    if (first !== undefined || flowAt === undefined) return;
+    const [some] = all;
+    const hint = some === undefined ? undefined : `such as START --> ${some.id}`;
+    this.#problems.error({ file, at: some?.at ?? flowAt }, "The flowchart has no START.", hint);
   }
 
   activity(activity: Activity): void {
-    const { id, kind, other } = activity;
-    const place = this.#place(activity);
-    if ((kind === "start" || kind === "on") && other !== undefined)
-      this.#problems.warn(place, `${id} never fails. Its no-edge is never taken.`);
+    const { id, kind, at } = activity;
+    const place = { file: this.#file.file, at };
+    if (kind === "check" && activity.other === undefined) {
+      const reason =
+        "This CHECK has no edge for the case that it doesn't hold. The workflow then fails.";
+      this.#problems.warn(place, reason, "add an edge --> |FALSE| …");
+    }
     if (kind === "execute") this.#execute(id, place);
     for (const { as, text } of factsOf(activity).uses) {
       switch (as) {
@@ -108,22 +89,20 @@ class FileCheck {
           break;
         case "assigned":
           this.#template(text, place);
-          this.#isFile(text, place);
-          this.#similarPrompt(text, place);
+          this.#assigned(text, place);
           break;
         case "value":
-          this.#value(text, place, "ASSIGN");
-          break;
         case "prompt":
-          this.#value(text, place, "PROMPT");
+          this.#value(text, place, as === "value");
           break;
         case "compared":
-          this.#check(text, place, other);
+          this.#compared(text, place);
           break;
         case "operand":
           this.#isFile(text, place);
           break;
         case "command":
+          this.#template(text, place);
           this.#command(id, text, place);
           break;
       }
@@ -137,43 +116,28 @@ class FileCheck {
     }
   }
 
-  /** In a workflow without a PROMPT: its prompts, if nothing else uses them either. */
-  unsent(): void {
-    const { file, prompts, activities } = this.#file;
-    for (const one of activities.values())
-      for (const { text } of factsOf(one).uses) this.#used.add(text);
-    const [[id, prompt] = []] = prompts;
-    if (id === undefined || prompt === undefined || prompt.place.file !== file) return;
-    if ([...prompts.keys()].some((name) => this.#used.has(name))) return;
-    const reason = `The prompt ${quoted(id)} is never sent: the flowchart has no PROMPT.`;
-    this.#problems.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${clip(id, 80)}]`);
-  }
-
-  #check(left: string, place: Place, other: string | undefined): void {
-    if (other === undefined) {
-      const reason =
-        "This CHECK has no edge for the case that it doesn't hold. The workflow then fails.";
-      this.#problems.warn(place, reason, "add an edge --> |FALSE| …");
-    }
+  #compared(left: string, place: Place): void {
     if (this.#isFile(left, place) || this.#isKnown(left)) return;
     const reason = `There is no variable or prompt ${quoted(left)}. Without it, the CHECK doesn't hold.`;
     this.#problems.warn(place, reason, this.#meant(left));
   }
 
-  /** What must exist when the activity runs. */
-  #value(value: string, place: Place, what: "PROMPT" | "ASSIGN"): void {
+  /** What must exist when the activity runs. `mayCome`: also a variable that something outside sets. */
+  #value(value: string, place: Place, mayCome: boolean): void {
     if (this.#isFile(value, place) || this.#isKnown(value)) return;
-    if (roleOf(value) === undefined && namePattern.test(value) && what === "ASSIGN") {
-      const reason = `There is no variable or prompt ${quoted(value)}. Without it, ${what} fails.`;
-      this.#problems.warn(place, reason, this.#meant(value));
-      return;
+    if (mayCome && roleOf(value) === undefined && namePattern.test(value)) {
+      const reason = `There is no variable or prompt ${quoted(value)}. Without it, ASSIGN fails.`;
+      return this.#problems.warn(place, reason, this.#meant(value));
     }
     const constant = roleOf(value) === undefined ? "put a constant in quotes" : undefined;
-    this.#problems.error(
-      place,
-      `There is no prompt ${quoted(value)}.`,
-      this.#meant(value) ?? constant,
-    );
+    const reason = `There is no prompt ${quoted(value)}.`;
+    this.#problems.error(place, reason, this.#meant(value) ?? constant);
+  }
+
+  #assigned(value: string, place: Place): void {
+    if (this.#isFile(value, place) || roleOf(value) === undefined || this.#isKnown(value)) return;
+    const reason = `There is no prompt ${quoted(value)}. The variable gets this text itself.`;
+    this.#problems.warn(place, reason, this.#meant(value) ?? "put a constant in quotes");
   }
 
   #isFile(value: string, place: Place): boolean {
@@ -184,12 +148,6 @@ class FileCheck {
     if (found.kind === "outside") this.#problems.error(place, found.reason, found.hint);
     else if (found.kind !== "found") this.#problems.warn(place, found.reason, found.hint);
     return true;
-  }
-
-  #similarPrompt(value: string, place: Place): void {
-    if (roleOf(value) === undefined || this.#isKnown(value)) return;
-    const reason = `There is no prompt ${quoted(value)}. The variable gets this text itself.`;
-    this.#problems.warn(place, reason, this.#meant(value) ?? "put a constant in quotes");
   }
 
   #execute(id: string, place: Place): void {
@@ -207,7 +165,6 @@ class FileCheck {
   }
 
   #command(id: string, command: string, place: Place): void {
-    this.#template(command, place);
     const reading = readCommand(command);
     if (reading.kind === "unclear")
       this.#problems.warn(place, `${reading.reason} The EXECUTE fails.`);
@@ -233,19 +190,65 @@ class FileCheck {
   }
 
   #isKnown(name: string): boolean {
-    this.#used.add(name);
     return isQuoted(name) || this.#context.names.has(name) || this.#file.prompts.has(name);
   }
 
   #meant(word: string): string | undefined {
     return this.#problems.meant(word, [...this.#file.prompts.keys(), ...this.#context.names]);
   }
-
-  #place({ at }: Activity): Place {
-    return { file: this.#file.file, at };
-  }
 }
 
 function quoted(text: string): string {
   return JSON.stringify(clip(text, 80));
+}
+
+/** Where RESULT may come from when an activity begins, as bits. */
+const EMPTIED = 1;
+const SET = 2;
+
+/**
+ * Reports activities that can't be reached, and those that use RESULT after a System prompt has emptied it. Takes time
+ * that grows with the number of edges.
+ */
+function checkPaths(file: ReadFile, problems: Problems): void {
+  const all = [...file.activities.values()];
+  // Without a START everything would be unreachable.
+  if (!all.some(({ kind }) => kind === "start")) return;
+  const sources = new Map<Activity, number>();
+  const queue: Activity[] = [];
+  const come = (id: string | undefined, from: number): void => {
+    const one = id === undefined ? undefined : file.activities.get(id);
+    const known = (one && sources.get(one)) ?? 0;
+    if (one === undefined || (known | from) === known) return;
+    sources.set(one, known | from);
+    queue.push(one);
+  };
+  for (const { kind, id } of all) if (kind === "start" || kind === "on") come(id, SET);
+  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
+    const before = sources.get(one) ?? 0;
+    const after = { kept: before, emptied: EMPTIED, set: SET }[factsOf(one).result];
+    come(one.next, after);
+    // A prompt that fails leaves RESULT as it was.
+    come(one.other, one.kind === "prompt" ? before | after : after);
+  }
+  for (const one of all) {
+    const { id, at, kind } = one;
+    const from = sources.get(one);
+    const place = { file: file.file, at };
+    if (from === undefined) {
+      if (kind !== "success" && kind !== "failed") problems.warn(place, `${id} can't be reached.`);
+    } else if (from === EMPTIED && usesResult(one, file)) {
+      const hint = "write {{USER_INPUT}} for the user input of the run";
+      const reason = `RESULT is empty in ${id}: a System prompt has emptied it, and nothing has set it since.`;
+      problems.warn(place, reason, kind === "prompt" ? hint : undefined);
+    }
+  }
+}
+
+function usesResult(one: Activity, { prompts }: ReadFile): boolean {
+  return factsOf(one).uses.some(({ as, text }) => {
+    if (as === "operand") return false;
+    if (isResult(text) && as !== "text" && as !== "prompt") return true;
+    return /\{\{(?:RESULT|CONTENT)\}\}/.test(prompts.get(text)?.text ?? text);
+  });
 }

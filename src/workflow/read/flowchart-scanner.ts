@@ -1,9 +1,9 @@
 /**
  * The tokens of a flowchart: labels in brackets, properties, edges.
  *
- * Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. A fault ends its statement,
- * and reading goes on with the next line.
+ * Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. A fault is thrown.
  */
+import { defined } from "../../document/guards.ts";
 import { labelText, type FlowLabel } from "./flowchart-text.ts";
 
 export interface FlowFault {
@@ -11,6 +11,16 @@ export interface FlowFault {
   readonly reason: string;
   readonly hint?: string;
   readonly severity?: "warning";
+}
+
+/** Ends its statement: reading goes on with the next line. */
+export class FlowchartError extends Error {
+  readonly fault: FlowFault;
+
+  constructor(fault: FlowFault) {
+    super(fault.reason);
+    this.fault = fault;
+  }
 }
 
 /** Of `@{…}`. */
@@ -23,6 +33,11 @@ export interface FlowProperties {
 export interface Link {
   readonly offset: number;
   readonly isArrow: boolean;
+  readonly label: string;
+}
+
+interface Stroke {
+  readonly head: string | undefined;
   readonly label: string;
 }
 
@@ -46,14 +61,22 @@ const brackets: readonly (readonly [string, readonly string[]])[] = [
 const openings: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
 
 export const wordPattern = /[A-Za-z][\w-]*/y;
-const linkPattern =
-  /([xo<](?=--|==|-\.))?(?:(-?\.+-)([xo>])?|(-\.)|(--+)([xo>])?|(==+)([xo>])?|(~~~+))/y;
+/** Links: a whole one, or the beginning and the end of one with a text between them. */
+const strokes: readonly {
+  readonly whole: RegExp;
+  readonly open?: RegExp;
+  readonly close?: RegExp;
+}[] = [
+  { whole: /-?\.+-([xo>])?/y, open: /-\./y, close: /(?:-|(?<!\.))\.+-([xo>])?/g },
+  { whole: /--+([xo>])|---+/y, open: /--/y, close: /--+([xo>])?/g },
+  { whole: /==+([xo>])|===+/y, open: /==/y, close: /==+([xo>])?/g },
+  { whole: /~~~+/y },
+];
 const edgeIdPattern = /[\p{L}\p{N}_]+@(?=[xo<]?(?:--|==|-\.))/uy;
 
 export class FlowScanner {
   readonly text: string;
   at = 0;
-  readonly faults: FlowFault[] = [];
   /** Of `e1@-->`, which `e1@{ … }` gives properties. */
   readonly edgeIds = new Set<string>();
 
@@ -61,7 +84,7 @@ export class FlowScanner {
     this.text = text;
   }
 
-  shape(): FlowLabel | "fault" | undefined {
+  shape(): FlowLabel | undefined {
     const start = this.at;
     let isOpened = false;
     for (const [open, closings] of brackets) {
@@ -74,8 +97,7 @@ export class FlowScanner {
     this.at = start;
     if (!isOpened) return undefined;
     const sign = JSON.stringify(this.text.charAt(start));
-    this.fail(start, `The bracket ${sign} is never closed.`);
-    return "fault";
+    throw this.fault(start, `The bracket ${sign} is never closed.`);
   }
 
   #label(closings: readonly string[]): FlowLabel | undefined {
@@ -130,11 +152,9 @@ export class FlowScanner {
   }
 
   /** `@{ shape: stadium, label: "…" }` */
-  properties(): FlowProperties | undefined {
+  properties(): FlowProperties {
     const start = this.at;
-    const unclosed = (): undefined => {
-      this.fail(start, 'The bracket "@{" is never closed.');
-    };
+    const unclosed = (): FlowchartError => this.fault(start, 'The bracket "@{" is never closed.');
     this.at += 2;
     let found: FlowProperties = {};
     for (;;) {
@@ -145,16 +165,15 @@ export class FlowScanner {
       }
       const offset = this.at;
       const key = this.match(wordPattern);
-      if (this.at >= this.text.length) return unclosed();
+      if (this.at >= this.text.length) throw unclosed();
       if (key === undefined || this.skipWhite() !== ":") {
         const hint = 'write @{ shape: …, label: "…" }, with the label in quotes';
-        this.fail(offset, `Expected a property, found ${this.found(offset)}.`, hint);
-        return undefined;
+        throw this.fault(offset, `Expected a property, found ${this.found(offset)}.`, hint);
       }
       this.at += 1;
       this.skipWhite();
       const value = this.#value();
-      if (value === undefined) return unclosed();
+      if (value === undefined) throw unclosed();
       if (key === "shape") found = { ...found, shape: value.text };
       if (key === "label" && value.text !== "") found = { ...found, label: value };
     }
@@ -178,65 +197,54 @@ export class FlowScanner {
   }
 
   /** An edge, over line breaks; undefined if the statement ends here. */
-  link(): Link | "fault" | undefined {
+  link(): Link | undefined {
     const before = this.at;
     this.skipWhite();
     const id = this.match(edgeIdPattern);
     if (id !== undefined) this.edgeIds.add(id.slice(0, -1));
     const offset = this.at;
-    linkPattern.lastIndex = offset;
-    const found = linkPattern.exec(this.text);
-    if (found === null) {
+    const tail = this.match(/[xo<](?=--|==|-\.)/y);
+    const stroke = this.#stroke(offset);
+    if (stroke === undefined) {
       this.at = before;
       return undefined;
     }
-    this.at = offset + found[0].length;
-    const [, tail, dotted, dottedHead, dottedOpen, line, lineHead, thick, thickHead] = found;
-    let head = dottedHead ?? lineHead ?? thickHead;
-    let label = "";
-    const isOpen =
-      dottedOpen !== undefined || (head === undefined && (line === "--" || thick === "=="));
-    if (isOpen) {
-      const close =
-        dottedOpen !== undefined
-          ? /(?:-|(?<!\.))\.+-([xo>])?/g
-          : thick === undefined
-            ? /--+([xo>])?/g
-            : /==+([xo>])?/g;
-      const closed = this.#linkText(close);
-      if (closed === undefined) {
-        this.fail(offset, "This edge has no end.", "write --> or -- text -->");
-        return "fault";
-      }
-      ({ head, label } = closed);
-    }
-    const isDrawn = dotted !== undefined || head !== undefined || isOpen;
-    if (tail !== undefined || head === "x" || head === "o") {
-      this.fail(offset, "An edge must lead in one direction, with an arrow head.", "write -->");
-      return "fault";
-    }
+    const { head } = stroke;
+    if (tail !== undefined || head === "x" || head === "o")
+      throw this.fault(
+        offset,
+        "An edge must lead in one direction, with an arrow head.",
+        "write -->",
+      );
     const end = this.at;
-    if (this.skipWhite() !== "|") this.at = end;
-    else {
-      const piped = this.#pipeLabel();
-      if (piped === undefined) return "fault";
-      label = piped;
+    const isPiped = this.skipWhite() === "|";
+    if (!isPiped) this.at = end;
+    const label = isPiped ? this.#pipeLabel() : stroke.label;
+    return { offset, isArrow: head === ">", label };
+  }
+
+  #stroke(offset: number): Stroke | undefined {
+    for (const { whole, open, close } of strokes) {
+      whole.lastIndex = this.at;
+      const found = whole.exec(this.text);
+      if (found !== null) {
+        this.at = whole.lastIndex;
+        return { head: found[1], label: "" };
+      }
+      if (open === undefined || close === undefined || this.match(open) === undefined) continue;
+      const closed = this.#linkText(close);
+      if (closed !== undefined) return closed;
+      throw this.fault(offset, "This edge has no end.", "write --> or -- text -->");
     }
-    return { offset, isArrow: isDrawn && head === ">", label };
+    return undefined;
   }
 
   /** `text -->` after `--`, on one line. */
-  #linkText(
-    close: RegExp,
-  ): { readonly head: string | undefined; readonly label: string } | undefined {
+  #linkText(close: RegExp): Stroke | undefined {
     this.skipSpaces();
     const start = this.at;
     const lineEnd = this.lineEnd();
-    let from = start;
-    if (this.text.charAt(start) === '"') {
-      const quote = this.text.indexOf('"', start + 1);
-      if (quote !== -1 && quote < lineEnd) from = quote;
-    }
+    const from = this.#afterQuote(start, lineEnd);
     close.lastIndex = from;
     const found = close.exec(this.text.slice(0, lineEnd));
     if (found === null) return undefined;
@@ -244,29 +252,25 @@ export class FlowScanner {
     return { head: found[1], label: labelText(this.text.slice(start, found.index), start).text };
   }
 
-  #pipeLabel(): string | undefined {
+  #pipeLabel(): string {
     const start = this.at;
     const lineEnd = this.lineEnd();
-    let from = start + 1;
-    const quoted = /\s*"/y;
-    quoted.lastIndex = from;
-    if (quoted.test(this.text)) {
-      const quote = this.text.indexOf('"', quoted.lastIndex);
-      if (quote !== -1 && quote < lineEnd) from = quote;
-    }
+    const from = this.#afterQuote(start + 1, lineEnd);
     const end = this.text.indexOf("|", from);
-    if (end === -1 || end > lineEnd) {
-      this.fail(start, 'The label "|" is never closed.');
-      return undefined;
-    }
+    if (end === -1 || end > lineEnd) throw this.fault(start, 'The label "|" is never closed.');
     this.at = end + 1;
     return labelText(this.text.slice(start + 1, end), start + 1).text;
   }
 
-  fail(offset: number, reason: string, hint?: string): void {
-    this.faults.push(hint === undefined ? { offset, reason } : { offset, reason, hint });
-    if (this.at < offset) this.at = offset;
-    this.at = Math.max(this.lineEnd(), offset + 1);
+  /** The end of a text in quotes that begins here. */
+  #afterQuote(from: number, lineEnd: number): number {
+    const quoted = /\s*"[^"\n]*(?=")/y;
+    quoted.lastIndex = from;
+    return quoted.test(this.text) && quoted.lastIndex < lineEnd ? quoted.lastIndex : from;
+  }
+
+  fault(offset: number, reason: string, hint?: string): FlowchartError {
+    return new FlowchartError({ offset, reason, ...defined({ hint }) });
   }
 
   skipTo(sign: string): boolean {
@@ -280,24 +284,20 @@ export class FlowScanner {
     return end === -1 ? this.text.length : end;
   }
 
-  #code(): number {
-    return this.text.charCodeAt(this.at);
-  }
-
   skipSpaces(): string {
-    for (let code = this.#code(); code === 0x20 || code === 0x09; code = this.#code()) this.at += 1;
+    this.match(/[ \t]*/y);
     return this.text.charAt(this.at);
   }
 
   skipWhite(): string {
-    while (isSpace(this.#code())) this.at += 1;
+    this.match(/\s*/y);
     return this.text.charAt(this.at);
   }
 
   /** Over empty statements and comments; whether there is more. */
   skipBlank(): boolean {
     for (;;) {
-      while (isSpace(this.#code()) || this.#code() === 0x3b) this.at += 1;
+      this.match(/[\s;]*/y);
       if (!this.text.startsWith("%%", this.at)) return this.at < this.text.length;
       // `%%{init: …}%%`
       const isDirective = this.text.charAt(this.at + 2) === "{";
@@ -337,12 +337,6 @@ export class FlowScanner {
       this.at = close;
     }
   }
-}
-
-/** Of ASCII at once, because nearly all are. */
-function isSpace(code: number): boolean {
-  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
-  return code >= 0xa0 && /\s/.test(String.fromCharCode(code));
 }
 
 function isEscaped(text: string, at: number): boolean {

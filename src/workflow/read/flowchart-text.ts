@@ -33,13 +33,13 @@ export function labelText(
     quoting === "plain"
       ? written
       : written.replace(/\\([ntr"\\/])/g, (whole, sign: string) => escapes[sign] ?? whole);
-  const decoded = unescaped.replace(
-    /#(\d{1,7}|[a-z]{2,4});|<br\s{0,9}\/?>/gi,
-    (whole, entity: string | undefined) => (entity === undefined ? "\n" : character(entity, whole)),
-  );
-  const trimmed = decoded.trim();
+  const trimmed = unescaped.trim();
   const isMarkdown = trimmed.length > 1 && trimmed.startsWith("`") && trimmed.endsWith("`");
-  const text = isMarkdown ? trimmed.slice(1, -1).trim() : trimmed;
+  const text = (isMarkdown ? trimmed.slice(1, -1) : trimmed)
+    .replace(/#(\d{1,7}|[a-z]{2,4});|<br\s{0,9}\/?>/gi, (whole, entity: string | undefined) =>
+      entity === undefined ? "\n" : character(entity, whole),
+    )
+    .trim();
   const start = isMarkdown ? written.indexOf("`") + 1 : 0;
   const lead = written.length - written.slice(start).trimStart().length;
   const isVerbatim = written.startsWith(text, lead);

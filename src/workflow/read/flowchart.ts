@@ -1,6 +1,12 @@
 /** The text of a Mermaid flowchart as nodes and edges. Knows the grammar, not what nodes mean. */
 import type { FlowLabel } from "./flowchart-text.ts";
-import { FlowScanner, type FlowFault, type Link, wordPattern } from "./flowchart-scanner.ts";
+import {
+  FlowchartError,
+  FlowScanner,
+  type FlowFault,
+  type Link,
+  wordPattern,
+} from "./flowchart-scanner.ts";
 
 export interface FlowNode {
   readonly id: string;
@@ -53,31 +59,37 @@ class FlowchartParser extends FlowScanner {
   readonly #attached = new Set<string>();
   readonly #subgraphs = new Set<string>();
   readonly #open: number[] = [];
+  readonly #faults: FlowFault[] = [];
 
   parse(): Flowchart {
     const isFlowchart = this.#header();
     if (isFlowchart) this.#statements();
     const ends = new Set(this.#edges.flatMap(({ from, to }) => [from, to]));
     for (const id of this.edgeIds) if (!ends.has(id)) this.#nodes.delete(id);
-    for (const offset of this.#open) {
-      this.faults.push({ offset, reason: "This subgraph has no `end`." });
-    }
+    for (const offset of this.#open)
+      this.#faults.push({ offset, reason: "This subgraph has no `end`." });
     return {
       isFlowchart,
       nodes: this.#nodes,
       edges: this.#edges,
       attached: this.#attached,
       subgraphs: this.#subgraphs,
-      faults: this.faults,
+      faults: this.#faults,
     };
   }
 
   #statements(): void {
     while (this.skipBlank()) {
-      const start = this.at;
-      this.#statement();
-      // Whatever happens, reading advances.
-      if (this.at === start) this.fail(start, "Can't read this.");
+      try {
+        this.#statement();
+      } catch (error) {
+        if (!(error instanceof FlowchartError)) throw error;
+        const { offset } = error.fault;
+        this.#faults.push(error.fault);
+        // Whatever happens, reading advances.
+        this.at = Math.max(this.at, offset);
+        this.at = Math.max(this.lineEnd(), offset + 1);
+      }
     }
   }
 
@@ -99,7 +111,8 @@ class FlowchartParser extends FlowScanner {
     if (isWord && word === "subgraph") return this.#subgraph();
     if (isWord && word === "end" && next !== "{") {
       this.at += word.length;
-      if (this.#open.pop() === undefined) this.fail(start, "There is no subgraph to end here.");
+      if (this.#open.pop() === undefined)
+        throw this.fault(start, "There is no subgraph to end here.");
       return;
     }
     if (isWord && statements.has(word)) {
@@ -122,17 +135,13 @@ class FlowchartParser extends FlowScanner {
   /** `A & B --> C --> D` */
   #chain(): void {
     let from = this.#group();
-    while (from !== undefined) {
-      const link = this.link();
-      if (link === "fault") return;
-      if (link === undefined) break;
+    for (let link = this.link(); link !== undefined; link = this.link()) {
       this.skipBlank();
       const to = this.#group();
-      if (to === undefined) return;
       this.#connect(from, link, to);
       from = to;
     }
-    if (from !== undefined) this.#endStatement();
+    this.#endStatement();
   }
 
   #connect(from: readonly string[], link: Link, to: readonly string[]): void {
@@ -152,13 +161,10 @@ class FlowchartParser extends FlowScanner {
     }
   }
 
-  /** `A & B`, undefined after a fault. */
-  #group(): readonly string[] | undefined {
-    const ids: string[] = [];
+  /** `A & B` */
+  #group(): readonly string[] {
+    const ids = [this.#node()];
     for (;;) {
-      const id = this.#node();
-      if (id === undefined) return undefined;
-      ids.push(id);
       const before = this.at;
       if (this.skipSpaces() !== "&") {
         this.at = before;
@@ -166,27 +172,21 @@ class FlowchartParser extends FlowScanner {
       }
       this.at += 1;
       this.skipBlank();
+      ids.push(this.#node());
     }
   }
 
-  #node(): string | undefined {
+  #node(): string {
     const offset = this.at;
     const id = this.match(idPattern);
-    if (id === undefined) {
-      const found = this.found();
-      this.fail(offset, `Expected the id of an activity, found ${found}.`);
-      return undefined;
-    }
+    if (id === undefined)
+      throw this.fault(offset, `Expected the id of an activity, found ${this.found()}.`);
     const before = this.at;
     let node: FlowNode = this.#nodes.get(id) ?? { id, offset };
-    if (this.text.startsWith("@{", this.at)) {
-      const properties = this.properties();
-      if (properties === undefined) return undefined;
-      node = { ...node, ...properties, offset };
-    } else {
+    if (this.text.startsWith("@{", this.at)) node = { ...node, ...this.properties(), offset };
+    else {
       this.skipSpaces();
       const shaped = this.shape();
-      if (shaped === "fault") return undefined;
       if (shaped === undefined) this.at = before;
       else if (shaped.text !== "") {
         this.#reportConflict(node, shaped);
@@ -203,7 +203,7 @@ class FlowchartParser extends FlowScanner {
 
   #reportConflict(node: FlowNode, label: FlowLabel): void {
     if (node.label === undefined || node.label.text === label.text) return;
-    this.faults.push({
+    this.#faults.push({
       offset: label.offset,
       reason: `${node.id} already has another label. The last one counts.`,
       severity: "warning",
@@ -218,7 +218,7 @@ class FlowchartParser extends FlowScanner {
       // Editors make other signs of what was typed.
       const hint = /^[-=.]*[‐-―−→⟶⇒➔➜]/u.test(this.text.slice(this.at, this.at + 10));
       const reason = `Expected an edge or the end of the line, found ${this.found()}.`;
-      this.fail(this.at, reason, hint ? "write -->" : undefined);
+      throw this.fault(this.at, reason, hint ? "write -->" : undefined);
     }
   }
 }

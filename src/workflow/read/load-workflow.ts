@@ -8,8 +8,8 @@ import { readMarkdown } from "../../document/markdown.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";
 import { noFiles, type WorkflowFiles } from "../files.ts";
-import { Problems } from "./problems.ts";
-import type { Workflow, WorkflowFile, WorkflowSettings } from "../model.ts";
+import { Problems, type Place } from "./problems.ts";
+import type { Activity, ActivityOf, Workflow, WorkflowFile, WorkflowSettings } from "../model.ts";
 import { readSections, type ReadFile } from "./sections.ts";
 import { readSettings, type SettingsContext } from "./settings.ts";
 
@@ -41,6 +41,9 @@ export function loadWorkflow(
   return loader.load(text, file, options.id ?? file);
 }
 
+/** Far more than a run may do. */
+const deepestCall = 1_000;
+
 class Loader {
   readonly #options: LoadOptions;
   readonly #files: WorkflowFiles;
@@ -54,8 +57,7 @@ class Loader {
   }
 
   load(text: string | Uint8Array, file: string, main: string): LoadedWorkflow {
-    this.#readFile(text, file, main, true);
-    for (const one of this.#read.values()) this.#resolveCalls(one);
+    this.#readFile(text, file, [main]);
     const files = [...this.#read.values()];
     const { environment = [] } = this.#options;
     const permissions = this.#options.permissions ?? this.#settings.permissions;
@@ -76,12 +78,14 @@ class Loader {
     return { kind: "loaded", workflow, warnings };
   }
 
-  #readFile(text: string | Uint8Array, file: string, id: string, isMain: boolean): void {
+  /** And the files that it calls. `trail`: the ids of the files that lead here, and its own. */
+  #readFile(text: string | Uint8Array, file: string, trail: readonly string[]): void {
     const problems = this.#problems;
+    const id = trail.at(-1) ?? file;
     const markdown = readMarkdown(text, file);
     if (markdown.kind === "rejected") return problems.include(markdown.diagnostics);
     const { document } = markdown;
-    if (isMain && document.frontMatter !== undefined) {
+    if (trail.length === 1 && document.frontMatter !== undefined) {
       const { value, locate } = document.frontMatter;
       this.#settings = readSettings(value, { file, locate }, problems, this.#options);
     }
@@ -95,24 +99,32 @@ class Loader {
     }
     const startsAt = isWhole ? flow?.at : undefined;
     const known = { id, file, description, prompts, flowAt: startsAt, ...read };
-    this.#read.set(id, title === undefined ? known : { ...known, title });
+    this.#read.set(id, { ...known, ...defined({ title }) });
+    for (const activity of read.activities.values()) {
+      if (activity.kind !== "call") continue;
+      const target = this.#called(activity, { file, at: activity.at }, trail);
+      if (target !== undefined) read.activities.set(activity.id, { ...activity, target });
+    }
   }
 
-  /** Reads the files that a file calls. The map grows while it is walked. */
-  #resolveCalls(caller: ReadFile): void {
-    for (const activity of caller.activities.values()) {
-      if (activity.kind !== "call") continue;
-      const place = { file: caller.file, at: activity.at };
-      const found = this.#files.read(activity.path, caller.id);
-      if (found.kind !== "found") {
-        this.#problems.error(place, found.reason, found.hint);
-        continue;
-      }
-      if (!this.#read.has(found.id)) {
-        this.#readFile(found.content, found.file, found.id, false);
-      }
-      caller.activities.set(activity.id, { ...activity, target: found.id });
+  #called(
+    { path }: ActivityOf<"call">,
+    place: Place,
+    trail: readonly string[],
+  ): string | undefined {
+    const found = this.#files.read(path, trail.at(-1) ?? "");
+    if (found.kind !== "found") {
+      this.#problems.error(place, found.reason, found.hint);
+      return undefined;
     }
+    const { id, file, content } = found;
+    if (trail.includes(id)) {
+      const cycle = [...trail.slice(trail.indexOf(id)), id].join(" → ");
+      this.#problems.error(place, `The workflow calls itself: ${cycle}.`);
+    } else if (trail.length > deepestCall) {
+      this.#problems.error(place, `More than ${deepestCall} workflows call each other.`);
+    } else if (!this.#read.has(id)) this.#readFile(content, file, [...trail, id]);
+    return id;
   }
 }
 
@@ -132,19 +144,15 @@ function inOrder(
 function prepared(read: ReadFile): WorkflowFile {
   const { activities, prompts, flowAt: _, ...file } = read;
   const all = [...activities.values()];
-  const of = (event: "success" | "failed"): string | undefined =>
-    all.find((one) => one.kind === "on" && one.event === event)?.id;
-  const [onSuccess, onFailed] = [of("success"), of("failed")];
+  const idOf = (is: (one: Activity) => boolean): string | undefined => all.find(is)?.id;
   return {
     ...file,
-    prompts: Object.fromEntries(
-      [...prompts].map(([id, { role, text, place }]) => [
-        id,
-        { role, text, at: place.at, file: place.file },
-      ]),
-    ),
+    prompts: Object.fromEntries([...prompts].map(([id, { role, text }]) => [id, { role, text }])),
     activities: Object.fromEntries(activities),
-    start: all.find(({ kind }) => kind === "start")?.id ?? "",
-    ...defined({ onSuccess, onFailed }),
+    start: idOf(({ kind }) => kind === "start") ?? "",
+    ...defined({
+      onSuccess: idOf((one) => one.kind === "on" && one.event === "success"),
+      onFailed: idOf((one) => one.kind === "on" && one.event === "failed"),
+    }),
   };
 }

@@ -15,9 +15,9 @@ import type { Position } from "../../document/problem.ts";
 import { linePositions } from "../../document/text-position.ts";
 import { readSource } from "../../document/read-document.ts";
 import type { Problems, Place } from "./problems.ts";
-import type { FoundFile, WorkflowFiles } from "../files.ts";
-import type { Activity, WorkflowFile } from "../model.ts";
-import { roleOf, roles, type PromptRole } from "../value.ts";
+import type { WorkflowFiles } from "../files.ts";
+import type { Activity, WorkflowFile, WorkflowPrompt } from "../model.ts";
+import { roleOf, roles } from "../value.ts";
 import { cut } from "../../events/cut.ts";
 
 export interface Sections {
@@ -37,18 +37,16 @@ export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "p
   readonly prompts: ReadonlyMap<string, PromptSection>;
 }
 
-export interface PromptSection {
-  readonly role: PromptRole;
-  readonly text: string;
+export interface PromptSection extends WorkflowPrompt {
   readonly place: Place;
   /** Where an offset of the text comes from. */
   readonly locate: (offset: number) => Place;
 }
 
+/** `trail`: the ids of the files that include one another, its own last. */
 interface Source {
-  readonly id: string;
   readonly file: string;
-  readonly document: MarkdownFile;
+  readonly trail: readonly string[];
 }
 
 interface Line {
@@ -71,8 +69,15 @@ interface Section {
   readonly headings: readonly MarkdownHeading[];
 }
 
-export function readSections(source: Source, files: WorkflowFiles, problems: Problems): Sections {
-  const { document, file } = source;
+export function readSections(
+  {
+    file,
+    id,
+    document,
+  }: { readonly file: string; readonly id: string; readonly document: MarkdownFile },
+  files: WorkflowFiles,
+  problems: Problems,
+): Sections {
   const all = sectionsOf(document);
   const title = all.find(({ name }) => !isSection(name));
   const flows = all.filter(({ name }) => name.startsWith("Workflow"));
@@ -94,7 +99,7 @@ export function readSections(source: Source, files: WorkflowFiles, problems: Pro
     problems.warn({ file, at }, reason, "add an empty line before it, or close the HTML");
   }
   const reader = new PromptReader(files, problems);
-  reader.read(source, promptSections(all), [source.id]);
+  reader.read({ file, trail: [id] }, document, promptSections(all));
   const read = { flowAt: flows[0]?.at, fences, prompts: reader.prompts };
   if (title === undefined) return { description: "", ...read };
   const description = document.lines
@@ -136,135 +141,117 @@ class PromptReader {
     this.#problems = problems;
   }
 
-  read(source: Source, sections: readonly Section[], trail: readonly string[]): void {
-    for (const section of sections) this.#section(source, section, trail);
-    const open = source.document.fences.find(({ isClosed }) => !isClosed);
+  read(
+    source: Source,
+    { lines, fences }: MarkdownFile,
+    sections: readonly Pick<Section, "first" | "end" | "headings">[],
+  ): void {
+    for (const { first, end, headings } of sections) {
+      const linesOf = (from: number, to: number): readonly Line[] =>
+        lines
+          .slice(from, to - 1)
+          .map((text, index) => ({ text, file: source.file, line: from + index + 1 }));
+      const prompts = headings.filter((heading) => this.#startsPrompt(source, heading));
+      for (const line of linesOf(first, prompts[0]?.at.line ?? end)) this.#prompts(source, line);
+      for (const [index, { text: id, at }] of prompts.entries()) {
+        const next = prompts[index + 1]?.at.line ?? end;
+        this.#prompt(source, { file: source.file, at }, id, linesOf(at.line, next));
+      }
+    }
+    const open = fences.find(({ isClosed }) => !isClosed);
     if (open === undefined || open.info.startsWith("mermaid")) return;
     const reason = "This code fence is never closed. The rest of the file belongs to it.";
     this.#problems.warn({ file: source.file, at: open.at }, reason);
   }
 
-  #section(source: Source, { first, end, headings }: Section, trail: readonly string[]): void {
-    const prompts = headings.filter((heading) => {
-      if (roleOf(heading.text) !== undefined) return true;
-      const [word = ""] = /^\w*/.exec(heading.text) ?? [];
-      const meant = this.#problems.meant(word, Object.keys(roles));
-      const reason = `"## ${cut(heading.text, 80)}" does not start a prompt. It belongs to the text above.`;
-      const hint = meant ?? "headings of prompts begin with System, User or Assistant";
-      this.#problems.warn({ file: source.file, at: heading.at }, reason, hint);
-      return false;
-    });
-    const preamble = prompts[0]?.at.line ?? end;
-    for (let line = first + 1; line < preamble; line++) {
-      this.#includePrompts(source, line, trail);
-    }
-    for (const [index, heading] of prompts.entries()) {
-      const next = prompts[index + 1]?.at.line ?? end;
-      this.#prompt(source, heading, next, trail);
-    }
+  #startsPrompt({ file }: Source, { text, at }: MarkdownHeading): boolean {
+    if (roleOf(text) !== undefined) return true;
+    const [word = ""] = /^\w*/.exec(text) ?? [];
+    const meant = this.#problems.meant(word, Object.keys(roles));
+    const reason = `"## ${cut(text, 80)}" does not start a prompt. It belongs to the text above.`;
+    const hint = meant ?? "headings of prompts begin with System, User or Assistant";
+    this.#problems.warn({ file, at }, reason, hint);
+    return false;
   }
 
-  #prompt(source: Source, heading: MarkdownHeading, end: number, trail: readonly string[]): void {
-    const { file, document } = source;
-    const role = roleOf(heading.text);
+  #prompt(source: Source, place: Place, id: string, written: readonly Line[]): void {
+    const role = roleOf(id);
     if (role === undefined) return;
-    const place = { file, at: heading.at };
-    const known = this.prompts.get(heading.text);
+    const known = this.prompts.get(id)?.place;
     if (known !== undefined) {
-      const at = `${known.place.file}:${known.place.at.line}`;
-      const reason = `There is already a prompt ${JSON.stringify(heading.text)}, at ${at}.`;
-      this.#problems.error(place, reason);
-      return;
+      const reason = `There is already a prompt ${JSON.stringify(id)}, at ${known.file}:${known.at.line}.`;
+      return this.#problems.error(place, reason);
     }
     const lines: Line[] = [];
-    const first = heading.at.line;
-    this.#expand(lines, source, document.lines.slice(first, end - 1), first + 1, trail);
+    this.#expand(lines, source, written);
     const isFilled = (line: Line): boolean => line.text.trim() !== "";
     const filled = lines.slice(
       Math.max(0, lines.findIndex(isFilled)),
       lines.findLastIndex(isFilled) + 1,
     );
     const text = filled.map((line) => line.text).join("\n");
-    if (text === "")
-      this.#problems.warn(place, `The prompt ${JSON.stringify(heading.text)} is empty.`);
-    this.prompts.set(heading.text, { role, text, place, locate: locateIn(filled, place) });
+    if (text === "") this.#problems.warn(place, `The prompt ${JSON.stringify(id)} is empty.`);
+    this.prompts.set(id, { role, text, place, locate: locateIn(filled, place) });
   }
 
   /** Puts the lines into the list, with those of included files in place of their includes. */
-  #expand(
-    into: Line[],
-    source: Pick<Source, "id" | "file">,
-    lines: readonly string[],
-    first: number,
-    trail: readonly string[],
-  ): void {
-    for (const [index, text] of lines.entries()) {
-      const line = first + index;
-      const path = includedPath(text);
-      if (path === undefined) {
-        into.push({ text, file: source.file, line });
-        continue;
+  #expand(into: Line[], source: Source, lines: readonly Line[]): void {
+    for (const line of lines) {
+      const found = this.#include(source, line);
+      if (found === undefined) into.push(line);
+      if (typeof found !== "object") continue;
+      const { file, content } = found;
+      const read = readSource(content, file);
+      if (read.kind === "rejected") this.#problems.include(read.diagnostics);
+      else {
+        const inner = read.text.replace(/\r\n?/g, "\n").replace(/\n$/, "").split("\n");
+        this.#expand(
+          into,
+          found,
+          inner.map((text, index) => ({ text, file, line: index + 1 })),
+        );
       }
-      const found = this.#include(source, path, line, text, trail);
-      if (found === undefined) continue;
-      const inner = this.#linesOf(found);
-      if (inner !== undefined) this.#expand(into, found, inner, 1, [...trail, found.id]);
     }
   }
 
-  /** An include before the first prompt. */
-  #includePrompts(source: Source, line: number, trail: readonly string[]): void {
-    const text = source.document.lines[line - 1] ?? "";
-    const path = includedPath(text);
-    if (path === undefined) return;
-    const found = this.#include(source, path, line, text, trail);
-    if (found === undefined) return;
+  /** An include before the first prompt: the prompts of the file. */
+  #prompts(source: Source, line: Line): void {
+    const found = this.#include(source, line);
+    if (typeof found !== "object") return;
     const read = readMarkdown(found.content, found.file);
     if (read.kind === "rejected") return this.#problems.include(read.diagnostics);
-    const inner = { id: found.id, file: found.file, document: read.document };
     const { headings, lines } = read.document;
     const sections = promptSections(sectionsOf(read.document));
-    const whole = {
-      name: "",
-      at: { line: 1, column: 1 },
+    const all = {
       first: 0,
       end: lines.length + 1,
       headings: headings.filter(({ level }) => level === 2),
     };
-    this.read(inner, sections.length > 0 ? sections : [whole], [...trail, found.id]);
+    this.read(found, read.document, sections.length > 0 ? sections : [all]);
   }
 
+  /** Undefined: the line is none. */
   #include(
-    source: Pick<Source, "id" | "file">,
-    path: string,
-    line: number,
-    text: string,
-    trail: readonly string[],
-  ): Extract<FoundFile, { kind: "found" }> | undefined {
-    const place = { file: source.file, at: { line, column: text.indexOf("!") + 1 } };
-    const fail = (reason: string, hint?: string): undefined => {
-      this.#problems.error(place, reason, hint);
+    { file, trail }: Source,
+    { text, line }: Line,
+  ): (Source & { readonly content: string | Uint8Array }) | "fault" | undefined {
+    const path = includedPath(text);
+    if (path === undefined) return undefined;
+    const fail = (reason: string, hint?: string): "fault" => {
+      this.#problems.error({ file, at: { line, column: text.indexOf("!") + 1 } }, reason, hint);
+      return "fault";
     };
     this.#includes += 1;
-    if (this.#includes > mostIncludes) {
-      if (this.#includes > mostIncludes + 1) return undefined;
+    if (this.#includes > mostIncludes + 1) return "fault";
+    if (this.#includes > mostIncludes)
       return fail(`The prompts include more than ${mostIncludes} files.`);
-    }
-    const found = this.#files.read(path, source.id);
+    const found = this.#files.read(path, trail.at(-1) ?? "");
     if (found.kind !== "found") return fail(found.reason, found.hint);
     if (trail.includes(found.id)) {
       const cycle = [...trail.slice(trail.indexOf(found.id)), found.id].join(" → ");
       return fail(`The file includes itself: ${cycle}.`);
     }
-    return found;
-  }
-
-  #linesOf(found: Extract<FoundFile, { kind: "found" }>): readonly string[] | undefined {
-    const source = readSource(found.content, found.file);
-    if (source.kind === "text")
-      return source.text.replace(/\r\n?/g, "\n").replace(/\n$/, "").split("\n");
-    this.#problems.include(source.diagnostics);
-    return undefined;
+    return { file: found.file, content: found.content, trail: [...trail, found.id] };
   }
 }
 

@@ -3,10 +3,12 @@ import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
+import { entrySchema } from "../../entry/entry-schema.ts";
 import { entryCheck, warning } from "../../entry/problems.ts";
 import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
 import { preparePlain } from "../../entry/prepare.ts";
 import { toolPatternProblem } from "../../entry/known-tools.ts";
+import { declarations, toolName } from "../../entry/tool-declarations.ts";
 import {
   patternsOf,
   quoted,
@@ -16,12 +18,35 @@ import {
 import type { WarningChecks } from "../../entry/warnings.ts";
 import type { Problems } from "./problems.ts";
 import type { WorkflowSettings } from "../model.ts";
-import { settingsSchema } from "./settings-schema.ts";
 
 interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
   readonly model?: string | Model;
   readonly answers?: Readonly<Record<string, string | readonly string[]>>;
 }
+
+const name = { type: "string", minLength: 1 } as const;
+const { permissions, limits, model, tool, mcpServer } = entrySchema.$defs;
+
+const settingsSchema = {
+  type: "object",
+  properties: {
+    model: { oneOf: [name, { $ref: "#/$defs/model" }] },
+    models: { type: "object", additionalProperties: name },
+    permissions: { $ref: "#/$defs/permissions" },
+    agentTools: { type: "array", items: name },
+    tools: declarations("tool", toolName, "Commands and modules, by name."),
+    mcpServers: declarations("mcpServer", toolName, "MCP servers, by name."),
+    limits: { $ref: "#/$defs/limits" },
+    answers: {
+      type: "object",
+      additionalProperties: {
+        oneOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
+      },
+    },
+  },
+  additionalProperties: false,
+  $defs: { model, permissions, limits, tool, mcpServer },
+} as const;
 
 const check = schemaCheck<FrontMatter>(settingsSchema, "");
 
@@ -126,32 +151,27 @@ function agentToolProblems(
   if (toolPermissions === undefined) return unknown;
   const allowed = toolPermissions(permissions);
   const offered = toolPermissions({ tools: agentTools });
-  const mayCall = (name: string): boolean =>
-    name.endsWith("/*") ? allowed.allowsServer(name.slice(0, -2)) : allowed.allowsTool(name);
+  const allows = ({ allowsServer, allowsTool }: typeof allowed, name: string): boolean =>
+    name.endsWith("/*") ? allowsServer(name.slice(0, -2)) : allowsTool(name);
   const isDeclared = (name: string): boolean =>
     Object.hasOwn(known.tools, name) || (name.includes("/") && check(name) === undefined);
   const denied = agentTools.flatMap((name, index) => {
-    if (!isDeclared(name) || mayCall(name)) return [];
+    if (!isDeclared(name) || allows(allowed, name)) return [];
     const reason = `The agents may not call ${JSON.stringify(name)}: permissions.tools doesn't allow it.`;
     const hint = `name it in permissions: { tools: [${quoted(name)}] }`;
     return [warning(["agentTools", index], reason, hint)];
   });
-  const unoffered = (field: string, name: string, what: string, pattern: string): Problem =>
-    warning(
-      [field, name],
-      `No agent is offered this ${what}.`,
-      `name it in agentTools: [${quoted(pattern)}]`,
-    );
-  return [
-    ...unknown,
-    ...denied,
-    ...Object.keys(tools)
-      .filter((name) => !offered.allowsTool(name))
-      .map((name) => unoffered("tools", name, "tool", name)),
-    ...Object.keys(mcpServers)
-      .filter((name) => !offered.allowsServer(name))
-      .map((name) => unoffered("mcpServers", name, "server", `${name}/*`)),
+  const own = [
+    ...Object.keys(tools).map((name) => ["tools", name, name, "tool"] as const),
+    ...Object.keys(mcpServers).map((name) => ["mcpServers", name, `${name}/*`, "server"] as const),
   ];
+  const unoffered = own
+    .filter(([, , pattern]) => !allows(offered, pattern))
+    .map(([field, name, pattern, what]) => {
+      const hint = `name it in agentTools: [${quoted(pattern)}]`;
+      return warning([field, name], `No agent is offered this ${what}.`, hint);
+    });
+  return [...unknown, ...denied, ...unoffered];
 }
 
 /** `entry.permissions` and `.permissions` are the field `permissions`. */

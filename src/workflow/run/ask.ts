@@ -28,16 +28,8 @@ export type Asker = (question: Question, signal: AbortSignal) => Promise<Answer>
 export type Answers = Readonly<Record<string, readonly string[]>>;
 
 /** Why an ASK has no answer, and how to give one. */
-export function missingAnswer({ activity, times }: Question, answers: Answers): string {
-  const count = answers[activity]?.length ?? 0;
+export function missingAnswer(activity: string, times: number): string {
   const given =
-    count === 0
-      ? `${activity} has no answer, and nobody is there to be asked.`
-      : `${activity} is asked for the ${ordinal(times + 1)} time, and has ${count === 1 ? "one answer" : `${count} answers`}.`;
-  return `${given} Give one with --answer ${activity}=…, with the input answers of the action, or with answers in the front matter.`;
-}
-
-function ordinal(count: number): string {
-  const words = ["first", "second", "third", "fourth", "fifth"];
-  return words[count - 1] ?? `${count}th`;
+    times === 0 ? "has no answer, and nobody is there to be asked" : `has only ${times} answers`;
+  return `${activity} ${given}. Give one with --answer ${activity}=…, with the input answers of the action, or with answers in the front matter.`;
 }

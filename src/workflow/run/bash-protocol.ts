@@ -18,7 +18,9 @@ export interface RequestFiles {
 }
 
 /** The variables that a shell sets itself. */
-const ownNames = new Set("_ PWD SHLVL BASHOPTS SHELLOPTS BASH_VERSINFO EUID PPID UID".split(" "));
+const ownNames = new Set(
+  "_ PWD OLDPWD SHLVL BASHOPTS SHELLOPTS BASH_VERSINFO EUID PPID UID".split(" "),
+);
 
 /** Options and traps last for one script. These are the defaults of a shell that runs a script. */
 const resetOptions = "set +abefkmnptuvxCEHPT +o pipefail +o posix -hB";
@@ -38,32 +40,27 @@ export function exitRequest(files: RequestFiles, exitCode: number): string {
 }
 
 export function restoringScript(state: ShellState): string {
-  const lines: string[] = [];
-  for (const name of state.removed) {
-    if (!isOwn(name)) lines.push(`unset -v ${name}`);
-  }
-  for (const [name, value] of Object.entries(state.variables)) {
-    if (!isOwn(name)) lines.push(`export ${name}=${shellQuoted(value)}`);
-  }
-  lines.push(
-    `builtin cd -- ${shellQuoted(state.workingDirectory)} || return ${lostDirectory}`,
-    state.functions,
-  );
-  return `${lines.join("\n")}\n`;
+  const directory = shellQuoted(state.workingDirectory);
+  const cd = `builtin cd -- ${directory} || return ${lostDirectory}`;
+  return `${[...changes(state), cd, state.functions].join("\n")}\n`;
 }
 
 /** The commands that would make such a state of a new shell in `directory`, for the permissions to judge. */
 export function restoringCommands(state: ShellState, directory: string): readonly string[] {
-  const { workingDirectory, variables, removed, functions } = state;
-  const set = Object.entries(variables)
-    // Restoring changes the directory, which sets it anew.
-    .filter(([name]) => !isOwn(name) && name !== "OLDPWD")
-    .map(([name, value]) => `export ${name}=${shellQuoted(value)}`);
+  const { workingDirectory, functions } = state;
   return [
-    ...removed.filter((name) => !isOwn(name)).map((name) => `unset -v ${name}`),
-    ...set,
+    ...changes(state),
     ...(workingDirectory === directory ? [] : [`cd ${shellQuoted(workingDirectory)}`]),
     ...(functions.trim() === "" ? [] : [functions]),
+  ];
+}
+
+function changes({ removed, variables }: ShellState): readonly string[] {
+  return [
+    ...removed.filter((name) => !isOwn(name)).map((name) => `unset -v ${name}`),
+    ...Object.entries(variables)
+      .filter(([name]) => !isOwn(name))
+      .map(([name, value]) => `export ${name}=${shellQuoted(value)}`),
   ];
 }
 

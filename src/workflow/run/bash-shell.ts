@@ -59,6 +59,8 @@ type Outcome =
   | { readonly kind: "ended"; readonly end: ProgramEnd; readonly answer: ShellAnswer | undefined }
   | { readonly kind: "aborted" };
 
+type Failed = Extract<ScriptEnd, { kind: "failed" }>;
+
 export const bashTags: readonly string[] = ["sh", "shell", "bash"];
 
 export class BashShell implements Executor {
@@ -132,7 +134,7 @@ export class BashShell implements Executor {
     this.#state = stateOf(answer, this.#options.variables, marks);
   }
 
-  async #start(signal: AbortSignal): Promise<Bash | Extract<ScriptEnd, { kind: "failed" }>> {
+  async #start(signal: AbortSignal): Promise<Bash | Failed> {
     if (this.#closed) return { kind: "failed", reason: "The shell is closed." };
     if (this.#bash !== undefined) return this.#bash;
     try {
@@ -162,10 +164,7 @@ export class BashShell implements Executor {
     }
   }
 
-  async #restore(
-    bash: Bash,
-    signal: AbortSignal,
-  ): Promise<Bash | Extract<ScriptEnd, { kind: "failed" }>> {
+  async #restore(bash: Bash, signal: AbortSignal): Promise<Bash | Failed> {
     const { workingDirectory } = this.#state;
     const context = { signal, workingDirectory, environment: {}, write: () => {} };
     const outcome = await this.#request(bash, restoringScript(this.#state), context);

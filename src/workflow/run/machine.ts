@@ -7,39 +7,38 @@
  * processes: those come as results, and `stopped` ends a run for them.
  */
 import { defined } from "../../document/guards.ts";
+import { exceeded, type ResolvedLimits } from "../../engine/limits.ts";
 import { defaultLimits, type Limits } from "../../entry/model.ts";
+import type { MadeDecision } from "../../events/decision.ts";
 import { limitText, type ExceededLimit } from "../../events/exceeded-limit.ts";
+import type { EffectResult, StepInput } from "../../events/flow.ts";
+import type { ShellState } from "../../events/step.ts";
 import { decides, kindOf } from "../kinds/kinds.ts";
-import { isResult, type Ended, type Flow, type Running } from "../kinds/kind.ts";
+import { isResult, type Ended, type Running } from "../kinds/kind.ts";
 import type { Activity, Workflow, WorkflowFile } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
-import { Lookup } from "./lookup.ts";
+import { Lookup, type Filled } from "./lookup.ts";
 import type {
   Conversation,
   Effect,
-  EffectResult,
   Failure,
+  Flow,
+  FlowEvent,
   Frame,
-  MachineLimit,
   Message,
   Step,
-  Trace,
   Variables,
   WorkflowState,
 } from "./state.ts";
+import { Steps } from "./steps.ts";
 
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
   readonly environment?: Variables;
-  readonly limits?: MachineLimits;
+  readonly limits?: Partial<ResolvedLimits>;
   /** The tags of code fences that are run. Default: sh, shell and bash. */
   readonly tags?: readonly string[];
 }
-
-export type MachineLimits = Pick<Limits, MachineLimit> & {
-  /** What has set them, for texts. */
-  readonly setBy?: { readonly [Name in keyof Limits]?: string };
-};
 
 /** Where a file goes on, or how it has ended. */
 type Way =
@@ -50,13 +49,12 @@ export class Machine implements Running {
   readonly workflow: Workflow;
   readonly state: WorkflowState;
   readonly tags: readonly string[] | undefined;
-  readonly #limits: MachineLimits;
+  readonly #limits: ResolvedLimits;
   readonly #values: Lookup;
   readonly #run: Flow<Effect>;
-  #trace: Trace[] = [];
+  #events: FlowEvent[] = [];
+  readonly #steps: Steps;
   readonly #reported = new Set<string>();
-  /** Files that the activity has read, by path. */
-  readonly #files = new Map<string, string>();
 
   /**
    * `variables`: those of `bindParameters`. `result`: RESULT, which is the input of the run; a parameter that begins
@@ -66,7 +64,7 @@ export class Machine implements Running {
     const { environment = {}, limits = {}, tags } = options;
     this.workflow = workflow;
     this.tags = tags;
-    this.#limits = limits;
+    this.#limits = { ...defaultLimits, ...limits };
     const own = Object.keys(variables).filter(
       (name) => !(result.startsWith("file:") && variables[name]?.startsWith(result) === true),
     );
@@ -79,19 +77,25 @@ export class Machine implements Running {
       activities: 0,
       asked: {},
     };
+    this.#steps = new Steps(this.state, (event) => this.#events.push(event));
     this.#values = new Lookup(this, environment);
     this.#run = this.#main();
     this.#run.next({ kind: "passed" });
   }
 
-  /** The first one, and each one after a `pass`, is given `passed`. */
-  step(result: EffectResult): Step {
-    this.#trace = [];
+  /**
+   * The first one, and each one after a `pass`, is given `passed`. `shell`: what the result of an EXECUTE has made of
+   * it. After a question to the outside, the events end with the start of the step that asks.
+   */
+  step(result: EffectResult, shell?: ShellState): Step {
+    this.#events = [];
+    const { running } = this.#steps;
+    if (running !== undefined) running.shell = shell;
     const effect =
       result.kind === "stopped"
         ? this.#end({ reason: result.reason, unanswered: true })
         : this.#run.next(result).value;
-    return { effect, trace: this.#trace };
+    return { effect, events: this.#events };
   }
 
   *#main(): Flow<Effect> {
@@ -128,31 +132,23 @@ export class Machine implements Running {
     if (hit > hits.value && kind.isMark !== true) return this.#fail(this.exceed(hits, id));
     state.activities += 1;
     frame.hits.set(id, hit);
-    this.#files.clear();
-    const depth = state.frames.length - 1;
-    this.#trace.push({ kind: "started", file: frame.file, activity: id, hit, depth });
+    this.#steps.begin(frame.file, id, hit);
     const ended = kind.run(activity, this);
     return this.#wayFrom(activity, "kind" in ended ? ended : yield* ended);
   }
 
   #wayFrom(activity: Activity, ended: Ended): Way {
     if (ended.kind === "end") {
-      this.#ended(activity, true);
+      this.#steps.end(true);
       return ended.failure === undefined ? this.#succeed(true) : this.#fail(ended.failure);
     }
     const failure = ended.kind === "failed" ? ended.failure : undefined;
     const reason = ended.kind === "failed" ? ended.failure.reason : ended.remark;
     const to = failure === undefined ? activity.next : activity.other;
-    this.#ended(activity, failure === undefined, reason, to);
+    this.#steps.end(failure === undefined, reason, to);
     if (to === undefined) return failure === undefined ? this.#succeed(false) : this.#fail(failure);
     if (failure !== undefined || decides(activity)) this.frame.before = failure;
     return { kind: "on", to };
-  }
-
-  #ended(activity: Activity, succeeded: boolean, reason?: string, to?: string): void {
-    const { file } = this.frame;
-    const fields = { file, activity: activity.id, succeeded, ...defined({ reason, to }) };
-    this.#trace.push({ kind: "ended", ...fields });
   }
 
   /** The end of a file: at a SUCCESS, or because nothing follows. */
@@ -192,6 +188,7 @@ export class Machine implements Running {
     const own = Object.keys(defaults).filter((name) => !Object.hasOwn(caller.variables, name));
     const frame = frameOf(target, { ...defaults, ...caller.variables }, own);
     frame.agent = caller.agent;
+    this.#steps.asks();
     state.frames.push(frame);
     const failure = yield* this.#runFile();
     state.frames.pop();
@@ -201,49 +198,58 @@ export class Machine implements Running {
     return failure;
   }
 
-  *value(activity: Activity, written: string, otherwise?: string): Flow<string | Failure> {
+  *perform(input: StepInput): Flow<EffectResult> {
+    this.#steps.asks(input);
+    const { step = 0, file = "", activity = "", hit = 1 } = this.#steps.running?.started ?? {};
+    return yield* this.#ask({ ...input, step, file, activity, hit });
+  }
+
+  *#ask(effect: Effect): Flow<EffectResult> {
+    const result = yield effect;
+    this.#steps.running?.effects.push(result);
+    return result;
+  }
+
+  get #activityNow(): string {
+    return this.#steps.running?.started.activity ?? "";
+  }
+
+  *value(written: string, otherwise?: string): Flow<string | Failure> {
     const path = this.#values.pathIn(written);
     const file = path === undefined ? undefined : yield* this.read(path);
     if (typeof file === "object") return file;
-    const resolved =
-      file === undefined ? this.#values.resolve(written, otherwise) : this.#values.fill(file);
-    if ("reason" in resolved) return resolved;
-    this.#report(activity, resolved.missing);
-    return resolved.text;
+    return this.#filled(
+      file === undefined ? this.#values.resolve(written, otherwise) : this.#values.fill(file),
+    );
   }
 
   *read(path: string): Flow<string | Failure> {
-    const known = this.#files.get(path);
-    if (known !== undefined) return known;
-    const read = yield { kind: "read", path, from: this.frame.file };
+    const read = yield* this.#ask({ kind: "read", path, from: this.frame.file });
     if (read.kind !== "read")
       return { reason: "reason" in read ? read.reason : "It can't be read.", unanswered: true };
-    this.#files.set(path, read.text);
     return read.text;
   }
 
-  command(activity: Activity, text: string): string | Failure {
-    const filled = this.#values.command(text);
+  command(text: string): string | Failure {
+    return this.#filled(this.#values.command(text));
+  }
+
+  #filled(filled: Filled): string | Failure {
     if ("reason" in filled) return filled;
-    this.#report(activity, filled.missing);
+    for (const name of filled.missing) {
+      if (this.#reported.has(name)) continue;
+      this.#reported.add(name);
+      this.decide({ kind: "name-missing", activity: this.#activityNow, name });
+    }
     return filled.text;
   }
 
-  #report({ id: activity }: Activity, names: readonly string[]): void {
-    for (const name of names) {
-      if (this.#reported.has(name)) continue;
-      this.#reported.add(name);
-      this.#trace.push({ kind: "missing", name, activity });
-    }
+  decide(decision: MadeDecision): void {
+    this.#events.push({ type: "decision", decision });
   }
 
-  skip(activity: string, reason: string): void {
-    this.#trace.push({ kind: "skipped", activity, reason });
-  }
-
-  limit(limit: MachineLimit): ExceededLimit {
-    const { setBy = {}, [limit]: value = defaultLimits[limit] } = this.#limits;
-    return { limit, value, ...defined({ setBy: setBy[limit] }) };
+  limit(limit: keyof Limits): ExceededLimit {
+    return exceeded(this.#limits, limit);
   }
 
   /** A file may ask for more, or fewer, with a parameter or a variable. */
@@ -257,11 +263,10 @@ export class Machine implements Running {
       : this.limit("activityHits");
   }
 
-  exceed(exceeded: ExceededLimit, activity: string): Failure {
-    const { file } = this.frame;
-    this.#trace.push({ kind: "limit", exceeded, file, activity });
-    const scope = { kind: "activity", file, activity } as const;
-    return { reason: `Exceeded ${limitText(exceeded, scope)}.`, unanswered: true };
+  exceed(limit: ExceededLimit, activity = this.#activityNow): Failure {
+    const scope = { kind: "activity", file: this.frame.file, activity } as const;
+    this.decide({ ...limit, kind: "limit-exceeded", scope });
+    return { reason: `Exceeded ${limitText(limit, scope)}.`, unanswered: true };
   }
 
   set(name: string, text: string): void {

@@ -5,20 +5,17 @@
  * what is recorded. A run that would have gone another way is refused, never guessed.
  */
 import { defined } from "../../document/guards.ts";
-import type { WorkRef } from "../../events/event.ts";
+import type { EffectResult } from "../../events/flow.ts";
 import {
   stepCharacters,
-  type EffectResult,
   type ShellState,
   type StepEnded,
   type StepStarted,
 } from "../../events/step.ts";
 import { MASK } from "../../redaction/text-stream.ts";
-import { kindOf } from "../kinds/kinds.ts";
 import { Machine, type MachineOptions } from "./machine.ts";
 import type { Workflow } from "../model.ts";
-import type { Effect, Trace } from "./state.ts";
-import { StepLog } from "./step-log.ts";
+import type { Effect, FlowEvent } from "./state.ts";
 
 export interface Restored {
   readonly ended: readonly StepEnded[];
@@ -38,14 +35,16 @@ export type Restorable =
   /** The run has nothing left to do, or it can't be repeated. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Hands out what is known, until nothing is. */
-export class Restoring {
+/** The steps of an earlier run that have ended, for a machine that goes through them again. */
+export class Recorded {
   readonly #ended: readonly StepEnded[];
+  readonly #results: readonly EffectResult[];
   #next = 0;
   #taken = 0;
 
-  constructor({ ended }: Restored) {
+  constructor(ended: readonly StepEnded[] = []) {
     this.#ended = ended;
+    this.#results = ended.flatMap(({ effects = [] }) => effects);
   }
 
   get isOver(): boolean {
@@ -54,22 +53,20 @@ export class Restoring {
 
   /** What came of an effect; undefined if it is still to be done. */
   result({ kind }: Effect): EffectResult | undefined {
-    const step = this.#ended[this.#next];
-    if (kind === "done" || step === undefined) return undefined;
+    if (this.isOver || kind === "done") return undefined;
     if (kind === "pass") return { kind: "passed" };
-    const result = step.effects?.[this.#taken];
-    const answer = kind === "read" ? kind : kindOf(kind).answer;
-    if (result === undefined || (result.kind !== answer && result.kind !== "failed"))
-      return undefined;
     this.#taken += 1;
-    return result;
+    return this.#results[this.#taken - 1];
   }
 
-  ended(): StepEnded | undefined {
-    const step = this.#ended[this.#next];
+  /** The event as one of the earlier run; undefined if it is a new one. */
+  take(event: Exclude<FlowEvent, { type: "decision" }>): typeof event | undefined {
+    if (this.isOver) return undefined;
+    if (event.type === "step.started") return { ...event, restored: true };
+    const before = this.#ended[this.#next];
     this.#next += 1;
-    this.#taken = 0;
-    return step;
+    const { shell, characters } = before ?? {};
+    return { ...event, ...defined({ shell, characters }), restored: true };
   }
 }
 
@@ -90,33 +87,34 @@ export function restoreRun(
   options: MachineOptions,
   earlier: EarlierRun,
 ): Restorable {
-  const { events, restoredSteps = 0 } = earlier;
+  const { events, hasEnded, restoredSteps = 0 } = earlier;
+  const refused = (reason: string): Restorable => ({ kind: "refused", reason });
   if (endedOf(events).length < restoredSteps) {
-    const reason = `It ends before that run had taken over all ${restoredSteps} steps of the run that it resumed. Resume the journal of that one.`;
-    return { kind: "refused", reason };
+    return refused(
+      `It ends before that run had taken over all ${restoredSteps} steps of the run that it resumed. Resume the journal of that one.`,
+    );
   }
   const known = events.slice(0, unhandledFailure(events));
-  const replay = (steps: readonly StepEvent[]): Replay =>
-    replayed(workflow, options, { ...earlier, events: steps });
-  const before = replay(known);
-  if (before.difference !== undefined) return { kind: "refused", reason: before.difference };
-  const { effect } = before;
-  if (effect.kind === "done" && earlier.hasEnded) return endOf(effect);
-
   const failure = events[known.length];
-  if (failure !== undefined && earlier.hasEnded) {
-    // If it does not end in the same way any more, for a limit is higher now, it goes on.
-    const { difference, effect: end, last, exceeded } = replay(events);
-    if (difference === undefined && end.kind === "done" && last?.kind !== "failed") {
-      if (!exceeded) return endOf(end);
-      return { kind: "refused", reason: `${end.failure?.reason} Raise the limit to go on.` };
-    }
+  const before = replayed(workflow, options, { ...earlier, events: known });
+  if (before.difference !== undefined) return refused(before.difference);
+  if (hasEnded) {
+    const { effect, difference } =
+      failure === undefined ? before : replayed(workflow, options, earlier);
+    const isEnd = failure === undefined || (effect.kind === "done" && isAnswer(effect));
+    if (difference === undefined && effect.kind === "done" && isEnd)
+      return refused(`The run has ended: ${effect.status}. There is nothing to resume.`);
   }
   const ended = endedOf(known);
-  const missing = missingText(before, ended);
-  if (missing !== undefined) return { kind: "refused", reason: missing };
   const shell = ended.findLast((event) => event.shell !== undefined)?.shell;
-  const restored = shell === undefined ? { ended } : { ended, shell };
+  const incomplete = ended.find((one) => stepCharacters(one) !== (one.characters ?? 0));
+  if (incomplete !== undefined && !(before.isComplete && isWhole(JSON.stringify(shell ?? "")))) {
+    const { step, activity } = incomplete;
+    return refused(
+      `The journal does not hold all that came of step ${step} (${activity}): it contained a secret, or was too long. The rest of the run may need it.`,
+    );
+  }
+  const restored = { ended, ...defined({ shell }) };
   const open = known.at(-1);
   const begins = open?.type === "step.started" && open.input?.kind === "execute";
   // Commands that were not allowed have not begun.
@@ -128,11 +126,9 @@ export function restoreRun(
   return { kind: "interrupted", activity: open.activity, restored, ...defined({ failed }) };
 }
 
-function endOf({ status }: Extract<Effect, { kind: "done" }>): Restorable {
-  return {
-    kind: "refused",
-    reason: `The run has ended: ${status}. There is nothing to resume.`,
-  };
+/** The workflow itself has decided how it ends. What a crash, a limit or a missing answer ends can go on. */
+function isAnswer({ failure }: Extract<Effect, { kind: "done" }>): boolean {
+  return failure?.unanswered !== true;
 }
 
 function endedOf(events: readonly StepEvent[]): readonly StepEnded[] {
@@ -159,13 +155,8 @@ interface Replay {
   /** Whether the journal holds all that the rest of the run may use of it. */
   readonly isComplete: boolean;
   readonly effect: Effect;
-  readonly last: EffectResult | undefined;
-  /** The last step of the interpreter has exceeded a limit. */
-  readonly exceeded: boolean;
   readonly difference: string | undefined;
 }
-
-const anyWork: WorkRef = { workId: 0, taskId: "", iteration: 1 };
 
 function replayed(
   workflow: Workflow,
@@ -173,65 +164,40 @@ function replayed(
   { variables, userInput, events }: Pick<EarlierRun, "variables" | "userInput" | "events">,
 ): Replay {
   const machine = new Machine(workflow, options, variables, userInput);
-  const restoring = new Restoring({ ended: endedOf(events) });
-  let effect: Effect = { kind: "pass" };
-  let last: EffectResult | undefined;
-  let trace: readonly Trace[] = [];
-  let compared = 0;
+  const recorded = new Recorded(endedOf(events));
+  const rest = [...events];
   let difference: string | undefined;
-  const log = new StepLog(anyWork, machine.state, (now) => {
-    const before = events[compared];
-    compared += 1;
-    if (before !== undefined) difference ??= differenceOf(before, now);
-  });
+  const compare = (now: FlowEvent): void => {
+    if (now.type === "decision") return;
+    const before = rest.shift();
+    recorded.take(now);
+    if (before === undefined || isSame(essence(before), essence(now))) return;
+    difference ??= `Step ${before.step} (${before.activity}) would now be different.`;
+  };
+  let effect: Effect = { kind: "pass" };
   for (;;) {
-    log.asks(effect);
-    const result = difference === undefined ? restoring.result(effect) : undefined;
+    const result = difference === undefined ? recorded.result(effect) : undefined;
     if (result === undefined) break;
-    last = result;
-    log.received(result);
-    ({ effect, trace } = machine.step(result));
-    log.observe(trace, { restoring });
+    const step = machine.step(result);
+    ({ effect } = step);
+    step.events.forEach(compare);
   }
-  const exceeded = trace.some(({ kind }) => kind === "limit");
-  if (difference === undefined && !restoring.isOver) {
-    const { step = 0, activity = "" } = restoring.ended() ?? {};
-    difference = otherwise(`Step ${step} (${activity}) would not end as it did.`);
-  }
+  if (!recorded.isOver)
+    difference ??= `Step ${rest[0]?.step} (${rest[0]?.activity}) would now be different.`;
   const isComplete = isWhole(JSON.stringify([machine.state, effect]));
-  if (difference === undefined && effect.kind === "pass" && compared < events.length) {
-    // A step had begun; what it asks for is compared, too.
-    const begun = machine.step({ kind: "passed" });
-    log.observe(begun.trace, {});
-    log.asks(begun.effect);
-  }
-  return { isComplete, effect, last, exceeded, difference };
+  // A step had begun; what it asks for is compared, too.
+  if (difference === undefined && effect.kind === "pass" && rest.length > 0)
+    machine.step({ kind: "passed" }).events.forEach(compare);
+  const why = "The workflow, a parameter, a limit or a variable of the environment has changed.";
+  return { isComplete, effect, difference: difference && `${difference} ${why}` };
 }
 
-function differenceOf(before: StepEvent, now: StepEvent): string | undefined {
-  const { step, activity } = before;
-  const was = `Step ${step} was ${activity}`;
-  if (before.type !== now.type || step !== now.step || before.file !== now.file)
-    return otherwise(`${was}, and would now be step ${now.step}, ${now.activity}.`);
-  if (activity !== now.activity) return otherwise(`${was}, and would now be ${now.activity}.`);
-  if (before.type === "step.started") {
-    const isKept = now.type === "step.started" && isSame(before.input, now.input);
-    return isKept
-      ? undefined
-      : otherwise(`Step ${step} (${activity}) would now ask for something else.`);
-  }
-  if (now.type !== "step.ended") return undefined;
-  if (before.to !== now.to || before.succeeded !== now.succeeded) {
-    const [then, to] = [before.to ?? "the end", now.to ?? "the end"];
-    return otherwise(`${was} → ${then}, and would now be ${activity} → ${to}.`);
-  }
-  return isSame(before.result, now.result) && isSame(before.variables, now.variables)
-    ? undefined
-    : otherwise(`Step ${step} (${activity}) would now set RESULT or variables to other values.`);
-}
-
-function otherwise(difference: string): string {
-  return `${difference} The workflow, a parameter, a limit or a variable of the environment has changed.`;
+/** What must be the same in a run that goes the same way. */
+function essence(event: Exclude<FlowEvent, { type: "decision" }>): unknown {
+  const { type, step, file, activity } = event;
+  if (event.type === "step.started") return { type, step, file, activity, input: event.input };
+  const { succeeded, to, result, variables } = event;
+  return { type, step, file, activity, succeeded, to, result, variables };
 }
 
 /** As far as the journal holds it. */
@@ -253,14 +219,4 @@ function isSame(before: unknown, now: unknown): boolean {
 /** Whether the journal may hold a text as it was: without a secret, and not cut. */
 export function isWhole(text: string): boolean {
   return !text.includes(MASK) && !/… \(\d+ characters omitted\)/.test(text);
-}
-
-/** A text that the journal doesn't hold as it was, and that the rest of the run may use. */
-function missingText({ isComplete }: Replay, ended: readonly StepEnded[]): string | undefined {
-  const incomplete = ended.find((one) => stepCharacters(one) !== (one.characters ?? 0));
-  if (incomplete === undefined) return undefined;
-  const shell = ended.findLast((one) => one.shell !== undefined)?.shell;
-  if (isComplete && isWhole(JSON.stringify(shell ?? ""))) return undefined;
-  const { step, activity } = incomplete;
-  return `The journal does not hold all that came of step ${step} (${activity}): it contained a secret, or was too long. The rest of the run may need it.`;
 }

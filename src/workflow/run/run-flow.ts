@@ -5,6 +5,7 @@
  * Owns the effects and the events of the steps. Invariants: a step ends before the next one begins (a CALL contains
  * the steps of the called file); nothing is asked of the outside before the start of its step was emitted.
  */
+import type { EffectResult } from "../../events/flow.ts";
 import { ANSWER_CUT } from "../../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../../engine/flow.ts";
 import {
@@ -29,17 +30,16 @@ import { crashAdvice, crashText } from "../../events/crash.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import { limitText, type LimitScope } from "../../events/exceeded-limit.ts";
 import { errorToDetailedString } from "../../events/error-detail.ts";
-import type { EffectResult, ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/step.ts";
 import type { Breath } from "../../platform/breath.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import { missingAnswer, type Answers, type Asker } from "./ask.ts";
 import { Machine } from "./machine.ts";
 import type { Workflow } from "../model.ts";
-import { Restoring, type Restored } from "./restore.ts";
+import { Recorded, type Restored } from "./restore.ts";
 import type { Scripts } from "./script-runner.ts";
-import type { Effect, Trace, WorkflowState } from "./state.ts";
-import { StepLog } from "./step-log.ts";
+import type { Effect, FlowEvent, WorkflowState } from "./state.ts";
 
 export interface FlowRun {
   readonly workflow: Workflow;
@@ -69,9 +69,7 @@ export interface FlowResult {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-export type FileRead =
-  | { readonly kind: "read"; readonly text: string }
-  | { readonly kind: "failed"; readonly reason: string };
+export type FileRead = Extract<EffectResult, { kind: "read" | "failed" }>;
 
 /** Never throws. */
 export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
@@ -101,7 +99,7 @@ class FlowRunner {
   readonly #scope: Scope;
   readonly #usage: UsageBudget;
   readonly #agents: Agents;
-  readonly #restoring: Restoring | undefined;
+  readonly #recorded: Recorded;
   /** As JSON. */
   #shell: string;
 
@@ -110,7 +108,7 @@ class FlowRunner {
     this.#context = context;
     this.#scope = scope;
     this.#usage = usage;
-    this.#restoring = run.restored && new Restoring(run.restored);
+    this.#recorded = new Recorded(run.restored?.ended);
     this.#shell = JSON.stringify(run.scripts.checkpoint());
     const { work, ports, workingDirectory } = context;
     const { permissions, workflow, toolSource } = run;
@@ -123,25 +121,16 @@ class FlowRunner {
 
   async run(): Promise<FlowEnd> {
     const { workflow, environment, limits, scripts, variables, breath } = this.#run;
-    const { work, ports, userInput } = this.#context;
     const options = { environment, limits, tags: scripts.tags };
-    const machine = new Machine(workflow, options, variables, userInput);
+    const machine = new Machine(workflow, options, variables, this.#context.userInput);
     const { state } = machine;
     let effect: Effect = { kind: "pass" };
-    const log = new StepLog(work, state, (event) => ports.emit(event));
     for (;;) {
-      const known = this.#restoring?.result(effect);
-      const restored = known !== undefined;
       if (breath.isDue) await breath.take();
-      log.asks(effect, restored);
-      const result = known ?? (await this.#perform(effect, state, log.step));
-      log.received(result);
-      const step = machine.step(result);
-      if (restored) log.observe(step.trace, { restoring: this.#restoring });
-      else {
-        this.#decide(step.trace);
-        log.observe(step.trace, { shell: this.#shellAfter(effect) });
-      }
+      const known = this.#recorded.result(effect);
+      const result = known ?? (await this.#perform(effect, state));
+      const step = machine.step(result, known === undefined ? this.#shellAfter(effect) : undefined);
+      for (const event of step.events) this.#tell(event);
       ({ effect } = step);
       if (effect.kind === "done") {
         const { status, result: last, variables: all } = effect;
@@ -156,9 +145,8 @@ class FlowRunner {
     await Promise.all([this.#agents.close(succeeded), this.#run.scripts.close()]);
   }
 
-  async #perform(effect: Effect, state: WorkflowState, step: number): Promise<EffectResult> {
-    const done =
-      this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
+  async #perform(effect: Effect, state: WorkflowState): Promise<EffectResult> {
+    const done = this.#scope.stopped === undefined ? await this.#do(effect, state) : undefined;
     const stopped = this.#stopOf(this.#scope);
     if (done === undefined || stopped !== undefined) {
       return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
@@ -170,21 +158,19 @@ class FlowRunner {
     return stopOf(scope, this.#context.ports, this.#context.latestOfRun);
   }
 
-  #do(effect: Effect, state: WorkflowState, step: number): EffectResult | Promise<EffectResult> {
+  #do(effect: Effect, state: WorkflowState): EffectResult | Promise<EffectResult> {
     switch (effect.kind) {
       case "pass":
       case "done":
         return { kind: "passed" };
-      case "read": {
-        const read = this.#run.read(effect.path, effect.from);
-        return read.kind === "read" ? read : failed(read.reason);
-      }
+      case "read":
+        return this.#run.read(effect.path, effect.from);
       case "prompt":
         return this.#prompt(effect, state);
       case "ask":
-        return this.#ask(effect, step);
+        return this.#ask(effect);
       case "execute":
-        return this.#execute(effect, state, step);
+        return this.#execute(effect);
     }
   }
 
@@ -192,7 +178,7 @@ class FlowRunner {
     const { work, ports, nextTurnId, latestOfRun } = this.#context;
     const { limits, modelId } = this.#run;
     const conversation = state.agents[effect.agent] ?? { messages: [] };
-    const activity = this.#activity(effect.activity, state);
+    const activity = activityOf(effect);
     // Of its own: a budget that is spent ends this prompt, not the workflow.
     const scope = this.#scope.child();
     try {
@@ -245,16 +231,16 @@ class FlowRunner {
     if (stopped?.kind !== "limit" || this.#scope.stopped !== undefined)
       return failed(stopped === undefined ? "canceled" : stopText(stopped));
     const scope = scopeOf(activity);
-    this.#tell({ ...stopped, kind: "limit-exceeded", scope });
+    this.#decide({ ...stopped, kind: "limit-exceeded", scope });
     return failed(`Exceeded ${limitText(stopped, scope)}.`);
   }
 
-  async #ask({ activity, question, times }: EffectOf<"ask">, step: number): Promise<EffectResult> {
+  async #ask({ step, activity, question, times }: EffectOf<"ask">): Promise<EffectResult> {
     const { answers, ask } = this.#run;
     const given = Object.hasOwn(answers, activity) ? answers[activity]?.[times] : undefined;
     if (given !== undefined) return { kind: "answered", text: given };
+    if (ask === undefined) return failed(missingAnswer(activity, times));
     const asked = { activity, question, times, step, work: this.#context.work };
-    if (ask === undefined) return failed(missingAnswer(asked, answers));
     const { clock } = this.#context.ports;
     // A host's own: it may throw, or never end.
     const asking = (async () => ask(asked, this.#scope.signal))().catch((error: unknown) => ({
@@ -266,11 +252,8 @@ class FlowRunner {
     return answer.kind === "answered" ? answer : failed(answer.reason);
   }
 
-  async #execute(
-    effect: EffectOf<"execute">,
-    state: WorkflowState,
-    step: number,
-  ): Promise<EffectResult> {
+  async #execute(effect: EffectOf<"execute">): Promise<EffectResult> {
+    const { step, activity } = effect;
     const { work, ports } = this.#context;
     // Who follows the run sees the beginning; all of it is in the file of the script.
     let rest = this.#run.limits.outputCharacters;
@@ -289,48 +272,27 @@ class FlowRunner {
         return failed("canceled");
       case "failed": {
         const { limit, reason, runs, because } = executed;
-        const { activity } = effect;
         if (limit !== undefined) {
-          const scope = scopeOf(this.#activity(activity, state));
+          const scope = scopeOf(activityOf(effect));
           const bound = exceeded(this.#run.limits, limit);
-          this.#tell({ ...bound, kind: "limit-exceeded", scope });
+          this.#decide({ ...bound, kind: "limit-exceeded", scope });
         }
         // A failure edge may hide it.
-        if (because === "denied") this.#tell({ kind: "script-skipped", activity, reason });
+        if (because === "denied") this.#decide({ kind: "script-skipped", activity, reason });
         return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
       }
     }
   }
 
-  #activity(id: string, state: WorkflowState): StepActivity {
-    const frame = state.frames.at(-1);
-    return { id, file: frame?.file ?? "", hit: frame?.hits.get(id) ?? 1 };
-  }
-
-  #decide(trace: readonly Trace[]): void {
-    for (const one of trace) {
-      switch (one.kind) {
-        case "limit": {
-          const { file, activity } = one;
-          const scope = { kind: "activity", file, activity } as const;
-          this.#tell({ ...one.exceeded, kind: "limit-exceeded", scope });
-          break;
-        }
-        case "missing":
-          this.#tell({ kind: "name-missing", activity: one.activity, name: one.name });
-          break;
-        case "skipped":
-          this.#tell({ kind: "script-skipped", activity: one.activity, reason: one.reason });
-          break;
-        default:
-          break;
-      }
-    }
-  }
-
-  #tell(decision: MadeDecision): void {
+  #tell(event: FlowEvent): void {
     const { ports, work } = this.#context;
-    ports.emit({ type: "decision", work, decision });
+    if (event.type === "decision") {
+      if (this.#recorded.isOver) ports.emit({ work, ...event });
+    } else ports.emit({ work, ...(this.#recorded.take(event) ?? event) });
+  }
+
+  #decide(decision: MadeDecision): void {
+    this.#tell({ type: "decision", decision });
   }
 
   /** The shell, if an EXECUTE has changed it. */
@@ -344,7 +306,7 @@ class FlowRunner {
 
   #end({ result, failure }: EffectOf<"done">): FlowEnd {
     if (failure === undefined) {
-      this.#tell({ kind: "task-succeeded", what: "workflow" });
+      this.#decide({ kind: "task-succeeded", what: "workflow" });
       return { kind: "succeeded", report: result };
     }
     const ofJob = this.#context.scope.stopped;
@@ -353,10 +315,10 @@ class FlowRunner {
     const own = this.#stopOf(this.#scope);
     if (own?.kind === "limit") {
       const { file } = this.#run.workflow;
-      this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });
+      this.#decide({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });
     }
     const { reason } = failure;
-    this.#tell({ kind: "task-failed", reason });
+    this.#decide({ kind: "task-failed", reason });
     const answer = failure.unanswered !== true;
     return { kind: "failed", reason, answer, report: result };
   }
@@ -366,6 +328,10 @@ type Failed = Extract<EffectResult, { kind: "failed" }>;
 
 function failed(reason: string): Failed {
   return { kind: "failed", reason };
+}
+
+function activityOf({ activity, file, hit }: EffectOf<"prompt" | "execute">): StepActivity {
+  return { id: activity, file, hit };
 }
 
 function scopeOf({ id, file }: StepActivity): Extract<LimitScope, { kind: "activity" }> {

@@ -4,11 +4,20 @@
  * Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script of the activity is
  * allowed; an activity ends within its limits and a few seconds; after `close` nothing that it has started runs on.
  */
+import type { Script, ScriptRun } from "../../events/flow.ts";
+import { exceeded, minutes, type ResolvedLimits } from "../../engine/limits.ts";
 import { defaultLimits, type Permissions } from "../../entry/model.ts";
+import { limitText } from "../../events/exceeded-limit.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Script, ScriptRun, ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/step.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
-import { onAbort, unlessStuck, type Occasion } from "../../platform/waiting.ts";
+import {
+  onAbort,
+  startTimer,
+  unlessStuck,
+  type Occasion,
+  type Release,
+} from "../../platform/waiting.ts";
 import { decidePermission, type PermissionContext } from "../../permissions/policy.ts";
 import { listsCommands } from "../../permissions/rules.ts";
 import { childEnvironment, withGitSetting, type Environment } from "../../platform/environment.ts";
@@ -18,15 +27,14 @@ import { errorMessage } from "../../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
-import { pythonExecutor, pythonTags } from "./python.ts";
-import { Bounds, type BoundLimits, type Problem, type ScriptLimits } from "./script-bounds.ts";
 import { ScriptOutput } from "./script-output.ts";
+import { shellQuoted } from "../value.ts";
 import { cut } from "../../events/cut.ts";
 
 /** What the interpreter needs in order to execute. */
 export interface Scripts {
   readonly tags: readonly string[];
-  /** Never rejects. One at a time. */
+  /** One at a time. Rejects only if an executor of the host throws instead of naming its command. */
   execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed>;
   /** For a checkpoint: what `state` of a run that is resumed has to be. */
   checkpoint(): ShellState;
@@ -38,6 +46,13 @@ export interface ExecuteOptions {
   readonly signal: AbortSignal;
   /** Redacted pieces of output, as they come. `script`: its index. */
   readonly onOutput?: (piece: { readonly script: number; readonly text: string }) => void;
+}
+
+/** Why the scripts of an activity have failed. */
+interface Problem {
+  readonly reason: string;
+  readonly because: "denied" | "limit" | "output" | "killed" | "broken";
+  readonly limit?: "commandMinutes" | "commandIdleMinutes";
 }
 
 export type Executed =
@@ -67,7 +82,7 @@ export interface ScriptRunnerOptions {
   readonly environment: Environment;
   /** What the caller has allowed in addition (`--env NAME`). */
   readonly variables?: Readonly<Record<string, string>>;
-  readonly limits?: ScriptLimits;
+  readonly limits?: Partial<ResolvedLimits>;
   readonly clock: Clock;
   /** More executors; they come before those that ship. */
   readonly executors?: readonly Executor[] | undefined;
@@ -108,7 +123,7 @@ function tagsOf({ tags }: Executor): readonly string[] {
 
 export class ScriptRunner implements Scripts {
   readonly #options: ScriptRunnerOptions;
-  readonly #limits: BoundLimits;
+  readonly #limits: ResolvedLimits;
   readonly #shell: BashShell;
   readonly #executors: readonly Executor[];
   readonly #outputs = new Set<ScriptOutput>();
@@ -129,10 +144,10 @@ export class ScriptRunner implements Scripts {
     const sandbox = async (): Promise<Sandbox | undefined> => {
       return options.confine?.(folder.path);
     };
-    const common = { folder: folder.path, environment, sandbox };
     const { state, graceMs } = options;
-    this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
-    this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];
+    const shell = { folder: folder.path, environment, sandbox, workingDirectory, variables };
+    this.#shell = new BashShell({ ...shell, state, graceMs });
+    this.#executors = [...(options.executors ?? []), this.#shell, pythonIn(this.#shell)];
   }
 
   get tags(): readonly string[] {
@@ -144,8 +159,7 @@ export class ScriptRunner implements Scripts {
   }
 
   async execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
-    const before = this.#running;
-    const run = before.then(() => this.#execute(scripts, options));
+    const run = this.#execute(scripts, options);
     this.#running = run;
     return run;
   }
@@ -153,7 +167,7 @@ export class ScriptRunner implements Scripts {
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#shell.close();
-    await this.#running;
+    await this.#running.catch(() => undefined);
     for (const output of this.#outputs) output.close();
     this.#outputs.clear();
   }
@@ -161,12 +175,8 @@ export class ScriptRunner implements Scripts {
   async #execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
     const runs: CompleteRun[] = [];
     if (options.signal.aborted || this.#closed.signal.aborted) return { kind: "canceled", runs };
-    const denied = (reason: string) =>
-      ({ kind: "failed", because: "denied", reason, runs }) as const;
-    const unrestored = this.#refusalToRestore();
-    if (unrestored !== undefined) return denied(unrestored);
-    const refusal = this.#refusal(scripts);
-    if (refusal !== undefined) return denied(refusal);
+    const reason = this.#refusal(scripts);
+    if (reason !== undefined) return { kind: "failed", because: "denied", reason, runs };
     const bounds = new Bounds(this.#limits, this.#options.clock, [
       options.signal,
       this.#closed.signal,
@@ -184,20 +194,22 @@ export class ScriptRunner implements Scripts {
   }
 
   #refusal(scripts: readonly Script[]): string | undefined {
+    const { permissions, state, workingDirectory } = this.#options;
+    // A journal is a file that anyone may have written: what it makes of the shell needs the same permissions.
+    const restores = state !== undefined && this.#scripts === 0;
+    for (const command of restores ? restoringCommands(state, workingDirectory) : []) {
+      const decision = this.#judge(permissions, command);
+      if (decision.kind !== "allowed")
+        return `The permissions don't allow to restore the shell with ${firstLine(command)}: ${decision.reason}.`;
+    }
     for (const { tag, code } of scripts) {
       const executor = this.#executor(tag);
       if (executor === undefined) return `No executor runs scripts with the tag ${tag}.`;
       if (executor.command === undefined) continue;
-      let command: string;
-      try {
-        command = executor.command(code);
-      } catch (error) {
-        return `The executor of ${tag} can't tell what it would run: ${errorMessage(error)}.`;
-      }
-      const decision = this.#judge(this.#options.permissions, command);
-      if (decision.kind !== "allowed") {
+      const command = executor.command(code);
+      const decision = this.#judge(permissions, command);
+      if (decision.kind !== "allowed")
         return `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${this.#advice(command)}`;
-      }
     }
     return undefined;
   }
@@ -208,32 +220,16 @@ export class ScriptRunner implements Scripts {
     return decidePermission(permissions, request, { ...files, workingDirectory });
   }
 
-  /** A journal is a file that anyone may have written: what it makes of the shell needs the same permissions as a script. */
-  #refusalToRestore(): string | undefined {
-    const { state, workingDirectory } = this.#options;
-    if (state === undefined || this.#scripts > 0) return undefined;
-    for (const command of restoringCommands(state, workingDirectory)) {
-      const decision = this.#judge(this.#options.permissions, command);
-      if (decision.kind === "allowed") continue;
-      return `The permissions don't allow to restore the shell with ${firstLine(command)}: ${decision.reason}.`;
-    }
-    return undefined;
-  }
-
-  /** The smallest change of `permissions.shell` that would allow the command; empty if there is none that is simple. */
+  /** A pattern for `permissions.shell` that would allow the command, if that is simple. */
   #advice(command: string): string {
     const { permissions } = this.#options;
     const rules = typeof permissions === "string" ? { preset: permissions } : permissions;
-    const patterns = Array.isArray(rules.shell) ? rules.shell : [];
-    const allows = (shell: true | string[]): boolean =>
-      this.#judge({ ...rules, shell }, command).kind === "allowed";
     const line = command.trim();
-    if (!/[\n*]/.test(line) && line.length <= 200 && allows([...patterns, line])) {
-      return ` To allow it, add ${JSON.stringify(line)} to permissions.shell.`;
-    }
-    const hasDenials = patterns.some((one) => one.startsWith("!"));
-    if (hasDenials || !allows(true)) return "";
-    return " permissions.shell: true would allow it, and every other command.";
+    if (rules.shell === true || /[\n*]/.test(line) || line.length > 200) return "";
+    const shell = [...(rules.shell ?? []), line];
+    return this.#judge({ ...rules, shell }, command).kind === "allowed"
+      ? ` To allow it, add ${JSON.stringify(line)} to permissions.shell.`
+      : "";
   }
 
   #executor(tag: string): Executor | undefined {
@@ -256,9 +252,12 @@ export class ScriptRunner implements Scripts {
       file,
       characters: this.#limits.outputCharacters,
       bytes: longestOutput,
-      onTooMuch: () => bounds.exceed(longestOutput),
+      onTooMuch: () =>
+        bounds.stop({
+          because: "output",
+          reason: `The output is longer than ${longestOutput} bytes`,
+        }),
       onText: (text) => onOutput({ script: index, text }),
-      clock,
       redacting: redact?.(),
     });
     this.#outputs.add(output);
@@ -277,7 +276,7 @@ export class ScriptRunner implements Scripts {
       .catch((error: unknown) => ({ kind: "failed", reason: errorMessage(error) }) as const);
     const isStopped: Occasion = (listener) => onAbort(bounds.signal, listener);
     const ended = await unlessStuck(running, isStopped, executorGraceMs, clock);
-    const end = ended === undefined ? stuck : (ended.value ?? noExecutor);
+    const end = ended?.value ?? stuck;
     isOver = true;
     output.end();
     const stopped = bounds.stopped;
@@ -301,8 +300,71 @@ export class ScriptRunner implements Scripts {
   }
 }
 
+/** What ends the scripts of an activity before they end. */
+class Bounds {
+  stopped: Problem | undefined;
+  readonly #limits: ResolvedLimits;
+  readonly #clock: Clock;
+  readonly #outer: readonly AbortSignal[];
+  readonly #abort = new AbortController();
+  readonly #releases: readonly Release[];
+  #silence: Release;
+
+  constructor(limits: ResolvedLimits, clock: Clock, outer: readonly AbortSignal[]) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#outer = outer;
+    this.#releases = [
+      ...outer.map((signal) => onAbort(signal, () => this.#abort.abort())),
+      this.#after("commandMinutes"),
+    ];
+    this.#silence = this.#after("commandIdleMinutes");
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get isCanceled(): boolean {
+    return this.stopped === undefined && this.#outer.some(({ aborted }) => aborted);
+  }
+
+  heard(): void {
+    this.#silence();
+    this.#silence = this.#after("commandIdleMinutes");
+  }
+
+  stop(problem: Problem): void {
+    if (this.signal.aborted) return;
+    this.stopped = problem;
+    this.#abort.abort();
+  }
+
+  end(): void {
+    for (const release of [...this.#releases, this.#silence]) release();
+  }
+
+  #after(limit: "commandMinutes" | "commandIdleMinutes"): Release {
+    const bound = exceeded(this.#limits, limit);
+    const problem = { because: "limit", limit, reason: `Exceeded ${limitText(bound)}` } as const;
+    return startTimer(this.#clock, minutes(bound.value), () => this.stop(problem));
+  }
+}
+
+const pythonTags = ["python", "python3", "py"];
+
+/** A process for each script, in the directory and with the exported variables of the shell. */
+function pythonIn(shell: BashShell): Executor {
+  const command = (code: string): string => `python3 -c ${shellQuoted(code)}`;
+  return {
+    tags: pythonTags,
+    command,
+    // Unbuffered: what it has printed is there, and in order, also when it is ended.
+    run: (code, context) => shell.run(`PYTHONUNBUFFERED=1 command ${command(code)}`, context),
+  };
+}
+
 const stuck = { kind: "failed", reason: "The executor did not end in time." } as const;
-const noExecutor = { kind: "failed", reason: "There is no executor." } as const;
 /** Of a script that was ended, as `timeout` reports it. */
 const endedExitCode = 124;
 

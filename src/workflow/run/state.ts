@@ -1,13 +1,9 @@
-/** The state of a run of a workflow, what it asks of the outside, and what it is told. */
-import type { ExceededLimit } from "../../events/exceeded-limit.ts";
-import type { EffectResult, StepInput } from "../../events/step.ts";
-
-export type { EffectResult };
+/** The state of a run of a workflow, what it asks of the outside, and what it says of its steps. */
+import type { MadeDecision } from "../../events/decision.ts";
+import type { EffectResult, StepInput } from "../../events/flow.ts";
+import type { StepEnded, StepStarted } from "../../events/step.ts";
 
 export type Variables = Readonly<Record<string, string>>;
-
-export type MachineLimit =
-  "activityHits" | "activities" | "callDepth" | "promptCharacters" | "outputCharacters";
 
 export interface WorkflowState {
   status: "CREATED" | "DOING" | "SUCCESS" | "FAILED";
@@ -59,7 +55,7 @@ export interface Message {
 export type Effect =
   /** Nothing: an activity is over, and the next one begins with the next step. */
   | { readonly kind: "pass" }
-  | (StepInput & { readonly activity: string })
+  | (StepInput & Pick<StepStarted, "step" | "file" | "activity" | "hit">)
   /** Read a file, relative to a file of the workflow. */
   | { readonly kind: "read"; readonly path: string; readonly from: string }
   | {
@@ -70,34 +66,16 @@ export type Effect =
       readonly failure?: Failure;
     };
 
-/** What happened in a step, for events and reports. */
-export type Trace =
-  | {
-      readonly kind: "started";
-      readonly file: string;
-      readonly activity: string;
-      /** Which run of this activity, from 1 on. */
-      readonly hit: number;
-      readonly depth: number;
-    }
-  | {
-      readonly kind: "ended";
-      readonly file: string;
-      readonly activity: string;
-      readonly succeeded: boolean;
-      readonly reason?: string;
-      readonly to?: string;
-    }
-  | {
-      readonly kind: "limit";
-      readonly exceeded: ExceededLimit;
-      readonly file: string;
-      readonly activity: string;
-    }
-  | { readonly kind: "missing"; readonly name: string; readonly activity: string }
-  | { readonly kind: "skipped"; readonly activity: string; readonly reason: string };
+/** Yields what it needs from the outside, and is given what came of it. */
+export type Flow<T> = Generator<Effect, T, EffectResult>;
+
+/** What happened: an event without its work. */
+export type FlowEvent =
+  | Omit<StepStarted, "work">
+  | Omit<StepEnded, "work">
+  | { readonly type: "decision"; readonly decision: MadeDecision };
 
 export interface Step {
   readonly effect: Effect;
-  readonly trace: readonly Trace[];
+  readonly events: readonly FlowEvent[];
 }

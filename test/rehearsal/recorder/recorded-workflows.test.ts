@@ -1,10 +1,10 @@
 /** What a recording makes of the steps of workflows. */
+import type { EffectResult, StepInput } from "../../../src/events/flow.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Crash } from "../../../src/events/crash.ts";
 import type { RunEventBody, WorkRef } from "../../../src/events/event.ts";
 import type { PlannedFlow, PlannedTree } from "../../../src/events/plan.ts";
-import type { EffectResult, StepInput } from "../../../src/events/step.ts";
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { createRecorder, type Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import { planned, ref } from "../../rig/plan.ts";

@@ -100,7 +100,7 @@ test("a work that was never reported as ended has its group when the reporter fi
   ]);
 });
 
-test("of a work that says very much the first and the last lines are kept", async () => {
+test("of a work that says very much the last lines are kept", async () => {
   const telling = new samples.Telling("job", ["talk"]).start(0);
   for (let step = 0; step < 4000; step += 1) {
     telling.decide(0, { kind: "note", text: `step ${step} ${"x".repeat(2000)}` });
@@ -109,7 +109,6 @@ test("of a work that says very much the first and the last lines are kept", asyn
   const { lines } = await report(events, { annotations: "off", journal: "j.jsonl" });
   assert.ok(lines.length < 500, `${lines.length}`);
   assert.ok(lines.every((line) => line.length < 1100));
-  assert.ok(lines.some((line) => line.includes("step 0 ")));
   assert.ok(lines.some((line) => line.includes("step 3999 ")));
   assert.ok(lines.some((line) => /^… \d+ lines omitted: see the journal$/.test(line)));
   const unkept = await report(events, { annotations: "off" });

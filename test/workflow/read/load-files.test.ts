@@ -15,7 +15,7 @@ describe("called workflows", () => {
       "START --> CALL_B[[b.wf.md]] --> CALL_E[['e.wf.md']] --> SET_C[C={{B}}]",
     );
     const workflow = loaded(text, { files });
-    assert.deepEqual(Object.keys(workflow.files), ["a.wf.md", "b.wf.md", "e.wf.md", "sub/d.wf.md"]);
+    assert.deepEqual(Object.keys(workflow.files), ["a.wf.md", "b.wf.md", "sub/d.wf.md", "e.wf.md"]);
     assert.deepEqual(said(text, { files }), []);
     const call = workflow.files["sub/d.wf.md"]?.activities["CALL_E"];
     assert.deepEqual(call?.kind === "call" && [call.path, call.target], ["../e.wf.md", "e.wf.md"]);

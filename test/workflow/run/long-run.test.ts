@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Machine } from "../../../src/workflow/run/machine.ts";
-import type { EffectResult } from "../../../src/workflow/run/state.ts";
+import type { EffectResult } from "../../../src/events/flow.ts";
 import { loaded, workflowText } from "../rig.ts";
 
 describe("a long run", () => {

@@ -1,14 +1,10 @@
 /** A workflow played to its end: what it asks is answered by a script, in the order in which it asks. */
 import assert from "node:assert/strict";
+import type { EffectResult } from "../../../src/events/flow.ts";
 import type { Workflow } from "../../../src/workflow/model.ts";
 import { Machine, type MachineOptions } from "../../../src/workflow/run/machine.ts";
 import { bindParameters } from "../../../src/workflow/parameters.ts";
-import type {
-  Effect,
-  EffectResult,
-  Trace,
-  WorkflowState,
-} from "../../../src/workflow/run/state.ts";
+import type { Effect, FlowEvent, WorkflowState } from "../../../src/workflow/run/state.ts";
 import { loaded, workflowText } from "../rig.ts";
 
 export type Done = Extract<Effect, { kind: "done" }>;
@@ -19,7 +15,7 @@ export interface Played {
   readonly done: Done;
   /** What was asked, without what is said of each anyway. */
   readonly asked: readonly string[];
-  readonly trace: readonly Trace[];
+  readonly events: readonly FlowEvent[];
   /** The activities that ran, in order. */
   readonly path: string;
   readonly state: WorkflowState;
@@ -71,15 +67,17 @@ export function playWorkflow(
   let result: EffectResult = { kind: "passed" };
   const rest = [...answers];
   const asked: string[] = [];
-  const trace: Trace[] = [];
+  const events: FlowEvent[] = [];
   for (let steps = 0; steps < 100_000; steps++) {
     const step = machine.step(result);
-    for (const one of step.trace) trace.push(one);
+    events.push(...step.events);
     const { effect } = step;
     if (effect.kind === "done") {
       assert.deepEqual(rest, [], "answers are left");
-      const path = trace.flatMap((one) => (one.kind === "started" ? [one.activity] : [])).join(" ");
-      return { done: effect, asked, trace, path, state };
+      const path = events
+        .flatMap((one) => (one.type === "step.started" ? [one.activity] : []))
+        .join(" ");
+      return { done: effect, asked, events, path, state };
     }
     if (effect.kind === "pass") result = { kind: "passed" };
     else {

@@ -172,7 +172,7 @@ test("a python script has the same bounds", async (t) => {
   assert.ok(ended.kind === "failed" && ended.because === "limit");
   assert.equal(ended.runs[0]?.output, "''\ne\n");
   const killed = await execute({ tag: "py", code: "import os\nos.kill(os.getpid(), 9)" });
-  assert.ok(killed.kind === "failed" && killed.because === "killed");
+  assert.deepEqual([killed.kind, killed.runs[0]?.exitCode], ["executed", 137]);
   const failing = await execute({ tag: "python", code: "nope" });
   assert.match(failing.runs[0]?.output ?? "", /line 1[^]*NameError/);
 });
@@ -187,22 +187,12 @@ test("the host can add executors, which share the bounds, and take tags over", a
     },
   };
   const judged: Executor = { ...upper, tags: ["judged"], command: (code) => `upper ${code}` };
-  const mute: Executor = {
-    ...upper,
-    tags: ["mute"],
-    command: () => {
-      throw new Error("No words");
-    },
-  };
   const broken: Executor = { tags: ["broken"], run: () => Promise.reject(new Error("It broke")) };
   const { execute, workspace, runner } = await scriptsRig(t, {
     permissions: "read-only",
-    executors: [upper, judged, broken, mute],
+    executors: [upper, judged, broken],
   });
-  assert.deepEqual(
-    runner.tags,
-    "upper bash judged broken mute sh shell python python3 py".split(" "),
-  );
+  assert.deepEqual(runner.tags, "upper bash judged broken sh shell python python3 py".split(" "));
   const { runs } = await execute({ tag: "upper", code: "a" }, "b");
   assert.deepEqual(
     runs.map(({ output, exitCode }) => [output, exitCode]),
@@ -213,9 +203,6 @@ test("the host can add executors, which share the bounds, and take tags over", a
   );
   const denied = await execute({ tag: "judged", code: "a" });
   assert.ok(denied.kind === "failed" && denied.because === "denied");
-  const unnamed = await execute({ tag: "mute", code: "a" });
-  assert.ok(unnamed.kind === "failed" && unnamed.because === "denied");
-  assert.match(unnamed.reason, /mute can't tell[^]*No words/);
   const failed = await execute({ tag: "broken", code: "a" });
   assert.ok(failed.kind === "failed" && failed.because === "broken");
   assert.equal(failed.reason, "It broke");
