@@ -83,14 +83,10 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
     }
     case "result.given":
       return [said("result", JSON.stringify(event.result))];
-    case "finding.reported": {
-      const { finding } = event;
-      return [{ ...plain(findingLine(finding)), tone: severityTones[finding.severity] }];
-    }
-    case "verdict.given": {
-      const { tone, text } = verdictResult(event.verdict);
-      return [{ ...plain(`verdict: ${text}`), tone }];
-    }
+    case "finding.reported":
+      return [findingLine(event.finding)];
+    case "verdict.given":
+      return [verdictResult(event.verdict, "verdict: ")];
     case "note.added":
       return [said("remembered", event.note)];
     case "proposal.made":
@@ -226,8 +222,6 @@ function proposalText(proposal: Proposal): string {
   }
 }
 
-export type ResultLine = Omit<EventLine, "work">;
-
 const MAX_PATH = 300;
 const severityTones: Readonly<Record<Finding["severity"], Tone>> = {
   error: "bad",
@@ -241,26 +235,25 @@ const verdictTones: Readonly<Record<Verdict["verdict"], Tone>> = {
 };
 
 /** The findings come before the verdict, which is about them. */
-export function resultLines(view: RunView): readonly ResultLine[] {
+export function resultLines(view: RunView): readonly Line[] {
   const { findings, omitted, verdict } = collectOutputs(view);
-  const lines = findings.map((finding): ResultLine => {
-    return { tone: severityTones[finding.severity], text: findingLine(finding) };
-  });
-  if (omitted > 0) lines.push({ tone: "plain", text: `and ${plural(omitted, "more finding")}` });
-  return verdict === undefined ? lines : [...lines, verdictResult(verdict)];
+  return [
+    ...findings.map(findingLine),
+    ...(omitted > 0 ? [plain(`and ${plural(omitted, "more finding")}`)] : []),
+    ...(verdict === undefined ? [] : [verdictResult(verdict)]),
+  ];
 }
 
-function verdictResult(verdict: Verdict): ResultLine {
-  return {
-    tone: verdictTones[verdict.verdict],
-    text: oneLine(verdictLine(verdict), LENGTH.normal),
-  };
+function verdictResult(verdict: Verdict, before = ""): Line {
+  const text = before + oneLine(verdictLine(verdict), LENGTH.normal);
+  return { ...plain(text), tone: verdictTones[verdict.verdict] };
 }
 
 /** `error at src/index.ts:3-5: The title: the message (rule)` */
-function findingLine(finding: Finding): string {
+function findingLine(finding: Finding): Line {
   const { path, line, endLine = line, severity, title, message, rule } = finding;
   const place = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;
   const about = oneLine(title === undefined ? message : `${title}: ${message}`, LENGTH.normal);
-  return `${severity} at ${place}: ${about} (${oneLine(rule, 100)})`;
+  const text = `${severity} at ${place}: ${about} (${oneLine(rule, 100)})`;
+  return { ...plain(text), tone: severityTones[severity] };
 }

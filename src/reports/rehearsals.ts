@@ -50,7 +50,15 @@ export interface RehearsalReporter {
 
 const make: Readonly<Record<ReporterName, () => RehearsalReporter>> = {
   list: () => ({ one: listed, end: (totals) => [...coverageLines(totals), countLine(totals)] }),
-  dot: dots,
+  dot: () => ({
+    one: () => [],
+    end: (totals) => [
+      totals.reports.map(({ kind }) => (kind === "passed" ? "." : "F")).join(""),
+      ...totals.reports.filter(({ kind }) => kind !== "passed").flatMap(listed),
+      ...coverageLines(totals),
+      countLine(totals),
+    ],
+  }),
   json: () => ({
     one: () => [],
     end: (totals) => [JSON.stringify(jsonOf(totals), null, 2)],
@@ -96,27 +104,6 @@ export function reasonsOf(report: RehearsalReport): readonly string[] {
     case "invalid":
       return report.diagnostics.map(diagnosticLine);
   }
-}
-
-const ROW = 80;
-
-function dots(): RehearsalReporter {
-  let row = "";
-  const full = (): string[] => {
-    const done = row;
-    row = "";
-    return done === "" ? [] : [done];
-  };
-  return {
-    one(report) {
-      row += report.kind === "passed" ? "." : "F";
-      return row.length < ROW ? [] : full();
-    },
-    end(totals) {
-      const failed = totals.reports.filter(({ kind }) => kind !== "passed");
-      return [...full(), ...failed.flatMap(listed), ...coverageLines(totals), countLine(totals)];
-    },
-  };
 }
 
 function countLine({ reports }: RehearsalTotals): string {

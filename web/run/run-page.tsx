@@ -1,14 +1,17 @@
 /** One run, live or from a journal: a fold over its events. */
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { elapsedMs } from "../../src/events/view.ts";
 import type { RunSource } from "../data/run-source.ts";
-import type { Place } from "../model/model.ts";
+import type { Place, RunModel } from "../model/model.ts";
 import { targetOf, type Target } from "../model/places.ts";
+import { formatCount, formatDuration } from "../parts/format.ts";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
+import { looks, StatusMark } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { navigate } from "../router.ts";
 import { runHref, type RunPart } from "../routes.ts";
-import { RunContext } from "./context.ts";
+import { RunContext, useRunContext, useRunTime } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
 import { HandedIn } from "./handed-in.tsx";
@@ -16,9 +19,9 @@ import { Questions } from "./questions.tsx";
 import { RunHead, type RunActions } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { Timeline } from "./timeline.tsx";
+import { workStatus } from "./status-of.ts";
 import { useRun, type Run } from "./use-run.ts";
 import { WorkDetail } from "./work-detail.tsx";
-import { WorksList } from "./works-list.tsx";
 
 /** As in run.css. */
 const narrow = "(max-width: 640px)";
@@ -208,4 +211,54 @@ function useMedia(query: string): boolean {
     return () => media.removeEventListener("change", change);
   }, [query]);
   return matches;
+}
+
+/** The works of a run with their statuses: what the flowchart shows, as text. */
+function WorksList({ model, selected }: { model: RunModel; selected: number | undefined }) {
+  const { runId, over } = useRunContext();
+  const now = useRunTime(model);
+  const list = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const box = list.current;
+    const link = box?.querySelector<HTMLElement>("[aria-current]");
+    if (box === null || link === null || link === undefined) return;
+    const { top, bottom } = link.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
+    if (top < frame.top || bottom > frame.bottom)
+      box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
+  }, [selected]);
+  return (
+    <nav ref={list} class="works" aria-label="Works">
+      <ul>
+        {[...model.works.values()].map(({ workId, taskId, iterations }) => {
+          const view = model.view.works.get(workId);
+          const status = workStatus(view, over);
+          const elapsed = view === undefined ? 0 : elapsedMs(view, now);
+          const tokens = view === undefined ? 0 : view.inputTokens + view.outputTokens;
+          const facts = [
+            status === "retried" ? "Retried" : looks[status].word,
+            ...(iterations.size > 1 ? [`${iterations.size} iterations`] : []),
+            ...(elapsed > 0 ? [formatDuration(elapsed)] : []),
+            ...(tokens > 0 ? [`${formatCount(tokens)} tokens`] : []),
+          ];
+          return (
+            <li key={workId}>
+              <a
+                href={runHref(runId, { kind: "work", workId, iteration: undefined })}
+                aria-current={workId === selected ? "true" : undefined}
+              >
+                <StatusMark status={status} />
+                <span class="works-text">
+                  <span class="truncate">
+                    {taskId} <span class="muted number">#{workId}</span>
+                  </span>
+                  <span class="works-facts truncate">{facts.join(" · ")}</span>
+                </span>
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
 }

@@ -1,9 +1,7 @@
 /** The files of the page (web/), and the HTML of the portal around them. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-
-import { errorCode, errorMessage } from "../../platform/system-error.ts";
 import type { PortalBoot } from "./boot.ts";
 
 export interface PageFiles {
@@ -24,27 +22,13 @@ export function findPageFiles(
   let folder = from;
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     for (const place of [join(folder, "web"), join(folder, "dist", "web")]) {
-      const files = readPageFiles(place);
-      if (files !== undefined) return files;
+      const [script, style] = [join(place, "page.js"), join(place, "page.css")];
+      if (existsSync(script) && existsSync(style))
+        return { script: readFileSync(script, "utf8"), style: readFileSync(style, "utf8") };
     }
     folder = dirname(folder);
   }
   return undefined;
-}
-
-function readPageFiles(folder: string): PageFiles | undefined {
-  try {
-    return {
-      script: readFileSync(join(folder, "page.js"), "utf8"),
-      style: readFileSync(join(folder, "page.css"), "utf8"),
-    };
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw new Error(`The files of the page can't be read: ${errorMessage(error)}`, {
-      cause: error,
-    });
-  }
 }
 
 /** For every answer of the server; `frame-ancestors` has no effect in a `<meta>`. */
