@@ -32,8 +32,11 @@ export class ModelProbe {
   readonly #stopped = new AbortController();
   readonly #options: ModelProbeOptions;
 
+  readonly #server: string;
+
   constructor(options: ModelProbeOptions) {
     this.#options = options;
+    this.#server = serverName({ baseUrl: options.provider?.baseUrl });
   }
 
   get unreachable(): string | undefined {
@@ -64,10 +67,6 @@ export class ModelProbe {
 
   stop(): void {
     this.#stopped.abort();
-  }
-
-  get #server(): string {
-    return serverName({ baseUrl: this.#options.provider?.baseUrl });
   }
 
   async #ask(): Promise<void> {

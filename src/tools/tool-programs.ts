@@ -78,14 +78,12 @@ export class Programs {
     this.options = options;
   }
 
-  async run(program: Program, context: CallContext): Promise<ProgramResult> {
-    const running = this.#run(program, context);
+  run(program: Program, context: CallContext): Promise<ProgramResult> {
+    const running: Promise<ProgramResult> = this.#run(program, context).finally(() =>
+      this.#running.delete(running),
+    );
     this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+    return running;
   }
 
   /** Ends all that was started. Idempotent, bounded, never throws. */

@@ -114,7 +114,7 @@ describe("a command of the author", () => {
     const { run } = open(t);
     const end = await run(["no-such-program"]);
     assert.ok(end.kind === "failed");
-    assert.match(end.reason, /^the program no-such-program was not found/);
+    assert.match(end.reason, /^no-such-program was not found/);
   });
 
   it("leaves all that it printed in the output directory, the second run after the first", async (t) => {
