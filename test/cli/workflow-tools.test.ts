@@ -252,7 +252,7 @@ describe("a workflow with tools in its front matter", () => {
         'names.wf.md:6:59: warning: agentTools[4]: There is no tool "docs". (write "docs/*" for the tools of this server)',
         'names.wf.md:7:24: warning: permissions.tools[0]: There is no tool "buidl". (did you mean "build"?)',
         'fields.wf.md:3:9: tools["view"]: This name is reserved: it is a tool of the Copilot runtime.',
-        'fields.wf.md:3:47: tools["view"].parameters.type: Is invalid: type must be JSONType or JSONType[]: 3.',
+        'fields.wf.md:3:47: tools["view"].parameters.type: Must be text or a list, not 3.',
         'fields.wf.md:3:60: tools["view"].module: Must be a path within the working directory, relative to it.',
         "pattern.wf.md:2:14: agentTools[0]: Is not a valid pattern: a star must stand alone, or for all tools of a server (server/*).",
         'pattern.wf.md:3:32: warning: mcpServers["docs"].command: This is taken as the name of one program: no shell splits it into words. (list its arguments separately)',
