@@ -34,7 +34,10 @@ describe("the options of workflows at the command line", () => {
     [["e.yml", "--param", "A=1"], /Only a workflow .* has parameters, but --param is given/],
     [["e.yml", "--resume", "run.jsonl"], /can't resume run\.jsonl: .*The journal is empty/],
     [["e.yml", "--rerun"], /--rerun is only for workflows/],
-    [["e.yml", "--answer", "ASK_A=1"], /--answer is only for workflows, and the job "one" has none\./],
+    [
+      ["e.yml", "--answer", "ASK_A=1"],
+      /--answer is only for workflows, and the job "one" has none\./,
+    ],
     [["e.yml", "--history", "h"], /--history is only for workflows/],
   ] as const) {
     it(`refuses run ${args.join(" ")}`, async (t) => {
