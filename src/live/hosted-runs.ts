@@ -121,7 +121,6 @@ export class HostedRuns {
    * while anything runs.
    */
   install(entry: Entry, folder: string): void {
-    this.#ensureIdle();
     const otherTools = (this.options.tools ?? []).map(({ name }) => name);
     this.use(checkEntry(entry, folder, this.#reading, otherTools));
   }
@@ -138,7 +137,8 @@ export class HostedRuns {
 
   /** Uses from now on what has been read and checked. Throws while anything runs, and for options that it doesn't allow. */
   use(checked: CheckedEntry): void {
-    this.#ensureIdle();
+    if (this.host.busy)
+      throw new Error("Can't install an entry while a job, a task or a session is running.");
     const settled = this.#settled(checked);
     const { entry, permissions, flows } = settled;
     const callers = Object.keys(entry.jobs).flatMap((name) =>
@@ -187,11 +187,6 @@ export class HostedRuns {
     if (this.#installed === undefined)
       throw new Error("No entry is installed. Call installJobsEntry first.");
     return this.#installed;
-  }
-
-  #ensureIdle(): void {
-    if (this.host.busy)
-      throw new Error("Can't install an entry while a job, a task or a session is running.");
   }
 
   /**
