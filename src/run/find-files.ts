@@ -7,7 +7,7 @@ import { runGit } from "../platform/git.ts";
 import { UsageError } from "./options.ts";
 
 /** Whether a file is found as a rehearsal, by its name. */
-export function isRehearsalName(path: string): boolean {
+function isRehearsalName(path: string): boolean {
   return /\.rehearsal\.(?:ya?ml|json)$/.test(path);
 }
 
