@@ -121,7 +121,6 @@ async function delivered(view: RunView, job: string, outputs: Outputs): Promise<
     createPullRequest: ({ title, body, branch }) =>
       show(`Draft pull request from <code>${branch}</code>`, `## ${title}\n\n${body}`),
   };
-  const { startedAt = 0, endedAt = 0 } = view;
   const about = {
     view,
     outputs,
@@ -129,14 +128,9 @@ async function delivered(view: RunView, job: string, outputs: Outputs): Promise<
     entry: `.github/agent-jobs/${job}.yml`,
     job,
     report: jobReport(view),
-    outcome: { kind: "succeeded" } as const,
-    durationMs: endedAt - startedAt,
   };
-  await deliver(about, github, {
-    staged: false,
-    pause: () => Promise.resolve(),
-    now: () => Date.now(),
-  });
+  const clock = { sleep: () => Promise.resolve(), now: () => Date.now() };
+  await deliver(about, github, { staged: false, clock });
   return cards;
 }
 

@@ -34,7 +34,7 @@ import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/d
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";
 import {
-  modelKey,
+  modelAccess,
   readEnvironment,
   readInputs,
   secretInputs,
@@ -162,9 +162,7 @@ class Step {
       checkHarmless(sources, inputs);
       return await this.#rehearse(several, setting);
     }
-    const key = modelKey(inputs);
-    if (key.kind === "missing") throw new Stop("failure", [key.problem]);
-    core.info(`Models: ${key.text}.`);
+    core.info(`Models: ${modelAccess(inputs)}.`);
     const userInput = await userInputOf(setting, paths);
     const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
     const options = {
@@ -244,7 +242,6 @@ class Step {
     });
   }
 
-  /** As tests: each has an entry of its own. */
   async #rehearse(rehearsals: Rehearsals, setting: Setting): Promise<Ending> {
     if (setting.inputs.sandbox === "required") await setUpSandbox(setting);
     const checkFolder = (folder: string): Promise<void> =>

@@ -4,10 +4,10 @@
  */
 import { defined, isList } from "../document/guards.ts";
 import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "../change/change.ts";
-import { at, sha } from "../github/webhook-event.ts";
+import type { GithubApi } from "../github/github-api.ts";
+import { at, sha, textAt } from "../github/webhook-event.ts";
 
-/** A request without side effects. Rejects with a message for users. */
-export type Get = (route: string, values: Readonly<Record<string, string>>) => Promise<unknown>;
+export type Get = GithubApi["get"];
 
 export interface ApiRange {
   readonly base: string;
@@ -136,36 +136,6 @@ function diffOf({ file, patch }: Listed): string {
 /** As git quotes names with control characters, quotes and backslashes. */
 function quoted(path: string): string {
   return /[\p{Cc}"\\]/u.test(path) ? JSON.stringify(path) : path;
-}
-
-/** The commits of a pull request of which an event tells only the number or the head. Undefined: there is none. */
-export async function pullRequestFromApi(
-  get: Get,
-  known: { readonly number?: number | undefined; readonly head?: string | undefined },
-): Promise<(ApiRange & { readonly pullRequest: number }) | undefined> {
-  const pull =
-    known.number === undefined
-      ? await pullRequestOfHead(get, known.head ?? "")
-      : await get("GET /repos/{owner}/{repo}/pulls/{pull_number}", {
-          pull_number: String(known.number),
-        });
-  const number = at(pull, "number");
-  const base = sha(at(pull, "base", "sha"));
-  const head = known.head ?? sha(at(pull, "head", "sha"));
-  if (typeof number !== "number" || base === undefined || head === undefined) return undefined;
-  return { base, head, pullRequest: number };
-}
-
-async function pullRequestOfHead(get: Get, head: string): Promise<unknown> {
-  const pulls = await get("GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", {
-    commit_sha: head,
-  });
-  return isList(pulls) ? pulls.find((pull) => at(pull, "head", "sha") === head) : undefined;
-}
-
-function textAt(value: unknown, key: string): string | undefined {
-  const text = at(value, key);
-  return typeof text === "string" ? text : undefined;
 }
 
 function countAt(value: unknown, key: string): number {

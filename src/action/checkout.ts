@@ -1,4 +1,3 @@
-/** Which commit a folder is checked out at. */
 import { lstat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "../platform/system-error.ts";
@@ -9,7 +8,6 @@ import type { Environment } from "./inputs.ts";
 export interface Checkout {
   /** Absolute: the folder that has the `.git`. */
   readonly root: string;
-  /** Undefined if it can't be known. */
   readonly commit: string | undefined;
 }
 

@@ -1,8 +1,8 @@
-/** What the step writes on GitHub: of its own run, or of the journal of another job. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { outputsOf } from "../entry/outputs.ts";
+import type { RunView } from "../events/view.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { originOf } from "../github/origin.ts";
@@ -34,10 +34,10 @@ export async function deliverRun(
   setting: Setting,
   paths: Paths,
   prepared: PreparedRun,
-  report: RunReport,
+  { view }: RunReport,
   redact: (text: string) => string,
 ): Promise<Pick<Outputs, "deliveries" | "journal-digest">> {
-  const deliveries = await deliveriesOf(setting, paths, prepared, report, redact);
+  const deliveries = await deliveriesOf(setting, paths, prepared, view, redact);
   await tellDeliveries(setting, deliveries);
   const { journal } = paths;
   return {
@@ -49,30 +49,24 @@ export async function deliverRun(
 
 async function deliveriesOf(
   setting: Setting,
-  paths: Paths,
-  prepared: PreparedRun,
-  { view, outcome }: RunReport,
+  { entry, rehearse }: Paths,
+  { entry: loaded, jobName: job, fanOut }: PreparedRun,
+  view: RunView,
   redact: (text: string) => string,
 ): Promise<readonly Delivery[]> {
-  const outputs = outputsOf(prepared.entry, prepared.jobName) ?? {};
+  const outputs = outputsOf(loaded, job) ?? {};
   const origin = view.plan?.origin;
   // The merge delivers for all of them.
-  if (!asksForDelivery(outputs) || prepared.fanOut?.kind === "part") return [];
+  if (!asksForDelivery(outputs) || fanOut?.kind === "part") return [];
   if (origin === undefined)
     return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
-  const about = {
-    view,
-    outputs,
-    origin,
-    entry: paths.entry,
-    job: prepared.jobName,
-    report: jobReport(view),
-    outcome,
-    durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
-  };
-  if (paths.rehearse !== undefined) return deliver(about, offlinePort(origin), optionsOf(true));
-  const port = createGithubPort(apiOf(setting).api, origin.repository, redact);
-  return deliver(about, port, optionsOf(setting.inputs.staged));
+  const about = { view, outputs, origin, entry, job, report: jobReport(view) };
+  const staged = rehearse !== undefined || setting.inputs.staged;
+  const port =
+    rehearse === undefined
+      ? createGithubPort(apiOf(setting).api, origin.repository, redact)
+      : offlinePort(origin);
+  return deliver(about, port, { staged, clock: systemClock });
 }
 
 /** Of `mode: deliver`: the outputs of the step. Throws a `Stop`. */
@@ -115,12 +109,4 @@ async function digestOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");
-}
-
-function optionsOf(staged: boolean): Parameters<typeof deliver>[2] {
-  return {
-    staged,
-    pause: (milliseconds) => systemClock.sleep(milliseconds),
-    now: () => systemClock.now(),
-  };
 }

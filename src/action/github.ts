@@ -26,22 +26,13 @@ import { cut } from "../events/cut.ts";
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;
 export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock"> & {
-  /** Under which name the journal should be uploaded. */
   readonly journalArtifact?: string;
-  /** With the report of the job, whole. */
   readonly reportFile?: string;
 };
 
-export interface GithubRun {
-  /** For `RunOptions.reporters`. */
-  readonly reporters: readonly Reporter[];
-  /** The outputs of the step, from the events so far. */
-  outputs(): Outputs;
-  /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
-  finish(): Promise<void>;
-}
+export type GithubRun = ReturnType<typeof createGithubRun>;
 
-export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
+export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions) {
   const { loaded } = prepared;
   const { journal, journalArtifact, rehearsal, reportFile } = options;
   const view = createRunView();
@@ -51,17 +42,16 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
     lineOf: (taskId) => loaded.locateTask(taskId).line,
     chart: (shown) => chartOf(shown, (workId) => chartDetail(shown, workId)),
   });
+  const outputs: Reporter = { name: "outputs", report: (event) => applyEvent(view, event) };
   return {
-    reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
-    outputs: () =>
-      outputsOf(view, {
-        ...defined({ journal, journalArtifact, rehearsal, reportFile }),
-      }),
+    reporters: [outputs, reporter],
+    outputs: (): Outputs =>
+      outputsOf(view, defined({ journal, journalArtifact, rehearsal, reportFile })),
+    /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
     finish: () => reporter.finish(),
   };
 }
 
-/** The outputs of a step that starts no run. */
 export function outputsWithoutRun(result: Result, reason: string): Outputs {
   return outputsOf(createRunView(), { result, reason });
 }
@@ -146,22 +136,19 @@ export function annotationText(text: string): string {
 /** Whether the step has failed: for the exit code. */
 export type Ending = "passed" | "failed";
 
-interface StepEnd {
-  readonly outputs: Outputs;
-  readonly ending: Ending;
-}
-
-interface Judging extends Pick<Inputs, "failOn"> {
-  /** What of the records of the run is incomplete, or can't be trusted. */
-  readonly failures: readonly string[];
-  readonly isTrusted: boolean;
-}
-
+/** `failures`: what of the records of the run is incomplete, or can't be trusted. */
 export function endOf(
   { outcome: { kind }, judgement, complete }: RunReport,
   outputs: Outputs,
-  { failures, isTrusted, failOn }: Judging,
-): StepEnd {
+  {
+    failures,
+    isTrusted,
+    failOn,
+  }: Pick<Inputs, "failOn"> & {
+    readonly failures: readonly string[];
+    readonly isTrusted: boolean;
+  },
+): { readonly outputs: Outputs; readonly ending: Ending } {
   const passes = failOn === "never" ? "passed" : "failed";
   switch (kind) {
     case "succeeded":

@@ -59,7 +59,6 @@ export const MAX_EVENT_TEXT = 100_000;
 
 interface CleanText {
   readonly text: string;
-  /** Characters that were cut off at the end. */
   readonly cut: number;
 }
 

@@ -30,8 +30,8 @@ import {
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
 import { clip } from "../events/cut.ts";
+import { Stop } from "./stop.ts";
 
-/** How a workflow writes the name of an input. */
 export const asInput: WriteName = (name) => `\`${name}\``;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -40,7 +40,6 @@ export function readEnvironment(): Environment {
   return process.env;
 }
 
-/** The value of `resume` that looks for the journal of an earlier attempt. */
 export const AUTO = "auto";
 
 /** Names and defaults come from `action.yml`: the action can be started without a runner, and an empty input means its default. */
@@ -210,7 +209,6 @@ class Reader {
     this.#problems = problems;
   }
 
-  /** What was given, else the default; undefined for an empty default. */
   text(name: InputName): string | undefined {
     return present(this.#environment[inputVariable(name)]) ?? present(inputDefaults[name]);
   }
@@ -253,7 +251,6 @@ class Reader {
     return undefined;
   }
 
-  /** One value for each line, added to the earlier ones. */
   each<T>(name: InputName, none: T, add: (line: string, earlier: T) => Parsed<T>): T {
     return this.lines(name).reduce(
       (values, line) => this.#added(name, line, values, add(line, values)),
@@ -261,7 +258,6 @@ class Reader {
     );
   }
 
-  /** One value for each assignment, added to the earlier ones. */
   assignments<T>(
     name: InputName,
     example: string,
@@ -320,44 +316,24 @@ class Reader {
   }
 }
 
-/** How the models are reached, without any part of the key. */
-export type ModelKey =
-  | { readonly kind: "given"; readonly text: string }
-  | { readonly kind: "missing"; readonly problem: string };
-
 type Keys = Pick<Inputs, "rehearse" | "provider" | "gitHubToken">;
 
-export function modelKey({ rehearse, provider, gitHubToken }: Keys): ModelKey {
-  if (rehearse !== undefined) {
-    return { kind: "given", text: "played by the rehearsal, without a token" };
-  }
+/** How the models are reached, without any part of the key. Throws a `Stop` if there is no key for them. */
+export function modelAccess({ rehearse, provider, gitHubToken }: Keys): string {
+  if (rehearse !== undefined) return "played by the rehearsal, without a token";
   if (provider !== undefined) {
     const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";
     const where = new URL(provider.baseUrl).origin;
-    return {
-      kind: "given",
-      text: `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`,
-    };
+    return `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`;
   }
-  if (gitHubToken === undefined) {
-    return { kind: "missing", problem: `There is no token for the models. ${waysToFixIt}` };
-  }
+  if (gitHubToken === undefined)
+    throw new Stop("failure", [`There is no token for the models. ${waysToFixIt}`]);
   if (gitHubToken.startsWith("ghp_")) {
-    return {
-      kind: "missing",
-      problem: `\`github-token\` is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. ${waysToFixIt}`,
-    };
+    throw new Stop("failure", [
+      `\`github-token\` is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. ${waysToFixIt}`,
+    ]);
   }
-  return { kind: "given", text: `GitHub Copilot, with ${tokenName(gitHubToken)}` };
-}
-
-function tokenName(token: string): string {
-  if (token.startsWith("ghs_")) {
-    return "an installation token (ghs_…) such as the built-in GITHUB_TOKEN, which requires `permissions: copilot-requests: write`";
-  }
-  if (token.startsWith("github_pat_")) return "a fine-grained personal token (github_pat_…)";
-  if (token.startsWith("gho_") || token.startsWith("ghu_")) return "a user's token of an app";
-  return "a token of unknown type";
+  return "GitHub Copilot";
 }
 
 const waysToFixIt = [

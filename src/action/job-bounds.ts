@@ -121,7 +121,6 @@ export type DeclaredProgram =
   | { readonly kind: "tool"; readonly field: string }
   | { readonly kind: "server"; readonly field: string; readonly command: readonly string[] };
 
-/** What decides about the programs of a prepared run. */
 export type PreparedJob = Pick<PreparedRun, "entry" | "jobName" | "permissions" | "loaded">;
 
 export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
@@ -139,7 +138,6 @@ export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
   return [...programs.values()];
 }
 
-/** Whether agents or workflows of the job may run commands. */
 export function mayRunCommands(job: PreparedJob): boolean {
   return callersOf(job).some(({ permissions }) => allowsCommands(permissions));
 }

@@ -6,11 +6,12 @@ import { ChangeUnknown, type Change } from "../change/change.ts";
 import { changeFromGit, type ChangeRange } from "../change/git-change.ts";
 import { defined, isList, isRecord } from "../document/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { changeFromApi, pullRequestFromApi, type ApiRange, type Get } from "./api-change.ts";
+import { changeFromApi, type ApiRange, type Get } from "./api-change.ts";
 import { checkoutOf } from "./checkout.ts";
 import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import type { Environment } from "./inputs.ts";
-import { at, payloadOf, sha } from "../github/webhook-event.ts";
+import { pullRequestOf } from "../github/origin.ts";
+import { at, numberAt, payloadOf, sha, textAt } from "../github/webhook-event.ts";
 
 interface Asked {
   readonly environment: Environment;
@@ -25,7 +26,6 @@ interface Range {
   readonly api: () => Promise<ApiRange>;
 }
 
-/** Rejects with a `ChangeUnknown`. */
 export async function changeOfStep(folder: string, asked: Asked): Promise<Change> {
   const { environment, github, say } = asked;
   const { git, api } = await rangeOf(folder, asked);
@@ -95,12 +95,14 @@ async function ofPullRequest(
   { number, base, head }: Extract<EventChange, { kind: "pull-request" }>,
 ): Promise<ApiRange> {
   if (base !== undefined && head !== undefined) return { base, head, pullRequest: number };
-  const found = await pullRequestFromApi(get, { number, head }).catch((error: unknown) => {
+  const pull = await pullRequestOf(get, { number, head }).catch((error: unknown) => {
     throw new ChangeUnknown(
       `The change is unknown: ${errorMessage(error)}. The token needs \`pull-requests: read\``,
     );
   });
-  if (found !== undefined) return found;
+  const [from, to] = [sha(at(pull, "base", "sha")), head ?? sha(at(pull, "head", "sha"))];
+  if (from !== undefined && to !== undefined)
+    return { base: from, head: to, pullRequest: numberAt(pull) };
   throw new ChangeUnknown(
     `The change is unknown: GitHub knows no pull request ${number === undefined ? `whose head is ${head}` : `#${number}`}. Set \`base\``,
   );
@@ -133,39 +135,37 @@ export function changeOfEvent(name: string, payload: unknown): EventChange | und
       return ofPush(payload);
     case "merge_group": {
       const group = at(payload, "merge_group");
-      return commits(at(group, "base_sha"), at(group, "head_sha"));
+      const [base, head] = [sha(at(group, "base_sha")), sha(at(group, "head_sha"))];
+      return base && head ? { kind: "commits", base, head } : undefined;
     }
     case "workflow_run":
       return ofWorkflowRun(at(payload, "workflow_run"));
     case "issue_comment": {
       const issue = at(payload, "issue");
-      const number = numberOf(issue);
+      const number = numberAt(issue);
       return isRecord(at(issue, "pull_request")) && number !== undefined
         ? { kind: "pull-request", number }
         : undefined;
     }
-    default:
-      return pullRequestOf(at(payload, "pull_request"));
+    default: {
+      const pull = at(payload, "pull_request");
+      if (!isRecord(pull)) return undefined;
+      const [base, head] = [sha(at(pull, "base", "sha")), sha(at(pull, "head", "sha"))];
+      return { kind: "pull-request", ...defined({ number: numberAt(pull), base, head }) };
+    }
   }
 }
 
-function pullRequestOf(pull: unknown): EventChange | undefined {
-  if (!isRecord(pull)) return undefined;
-  const base = sha(at(pull, "base", "sha"));
-  const head = sha(at(pull, "head", "sha"));
-  return { kind: "pull-request", ...defined({ number: numberOf(pull), base, head }) };
-}
-
 function ofPush(payload: unknown): EventChange | undefined {
-  const head = sha(at(payload, "after"));
-  const before = sha(at(payload, "before"));
   // Zeros stand for a branch that isn't there: not yet, or no more.
-  if (head === undefined || isZero(head)) return undefined;
-  if (before !== undefined && !isZero(before)) return commits(before, head);
-  const defaultBranch = at(payload, "repository", "default_branch");
-  return typeof defaultBranch === "string"
-    ? { kind: "new-branch", defaultBranch, head }
-    : undefined;
+  const [base, head] = ["before", "after"].map((name) => {
+    const commit = sha(at(payload, name));
+    return /^0+$/.test(commit ?? "") ? undefined : commit;
+  });
+  if (head === undefined) return undefined;
+  if (base !== undefined) return { kind: "commits", base, head };
+  const defaultBranch = textAt(at(payload, "repository"), "default_branch");
+  return defaultBranch === undefined ? undefined : { kind: "new-branch", defaultBranch, head };
 }
 
 /** A run for a pull request of a fork names none: its number is asked for by its head. */
@@ -175,21 +175,5 @@ function ofWorkflowRun(run: unknown): EventChange | undefined {
   const pulls = at(run, "pull_requests");
   const own = isList(pulls) ? pulls.find((pull) => at(pull, "head", "sha") === head) : undefined;
   const base = sha(at(own, "base", "sha"));
-  return { kind: "pull-request", head, ...defined({ number: numberOf(own), base }) };
-}
-
-function commits(base: unknown, head: unknown): EventChange | undefined {
-  const [from, to] = [sha(base), sha(head)];
-  return from === undefined || to === undefined
-    ? undefined
-    : { kind: "commits", base: from, head: to };
-}
-
-function isZero(commit: string): boolean {
-  return /^0+$/.test(commit);
-}
-
-function numberOf(value: unknown): number | undefined {
-  const number = at(value, "number");
-  return typeof number === "number" && Number.isSafeInteger(number) ? number : undefined;
+  return { kind: "pull-request", head, ...defined({ number: numberAt(own), base }) };
 }

@@ -61,7 +61,6 @@ async function journalsIn(folder: string): Promise<string[]> {
 
 type PartOptions = ContinueOptions & { readonly resume?: string; readonly jobName?: string };
 
-/** For the run. Throws `UsageError`. */
 export async function partOf(
   { mode, shard, shards, onMissing, job }: Inputs,
   journals: readonly string[],
@@ -178,7 +177,6 @@ async function earlierJournal(
   return undefined;
 }
 
-/** The newest one of the name, as a ZIP file. */
 async function artifact(
   api: GithubApi,
   runId: string,

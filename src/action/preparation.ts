@@ -30,7 +30,6 @@ export interface Setting {
   readonly signal: AbortSignal;
 }
 
-/** The inputs that are paths, besides `entry`. */
 const pathInputs = [
   ["userInputFile", "user-input-file"],
   ["workingDirectory", "working-directory"],
@@ -48,12 +47,10 @@ const pathInputs = [
 
 type PathField = (typeof pathInputs)[number][0];
 
-/** Relative to the workspace, and in it. */
 export type Paths = { readonly entry: string } & {
   readonly [Field in PathField]?: string;
 };
 
-/** Throws a `Stop` with every problem. */
 export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths> {
   const problems: string[] = [];
   const check = async (name: string, value: string): Promise<string> => {
@@ -73,7 +70,6 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
   return { entry, ...paths };
 }
 
-/** What the agent works in. */
 export type WorkTree =
   /** The user's own: no event decides which commit it is. */
   | { readonly kind: "own" }
@@ -81,7 +77,6 @@ export type WorkTree =
   /** It may hold untrusted files. `commit`: where the files that decide come from. */
   | { readonly kind: "elsewhere"; readonly commit: string };
 
-/** Where the files that decide what is run are read from. */
 export interface Sources {
   readonly workTree: WorkTree;
   readonly entryFile: string;
@@ -92,7 +87,6 @@ export interface Sources {
   readonly distrust: string | undefined;
 }
 
-/** The API for the repository of the step. */
 export function apiOf({ environment, inputs, core, signal }: Setting) {
   // A token for models may lack the permission to look up users.
   const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
@@ -194,7 +188,6 @@ async function missingEntry(workspace: string, path: string): Promise<string | u
   return `There is no entry ${path} in the workspace (${workspace}). Is \`actions/checkout\` missing before this step? ${await entriesThere(workspace)}`;
 }
 
-/** A sentence that names the entries of the workspace. */
 async function entriesThere(workspace: string): Promise<string> {
   const entries = await findEntries(workspace);
   if (entries.length === 0) return "The workspace has no entries.";
@@ -202,7 +195,6 @@ async function entriesThere(workspace: string): Promise<string> {
   return `The workspace has these entries: ${entries.slice(0, SHOWN_ENTRIES).join(", ")}${more}.`;
 }
 
-/** The commits that folders are checked out at. */
 async function commitsOf(
   { environment }: Setting,
   folders: readonly string[],

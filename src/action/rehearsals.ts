@@ -15,7 +15,6 @@ import { Stop } from "./stop.ts";
 import { insideWorkspace } from "./workspace-paths.ts";
 
 export interface Rehearsals {
-  /** Relative to the workspace, and in it. */
   readonly files: readonly string[];
   /** All files that decide what is run, with those. Absolute. */
   readonly deciding: readonly string[];
@@ -83,7 +82,6 @@ export interface RehearsedStep {
   readonly passed: boolean;
 }
 
-/** Undefined: canceled. */
 export async function rehearseAll(
   { files }: Rehearsals,
   { inputs, core, environment, workspace }: Setting,
@@ -116,25 +114,16 @@ export async function rehearseAll(
 
 const MAX_ROWS = 200;
 
-/** Failures first. */
+/** With those that have not passed. */
 function summaryOf(reports: readonly RehearsalReport[], counts: string): string {
-  const ordered = reports.toSorted(
-    (a, b) => Number(a.kind === "passed") - Number(b.kind === "passed"),
-  );
-  const rows = ordered.slice(0, MAX_ROWS).map((report) => {
-    const job = report.kind === "invalid" ? "" : inline(report.jobName, 200);
-    const why = inline(reasonsOf(report).join("; "), 500);
-    const sign = report.kind === "passed" ? "✓ passed" : `✗ ${report.kind}`;
-    return `| ${inline(report.file, 300)} | ${job} | ${sign} | ${why} |`;
-  });
-  const left = reports.length - rows.length;
-  return [
-    `## Rehearsals: ${counts}`,
-    "",
-    "| rehearsal | job | result | reason |",
-    "| --- | --- | --- | --- |",
-    ...rows,
-    ...(left > 0 ? ["", `…and ${left} more, which passed or are in the log.`] : []),
-    "",
-  ].join("\n");
+  const rows = reports
+    .filter(({ kind }) => kind !== "passed")
+    .slice(0, MAX_ROWS)
+    .map((report) => {
+      const job = report.kind === "invalid" ? "" : inline(report.jobName, 200);
+      const why = inline(reasonsOf(report).join("; "), 500);
+      return `| ${inline(report.file, 300)} | ${job} | ✗ ${report.kind} | ${why} |`;
+    });
+  const table = ["| rehearsal | job | result | reason |", "| --- | --- | --- | --- |", ...rows];
+  return `## Rehearsals: ${counts}\n\n${rows.length === 0 ? "" : table.join("\n")}\n`;
 }

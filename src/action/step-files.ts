@@ -8,35 +8,29 @@ import { stepFileNames } from "../run/records.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Environment } from "./inputs.ts";
 
-export interface StepFiles {
-  /** Compares them at the end of the run, before anything else is written. */
-  readonly reporter: Reporter;
-  /** One sentence, after the run: who wrote to them is not known. */
-  problem(): string | undefined;
-}
-
 /** `given`: names of variables that commands or tools may see. */
-export function watchStepFiles(environment: Environment, given: ReadonlySet<string>): StepFiles {
+export function watchStepFiles(environment: Environment, given: ReadonlySet<string>) {
   const watched = stepFileNames.filter(
     (name) => !given.has(name) && (environment[name] ?? "") !== "",
   );
   const look = (): readonly string[] => watched.map((name) => stateOf(environment[name] ?? ""));
   const before = look();
   let changed: readonly string[] = [];
-  return {
-    reporter: {
-      name: "check of the step's files",
-      report({ type }) {
-        if (type !== "run.ended") return;
-        const now = look();
-        changed = watched.filter((_, index) => now[index] !== before[index]);
-      },
+  /** Compares them at the end of the run, before anything else is written. */
+  const reporter: Reporter = {
+    name: "check of the step's files",
+    report({ type }) {
+      if (type !== "run.ended") return;
+      const now = look();
+      changed = watched.filter((_, index) => now[index] !== before[index]);
     },
-    problem: () =>
-      changed.length === 0
-        ? undefined
-        : `Something else has written to ${changed.join(", ")} during the run. This can change what later steps do.`,
   };
+  /** One sentence, after the run: who wrote to them is not known. */
+  const problem = (): string | undefined =>
+    changed.length === 0
+      ? undefined
+      : `Something else has written to ${changed.join(", ")} during the run. This can change what later steps do.`;
+  return { reporter, problem };
 }
 
 /** Nobody can set the time of the last change of a file (`ctime`). */

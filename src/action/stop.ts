@@ -2,7 +2,6 @@
 export class Stop extends Error {
   override readonly name = "Stop";
   readonly result: "failure" | "skipped";
-  /** All of them; the message is the first. */
   readonly reasons: readonly string[];
 
   constructor(result: "failure" | "skipped", reasons: readonly string[]) {

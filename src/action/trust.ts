@@ -17,7 +17,6 @@ import { errorMessage } from "../platform/system-error.ts";
 export interface TrustOptions {
   readonly allowUntrusted: boolean;
   readonly allowedBots: readonly string[];
-  /** Logins of users who may start an agent without write access. */
   readonly allowedUsers: readonly string[];
   /** `GITHUB_SHA`: on most events a commit of a branch that only users with write access can change. */
   readonly eventSha: string | undefined;
@@ -36,9 +35,7 @@ export interface CheckedOut {
 }
 
 export interface TrustPorts {
-  /** The permission of a user on GitHub: `admin`, `write`, `read`, `none`… */
   permissionOf(login: string): Promise<string>;
-  /** Whether the head of a pull request is in another repository. */
   isForkPullRequest(number: number): Promise<boolean>;
   checkedOut(): Promise<CheckedOut>;
 }
@@ -218,7 +215,6 @@ function notTrusted(
   };
 }
 
-/** Why a user is not trusted, and what to do about it. */
 function doubtOf(standing: Standing, { builtInToken }: TrustOptions): readonly string[] {
   const triggered = "The event was triggered by";
   switch (standing.kind) {
@@ -294,7 +290,6 @@ export function areAt(heads: readonly (string | undefined)[], commit: string): b
   return heads.length > 0 && heads.every((head) => head === commit);
 }
 
-/** Why the head may be a fork's; undefined if it is not. */
 async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | undefined> {
   const { name, pullRequest, commentedPullRequest } = event;
   if (name === "workflow_run") {

@@ -6,7 +6,6 @@ import { removeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { programSandbox, sandboxSupport } from "../platform/sandbox.ts";
-
 import { findProgram } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";

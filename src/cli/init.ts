@@ -1,7 +1,6 @@
 /** `agent-jobs init`: the files of an example, for this repository, and rehearsed. It asks nothing. */
 import { lstat, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { didYouMean, suggest } from "../document/suggest.ts";
 import { templates } from "../generated/templates.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -15,8 +14,7 @@ import { runGit } from "../platform/git.ts";
 export async function init(template: string, given: OptionsOf<"init">, io: Io): Promise<ExitCode> {
   const { output } = io;
   const workflow = given.workflow === true;
-  const source = Object.hasOwn(templates, template) ? templates[template] : undefined;
-  if (source === undefined) throw noTemplate(template);
+  const source = templates[template] ?? {};
   const root = await rootOf(process.cwd());
   const facts = await factsOf(root);
   const wanted = Object.entries(source).filter(([path]) => workflow || !isWorkflow(path));
@@ -50,15 +48,6 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
   for (const command of run) output.print(`  COPILOT_GITHUB_TOKEN=… ${command}`);
   output.print(`  ${last}`);
   return code;
-}
-
-function noTemplate(name: string): UsageError {
-  const names = Object.keys(templates);
-  const meant = suggest(name, names);
-  const guess = meant === undefined ? "" : ` (${didYouMean(meant)})`;
-  return new UsageError(
-    `There is no template ${JSON.stringify(name)}${guess}. There are: ${names.join(", ")}.`,
-  );
 }
 
 function isWorkflow(path: string): boolean {

@@ -106,7 +106,6 @@ function toolTable({
   return rows.length === 0 ? [] : ["", ...table(["TOOL", "TASKS", "DESCRIPTION"], rows)];
 }
 
-/** The first line of a text, if it isn't too long for a table. */
 function shortened(text: string): string {
   const [line = ""] = text.trim().split(/\r?\n/);
   return line.length <= 80 ? line : clip(line, 79);

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-/** The bin: arguments in, exit code out. */
 import { nextRound } from "../platform/breath.ts";
 import { exitCode, ioOf } from "./process.ts";
 import { reportBug, runProgram } from "./program.ts";

@@ -14,7 +14,6 @@ export interface Described<T> {
   readonly implies?: Readonly<Record<string, unknown>>;
 }
 
-/** Its value is never missing. */
 export type Defaulted<T> = Described<T> & { readonly default: T };
 
 export const option = <T = string>(

@@ -356,5 +356,4 @@ type Given<Table> = {
   ]?: Valued<Table[Field]>;
 };
 
-/** What was given to a command. */
 export type OptionsOf<Name extends keyof typeof options> = Given<(typeof options)[Name]>;

@@ -21,31 +21,13 @@ export interface Looks {
   readonly live: boolean;
 }
 
-export interface Output {
-  /** For reporters that draw on it: whole lines, each with its LF. */
-  readonly terminal: TerminalStream;
-  /** Whether to color, and whether to redraw, as the terminal and the environment want it. */
-  readonly looks: Looks;
-  /** Lines for people. */
-  print(text: string): void;
-  /** A text for programs. Its control characters are kept, except on a terminal. */
-  printData(text: string): void;
-  /** The same JSON in a form that contains no command and no control character. */
-  printJson(value: unknown): void;
-  /** A file's content in parts, to the byte; nothing else should be printed. Waits for the reader. */
-  printFile(parts: Iterable<string>): Promise<void>;
-  /** What is meant to be a command for the runner; it is escaped. */
-  printCommand(command: string): void;
-  printError(text: string): void;
-  /** Waits until everything printed has been read. Resolves with the reason if something was lost. */
-  end(patienceMs: number): Promise<string | undefined>;
-}
+export type Output = ReturnType<typeof createOutput>;
 
 export function createOutput(
   stdout: OutputStream,
   stderr: { write(text: string): unknown },
   environment: Readonly<Record<string, string | undefined>>,
-): Output {
+) {
   const inActions = (environment["GITHUB_ACTIONS"] ?? "") !== "";
   const shown = (lines: string): string => (inActions ? withoutCommands(lines) : lines);
   const bounded = new BoundedOutput(stdout);
@@ -55,45 +37,57 @@ export function createOutput(
     return redactor.text(text);
   };
   const lines = (text: string): string => shown(`${harmless(masked(text))}\n`);
-  return {
-    terminal: {
-      write: (lines) => bounded.write(shown(lines)),
-      get isTTY() {
-        return stdout.isTTY;
-      },
-      get columns() {
-        return stdout.columns;
-      },
-      get rows() {
-        return stdout.rows;
-      },
+  /** For reporters that draw on it: whole lines, each with its LF. */
+  const terminal: TerminalStream = {
+    write: (lines) => bounded.write(shown(lines)),
+    get isTTY() {
+      return stdout.isTTY;
     },
+    get columns() {
+      return stdout.columns;
+    },
+    get rows() {
+      return stdout.rows;
+    },
+  };
+  return {
+    terminal,
     looks: looksOf(stdout.isTTY === true, environment),
-    print: (text) => bounded.write(lines(text)),
-    printData(text) {
+    print(text: string): void {
+      bounded.write(lines(text));
+    },
+    /** A text for programs. Its control characters are kept, except on a terminal. */
+    printData(text: string): void {
       bounded.write(stdout.isTTY === true ? lines(text) : shown(`${masked(text)}\n`));
     },
-    printJson(value) {
+    /** In a form that contains no command and no control character. */
+    printJson(value: unknown): void {
       const text = JSON.stringify(redactedValue(value, masked), null, 2).replace(
         unsafeCharacters,
         (one) => (one === "\n" ? one : escaped(one)),
       );
       bounded.write(`${inActions ? breakOldMarker(text, "\\u005b") : text}\n`);
     },
-    async printFile(parts) {
+    /** A file's content in parts, to the byte; nothing else should be printed. Waits for the reader. */
+    async printFile(parts: Iterable<string>): Promise<void> {
       for (const part of parts) {
         if (stdout.destroyed) return;
         const piece = stdout.isTTY === true ? harmless(part) : part;
         await new Promise<void>((done) => stdout.write(piece, () => done()));
       }
     },
-    printCommand: (command) => bounded.write(`${breakOldMarker(harmless(masked(command)))}\n`),
-    printError: (text) => void stderr.write(lines(text)),
-    end: (patienceMs) => bounded.end(patienceMs, systemClock),
+    /** What is meant to be a command for the runner; it is escaped. */
+    printCommand(command: string): void {
+      bounded.write(`${breakOldMarker(harmless(masked(command)))}\n`);
+    },
+    printError(text: string): void {
+      stderr.write(lines(text));
+    },
+    /** Waits until everything printed has been read. Resolves with the reason if something was lost. */
+    end: (patienceMs: number): Promise<string | undefined> => bounded.end(patienceMs, systemClock),
   };
 }
 
-/** As JSON spells it. */
 function escaped(character: string): string {
   return Array.from(
     { length: character.length },

@@ -1,10 +1,8 @@
-/** What a command has of its process: its streams, the signals that cancel it, how it ends. */
 import type { Readable } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { cancelOnSignals, type Cancellation } from "../run/cancellation.ts";
 import { createOutput, type Output } from "./output.ts";
 
-/** What a command reads and prints on. */
 export interface Io {
   readonly stdin: Readable | ReadStream;
   /** For the questions of a run; everything else is printed by `output`. */

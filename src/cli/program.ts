@@ -1,6 +1,6 @@
 /** The command line: names, help texts, and the one place where an error becomes text and an exit code. */
 import { inspect } from "node:util";
-import { Command, CommanderError } from "commander";
+import { Argument, Command, CommanderError } from "commander";
 import { UsageError } from "../run/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../generated/version.ts";
@@ -34,7 +34,6 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
   }
 }
 
-/** Reports an error that nothing else has explained. */
 export function reportBug(error: unknown, { output }: Io): void {
   const fault = systemFault(error);
   output.printError(
@@ -109,7 +108,11 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("init")
-    .argument("[template]", "review, nightly, triage or release-notes", "review")
+    .addArgument(
+      new Argument("[template]", "what to write")
+        .choices(["review", "nightly", "triage", "release-notes"])
+        .default("review"),
+    )
     .description("write an entry and its rehearsal for this repository, and rehearse it")
     .action(async (template: string, given: OptionsOf<"init">) =>
       end(await (await import("./init.ts")).init(template, given, io)),
@@ -185,7 +188,9 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
   program
     .command("schema")
     .description("print the JSON Schema of entries, rehearsals or evals")
-    .argument("[kind]", "entry, rehearsal or eval", "entry")
+    .addArgument(
+      new Argument("[kind]", "which one").choices(["entry", "rehearsal", "eval"]).default("entry"),
+    )
     .action(async (kind: string) => end((await import("./schema.ts")).schema(kind, io)));
 
   const tool = program.command("tool").description("build or call a tool of an entry");

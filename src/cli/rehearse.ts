@@ -1,6 +1,6 @@
-/** `agent-jobs rehearse`: rehearsal files as tests. */
 import { writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { unwatchFile, watchFile } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -14,7 +14,7 @@ import {
   type RehearsalTotals,
   type ReporterName,
 } from "../reports/rehearsals.ts";
-import { findRehearsals, isRehearsalName } from "../run/find-files.ts";
+import { findRehearsals } from "../run/find-files.ts";
 import type { Cancellation } from "../run/cancellation.ts";
 import type { RunSignals } from "../run/execute.ts";
 import { UsageError } from "../run/options.ts";
@@ -28,8 +28,6 @@ import {
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 import type { Output } from "./output.ts";
-import { type FSWatcher, watch } from "node:fs";
-import type { Clock } from "../platform/clock.ts";
 import { unlessAborted } from "../platform/waiting.ts";
 
 export async function rehearse(
@@ -72,7 +70,6 @@ function checkReporters({
   }
 }
 
-/** Throws a `UsageError` if there are none. */
 async function chosenFiles(
   given: readonly string[],
   { test, shard }: Given,
@@ -185,33 +182,35 @@ async function rehearseOnChanges(
   signals: Cancellation,
 ): Promise<ExitCode> {
   const runtimes = shareRuntimes({ ...options, environment: process.env });
-  const changes = new FileChanges(systemClock);
   const reads = new Map<string, Set<string>>();
+  const changes = new FileChanges();
   const onRead = (rehearsal: string, files: readonly string[]): void => {
     const known = reads.get(rehearsal) ?? new Set();
     reads.set(rehearsal, known);
-    for (const file of [rehearsal, ...files]) known.add(resolve(file));
-    changes.add(files);
+    for (const file of [rehearsal, ...files]) known.add(changes.watch(file));
   };
   try {
-    let files = await chosenFiles(given, options);
-    let due = files;
     let code: ExitCode = exitCode.success;
+    let changed: ReadonlySet<string> = new Set();
     for (;;) {
-      // Before they run: a change meanwhile counts.
-      changes.add(files);
+      // One may have been added, or the last one removed.
+      const files = await chosenFiles(given, options).catch(() => []);
+      const due = files.filter((file) => {
+        const read = reads.get(file);
+        return read === undefined || [...read].some((one) => changed.has(one));
+      });
       if (due.length > 0) {
-        for (const file of due) reads.delete(file);
+        for (const file of due) {
+          // Before they run: a change meanwhile counts.
+          reads.set(file, new Set([changes.watch(file)]));
+          changes.watch(dirname(file));
+        }
         code = await rehearseOnce(due, options, output, signals, { runtimes, onRead });
         output.print("Waiting for changes. Ctrl-C ends the watch.");
       }
-      const changed = await changes.next(signals.signal);
-      if (changed === undefined) return code;
-      // One may have been added, or the last one removed.
-      files = await chosenFiles(given, options).catch(() => []);
-      due = files.filter((file) =>
-        [...(reads.get(file) ?? [resolve(file)])].some((one) => changed.has(one)),
-      );
+      const next = await unlessAborted(changes.next(signals.signal), signals.signal);
+      if (next === undefined) return code;
+      changed = next.value;
     }
   } finally {
     changes.close();
@@ -220,71 +219,41 @@ async function rehearseOnChanges(
 }
 
 /** An editor saves in several steps, and git changes many files at once. */
-const QUIET_MS = 100;
+const QUIET_MS = 300;
 
-/**
- * Which of some files have changed. Its owner must close it. The folders are watched and not the files: an editor
- * replaces a file, and then a watch of the file itself sees nothing more.
- */
+/** Which of some files and folders have changed. By their times: an editor replaces a file, which a watch of it misses. */
 class FileChanges {
-  readonly #clock: Pick<Clock, "sleep">;
-  /** Absolute, as all paths here. */
-  readonly #files = new Set<string>();
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #watched = new Set<string>();
   readonly #changed = new Set<string>();
   #wake: () => void = () => {};
 
-  constructor(clock: Pick<Clock, "sleep">) {
-    this.#clock = clock;
+  /** Its absolute path. */
+  watch(file: string): string {
+    const path = resolve(file);
+    if (this.#watched.has(path)) return path;
+    this.#watched.add(path);
+    watchFile(path, { interval: 200 }, (now, before) => {
+      if (now.mtimeMs === before.mtimeMs) return;
+      this.#changed.add(path);
+      this.#wake();
+    });
+    return path;
   }
 
-  /** Watches these, too, and their folders for new rehearsals. */
-  add(files: readonly string[]): void {
-    for (const file of files) {
-      const path = resolve(file);
-      this.#files.add(path);
-      this.#watch(dirname(path));
+  /** All changes since the last call, once nothing has changed for a moment. */
+  async next(signal: AbortSignal): Promise<ReadonlySet<string>> {
+    while (this.#changed.size === 0) await new Promise<void>((done) => (this.#wake = done));
+    let seen = 0;
+    while (this.#changed.size !== seen) {
+      seen = this.#changed.size;
+      await systemClock.sleep(QUIET_MS, signal);
     }
-  }
-
-  /** All changes since the last call, once nothing has changed for a moment. Undefined: aborted. */
-  async next(signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
-    if ((await unlessAborted(this.#quiet(signal), signal)) === undefined) return undefined;
     const changed = new Set(this.#changed);
     this.#changed.clear();
     return changed;
   }
 
   close(): void {
-    for (const watcher of this.#watchers.values()) watcher.close();
-  }
-
-  async #quiet(signal: AbortSignal): Promise<void> {
-    while (this.#changed.size === 0) await new Promise<void>((done) => (this.#wake = done));
-    let seen = 0;
-    while (this.#changed.size !== seen) {
-      seen = this.#changed.size;
-      await this.#clock.sleep(QUIET_MS, signal);
-    }
-  }
-
-  #watch(folder: string): void {
-    if (this.#watchers.has(folder)) return;
-    try {
-      const watcher = watch(folder, (_event, name) => {
-        if (name !== null) this.#see(join(folder, name));
-      });
-      // The folder was removed.
-      watcher.on("error", () => watcher.close());
-      this.#watchers.set(folder, watcher);
-    } catch {
-      // There is no such folder, which the rehearsal says.
-    }
-  }
-
-  #see(path: string): void {
-    if (!this.#files.has(path) && !isRehearsalName(path)) return;
-    this.#changed.add(path);
-    this.#wake();
+    for (const path of this.#watched) unwatchFile(path);
   }
 }

@@ -28,7 +28,6 @@ export function run(
   return runPart(entryFile, jobName, given, io, defined({ shard }));
 }
 
-/** `more`: the part of a job that runs. */
 async function runPart(
   entryFile: string,
   jobName: string | undefined,
@@ -124,7 +123,6 @@ function askerOf(
   return createTerminalAsker({ input, output, environment, interrupt });
 }
 
-/** `@FILE` is the text of a file. */
 async function readInputs(inputs: Inputs = {}): Promise<Inputs> {
   const read = async ([name, value]: readonly [string, string]): Promise<[string, string]> => {
     if (!value.startsWith("@")) return [name, value];

@@ -72,7 +72,6 @@ function checkAccess({ token, host, test, entry, entriesDir }: Given): void {
 
 interface Served extends HttpServer {
   readonly kill: () => void;
-  /** A line that names the entry. */
   readonly serving: string;
 }
 
@@ -142,7 +141,6 @@ function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
   return { file, ...defined({ job, userInput }) };
 }
 
-/** The file, or the example. */
 async function install(host: JobHost, file: string | undefined): Promise<void> {
   if (file !== undefined) return host.installEntryFile(file);
   const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
@@ -150,7 +148,6 @@ async function install(host: JobHost, file: string | undefined): Promise<void> {
   await host.installJobsEntry(loaded.entry);
 }
 
-/** Its absolute path. Throws `UsageError` if it is no folder. */
 async function folder(path: string | undefined, option: string): Promise<string | undefined> {
   if (path === undefined) return undefined;
   if (!(await isDirectory(path)))
@@ -158,7 +155,6 @@ async function folder(path: string | undefined, option: string): Promise<string 
   return resolve(path);
 }
 
-/** Made if it doesn't exist. Throws `UsageError` if that fails. */
 async function journalsFolder(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined;
   try {
@@ -170,7 +166,6 @@ async function journalsFolder(path: string | undefined): Promise<string | undefi
   return resolve(path);
 }
 
-/** The repository that the current directory is in, or the current directory. */
 function repositoryRoot(from: string): string {
   for (let at = from; ; at = dirname(at)) {
     if (existsSync(join(at, ".git"))) return at;

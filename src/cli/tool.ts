@@ -8,7 +8,7 @@ import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/preparation.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
 import type { EntryTools } from "../tools/toolbox.ts";
-import { isRecord } from "../document/guards.ts";
+import { isRecord, parsedJson } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
@@ -32,7 +32,6 @@ import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.
 interface TryOptions extends OptionsOf<"call"> {
   readonly environment: Environment;
   readonly signal: AbortSignal;
-  /** Aborts when the process is about to exit. */
   readonly lastCall: AbortSignal;
   readonly onProgress: (progress: ToolProgress) => void;
 }
@@ -45,20 +44,12 @@ export function callTool(
   io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
-  return withSignals(given, io, async (options) => {
+  return withSignals(`The call of ${name}`, given, io, async (options) => {
     const end = await tryTool(name, params, options);
-    switch (end.kind) {
-      case "succeeded":
-        if (typeof end.value === "string") output.printData(end.value);
-        else output.printJson(end.value);
-        return exitCode.success;
-      case "failed":
-        return end;
-      case "timed_out":
-        return { reason: `The call of ${name} exceeded its time limit.` };
-      case "cancelled":
-        return exitCode.canceled;
-    }
+    if (end.kind !== "succeeded") return end;
+    if (typeof end.value === "string") output.printData(end.value);
+    else output.printJson(end.value);
+    return exitCode.success;
   });
 }
 
@@ -72,27 +63,22 @@ export async function buildTool(
     output.printData(await printedBuild(name, plain === true, given));
     return exitCode.success;
   }
-  return withSignals(given, io, async (options) => {
+  return withSignals(`The build of ${name}`, given, io, async (options) => {
     const end = await runBuild(name, options);
-    switch (end.kind) {
-      case "nothing":
-        output.print(`${name} needs no build.`);
-        return exitCode.success;
-      case "succeeded":
-        output.print(`${name} is built.`);
-        return exitCode.success;
-      case "failed":
-        return end;
-      case "timed_out":
-        return { reason: `The build of ${name} exceeded its time limit.` };
-    }
+    if (end.kind !== "nothing" && end.kind !== "succeeded") return end;
+    output.print(end.kind === "nothing" ? `${name} needs no build.` : `${name} is built.`);
+    return exitCode.success;
   });
 }
 
-/** Exit code, or why it failed with the end of the log. */
-type Ending = ExitCode | { readonly reason: string; readonly tail?: string | undefined };
+/** Exit code, or why there is none. `tail`: the end of the log. */
+type Ending =
+  | ExitCode
+  | { readonly kind: "failed"; readonly reason: string; readonly tail?: string | undefined }
+  | { readonly kind: "timed_out" | "cancelled" };
 
 async function withSignals(
+  what: string,
   given: OptionsOf<"call">,
   { output }: Io,
   run: (options: TryOptions) => Promise<Ending>,
@@ -112,8 +98,11 @@ async function withSignals(
     const end = await run({ ...given, environment, signal, lastCall, onProgress });
     if (signal.aborted) return exitCode.canceled;
     if (typeof end === "number") return end;
-    const rest = (end.tail ?? "").split("\n").filter((line) => !shown.has(line.trimEnd()));
-    output.printError([...rest, `agent-jobs: ${end.reason}`].join("\n"));
+    if (end.kind === "cancelled") return exitCode.canceled;
+    const { reason, tail = "" } =
+      end.kind === "failed" ? end : { reason: `${what} exceeded its time limit.` };
+    const rest = tail.split("\n").filter((line) => !shown.has(line.trimEnd()));
+    output.printError([...rest, `agent-jobs: ${reason}`].join("\n"));
     return exitCode.failed;
   } finally {
     signals.dispose();
@@ -170,7 +159,6 @@ function checkParams({ name, parameters }: Tool, params: Record<string, unknown>
   if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
 }
 
-/** `nothing`: the tool needs no build. */
 async function runBuild(
   name: string,
   options: TryOptions,
@@ -244,15 +232,9 @@ function unknownTool(owner: string, name: string, names: readonly string[]): Usa
 }
 
 function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The arguments are not JSON: ${reason}`);
-  }
-  if (!isRecord(value)) throw new UsageError("The arguments must be a JSON object.");
-  return value;
+  const value = parsedJson(text);
+  if (isRecord(value)) return value;
+  throw new UsageError("The arguments must be a JSON object.");
 }
 
 async function withTools<T>(

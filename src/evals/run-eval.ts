@@ -5,7 +5,7 @@ import { defined } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
-import { createExpectations } from "../rehearsal/expectations.ts";
+import { Expectations } from "../rehearsal/expectations.ts";
 import { executeRun, type RunSignals } from "../run/execute.ts";
 import { prepareRehearsal, type RunOptions } from "../run/prepare.ts";
 import { killsRuntime, shareRuntimes } from "../run/rehearse.ts";
@@ -64,7 +64,7 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     );
     const script = cell.scripts[(run - 1) % cell.scripts.length];
     if (script === undefined) throw new Error("A cell has a script.");
-    const expectations = createExpectations(script.expect);
+    const expectations = new Expectations(script.expect);
     const began = systemClock.now();
     const ownRuntime = cell.live || killsRuntime(script);
     const { environment, sandbox, env } = options;

@@ -49,7 +49,6 @@ export class JournalRefused extends Error {}
 
 const largestJournal = 200_000_000;
 
-/** Rejects with a `JournalRefused`. */
 export async function deliverJournal(asked: JournalToDeliver): Promise<DeliveredJournal> {
   const { environment, api, staged, entry } = asked;
   const here = await originOf(environment, api);
@@ -66,22 +65,9 @@ export async function deliverJournal(asked: JournalToDeliver): Promise<Delivered
   if (view.plan !== undefined) view.plan = { ...view.plan, outputs: isNamed ? outputs : {} };
   if (!isNamed) return { view, deliveries: [skipped("everything", outputs)] };
   const deliveries = await deliver(
-    {
-      view,
-      outputs,
-      origin,
-      entry,
-      job: view.jobName,
-      report: jobReport(view),
-      outcome: outcomeOf(view),
-      durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
-    },
+    { view, outputs, origin, entry, job: view.jobName, report: jobReport(view) },
     createGithubPort(api, here.repository, asked.redact),
-    {
-      staged,
-      pause: (milliseconds) => systemClock.sleep(milliseconds),
-      now: () => systemClock.now(),
-    },
+    { staged, clock: systemClock },
   );
   return { view, deliveries };
 }
@@ -118,7 +104,6 @@ function readRun(path: string): { readonly view: RunView; readonly digest: strin
 }
 
 interface Claimed {
-  /** Of this step. */
   readonly here: Origin;
   readonly payload: unknown;
   readonly digest: string;
@@ -211,7 +196,6 @@ function baseOf(payload: unknown, { event }: Origin, environment: Environment): 
   return base;
 }
 
-/** Or why there are none. */
 async function outputsOfBase(
   { entry, job: asked, api }: JournalToDeliver,
   job: string,
@@ -282,19 +266,4 @@ function onlyJob(jobs: object, entry: string): string {
   const [only, ...others] = Object.keys(jobs);
   if (only !== undefined && others.length === 0) return only;
   throw new JournalRefused(`${entry} has several jobs. Name the one that is to be delivered.`);
-}
-
-function outcomeOf({ status, reason = "" }: RunView): Parameters<typeof deliver>[0]["outcome"] {
-  switch (status) {
-    case "succeeded":
-      return { kind: "succeeded" };
-    case "failed":
-      return { kind: "failed", reason };
-    case "skipped":
-      return { kind: "skipped", reason };
-    case "canceled":
-    case "pending":
-    case "running":
-      return { kind: "canceled", reason };
-  }
 }

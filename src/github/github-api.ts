@@ -7,6 +7,7 @@ import { defined, isList, isRecord } from "../document/guards.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { GithubFailure } from "../outputs/github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
+import { at, sameRepository, textAt } from "./webhook-event.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -31,7 +32,6 @@ export class NotFoundError extends GithubFailure {}
 
 export interface GithubApiOptions {
   readonly token: string | undefined;
-  /** `owner/name` */
   readonly repository: string | undefined;
   /** `GITHUB_API_URL`; default: that of github.com. */
   readonly apiUrl?: string | undefined;
@@ -96,33 +96,30 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     get: (route, values) => ask(route, values),
     write: ask,
     async graphql(query, variables) {
-      const answer = await ask(GRAPHQL, { query, variables });
-      return isRecord(answer) ? answer["data"] : undefined;
+      return at(await ask(GRAPHQL, { query, variables }), "data");
     },
     async permissionOf(username) {
       const data = await ask("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
         username,
       });
-      const permission = isRecord(data) ? data["permission"] : undefined;
-      if (typeof permission !== "string") throw new Error("GitHub's response has no permission");
+      const permission = textAt(data, "permission");
+      if (permission === undefined) throw new Error("GitHub's response has no permission");
       return permission;
     },
     async isForkPullRequest(number) {
       const data = await ask("GET /repos/{owner}/{repo}/pulls/{pull_number}", {
         pull_number: String(number),
       });
-      const [head, base] = ["head", "base"].map((side) => repositoryId(data, side));
-      return head === undefined || head !== base;
+      return !sameRepository(at(data, "head", "repo"), at(data, "base", "repo"));
     },
     async readFile(path, ref) {
       // `{+path}` would leave `..` and `?` alone; the caller gives names that have none, this makes sure.
       const encoded = path.split("/").map(encodeURIComponent).join("/");
       const data = await ask(`GET /repos/{owner}/{repo}/contents/${encoded}`, { ref });
-      if (!isRecord(data) || data["type"] !== "file") throw new Error("it is not a regular file");
-      const { content, encoding } = data;
-      if (encoding !== "base64" || typeof content !== "string") {
+      if (at(data, "type") !== "file") throw new Error("it is not a regular file");
+      const content = textAt(data, "content");
+      if (at(data, "encoding") !== "base64" || content === undefined)
         throw new Error(`it is larger than ${MAX_BYTES} bytes`);
-      }
       return Buffer.from(content, "base64");
     },
   };
@@ -136,11 +133,11 @@ const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
 
 /** GraphQL answers 200, also to what it refuses. */
 function graphqlFailure({ data, headers }: ApiResponse, now: number): Failure | undefined {
-  const errors = isRecord(data) ? data["errors"] : undefined;
+  const errors = at(data, "errors");
   const [error] = isList(errors) ? errors : [];
   if (error === undefined) return undefined;
-  const { type, message } = isRecord(error) ? error : {};
-  const status = graphqlStatus.get(type) ?? 422;
+  const message = at(error, "message");
+  const status = graphqlStatus.get(at(error, "type")) ?? 422;
   const retryAfter = status === 429 ? waitOf(headers ?? {}, now) : undefined;
   return {
     message: `GitHub answered ${status} (${String(message)})`,
@@ -182,19 +179,11 @@ async function createClient({ token, repository, apiUrl }: GithubApiOptions): Pr
   };
 }
 
-function repositoryId(data: unknown, side: string): number | undefined {
-  const branch = isRecord(data) ? data[side] : undefined;
-  const repository = isRecord(branch) ? branch["repo"] : undefined;
-  const id = isRecord(repository) ? repository["id"] : undefined;
-  return typeof id === "number" ? id : undefined;
-}
-
 interface Failure {
   readonly message: string;
   /** How often such a request is sent, at most. */
   readonly attempts: number;
   readonly status?: number;
-  /** Milliseconds that GitHub asks to wait. */
   readonly retryAfter?: number;
 }
 
@@ -204,12 +193,12 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
   }
   const text = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
   // Octokit also reports 500 for a request without a response. Only a response has headers.
-  const response = isRecord(error) ? error["response"] : undefined;
-  const status = isRecord(response) ? response["status"] : undefined;
-  if (!isRecord(response) || typeof status !== "number") {
+  const status = at(error, "response", "status");
+  if (typeof status !== "number") {
     return { message: `GitHub is unreachable (${text})`, attempts: WAITS_MS.length + 1 };
   }
-  const retryAfter = waitOf(isRecord(response["headers"]) ? response["headers"] : {}, now);
+  const headers = at(error, "response", "headers");
+  const retryAfter = waitOf(isRecord(headers) ? headers : {}, now);
   const limited = retryAfter !== undefined || /rate limit|abuse/i.test(text);
   return {
     message: `GitHub answered ${status} (${text})`,

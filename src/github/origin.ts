@@ -3,7 +3,7 @@ import { isList, isRecord } from "../document/guards.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { GithubApi } from "./github-api.ts";
-import { at, payloadOf, sha } from "./webhook-event.ts";
+import { at, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
 
 /** Undefined outside of GitHub Actions. `api`: asked for the head of a pull request that the event doesn't tell. */
 export async function originOf(
@@ -40,35 +40,30 @@ async function subjectOf(
   const pull = at(payload, "pull_request");
   if (isRecord(pull)) return ofPullRequest(pull);
   const issue = at(payload, "issue");
-  if (isRecord(issue)) {
-    const number = numberOf(issue);
-    if (number === undefined) return {};
-    if (!isRecord(issue["pull_request"])) return { number };
-    const found = await api?.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", {
-      pull_number: number,
-    });
-    return ofPullRequest(found);
-  }
+  const number = numberAt(issue);
+  if (number !== undefined && !isRecord(at(issue, "pull_request"))) return { number };
   const run = at(payload, "workflow_run");
-  const head = sha(at(run, "head_sha"));
-  if (head === undefined || !String(at(run, "event")).startsWith("pull_request")) return {};
-  const pulls = await api?.get("GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", {
-    commit_sha: head,
-  });
-  return ofPullRequest(
-    isList(pulls) ? pulls.find((one) => at(one, "head", "sha") === head) : undefined,
-  );
+  const isOfPull = textAt(run, "event")?.startsWith("pull_request") === true;
+  const head = isOfPull ? sha(at(run, "head_sha")) : undefined;
+  return ofPullRequest(api && (await pullRequestOf(api.get, { number, head })));
 }
 
 function ofPullRequest(pull: unknown): Subject {
-  const number = numberOf(pull);
+  const number = numberAt(pull);
   const head = sha(at(pull, "head", "sha"));
   return number === undefined || head === undefined ? {} : { number, isPullRequest: true, head };
 }
 
-function numberOf(value: unknown): number | undefined {
-  const number = at(value, "number");
-  return typeof number === "number" && Number.isSafeInteger(number) && number > 0
-    ? number
-    : undefined;
+/** The pull request of which an event tells only the number or the head. Undefined: there is none. */
+export async function pullRequestOf(
+  get: GithubApi["get"],
+  { number, head }: { readonly number?: number | undefined; readonly head?: string | undefined },
+): Promise<unknown> {
+  if (number !== undefined)
+    return get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number: number });
+  if (head === undefined) return undefined;
+  const pulls = await get("GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", {
+    commit_sha: head,
+  });
+  return isList(pulls) ? pulls.find((pull) => at(pull, "head", "sha") === head) : undefined;
 }

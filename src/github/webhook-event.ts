@@ -15,7 +15,6 @@ export interface PullRequestFacts {
 
 export interface EventFacts {
   readonly name: string;
-  /** Its payload is an object. */
   readonly readable: boolean;
   /** All users that the event names as its cause. */
   readonly actors: readonly Actor[];
@@ -43,7 +42,6 @@ export function readEvent(event: RunnerEvent): EventFacts {
   const { name, payload, actor, triggeringActor } = event;
   const pullRequest = at(payload, "pull_request");
   const upstream = at(payload, "workflow_run");
-  const upstreamEvent = at(upstream, "event");
   const repository = at(payload, "repository");
   return {
     name,
@@ -60,7 +58,7 @@ export function readEvent(event: RunnerEvent): EventFacts {
       : undefined,
     commentedPullRequest: commentedPullRequest(at(payload, "issue")),
     upstreamFork: !sameRepository(at(upstream, "head_repository"), repository),
-    upstreamEvent: typeof upstreamEvent === "string" ? upstreamEvent : undefined,
+    upstreamEvent: textAt(upstream, "event"),
     restartedBy: isLaterAttempt(event) ? actorOf(triggeringActor) : undefined,
   };
 }
@@ -74,11 +72,9 @@ function isLaterAttempt({ attempt = "", actor, triggeringActor }: RunnerEvent): 
 
 function commentedPullRequest(issue: unknown): number | "unknown" | undefined {
   if ((at(issue, "pull_request") ?? undefined) === undefined) return undefined;
-  const number = at(issue, "number");
-  return typeof number === "number" && Number.isSafeInteger(number) ? number : "unknown";
+  return numberAt(issue) ?? "unknown";
 }
 
-/** A field of a field of untrusted JSON. */
 export function at(value: unknown, ...keys: readonly string[]): unknown {
   let found = value;
   for (const key of keys) {
@@ -88,15 +84,26 @@ export function at(value: unknown, ...keys: readonly string[]): unknown {
   return found;
 }
 
+export function textAt(value: unknown, key: string): string | undefined {
+  const text = at(value, key);
+  return typeof text === "string" ? text : undefined;
+}
+
+/** Of an issue or a pull request. */
+export function numberAt(value: unknown): number | undefined {
+  const number = at(value, "number");
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : undefined;
+}
+
 /** A repository that was deleted is null, and no repository is the same as that one. */
-function sameRepository(one: unknown, other: unknown): boolean {
+export function sameRepository(one: unknown, other: unknown): boolean {
   const [a, b] = [at(one, "id"), at(other, "id")];
   return typeof a === "number" && a === b;
 }
 
 function accountOf(account: unknown): Actor | undefined {
-  const login = at(account, "login");
-  if (typeof login !== "string" || login === "") return undefined;
+  const login = textAt(account, "login") ?? "";
+  if (login === "") return undefined;
   return { login, bot: at(account, "type") === "Bot" || isBotName(login) };
 }
 
@@ -126,7 +133,6 @@ export function sha(value: unknown): string | undefined {
     : undefined;
 }
 
-/** Undefined if it can't be read. */
 export async function payloadOf(path: string | undefined): Promise<unknown> {
   try {
     return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));

@@ -11,7 +11,7 @@ import {
   type OwnThread,
 } from "../outputs/github-port.ts";
 import type { GithubApi } from "./github-api.ts";
-import { at } from "./webhook-event.ts";
+import { at, sha, textAt } from "./webhook-event.ts";
 
 /** Of each kind that is looked through: 10 pages. */
 const maxPages = 10;
@@ -104,7 +104,7 @@ export function createGithubPort(
       base_tree: shaOf(at(parent, "tree")),
       tree,
     });
-    const sha = shaOf(
+    const commit = shaOf(
       await api.write("POST /repos/{owner}/{repo}/git/commits", {
         message: redact(message),
         tree: shaOf(made),
@@ -113,11 +113,14 @@ export function createGithubPort(
     );
     const ref = `heads/${branch}`;
     try {
-      return await write("POST /repos/{owner}/{repo}/git/refs", { ref: `refs/${ref}`, sha });
+      return await write("POST /repos/{owner}/{repo}/git/refs", {
+        ref: `refs/${ref}`,
+        sha: commit,
+      });
     } catch (error) {
       if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
       // An earlier attempt of this run has made it: the name is of this run alone.
-      return write(`PATCH /repos/{owner}/{repo}/git/refs/${ref}`, { sha, force: true });
+      return write(`PATCH /repos/{owner}/{repo}/git/refs/${ref}`, { sha: commit, force: true });
     }
   }
 
@@ -260,14 +263,8 @@ function queryOf(variables: string, part: string): string {
   return `query($owner: String!, $name: String!, $before: String${variables}) { repository(owner: $owner, name: $name) { ${part} } }`;
 }
 
-function textAt(value: unknown, key: string): string | undefined {
-  const text = at(value, key);
-  return typeof text === "string" ? text : undefined;
-}
-
 function shaOf(value: unknown): string {
-  const sha = textAt(value, "sha");
-  if (sha === undefined || !/^[0-9a-f]{40,64}$/.test(sha))
-    throw new GithubFailure("GitHub names no commit where there must be one", 422);
-  return sha;
+  const found = sha(at(value, "sha"));
+  if (found !== undefined) return found;
+  throw new GithubFailure("GitHub names no commit where there must be one", 422);
 }

@@ -7,7 +7,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { Reporter } from "../events/sink.ts";
-import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
@@ -59,7 +59,7 @@ export class HostRehearsal implements ModelTransport {
 
   run(workingDirectory: string, changeDiff?: string): Play {
     const { script, clock } = this.#options;
-    return this.#play(createScriptedModel(script, { clock, workingDirectory, changeDiff }));
+    return this.#play(new ScriptedModel(script, { clock, workingDirectory, changeDiff }));
   }
 
   session(workingDirectory: string): Play {
@@ -88,7 +88,7 @@ export class HostRehearsal implements ModelTransport {
 
   #shared(workingDirectory: string, label: () => ModelRequest["label"]): ScriptedModel {
     const { script, clock } = this.#options;
-    return createScriptedModel(script, { clock, workingDirectory, shared: { label } });
+    return new ScriptedModel(script, { clock, workingDirectory, shared: { label } });
   }
 
   #play(model: ScriptedModel): Play {

@@ -91,7 +91,6 @@ async function checked(value: unknown, task: string, readLines: ReadLines): Prom
   };
 }
 
-/** For the model, with slashes. */
 function repositoryPath(given: string): string {
   const path = given.replace(/^(?:\.\/)+/, "");
   const parts = path.split("/");
@@ -137,7 +136,10 @@ function spaced(text: string): string {
   return text.normalize("NFC").trim().replace(/\s+/gu, " ");
 }
 
-/** The first line in `head` of the lines that `seen` has from `line` to `endLine`; undefined if they aren't there. */
+/**
+ * The first line in `head` of the lines that `seen` has from `line` to `endLine`; undefined if they aren't there, or if
+ * the text of the first one and its neighbors don't tell which ones they are.
+ */
 export function mapBlock(
   seen: readonly string[],
   line: number,
@@ -149,32 +151,10 @@ export function mapBlock(
       if (head[start - 1 + offset] !== seen[line - 1 + offset]) return false;
     return true;
   };
-  const isSame = seen.length === head.length && isAt(line);
-  const start = isSame ? line : mapLine(seen, line, head);
-  return start !== undefined && isAt(start) ? start : undefined;
-}
-
-/**
- * The line of `head` that has the text of `line` in `seen`; undefined if there is none, or if the text and its
- * neighbors don't tell which one it is.
- */
-function mapLine(
-  seen: readonly string[],
-  line: number,
-  head: readonly string[],
-): number | undefined {
+  if (seen.length === head.length && isAt(line)) return line;
   const text = seen[line - 1];
-  if (text === undefined) return undefined;
-  const around = (lines: readonly string[], at: number): number =>
-    Number(lines[at - 2] === seen[line - 2]) + Number(lines[at] === seen[line]);
-  let best: number | undefined;
-  let score = -1;
-  let isAmbiguous = false;
-  for (const [index, one] of head.entries()) {
-    if (one !== text) continue;
-    const found = around(head, index + 1);
-    isAmbiguous = found === score || (isAmbiguous && found < score);
-    if (found > score) [best, score, isAmbiguous] = [index + 1, found, false];
-  }
-  return isAmbiguous ? undefined : best;
+  const starts = head.flatMap((one, index) => (one === text ? [index + 1] : []));
+  const beside = starts.filter((at) => head[at - 2] === seen[line - 2] && head[at] === seen[line]);
+  const [start, ...others] = beside.length > 0 ? beside : starts;
+  return start !== undefined && others.length === 0 && isAt(start) ? start : undefined;
 }

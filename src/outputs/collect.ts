@@ -1,4 +1,3 @@
-/** What a run publishes, of all that its tasks have handed in. */
 import { defaultOutputs, severities, type Outputs, type Severity } from "../entry/outputs.ts";
 import type { Finding, Proposal, Verdict } from "../events/output-shapes.ts";
 import type { GivenView, RunView } from "../events/view.ts";
@@ -6,10 +5,8 @@ import type { GivenView, RunView } from "../events/view.ts";
 export interface CollectedOutputs {
   /** The worst first, each once, at most `outputs.findings.max`. */
   readonly findings: readonly Finding[];
-  /** So many more than `max`. */
   readonly omitted: number;
   readonly verdict: Verdict | undefined;
-  /** In the order in which they were made. */
   readonly proposals: readonly { readonly task: string; readonly proposal: Proposal }[];
 }
 
@@ -53,7 +50,6 @@ export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>>
 
 interface SelectedFindings {
   readonly findings: readonly Finding[];
-  /** More than `max`. */
   readonly omitted: number;
 }
 

@@ -1,5 +1,4 @@
-/** What the texts that we write on GitHub have in common. */
-import type { Finding, Origin } from "../events/output-shapes.ts";
+import type { Origin } from "../events/output-shapes.ts";
 import { clip } from "../events/cut.ts";
 import { codeText } from "./findings-table.ts";
 import { blobs } from "./line-address.ts";
@@ -47,11 +46,6 @@ export function safeText(text: string, maxLength: number, { origin }: Publisher)
 /** Where the end of a text is that is too long. */
 export function rest(origin: Origin): string {
   return `_This is too long for GitHub. The rest is in the ${runLink(origin, "job summary")}._`;
-}
-
-/** In the order of importance, once for each finding. */
-export function fingerprintsOf(findings: readonly Finding[]): string[] {
-  return [...new Set(findings.map(({ fingerprint }) => fingerprint))];
 }
 
 const MAX_NAME = 100;

@@ -2,15 +2,7 @@
 import { defaultOutputs } from "../entry/outputs.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
 import { isBranch, notProposable } from "./check-proposal.ts";
-import {
-  attempt,
-  refused,
-  skipped,
-  write,
-  type Delivering,
-  type Delivery,
-  type Writing,
-} from "./delivery.ts";
+import { attempt, refused, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import type { Made } from "./github-port.ts";
 import { safeTitle } from "./harmless-text.ts";
 import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comment-parts.ts";
@@ -25,8 +17,23 @@ interface Proposed {
 
 export function deliverProposal(delivering: Delivering, proposed: Proposed): Promise<Delivery> {
   const { proposal } = proposed;
-  const writing = { what: proposalName(proposal, delivering.about.origin), needs: needs(proposal) };
-  return attempt(delivering, writing, () => tried(delivering, proposed, writing));
+  const writing = {
+    what: proposalName(proposal, delivering.about.origin),
+    needs: needs[proposal.kind],
+  };
+  return attempt(delivering, writing, async () => {
+    const plan = await planOf(delivering, proposed, writing.what);
+    if ("status" in plan) return plan;
+    let delivery = skipped(writing.what, "there is nothing to do");
+    for (const { preview, find, send } of plan) {
+      const before = await find?.();
+      delivery =
+        before === undefined
+          ? await write(delivering, { ...writing, preview }, send, find)
+          : { ...skipped(writing.what, "it is there already"), ...before };
+    }
+    return delivery;
+  });
 }
 
 /** A request. With `find`, it is not sent if an earlier attempt of the run has made the same. */
@@ -34,25 +41,6 @@ interface Step {
   readonly preview: string;
   readonly find?: () => Promise<Made | undefined>;
   readonly send: () => Promise<Made>;
-}
-
-async function tried(
-  delivering: Delivering,
-  proposed: Proposed,
-  { what, needs: permissions }: Writing,
-): Promise<Delivery> {
-  const plan = await planOf(delivering, proposed, what);
-  if ("status" in plan) return plan;
-  let delivery = skipped(what, "there is nothing to do");
-  for (const { preview, find, send } of plan) {
-    const writing = { what, needs: permissions, preview };
-    const before = await find?.();
-    delivery =
-      before !== undefined
-        ? { ...skipped(what, "it is there already"), ...before }
-        : await write(delivering, writing, send, find);
-  }
-  return delivery;
 }
 
 /** The steps, or why there are none. */
@@ -150,20 +138,15 @@ function ownBranch(taken: Set<string>, name: string): string {
   return branch;
 }
 
-function needs({ kind }: Proposal): string {
-  switch (kind) {
-    case "reviewers":
-      return "`pull-requests: write`";
-    case "pull_request":
-      return "`contents: write` and `pull-requests: write`";
-    case "issue":
-      return "`issues: write`";
-    case "comment":
-    case "label":
-    case "close":
-      return "`issues: write`, on a pull request `pull-requests: write`";
-  }
-}
+const onItem = "`issues: write`, on a pull request `pull-requests: write`";
+const needs: Readonly<Record<Proposal["kind"], string>> = {
+  comment: onItem,
+  label: onItem,
+  close: onItem,
+  reviewers: "`pull-requests: write`",
+  issue: "`issues: write`",
+  pull_request: "`contents: write` and `pull-requests: write`",
+};
 
 export function proposalName(proposal: Proposal, { number }: Origin): string {
   const target = number === undefined ? "" : ` #${number}`;
@@ -183,18 +166,15 @@ export function proposalName(proposal: Proposal, { number }: Origin): string {
   }
 }
 
-interface ProposedText extends Publisher {
-  readonly task: string;
-  /** By which a re-run finds what was written already. */
-  readonly key: string;
-}
-
 const MAX_REASON = 1_000;
 
 type WithText = Extract<Proposal, { kind: "comment" | "issue" | "pull_request" | "close" }>;
 
 /** Of what is to be closed: the comment that says why. */
-export function proposalBody(proposal: WithText, about: ProposedText): string {
+export function proposalBody(
+  proposal: WithText,
+  about: Publisher & Pick<Proposed, "task" | "key">,
+): string {
   const { kind, reason = "" } = proposal;
   const why = safeCell(reason, { maxLength: MAX_REASON });
   const text = "body" in proposal ? proposal.body : "";

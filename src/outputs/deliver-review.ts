@@ -4,18 +4,10 @@
  */
 import type { CollectedOutputs } from "./collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import { GithubFailure, type OwnThread } from "./github-port.ts";
+import { GithubFailure, type DiffFile, type NewReview, type OwnThread } from "./github-port.ts";
 import { fenceOf } from "../document/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
-import {
-  bodyOf,
-  fingerprintsOf,
-  markerLine,
-  maxBody,
-  runLink,
-  safeText,
-  type Publisher,
-} from "./comment-parts.ts";
+import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";
 import { codeText, countsText, findingsTable, severitySigns } from "./findings-table.ts";
 import { headLines } from "./line-address.ts";
 import { harmlessCode } from "./harmless-text.ts";
@@ -93,10 +85,7 @@ async function resolveGone(
 
 type LinesInDiff = (path: string, from: number, to: number) => boolean;
 
-/** `patch`: the hunks of one file, as GitHub gives them. */
-function linesInDiff(
-  files: readonly { readonly path: string; readonly patch: string | undefined }[],
-): LinesInDiff {
+function linesInDiff(files: readonly DiffFile[]): LinesInDiff {
   const hunks = new Map(files.map(({ path, patch = "" }) => [path, hunksOf(patch)]));
   return (path, from, to) =>
     hunks.get(path)?.some(([first, last]) => first <= from && to <= last) === true;
@@ -110,19 +99,7 @@ function hunksOf(patch: string): readonly (readonly [first: number, last: number
   });
 }
 
-interface ReviewComment {
-  readonly path: string;
-  /** The last line, in the head of the pull request. */
-  readonly line: number;
-  readonly startLine?: number;
-  readonly body: string;
-  readonly fingerprint: string;
-}
-
-export interface Review {
-  readonly body: string;
-  readonly comments: readonly ReviewComment[];
-}
+export type Review = Omit<NewReview, "head">;
 
 interface ReviewContent extends Publisher {
   /** The worst first. */
@@ -136,22 +113,21 @@ const MAX_NAME = 100;
 
 export function reviewOf(content: ReviewContent): Review {
   const { findings, isInDiff, origin } = content;
-  const comments: ReviewComment[] = [];
+  const comments: NewReview["comments"][number][] = [];
   const others: Finding[] = [];
   for (const finding of findings) {
-    const { path, fingerprint } = finding;
+    const { path } = finding;
     const { from, to } = headLines(finding, origin) ?? { from: 0, to: 0 };
     if (from > 0 && isInDiff(path, from, to)) {
-      const startLine = to > from ? { startLine: from } : {};
       const body = commentBody(finding, content, true);
-      comments.push({ path, line: to, ...startLine, body, fingerprint });
+      comments.push({ path, line: to, ...(to > from && { startLine: from }), body });
     } else if (from > 0 && isInDiff(path, from, from)) {
       // GitHub takes no comment on lines of which the diff shows only some.
-      const body = commentBody(finding, content, false);
-      comments.push({ path, line: from, body, fingerprint });
+      comments.push({ path, line: from, body: commentBody(finding, content, false) });
     } else others.push(finding);
   }
-  const marker = markerLine(content, { kind: "review", fingerprints: fingerprintsOf(findings) });
+  const fingerprints = findings.map(({ fingerprint }) => fingerprint);
+  const marker = markerLine(content, { kind: "review", fingerprints });
   const room = maxBody - 5_000 - marker.length;
   const { text: table } = findingsTable(others, { target: origin, room });
   const body = bodyOf(marker, [

@@ -5,7 +5,9 @@
  * Delivered twice, nothing is there twice: all that we make has a hidden marker, by which it is found again.
  */
 import { defaultOutputs, proposalKinds, type Outputs } from "../entry/outputs.ts";
+import type { RunOutcome } from "../events/event.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
+import type { RunView } from "../events/view.ts";
 import { collectOutputs, type CollectedOutputs } from "./collect.ts";
 import { deliverProposal, proposalName } from "./deliver-proposal.ts";
 import { deliverReview } from "./deliver-review.ts";
@@ -42,7 +44,8 @@ export async function deliver(
   github: GithubPort,
   options: DeliveryOptions,
 ): Promise<readonly Delivery[]> {
-  const { outputs, outcome, origin, view } = about;
+  const { outputs, origin, view } = about;
+  const outcome = outcomeOf(view);
   if (!asksForDelivery(outputs)) return [];
   const isFailed = outcome.kind === "failed";
   if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
@@ -89,6 +92,20 @@ export async function deliver(
   return deliveries;
 }
 
+function outcomeOf({ status, reason = "" }: RunView): RunOutcome {
+  switch (status) {
+    case "succeeded":
+      return { kind: status };
+    case "failed":
+    case "skipped":
+      return { kind: status, reason };
+    case "canceled":
+    case "pending":
+    case "running":
+      return { kind: "canceled", reason };
+  }
+}
+
 const endings = { failed: "failed", canceled: "was canceled", skipped: "was skipped" } as const;
 
 function sizeOf(proposal: Proposal): number {
@@ -102,7 +119,6 @@ function sizeOf(proposal: Proposal): number {
   }
 }
 
-/** Undefined: it may go on. */
 async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | undefined> {
   const { isPullRequest, number, head } = origin;
   if (isPullRequest !== true || number === undefined) return undefined;
@@ -130,6 +146,7 @@ async function deliverReport(
   { findings, omitted, verdict }: CollectedOutputs,
 ): Promise<readonly Delivery[]> {
   const { about, github, ours } = delivering;
+  const { view } = about;
   const { isPullRequest, number } = about.origin;
   if (isPullRequest !== true || number === undefined)
     return [skipped("report comment", "the run is about no pull request")];
@@ -144,11 +161,12 @@ async function deliverReport(
       return skipped(what, "it is there already, of this run or of a later one");
     const body = reportComment({
       ...about,
+      outcome: outcomeOf(view),
       verdict,
       findings,
       omitted,
-      earlier: last?.fingerprints ?? [],
-      totals: about.view.totals,
+      totals: view.totals,
+      durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
     });
     for (const { nodeId, isMinimized } of rest) {
       if (isMinimized) continue;

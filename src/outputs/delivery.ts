@@ -1,7 +1,6 @@
 /** What the parts of delivery share: its result, and how something is written once. */
 import { defined } from "../document/guards.ts";
 import type { Outputs } from "../entry/outputs.ts";
-import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import type { Publisher } from "./comment-parts.ts";
 import { GithubFailure, type GithubPort, type Made } from "./github-port.ts";
@@ -11,7 +10,6 @@ export interface Delivery {
   /** `report comment on #7` */
   readonly what: string;
   readonly status: "done" | "skipped" | "refused" | "staged";
-  /** Why it was skipped or refused. */
   readonly reason?: string;
   readonly url?: string;
   /** Of what is staged: the text that would be written. */
@@ -20,27 +18,21 @@ export interface Delivery {
 
 export interface Deliverable extends Publisher {
   readonly view: RunView;
-  /** As the trusted entry has them. */
   readonly outputs: Outputs;
   readonly report: string | undefined;
-  readonly outcome: RunOutcome;
-  readonly durationMs: number;
 }
 
 export interface DeliveryOptions {
   /** Everything is looked up, and nothing is written. */
   readonly staged: boolean;
-  /** Before a request whose answer was lost is looked for, and sent again. */
-  readonly pause: (milliseconds: number) => Promise<void>;
-  /** Milliseconds on any clock. */
-  readonly now: () => number;
+  readonly clock: { sleep(milliseconds: number): Promise<void>; now(): number };
 }
 
 /** Nothing new is begun after it: GitHub may ask to wait a minute before each of hundreds of requests. */
 const longestMinutes = 15;
 
-export function deadlineOf({ now }: DeliveryOptions): number {
-  return now() + longestMinutes * 60_000;
+export function deadlineOf({ clock }: DeliveryOptions): number {
+  return clock.now() + longestMinutes * 60_000;
 }
 
 /** What one part of delivery works with. */
@@ -55,7 +47,6 @@ export interface Delivering {
   readonly ours: (body: string, kind: MarkerKind) => Marker | undefined;
 }
 
-/** Something to be written. */
 export interface Writing {
   readonly what: string;
   /** The permissions of the token, for a refusal. */
@@ -83,7 +74,7 @@ export async function write(
       const wait = pausesMs[round];
       const isUncertain = error instanceof GithubFailure && error.isUncertain;
       if (find === undefined || !isUncertain || wait === undefined) throw error;
-      await options.pause(wait);
+      await options.clock.sleep(wait);
       const found = await find();
       if (found !== undefined) return { what, status: "done", ...found };
     }
@@ -104,7 +95,7 @@ export async function attempt(
   { what, needs }: Writing,
   deliver: () => Promise<Delivery>,
 ): Promise<Delivery> {
-  if (options.now() > deadline)
+  if (options.clock.now() > deadline)
     return refused(what, `delivery has taken ${longestMinutes} minutes already`);
   try {
     return await deliver();

@@ -1,4 +1,3 @@
-/** Findings as rows of a table, with links to their lines. */
 import type { PhrasingContent } from "mdast";
 import type { Finding } from "../events/output-shapes.ts";
 import { oneLine } from "./harmless-text.ts";
@@ -29,7 +28,6 @@ export function findingsTable(
   }: {
     readonly target?: LinkTarget | undefined;
     readonly omitted?: number;
-    /** In UTF-16 units. */
     readonly room: number;
   },
 ): { readonly text: string; readonly left: number } {

@@ -15,7 +15,6 @@ export interface OwnThread {
   readonly isResolved: boolean;
 }
 
-/** An issue or a pull request. */
 export interface OwnItem {
   readonly number: number;
   readonly body: string;
@@ -24,7 +23,7 @@ export interface OwnItem {
 
 export interface DiffFile {
   readonly path: string;
-  /** GitHub gives none of a binary or a very large file. */
+  /** Its hunks. GitHub gives none of a binary or a very large file. */
   readonly patch: string | undefined;
 }
 
@@ -33,6 +32,7 @@ export interface NewReview {
   readonly body: string;
   readonly comments: readonly {
     readonly path: string;
+    /** The last one, in the head of the pull request. */
     readonly line: number;
     readonly startLine?: number;
     readonly body: string;
@@ -53,7 +53,6 @@ export interface NewPullRequest {
   readonly isDraft: boolean;
 }
 
-/** What it has made. */
 export interface Made {
   readonly url?: string;
 }
@@ -67,7 +66,6 @@ export interface GithubPort {
   ownThreads(pullRequest: number): Promise<readonly OwnThread[]>;
   /** The latest ones, open or closed. */
   ownItems(kind: "issue" | "pull_request"): Promise<readonly OwnItem[]>;
-  /** Whether a commit is in the history of the default branch. */
   isOnDefaultBranch(commit: string): Promise<boolean>;
   diffOf(pullRequest: number): Promise<readonly DiffFile[]>;
 
@@ -90,7 +88,6 @@ export interface GithubPort {
 
 /** GitHub has refused a request, or has not answered it. */
 export class GithubFailure extends Error {
-  /** Of the response, if there was one. */
   readonly status: number | undefined;
 
   constructor(message: string, status?: number) {

@@ -1,4 +1,3 @@
-/** Where the lines of findings are on GitHub. */
 import { cut } from "../events/cut.ts";
 import type { Finding, Origin } from "../events/output-shapes.ts";
 
@@ -39,7 +38,6 @@ function isTarget({ server, repository, head }: LinkTarget): boolean {
   );
 }
 
-/** What every link to a file of the repository begins with. */
 export function blobs({ server, repository }: Pick<Origin, "server" | "repository">): string {
   return `${server}/${repository}/blob/`;
 }

@@ -10,7 +10,6 @@
  */
 import MarkdownIt, { type Token } from "markdown-it";
 import type {
-  AlignType,
   BlockContent,
   InlineCode,
   List,
@@ -18,7 +17,6 @@ import type {
   Paragraph,
   PhrasingContent,
   Table,
-  TableCell,
   TableRow,
   Text,
 } from "mdast";
@@ -73,8 +71,6 @@ class TreeBuilder {
   readonly #allowedLinks: readonly string[];
   readonly #lowered: number;
   #next = 0;
-  /** With an empty line around them in their list. */
-  readonly #loose = new WeakSet<object>();
 
   constructor(tokens: readonly Token[], { allowedLinks = [], lowered = 0 }: TreeOptions) {
     this.#tokens = tokens;
@@ -82,7 +78,6 @@ class TreeBuilder {
     this.#lowered = lowered;
   }
 
-  /** All up to the token `end`, which is skipped. */
   blocks(end?: string): BlockContent[] {
     const result: BlockContent[] = [];
     for (let token = this.#take(); token !== undefined; token = this.#take()) {
@@ -90,9 +85,7 @@ class TreeBuilder {
       switch (token.type) {
         case "paragraph_open": {
           const node: Paragraph = { type: "paragraph", children: this.#inline() };
-          if (node.children.length === 0) break;
-          if (!token.hidden) this.#loose.add(node);
-          result.push(node);
+          if (node.children.length > 0) result.push(node);
           break;
         }
         case "heading_open": {
@@ -129,7 +122,6 @@ class TreeBuilder {
     return this.#tokens[this.#next++];
   }
 
-  /** The inline token of a block, and its end. */
   #inline(lineEnd = "\n"): PhrasingContent[] {
     const token = this.#take();
     this.#take();
@@ -140,34 +132,25 @@ class TreeBuilder {
     const children: ListItem[] = [];
     for (let token = this.#take(); token?.type === "list_item_open"; token = this.#take()) {
       const content = this.blocks("list_item_close");
-      const spread = content.some((node) => this.#loose.has(node));
+      // Without an empty line, more than a list below a line would run together.
+      const spread = content.slice(1).some(({ type }) => type !== "list");
       children.push({ type: "listItem", spread, children: content });
     }
     const spread = children.some((item) => item.spread === true);
     const ordered = open.type === "ordered_list_open";
-    const list: List = { type: "list", ordered, spread, children };
-    if (ordered) list.start = Number(open.attrGet("start") ?? 1);
-    return list;
+    const start = ordered ? Number(open.attrGet("start") ?? 1) : null;
+    return { type: "list", ordered, start, spread, children };
   }
 
   #table(): Table {
-    const align: AlignType[] = [];
     const rows: TableRow[] = [];
-    let cells: TableCell[] = [];
     for (let token = this.#take(); token !== undefined; token = this.#take()) {
       if (token.type === "table_close") break;
-      if (token.type === "tr_open") {
-        cells = [];
-        rows.push({ type: "tableRow", children: cells });
-      } else if (token.type === "th_open" || token.type === "td_open") {
-        if (token.type === "th_open") {
-          const [, side] = /(left|right|center)$/.exec(String(token.attrGet("style"))) ?? [];
-          align.push((["left", "right", "center"] as const).find((one) => one === side) ?? null);
-        }
-        cells.push({ type: "tableCell", children: this.#inline() });
-      }
+      if (token.type === "tr_open") rows.push({ type: "tableRow", children: [] });
+      if (token.type === "th_open" || token.type === "td_open")
+        rows.at(-1)?.children.push({ type: "tableCell", children: this.#inline() });
     }
-    return { type: "table", align, children: rows };
+    return { type: "table", children: rows };
   }
 
   phrasing(tokens: readonly Token[], lineEnd = "\n"): PhrasingContent[] {
@@ -261,18 +244,11 @@ function code(value: string): InlineCode {
 }
 
 /** GitHub makes more than code of these: a button that changes a file, a drawing, a map. */
-const alive: ReadonlySet<string> = new Set([
-  "suggestion",
-  "mermaid",
-  "math",
-  "geojson",
-  "topojson",
-  "stl",
-]);
+const alive = /^(?:suggestion|mermaid|math|geojson|topojson|stl)$/i;
 
 function codeBlock({ content, info }: Token): BlockContent {
   const [language = ""] = /^[\w+#.-]{1,30}/.exec(info.trim()) ?? [];
-  const lang = alive.has(language.toLowerCase()) || language === "" ? null : language;
+  const lang = alive.test(language) || language === "" ? null : language;
   return { type: "code", lang, value: harmlessCode(content).replace(/\n$/, "") };
 }
 
@@ -292,7 +268,6 @@ function plainPhrasing(nodes: readonly PhrasingContent[]): PhrasingContent[] {
   return joined(result, "inlineCode");
 }
 
-/** Each run of one type as one node. */
 function joined(nodes: readonly PhrasingContent[], type: "text" | "inlineCode"): PhrasingContent[] {
   const result: PhrasingContent[] = [];
   let run: Text | InlineCode | undefined;

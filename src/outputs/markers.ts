@@ -25,9 +25,8 @@ export interface Marker {
   readonly entry: string;
   /** What makes it one of a kind: the fingerprint of a finding, the digest of a proposal. */
   readonly key?: string;
-  /** The commit that it is about. */
   readonly head?: string;
-  /** Of the findings that a report lists; only the first are kept. */
+  /** Of the findings of a review; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
 
@@ -37,16 +36,11 @@ const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
-/** One line without a line end. */
 export function markerOf({ kind, job, entry, key, head, fingerprints }: Marker): string {
-  const all = fingerprints === undefined ? undefined : joined(fingerprints);
-  const values = Object.entries({
-    job: encoded(job),
-    entry: encoded(entry),
-    ...(key === undefined ? {} : { key: encoded(key) }),
-    ...(head === undefined ? {} : { head: encoded(head) }),
-    ...defined({ fingerprints: all }),
-  }).map(([name, value]) => ` ${name}=${value}`);
+  const values = Object.entries({ job, entry, key, head }).flatMap(([name, value]) =>
+    value === undefined ? [] : [` ${name}=${encoded(value)}`],
+  );
+  if (fingerprints !== undefined) values.push(` fingerprints=${joined(fingerprints)}`);
   return `<!-- agent-jobs:${kind}${values.join("")} -->`;
 }
 

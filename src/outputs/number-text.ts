@@ -1,5 +1,3 @@
-/** Numbers with their units, for people. */
-
 /** `950`, `12.3k`, `4.5M`. */
 export function countText(count: number): string {
   if (count < 1000) return String(Math.round(count));
@@ -39,7 +37,6 @@ export function unbroken(text: string): string {
   return text.replaceAll(" ", "\u00A0");
 }
 
-/** In the runtime's own unit. */
 export function costText(cost: number): string {
   const rounded = Math.round(cost * 100) / 100;
   return `${rounded} premium request${rounded === 1 ? "" : "s"}`;

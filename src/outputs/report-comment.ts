@@ -1,13 +1,12 @@
 /**
  * The comment on a pull request that every run of a job updates: the verdict, the report, the findings, the cost. Found
- * again by the marker in its first line, which also keeps the fingerprints of the findings for the next run.
+ * again by the marker in its first line.
  */
-import type { Finding, Origin, Verdict } from "../events/output-shapes.ts";
+import type { Finding, Verdict } from "../events/output-shapes.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import {
   bodyOf,
-  fingerprintsOf,
   markerLine,
   maxBody,
   rest,
@@ -28,8 +27,6 @@ export interface ReportComment extends Publisher {
   readonly findings: readonly Finding[];
   /** So many more. */
   readonly omitted?: number;
-  /** Fingerprints of the findings in the comment that is updated. */
-  readonly earlier?: readonly string[];
   readonly totals: RunView["totals"];
   readonly durationMs: number;
 }
@@ -41,29 +38,20 @@ const MAX_TABLE = 24_000;
 const NOTES = 1_000;
 
 export function reportComment(comment: ReportComment): string {
-  const { findings, omitted = 0, earlier = [], outcome, origin, report } = comment;
-  const all = fingerprintsOf(findings);
-  const marker = markerLine(comment, { kind: "report", key: runKey(origin), fingerprints: all });
+  const { findings, omitted = 0, origin, report } = comment;
+  const key = `${origin.workflowRun}/${origin.attempt}`;
+  const marker = markerLine(comment, { kind: "report", key });
   const { text: table } = findingsTable(findings, { target: origin, omitted, room: MAX_TABLE });
-  const current = new Set(all);
-  // What a run that failed did not find may still be there, and so may what there was no room for.
-  const isComplete = outcome.kind === "succeeded" && omitted === 0;
-  const resolved = isComplete ? earlier.filter((one) => !current.has(one)).length : 0;
   const before = headline(comment);
   const after = [
     findings.length === 0 ? "" : `#### Findings: ${countsText(findings)}`,
     table,
     findings.length > 0 && table === "" ? rest(origin) : "",
-    resolved === 0 ? "" : `Resolved since the last run: ${resolved}.`,
     footer(comment),
   ];
   const room = maxBody - NOTES - bodyOf(marker, [before, ...after]).length;
   const text = report === undefined ? "" : safeText(report, room, comment);
   return bodyOf(marker, [before, text, ...after]);
-}
-
-function runKey({ workflowRun, attempt }: Origin): string {
-  return `${workflowRun}/${attempt}`;
 }
 
 function headline(comment: ReportComment): string {
@@ -79,18 +67,13 @@ function headline(comment: ReportComment): string {
   return outcome.kind === "succeeded" ? judged : `${result}${why}\n\n#${judged}`;
 }
 
-const signs: Readonly<Record<RunOutcome["kind"], string>> = {
-  succeeded: "✓",
-  failed: "✗",
-  canceled: "■",
-  skipped: "–",
-};
-const words: Readonly<Record<RunOutcome["kind"], string>> = {
+const signs = { succeeded: "✓", failed: "✗", canceled: "■", skipped: "–" } as const;
+const words = {
   succeeded: "succeeded",
   failed: "failed",
   canceled: "was canceled",
   skipped: "was skipped",
-};
+} as const satisfies Readonly<Record<RunOutcome["kind"], string>>;
 
 function footer({ totals, durationMs, origin }: ReportComment): string {
   const facts = [

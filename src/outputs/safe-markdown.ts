@@ -19,9 +19,7 @@ export interface SafeMarkdownOptions extends TreeOptions {
 }
 
 export interface SafeMarkdown {
-  /** Without line ends around it. */
   readonly text: string;
-  /** False: the end is missing. */
   readonly whole: boolean;
 }
 

@@ -3,7 +3,7 @@
  * each `Loop`, the items of each `Each`. The points are a fold over the tree of works, so that they are the same for all
  * rehearsals of a job.
  */
-import type { AltWork, EachWork, LoopWork, PreparedEntry, Work } from "../entry/model.ts";
+import type { AltWork, EachWork, LoopWork, PreparedEntry } from "../entry/model.ts";
 import { allWorks, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
@@ -11,89 +11,57 @@ import type { RunEvent } from "../events/event.ts";
 type Point = string;
 
 type Way = "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
-
-interface JobPlan {
-  readonly entry: PreparedEntry;
-  readonly jobName: string;
-}
-
 type Turning = AltWork<number> | LoopWork<number> | EachWork<number>;
 type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
-/** What can be reached in a job, in reading order. */
-class JobPoints {
-  readonly all: readonly Point[];
-  readonly leaves: ReadonlyMap<number, Leaf>;
-  readonly #ways = new Map<Work<number>, ReadonlyMap<Way, Point>>();
-
-  constructor({ entry, jobName }: JobPlan) {
-    const tree = entry.jobs[jobName]?.work;
-    const works = tree === undefined ? [] : allWorks(tree);
-    this.leaves = new Map(
-      (tree === undefined ? [] : leafWorks<number>(tree)).map((leaf) => [leaf.workIdInJob, leaf]),
-    );
-    const names: string[] = [];
-    this.all = works.flatMap((work): readonly Point[] => {
-      switch (work.kind) {
-        case "Ref": {
-          const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
-          return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
-        }
-        case "Flow":
-        case "Run":
-          return [ran(work)];
-        case "Alt":
-        case "Loop":
-        case "Each": {
-          const plain = nameOfTurning(work);
-          // The inner one of two with the same first leaf gets a number.
-          const same = names.filter((name) => name === plain).length;
-          names.push(plain);
-          const ways = waysOf(work, same === 0 ? plain : `${plain} [${same + 1}]`);
-          this.#ways.set(work, ways);
-          return [...ways.values()];
-        }
-        default:
-          return [];
+function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
+  const tree = entry.jobs[jobName]?.work;
+  const points = (tree === undefined ? [] : allWorks(tree)).flatMap((work): readonly Point[] => {
+    switch (work.kind) {
+      case "Ref": {
+        const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
+        return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
       }
-    });
-  }
-
-  wayOf(work: Turning, way: Way): Point | undefined {
-    return this.#ways.get(work)?.get(way);
-  }
+      case "Flow":
+      case "Run":
+        return [ran(work)];
+      case "Alt":
+      case "Loop":
+      case "Each":
+        return Object.values(waysOf(work));
+      case "Seq":
+      case "Par":
+        return [];
+    }
+  });
+  return [...new Set(points)];
 }
 
-function nameOfTurning(work: Turning): string {
+function waysOf(work: Turning): Readonly<Partial<Record<Way, Point>>> {
   const [first] = leafWorks(
     "condition" in work ? work.condition : "body" in work ? work.body : work.work,
   );
-  const name = first === undefined ? "nothing" : nameOf(first);
-  return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${name}`;
-}
-
-function waysOf(work: Turning, name: string): ReadonlyMap<Way, Point> {
-  const ways = new Map<Way, Point>();
+  const leaf = first === undefined ? "nothing" : nameOf(first);
+  const name = `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
   switch (work.kind) {
-    case "Alt":
-      for (const way of ["trueWork", "falseWork"] as const) {
-        ways.set(way, `${way}${work[way] === undefined ? " (absent)" : ""} of ${name}`);
-      }
-      break;
+    case "Alt": {
+      const branch = (way: "trueWork" | "falseWork"): Point =>
+        `${way}${work[way] === undefined ? " (absent)" : ""} of ${name}`;
+      return { trueWork: branch("trueWork"), falseWork: branch("falseWork") };
+    }
     case "Loop": {
       const { preCondition, postCondition, atMost } = work;
       const repeats = atMost === undefined ? postCondition !== undefined : atMost > 1;
-      if (preCondition !== undefined) ways.set("noPass", `no pass of ${name}`);
-      if (repeats) ways.set("furtherPass", `a second pass of ${name}`);
-      if (atMost !== undefined && (preCondition ?? postCondition) !== undefined)
-        ways.set("atMost", `all passes of ${name}, and no end`);
-      break;
+      const ends = (preCondition ?? postCondition) !== undefined;
+      return {
+        ...(preCondition !== undefined && { noPass: `no pass of ${name}` }),
+        ...(repeats && { furtherPass: `a second pass of ${name}` }),
+        ...(atMost !== undefined && ends && { atMost: `all passes of ${name}, and no end` }),
+      };
     }
     case "Each":
-      ways.set("items", `items of ${name}`);
-      break;
+      return { items: `items of ${name}` };
   }
-  return ways;
 }
 
 function ran(work: Leaf): Point {
@@ -111,33 +79,28 @@ function nameOf(work: Leaf): string {
 
 /** What one run reaches: a reporter of its events, and of the ways that its works take. */
 export class ReachedPoints {
-  readonly #job: JobPoints;
   readonly points = new Set<Point>();
+  readonly #leaves: readonly Leaf[];
 
-  constructor(plan: JobPlan) {
-    this.#job = new JobPoints(plan);
+  constructor({ entry, jobName }: { readonly entry: PreparedEntry; readonly jobName: string }) {
+    const tree = entry.jobs[jobName]?.work;
+    this.#leaves = tree === undefined ? [] : leafWorks<number>(tree);
   }
 
   report(event: RunEvent): void {
-    if (event.type === "work.started") this.#reach(event.work.workId, ran);
-    if (event.type === "decision" && event.decision.kind === "criteria-retry" && event.work) {
-      this.#reach(event.work.workId, retried);
-    }
+    const isRetry = event.type === "decision" && event.decision.kind === "criteria-retry";
+    if (!isRetry && event.type !== "work.started") return;
+    const leaf = this.#leaves.find(({ workIdInJob }) => workIdInJob === event.work?.workId);
+    if (leaf !== undefined) this.points.add(isRetry ? retried(leaf) : ran(leaf));
   }
 
   take({ work, taken }: { readonly work: Turning; readonly taken: Way }): void {
-    const point = this.#job.wayOf(work, taken);
+    const point = waysOf(work)[taken];
     if (point !== undefined) this.points.add(point);
-  }
-
-  #reach(workId: number, point: (leaf: Leaf) => Point): void {
-    const leaf = this.#job.leaves.get(workId);
-    if (leaf !== undefined) this.points.add(point(leaf));
   }
 }
 
 export interface JobCoverage {
-  /** The entry file, as the rehearsal names it. */
   readonly entry: string;
   readonly job: string;
   readonly points: number;
@@ -160,7 +123,6 @@ export class CoverageOfJobs {
     { entry: string; job: string; points: readonly Point[]; reached: Set<Point> }
   >();
 
-  /** `file`: the entry. `reached`: by a run of `jobName`. */
   add(
     file: string,
     entry: PreparedEntry,
@@ -171,7 +133,7 @@ export class CoverageOfJobs {
       const job = this.#jobs.get(key) ?? {
         entry: file,
         job: jobName,
-        points: new JobPoints({ entry, jobName }).all,
+        points: pointsOf(entry, jobName),
         reached: new Set(),
       };
       this.#jobs.set(key, job);

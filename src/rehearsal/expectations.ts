@@ -1,4 +1,3 @@
-/** Compares a run with its expectations, as a fold over its events. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActionEvent } from "../events/action.ts";
 import { decisionText } from "../events/decision.ts";
@@ -12,17 +11,7 @@ import { happened, wished, workFailures } from "./work-expectations.ts";
 import { WorkTallies } from "./work-tallies.ts";
 import { WorkflowExpectations } from "./workflow-expectations.ts";
 
-export interface Expectations {
-  report(event: RunEvent): void;
-  /** Unmet expectations, one sentence each. Complete after the run. */
-  failures(): readonly string[];
-}
-
-export function createExpectations(expect: Expectation): Expectations {
-  return new Fold(expect);
-}
-
-class Fold implements Expectations {
+export class Expectations {
   readonly #expect: Expectation;
   readonly #works = new WorkTallies();
   readonly #workflow: WorkflowExpectations;
@@ -51,6 +40,7 @@ class Fold implements Expectations {
     if (decided !== undefined) this.#decisions.see(foundDecision(decided));
   }
 
+  /** Unmet expectations, one sentence each. Complete after the run. */
   failures(): readonly string[] {
     return [
       ...this.#resultFailures(),
@@ -65,38 +55,22 @@ class Fold implements Expectations {
   readonly #fill: Fill = (template) => fillIn(template, this.#places);
 
   #act(work: WorkRef, action: ActionEvent): void {
-    switch (action.type) {
-      case "action.waiting": {
-        const { id, action: name, iteration: document } = action;
-        const { taskId: task, workId, iteration } = work;
-        const fields = { id, action: name, document, task, workId, iteration, status: "waiting" };
-        this.#open.set(keyOf(work, action), fields);
-        break;
-      }
-      case "action.started": {
-        const { params } = action;
-        this.#change(keyOf(work, action), { status: "running", params });
-        break;
-      }
-      case "action.ended": {
-        const { status, output, reason } = action;
-        const key = keyOf(work, action);
-        const found = this.#change(key, { status, output, reason });
-        if (found !== undefined) this.#actions.see(foundAction(found));
-        this.#open.delete(key);
-        break;
-      }
-      default:
-        break;
-    }
-  }
-
-  #change(key: string, change: Found["fields"]): Found["fields"] | undefined {
+    if (!("id" in action && "iteration" in action)) return;
+    const { taskId: task, workId, iteration } = work;
+    // An id occurs again where a later document repeats an action.
+    const key = JSON.stringify([workId, task, iteration, action.iteration, action.id]);
     const known = this.#open.get(key);
-    if (known === undefined) return undefined;
-    const fields = { ...known, ...change };
-    this.#open.set(key, fields);
-    return fields;
+    if (action.type === "action.waiting") {
+      const { id, action: name, iteration: document } = action;
+      const fields = { id, action: name, document, task, workId, iteration, status: "waiting" };
+      this.#open.set(key, fields);
+    } else if (known !== undefined && action.type === "action.started") {
+      this.#open.set(key, { ...known, status: "running", params: action.params });
+    } else if (known !== undefined && action.type === "action.ended") {
+      const { status, output, reason } = action;
+      this.#actions.see(foundAction({ ...known, status, output, reason }));
+      this.#open.delete(key);
+    }
   }
 
   #resultFailures(): string[] {
@@ -113,14 +87,6 @@ class Fold implements Expectations {
     const why = reason && mismatch(reason, actual, this.#fill);
     return why === undefined ? [] : [`${place}: the reason ${why}; it is ${quote(actual)}.`];
   }
-}
-
-/** An id occurs again where a later document repeats an action. */
-function keyOf(
-  { workId, taskId, iteration }: WorkRef,
-  action: { readonly id: string; readonly iteration: number },
-): string {
-  return JSON.stringify([workId, taskId, iteration, action.iteration, action.id]);
 }
 
 function foundAction(fields: Found["fields"]): Found {

@@ -14,7 +14,6 @@ import { describeCondition, mismatch, quote } from "./format/text-condition.ts";
 
 export type Fill = (template: string) => string;
 
-/** What occurs in a run, in the words of a rehearsal. */
 export interface Found {
   readonly title: string;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -29,12 +28,10 @@ export class ListedExpectations {
   readonly #noun: string;
   readonly #fill: Fill;
   readonly #missing: Set<ExpectedItem>;
-  /** How far the expected sequence has come. */
   #step = 0;
   readonly #unwanted = new Map<ExpectedItem, string>();
   readonly #seen = new Map<string, Found>();
 
-  /** `noun`: what occurs, such as "decision". */
   constructor(lists: ExpectedLists, noun: string, fill: Fill) {
     this.#lists = lists;
     this.#noun = noun;
@@ -69,19 +66,15 @@ export class ListedExpectations {
     ];
   }
 
-  /** What the author may have meant. */
   #nearest(item: ExpectedItem, others: readonly Found[]): string {
     const all = [...this.#seen.values(), ...others];
     if (all.length === 0) return ` There is no ${this.#noun} at all.`;
     const near = all
-      .map((found) => ({
-        found,
-        far: distance(item, found, this.#fill) + (isOfCategory(item, found) ? 0 : 2),
-      }))
-      .toSorted((a, b) => a.far - b.far);
-    const alike = near.filter(({ far }) => far < (near[0]?.far ?? 0) + 2);
-    const texts = alike.slice(0, SHOWN).map(({ found }) => shown(found));
-    return ` The nearest: ${texts.join("; ")}${alike.length > SHOWN ? " …" : ""}.`;
+      .map((found) => ({ found, far: distance(item, found, this.#fill) }))
+      .toSorted((a, b) => a.far - b.far)
+      .filter(({ far }, _index, [nearest]) => far < (nearest?.far ?? 0) + 2)
+      .slice(0, SHOWN);
+    return ` The nearest: ${near.map(({ found }) => shown(found)).join("; ")}.`;
   }
 }
 
@@ -118,16 +111,6 @@ function distance({ fields }: ExpectedItem, found: Found, fill: Fill): number {
 function holds(field: ExpectedField, found: unknown, fill: Fill): boolean {
   if ("value" in field) return isDeepStrictEqual(found, field.value);
   return typeof found === "string" && mismatch(field.condition, found, fill) === undefined;
-}
-
-/** For a text such as `[CRITERIA] …`. */
-function isOfCategory({ fields }: ExpectedItem, { title }: Found): boolean {
-  return fields.some((field) => {
-    if (!("condition" in field)) return false;
-    const { contains, equals } = field.condition;
-    const category = /^\[[A-Z ]+\]/.exec(contains[0] ?? equals ?? "")?.[0];
-    return category !== undefined && title.includes(category);
-  });
 }
 
 function describe({ fields }: ExpectedItem): string {

@@ -1,4 +1,4 @@
-/** Which works ran and how they ended, against what was expected. */
+import { defined } from "../document/guards.ts";
 import type { RunResult, WorkResult } from "./format/schema-parts.ts";
 import type { ExpectedWork, Placed } from "./format/script.ts";
 import type { WorkTally } from "./work-tallies.ts";
@@ -11,14 +11,13 @@ export function workFailures(
   const failures: string[] = [];
   const free = new Set(works);
   // The most specific first: an item without a workId matches any work of its task.
-  const ordered = expected.value.toSorted((a, b) => particularity(b) - particularity(a));
+  const ordered = expected.value.toSorted((a, b) => selected(b).length - selected(a).length);
   for (const item of ordered) {
     const fitting = [...free].filter((work) => isMeant(item, work));
     const work =
       fitting.find(({ runs }) => runs > 0 === (item.outcome !== "skipped")) ?? fitting[0];
     if (work === undefined) {
-      const further = works.some((one) => isMeant(item, one)) ? "further " : "";
-      failures.push(`${item.place}: the job has no ${further}work ${describe(item)}.`);
+      failures.push(`${item.place}: the job has no other work with ${selected(item).join(", ")}.`);
       continue;
     }
     free.delete(work);
@@ -44,9 +43,9 @@ function isMeant({ task, workId, model }: ExpectedWork, work: WorkTally): boolea
   );
 }
 
-function particularity({ task, workId, model }: ExpectedWork): number {
-  return (
-    (task === undefined ? 0 : 4) + (workId === undefined ? 0 : 2) + (model === undefined ? 0 : 1)
+function selected({ task, workId, model }: ExpectedWork): readonly string[] {
+  return Object.entries(defined({ task, workId, model })).map(
+    ([name, value]) => `${name} ${JSON.stringify(value)}`,
   );
 }
 
@@ -80,20 +79,13 @@ function outcomeFailures(
   ];
 }
 
-const counts = [
-  ["runs", "run", "runs"],
-  ["attempts", "attempt", "attempts"],
-  ["retries", "retry", "retries"],
-  ["crashes", "crash", "crashes"],
-  ["rejected", "rejected document", "rejected documents"],
-] as const;
+const counts = ["runs", "attempts", "retries", "crashes", "rejected"] as const;
 
 function countFailures(item: ExpectedWork, work: WorkTally): string[] {
-  return counts.flatMap(([name, one, many]) => {
+  return counts.flatMap((name) => {
     const wanted = item[name];
     if (wanted === undefined || wanted === work[name]) return [];
-    const wish = `${wanted === 0 ? "no" : wanted} ${wanted === 1 ? one : many}`;
-    return [`should have had ${wish}, but it had ${work[name] || "none"}`];
+    return [`should have had "${name}: ${wanted}", but it had ${work[name]}`];
   });
 }
 
@@ -106,14 +98,6 @@ export function wished(result: RunResult | WorkResult): string {
 export function happened(result: RunResult | WorkResult | undefined): string {
   if (result === undefined) return "did not end";
   return result === "canceled" || result === "skipped" ? `was ${result}` : result;
-}
-
-function describe({ task, workId, model }: ExpectedWork): string {
-  return [
-    ...(task === undefined ? [] : [`of task "${task}"`]),
-    ...(workId === undefined ? [] : [`with the id ${workId}`]),
-    ...(model === undefined ? [] : [`on the model "${model}"`]),
-  ].join(" ");
 }
 
 function nameOf({ workId, taskId }: WorkTally): string {

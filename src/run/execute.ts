@@ -10,7 +10,7 @@ import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { judge, type Judgement } from "../outputs/verdict.ts";
 import { chartOf } from "../reports/flow-chart.ts";
@@ -72,7 +72,7 @@ export async function executeRun(
     }
     const changeDiff = change?.diffFile;
     const model =
-      script && createScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
+      script && new ScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
     const trace = telemetry && startTrace(options.environment, fanOut && past?.traceparent);
     const traced = trace && { TRACEPARENT: trace.traceparent };
     const host = new Host({

@@ -7,7 +7,8 @@ import { runGit } from "../platform/git.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { UsageError } from "./options.ts";
 
-export function isRehearsalName(path: string): boolean {
+/** Whether a file is found as a rehearsal, by its name. */
+function isRehearsalName(path: string): boolean {
   return /\.rehearsal\.(?:ya?ml|json)$/.test(path);
 }
 

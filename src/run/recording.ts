@@ -7,9 +7,9 @@ import type { Redactor } from "../redaction/redactor.ts";
 import { cut } from "../events/cut.ts";
 import type { Reporter } from "../events/sink.ts";
 import { OwnFile } from "../platform/own-file.ts";
-import { createRecorder } from "../rehearsal/recorder/recorder.ts";
+import { Recorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-schema.ts";
-import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
+import { renderRehearsal } from "../rehearsal/format/load-script.ts";
 import type { Script, Workspace } from "../rehearsal/format/script.ts";
 import type { Inputs, Models } from "./options.ts";
 import { readFile, writeFile } from "node:fs/promises";
@@ -58,7 +58,7 @@ export function createRecording(
   const limits = { ...script?.limits, ...options.limits };
   const named = Object.entries(prepared.inputs ?? {});
   const inputs = Object.fromEntries(named.map(([name, value]) => [name, redactor.text(value)]));
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     entry: fromFolder(folder, loaded.file),
     ...defined({
       job: loaded.whole === undefined ? jobName : undefined,
@@ -142,7 +142,7 @@ function fromFolder(folder: string, path: string): string {
 
 /** A reporter that keeps what `expect` can state about a run. */
 export class SeenRun {
-  readonly #recorder = createRecorder({ entry: "" });
+  readonly #recorder = new Recorder({ entry: "" });
   #workingDirectory = "";
   #outcome: RunOutcome | undefined;
   #report = "";

@@ -141,7 +141,7 @@ async function rehearseScript(
 /** It would take the sessions of other rehearsals along. */
 export function killsRuntime({ rules }: Script): boolean {
   return rules.some(({ turns }) =>
-    turns.some(({ replies }) => replies.some(({ play }) => play.kind === "die")),
+    turns.some(({ replies }) => replies.some(({ kind }) => kind === "die")),
   );
 }
 

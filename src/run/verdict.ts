@@ -7,7 +7,7 @@ import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter } from "../events/sink.ts";
-import { createExpectations } from "../rehearsal/expectations.ts";
+import { Expectations } from "../rehearsal/expectations.ts";
 import type { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 
@@ -31,7 +31,7 @@ export interface Verdict {
 
 export function createVerdict(options: VerdictOptions): Verdict {
   const { script, model, redactor, honorExpectations } = options;
-  const expectations = createExpectations(script.expect);
+  const expectations = new Expectations(script.expect);
 
   const ofScript = (): readonly string[] => [...model.toolFailures(), ...model.failures()];
   const failures = (): readonly string[] => {

@@ -78,7 +78,7 @@ describe("agent-jobs init", () => {
     const { path: cwd } = await makeRepository(t);
     const unknown = await runCli(["init", "revew"], { cwd });
     assert.equal(unknown.code, 2);
-    assert.match(unknown.stderr, /There is no template "revew" \(did you mean "review"\?\)/);
+    assert.match(unknown.stderr, /Allowed choices are review, nightly/);
   });
 
   it("finds the command that tests a repository", async (t) => {

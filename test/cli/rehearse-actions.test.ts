@@ -4,6 +4,7 @@ import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { completeDocument } from "../../src/rehearsal/format/document-fields.ts";
 import { loadScript } from "../../src/rehearsal/format/load-script.ts";
 import { prototype } from "../protocol/rig.ts";
 import { share } from "../rig/nightly.ts";
@@ -86,7 +87,9 @@ describe("the examples of the action protocol", () => {
       assert.ok(loaded.kind === "loaded");
       const documents = loaded.script.rules.flatMap(({ turns }) =>
         turns.flatMap(({ replies }) =>
-          replies.map(({ play }) => (play.kind === "answer" ? withoutReferences(play.text) : "")),
+          replies.map(({ text = "", document }) =>
+            withoutReferences(document ? JSON.stringify(completeDocument(document)) : text),
+          ),
         ),
       );
       const expected = sorted(prototype(index + 1));

@@ -37,7 +37,6 @@ test("a finding in the diff is a comment at its lines in the head, with a sugges
       path: "src/a.ts",
       startLine: 17,
       line: 19,
-      fingerprint: "f0",
       body: [
         "**⚠ warning**: Lost",
         "The error is swallowed.",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ActionEvent, EndedStatus } from "../../src/events/action.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
-import { createExpectations } from "../../src/rehearsal/expectations.ts";
+import { Expectations } from "../../src/rehearsal/expectations.ts";
 import { plannedTasks } from "../rig/plan.ts";
 import { script } from "./rig.ts";
 
@@ -69,7 +69,7 @@ const run = (): Run =>
     .starts("docs", '{"query":"q"}', 2);
 
 function failures(expect: string, { events }: Run = run()): readonly string[] {
-  const expectations = createExpectations(script("  []", `expect: ${expect}`).expect);
+  const expectations = new Expectations(script("  []", `expect: ${expect}`).expect);
   const ended: RunEventBody = { type: "run.ended", outcome: { kind: "succeeded" } };
   for (const [at, event] of [...events, ended].entries()) {
     expectations.report({ at, runId: "run", ...event });
@@ -144,6 +144,6 @@ test("rejected documents are counted by work", () => {
   };
   assert.deepEqual(outcome(2, rejects), []);
   assert.deepEqual(outcome(0, run().work(1).rejected().rejected()), [
-    `expect.works[1] ${at(68)}: work 1 ("other") should have had 1 rejected document, but it had 2.`,
+    `expect.works[1] ${at(68)}: work 1 ("other") should have had "rejected: 1", but it had 2.`,
   ]);
 });

@@ -2,10 +2,7 @@
 import assert from "node:assert/strict";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { loadScript } from "../../src/rehearsal/format/load-script.ts";
-import {
-  createScriptedModel,
-  type ScriptedModel,
-} from "../../src/rehearsal/player/scripted-model.ts";
+import { ScriptedModel } from "../../src/rehearsal/player/scripted-model.ts";
 import type { Script } from "../../src/rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";
 
@@ -40,7 +37,7 @@ export function play(sessions: string): Rehearsed {
     },
   };
   return {
-    model: createScriptedModel(script(sessions), { clock, workingDirectory: "/repo" }),
+    model: new ScriptedModel(script(sessions), { clock, workingDirectory: "/repo" }),
     slept,
   };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { PlannedFlow, PlannedTree } from "../../src/events/plan.ts";
-import { createExpectations } from "../../src/rehearsal/expectations.ts";
+import { Expectations } from "../../src/rehearsal/expectations.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { script } from "./rig.ts";
 
@@ -61,7 +61,7 @@ function failures(
     },
     { type: "run.ended", outcome: { kind: "succeeded" } },
   ];
-  const expectations = createExpectations(script("  []", `expect: ${expect}`).expect);
+  const expectations = new Expectations(script("  []", `expect: ${expect}`).expect);
   for (const [at, event] of events.entries()) expectations.report({ at, runId: "run", ...event });
   return expectations.failures();
 }

@@ -2,7 +2,7 @@
 import { suggestion } from "../../document/suggest.ts";
 import { decisionFields } from "../../events/decision.ts";
 import type { ShapeKind } from "../../events/shape.ts";
-import type { ConditionField } from "./schema-parts.ts";
+import { text, whole, type ConditionField } from "./schema-parts.ts";
 
 /** By its kind and the fields of that kind; without a kind, a condition for its text. */
 export interface DecisionFields {
@@ -20,28 +20,17 @@ export interface DecisionFields {
 const ofWork = ["task", "workId", "iteration"];
 const ofText = ["contains", "excludes", "equals", "matches"];
 
-/** By name: its type, and the kinds of decisions that have it. */
-function allFields(): ReadonlyMap<string, { is: ShapeKind; readonly kinds: string[] }> {
-  const all = new Map<string, { is: ShapeKind; readonly kinds: string[] }>();
-  for (const [kind, fields] of decisionFields) {
-    for (const [name, is] of fields) {
-      const known = all.get(name);
-      if (known === undefined) all.set(name, { is, kinds: [kind] });
-      else {
-        known.kinds.push(kind);
-        if (isWords(known.is) && isWords(is)) known.is = [...new Set([...known.is, ...is])];
-      }
-    }
-  }
-  return all;
-}
-
 /** The properties of an item of `expect.decisions`, next to those of a condition on its text. */
 export function decisionProperties(condition: (description: string) => object): object {
-  const fields = [...allFields()].map(([name, { is, kinds }]) => {
-    const description = `Of ${kinds.join(", ")}.`;
-    if (isWords(is)) return [name, { type: "string", enum: is, description }];
-    return [name, is === "number" ? { type: "number", description } : condition(description)];
+  const names = new Set([...decisionFields.values()].flatMap((fields) => [...fields.keys()]));
+  const fields = [...names].map((name) => {
+    const having = [...decisionFields].filter(([, fields]) => fields.has(name));
+    const kinds = having.map(([, fields]) => fields.get(name));
+    const description = `Of ${having.map(([kind]) => kind).join(", ")}.`;
+    const words = kinds.filter(isWords).flat();
+    if (words.length > 0) return [name, { type: "string", enum: [...new Set(words)], description }];
+    const isNumber = kinds[0] === "number";
+    return [name, isNumber ? { type: "number", description } : condition(description)];
   });
   return {
     kind: {
@@ -49,13 +38,9 @@ export function decisionProperties(condition: (description: string) => object): 
       enum: [...decisionFields.keys()],
       description: "The kind of the decision. Further fields are those of this kind.",
     },
-    task: { type: "string", description: "The task that it is about." },
-    workId: { type: "integer", minimum: 0, description: "The work that it is about." },
-    iteration: {
-      type: "integer",
-      minimum: 1,
-      description: "The iteration of that work, in a loop.",
-    },
+    task: text("The task that it is about."),
+    workId: whole(0, "The work that it is about."),
+    iteration: whole(1, "The iteration of that work, in a loop."),
     ...Object.fromEntries(fields),
   };
 }

@@ -1,8 +1,8 @@
 /** The expectations of a rehearsal: the shorthands of the file are resolved, contradictions are problems. */
 import { defined } from "../../document/guards.ts";
 import type { Path } from "../../document/problem.ts";
-import type { ActivityName } from "./activity-name.ts";
 import { fieldProblems, isTextOfDecision, type DecisionFields } from "./decision-fields.ts";
+import type { Reading } from "./reading.ts";
 import type { ActionFields, ExpectFields, Lists, WorkFields } from "./rehearsal-schema.ts";
 import type { ConditionField } from "./schema-parts.ts";
 import {
@@ -11,41 +11,30 @@ import {
   type ExpectedItem,
   type ExpectedLists,
   type ExpectedWork,
-  type Place,
 } from "./script.ts";
-import type { TextCondition } from "./text-condition.ts";
-
-/** What the parts of a rehearsal are read with. */
-export interface Reading {
-  placeOf(path: Path): Place;
-  problem(path: Path, reason: string, hint?: string): void;
-  condition(field: ConditionField, path: Path): TextCondition;
-  activity(text: string, path: Path): ActivityName;
-  /** A task that an expectation names. */
-  names(task: string, path: Path): void;
-}
 
 export function toExpectation(fields: ExpectFields, reading: Reading): Expectation {
   const { result = "succeeded", reason, works, path, report, decisions, actions } = fields;
   const { verdict, findings, proposals, reports = {}, results = {} } = fields;
-  const condition = (field: ConditionField, at: Path): TextCondition =>
-    reading.condition(field, at);
   if (reason !== undefined && result === "succeeded") {
     const why = "A job that succeeds has no reason.";
     reading.problem(["expect", "reason"], why, 'say "result: failed"');
   }
-  const one = <From, To>(
+  const placed = <From, To>(from: From, at: Path, read: (from: From, at: Path) => To) => ({
+    place: reading.placeOf(at),
+    value: read(from, at),
+  });
+  const each = <From, To>(
     name: string,
-    from: From | undefined,
+    all: readonly From[] | undefined,
     read: (from: From, at: Path) => To,
-  ): { readonly place: Place; readonly value: To } | undefined => {
-    const at = ["expect", name];
-    return from === undefined ? undefined : { place: reading.placeOf(at), value: read(from, at) };
-  };
-  const each =
-    <From, To>(read: (from: From, at: Path) => To) =>
-    (all: readonly From[], at: Path): readonly To[] =>
-      all.map((from, index) => read(from, [...at, index]));
+  ) =>
+    all &&
+    placed(all, ["expect", name], (items, at) =>
+      items.map((from, index) => read(from, [...at, index])),
+    );
+  const condition = (field: ConditionField, at: Path) => reading.condition(field, at);
+  const output = (field: object, at: Path) => toItem(field, at, isText, reading);
   const ofTasks = <From, To>(
     name: string,
     all: Readonly<Record<string, From>>,
@@ -54,28 +43,19 @@ export function toExpectation(fields: ExpectFields, reading: Reading): Expectati
     Object.entries(all).map(([task, from]) => {
       const at = ["expect", name, task];
       reading.names(task, at);
-      return { place: reading.placeOf(at), task, value: read(from, at) };
+      return { task, ...placed(from, at, read) };
     });
-  const output = (field: object, at: Path): ExpectedItem => toItem(field, at, isText, reading);
-  const toActivity = (text: string, at: Path) => ({
-    place: reading.placeOf(at),
-    value: reading.activity(text, at),
-  });
   return {
     place: reading.placeOf(["expect"]),
     result,
     ...defined({
       reason: reason === undefined ? reason : condition(reason, ["expect", "reason"]),
-      works: one(
-        "works",
-        works,
-        each((work: WorkFields, at) => toWork(work, at, reading)),
-      ),
-      path: one("path", path, each(toActivity)),
-      report: one("report", report, condition),
-      verdict: one("verdict", verdict, (value) => value),
-      findings: one("findings", findings, each(output)),
-      proposals: one("proposals", proposals, each(output)),
+      works: each("works", works, (work, at) => toWork(work, at, reading)),
+      path: each("path", path, (text, at) => placed(text, at, () => reading.activity(text, at))),
+      report: report === undefined ? report : placed(report, ["expect", "report"], condition),
+      verdict: verdict && placed(verdict, ["expect", "verdict"], () => verdict),
+      findings: each("findings", findings, output),
+      proposals: each("proposals", proposals, output),
     }),
     decisions: toLists("decisions", decisions, (field, at) => toDecision(field, at, reading)),
     actions: toLists("actions", actions, (field, at) => toAction(field, at, reading)),
@@ -84,7 +64,6 @@ export function toExpectation(fields: ExpectFields, reading: Reading): Expectati
   };
 }
 
-/** A list is short for `include`. */
 function toLists<Field>(
   name: string,
   lists: readonly Field[] | Lists<Field> = {},

@@ -1,18 +1,17 @@
 /** Loads a script from text: the document loader, the schema, then the checks that a schema can't express. */
 import { dirname, isAbsolute, join } from "node:path";
+import { stringify } from "yaml";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { defined, isRecord } from "../../document/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
-import { toDiagnostics, type Locate, type Path, type Problem } from "../../document/problem.ts";
+import { toDiagnostics, type Path } from "../../document/problem.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
-import { toActivityName, type ActivityName } from "./activity-name.ts";
-import { toExpectation, type Reading } from "./expectation.ts";
-import type { ConditionField } from "./schema-parts.ts";
+import { toExpectation } from "./expectation.ts";
+import { Reading, type ScriptPlace } from "./reading.ts";
 import type { RehearsalFile, RuleFields, TurnFields } from "./rehearsal-schema.ts";
 import { checkReplies, toReply, withImpliedEnd } from "./replies.ts";
 import { rehearsalSchema } from "./rehearsal-schema.ts";
-import type { NamedActivity, NamedTask, Place, Rule, Script, Turn, Workspace } from "./script.ts";
-import { toCondition, type TextCondition } from "./text-condition.ts";
+import type { Rule, Script, Turn } from "./script.ts";
 import { isBranchName, refusedName, type WorkspaceFields } from "./workspace.ts";
 
 export type LoadedScript =
@@ -44,240 +43,175 @@ export function loadScript(source: string | Uint8Array, file: string): LoadedScr
   return buildScript(value, { ...place, codePath: (path) => schema.codePath(path) });
 }
 
-/** Where the fields of a rehearsal are in a text, by their paths in the rehearsal. */
-export interface ScriptPlace {
-  readonly file: string;
-  readonly locate: Locate;
-  readonly codePath: (path: Path) => string;
+/** A rehearsal as readable text, which `loadScript` reads back unchanged. */
+export function renderRehearsal(
+  rehearsal: RehearsalFile,
+  format: "yaml" | "json" = "yaml",
+): string {
+  if (format === "json") return `${JSON.stringify(rehearsal, undefined, 2)}\n`;
+  return stringify(rehearsal, {
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+    blockQuote: "literal",
+  });
 }
 
 /** The checks that a schema can't express. The value matches the schema. */
 export function buildScript(value: RehearsalFile, place: ScriptPlace): LoadedScript {
-  const builder = new Builder(place);
-  const script = builder.script(value);
-  return builder.problems.length === 0
+  const reading = new Reading(place);
+  const script = scriptOf(value, place.file, reading);
+  return reading.problems.length === 0
     ? { kind: "loaded", script }
-    : { kind: "rejected", diagnostics: toDiagnostics(builder.problems, place) };
+    : { kind: "rejected", diagnostics: toDiagnostics(reading.problems, place) };
 }
 
-class Builder implements Reading {
-  readonly problems: Problem[] = [];
-  readonly #namedTasks: NamedTask[] = [];
-  readonly #namedActivities: NamedActivity[] = [];
-  readonly #at: ScriptPlace;
-
-  constructor(place: ScriptPlace) {
-    this.#at = place;
+function scriptOf(value: RehearsalFile, file: string, reading: Reading): Script {
+  const { description, job, userInput, permissions, inputs, params, models, limits } = value;
+  const beside = (path: string): string => (isAbsolute(path) ? path : join(dirname(file), path));
+  if (Object.keys(params ?? {}).length > 0 && !/\.wf\.md$/i.test(value.entry)) {
+    const reason = "Only a workflow has parameters, and the entry is none.";
+    reading.problem(["params"], reason, "a job sets those of its workflows in the entry");
   }
-
-  script(value: RehearsalFile): Script {
-    const { description, job, userInput, workingDirectory, workspace, permissions } = value;
-    return {
-      file: this.#at.file,
-      entryFile: this.#beside(value.entry),
-      ...defined({ description, job, userInput, permissions }),
-      inputs: value.inputs ?? {},
-      params: this.#params(value),
-      answers: this.#answers(value),
-      ...defined({ workingDirectory: workingDirectory && this.#beside(workingDirectory) }),
-      ...this.#folder(workspace, workingDirectory !== undefined),
-      ...this.#change(value.change),
-      models: value.models ?? {},
-      limits: value.limits ?? {},
-      rules: value.sessions.map((rule, index) => this.#rule(rule, ["sessions", index])),
-      expect: toExpectation(value.expect ?? {}, this),
-      namedTasks: this.#namedTasks,
-      namedActivities: this.#namedActivities,
-    };
+  const answers = Object.entries(value.answers ?? {}).map(([id, texts]) => {
+    reading.ask(id, ["answers", id]);
+    return [id, [texts].flat()] as const;
+  });
+  if (value.workspace?.include === undefined && value.workspace && value.workingDirectory) {
+    const reason = "A rehearsal can't have both a workingDirectory and a workspace.";
+    reading.problem(["workspace"], reason);
   }
+  return {
+    file,
+    entryFile: beside(value.entry),
+    ...defined({ description, job, userInput, permissions }),
+    inputs: inputs ?? {},
+    params: params ?? {},
+    answers: Object.fromEntries(answers),
+    ...defined({ workingDirectory: value.workingDirectory && beside(value.workingDirectory) }),
+    ...(value.workspace && folderOf(value.workspace, reading)),
+    ...(value.change && { change: changeOf(value.change, reading) }),
+    models: models ?? {},
+    limits: limits ?? {},
+    rules: value.sessions.map((rule, index) => ruleOf(rule, ["sessions", index], reading)),
+    expect: toExpectation(value.expect ?? {}, reading),
+    namedTasks: reading.namedTasks,
+    namedActivities: reading.namedActivities,
+  };
+}
 
-  placeOf(path: Path): Place {
-    const { file, line, column, codePath } = this.#position(path);
-    return `${codePath.replace(/^[a-z]+\.?/, "")} (${file}:${line}:${column})`;
-  }
-
-  #position(path: Path) {
-    const { file, locate, codePath } = this.#at;
-    return { file, ...locate(path), codePath: codePath(path) };
-  }
-
-  problem(path: Path, reason: string, hint?: string): void {
-    const codePath = this.#at.codePath(path);
-    this.problems.push({ path, codePath, reason, ...defined({ hint }) });
-  }
-
-  condition(field: ConditionField, path: Path): TextCondition {
-    const condition = toCondition(field);
-    if (!("problem" in condition)) return condition;
-    this.problem([...path, "matches"], condition.problem, condition.hint);
-    return { contains: [], excludes: [] };
-  }
-
-  activity(text: string, path: Path): ActivityName {
-    const activity = toActivityName(text);
-    this.#namedActivities.push({ activity, isAsk: false, at: this.#position(path) });
-    return activity;
-  }
-
-  names(task: string, path: Path): void {
-    this.#namedTasks.push({ task, at: this.#position(path) });
-  }
-
-  #params({ entry, params = {} }: RehearsalFile): Script["params"] {
-    if (Object.keys(params).length > 0 && !/\.wf\.md$/i.test(entry)) {
-      const reason = "Only a workflow has parameters, and the entry is none.";
-      this.problem(["params"], reason, "a job sets those of its workflows in the entry");
+function changeOf(
+  { base, head, files, diff = "" }: NonNullable<RehearsalFile["change"]>,
+  reading: Reading,
+): NonNullable<Script["change"]> {
+  if (files === undefined) {
+    if (head !== undefined || diff !== "" || base === undefined) {
+      const reason = "A change has its files, or the base alone, which git is asked about.";
+      reading.problem(["change"], reason, "add files; an empty list is an empty change");
     }
-    return params;
+    return { kind: "git", base: base ?? "" };
   }
-
-  #answers({ answers = {} }: RehearsalFile): Script["answers"] {
-    const lists = Object.entries(answers).map(([id, texts]): [string, readonly string[]] => {
-      const at = this.#position(["answers", id]);
-      this.#namedActivities.push({ activity: { id }, isAsk: true, at });
-      return [id, [texts].flat()];
-    });
-    return Object.fromEntries(lists);
-  }
-
-  #change(field: RehearsalFile["change"]): Pick<Script, "change"> {
-    if (field === undefined) return {};
-    const { base, head, files, diff } = field;
-    if (files === undefined) {
-      if (head !== undefined || diff !== undefined || base === undefined) {
-        const reason = "A change has its files, or the base alone, which git is asked about.";
-        this.problem(["change"], reason, "add files; an empty list is an empty change");
-      }
-      return { change: { kind: "git", base: base ?? "" } };
-    }
-    const change = {
+  const unchanged = { status: "modified", additions: 0, deletions: 0 } as const;
+  return {
+    kind: "data",
+    change: {
       base: base ?? "1".repeat(40),
       head: head ?? "2".repeat(40),
-      files: files.map(({ path, status = "modified", additions = 0, deletions = 0, ...more }) => ({
-        path,
-        status,
-        additions,
-        deletions,
-        ...more,
-      })),
-      diff: diff ?? "",
-    };
-    return { change: { kind: "data", change } };
-  }
+      files: files.map((one) => ({ ...unchanged, ...one })),
+      diff,
+    },
+  };
+}
 
-  #beside(path: string): string {
-    return isAbsolute(path) ? path : join(dirname(this.#at.file), path);
-  }
-
-  #folder(
-    field: WorkspaceFields | undefined,
-    alsoDirectory: boolean,
-  ): Pick<Script, "workspace" | "include"> {
-    if (field === undefined) return {};
-    const { include, ...made } = field;
-    if (include === undefined) return { workspace: this.#workspace(made, alsoDirectory) };
+function folderOf(
+  { include, ...made }: WorkspaceFields,
+  reading: Reading,
+): Pick<Script, "workspace" | "include"> {
+  const check = (names: readonly string[], pathOf: (name: string) => Path): void => {
+    for (const name of names) {
+      const why = refusedName(name);
+      if (why !== undefined) reading.problem(pathOf(name), why.reason, why.hint);
+    }
+  };
+  if (include !== undefined) {
     const path = ["workspace", "include"];
     if (Object.keys(made).length > 0) {
       const reason =
         "`include` adds files to a copy of the working directory, not to a new folder.";
-      this.problem(path, reason, `remove ${Object.keys(made).join(" and ")}, or include`);
+      reading.problem(path, reason, `remove ${Object.keys(made).join(" and ")}, or include`);
     }
-    for (const [index, name] of include.entries()) this.#checkName(name, [...path, index]);
+    check(include, (name) => [...path, include.indexOf(name)]);
     return { include };
   }
-
-  #workspace(
-    { files = {}, git = false, commits = [] }: Omit<WorkspaceFields, "include">,
-    alsoDirectory: boolean,
-  ): Workspace {
-    if (alsoDirectory) {
-      this.problem(
-        ["workspace"],
-        "A rehearsal can't have both a workingDirectory and a workspace.",
-      );
-    }
-    for (const name of Object.keys(files)) this.#checkName(name, ["workspace", "files", name]);
-    for (const [index, { branch, files: changed }] of commits.entries()) {
-      const path = ["workspace", "commits", index];
-      for (const name of Object.keys(changed)) this.#checkName(name, [...path, "files", name]);
-      if (branch !== undefined && !isBranchName(branch)) {
-        this.problem([...path, "branch"], "This is not a valid branch name.");
-      }
-    }
-    return { files, git, commits };
+  const { files = {}, git = false, commits = [] } = made;
+  check(Object.keys(files), (name) => ["workspace", "files", name]);
+  for (const [index, { branch, files: changed }] of commits.entries()) {
+    const path = ["workspace", "commits", index];
+    check(Object.keys(changed), (name) => [...path, "files", name]);
+    if (branch !== undefined && !isBranchName(branch))
+      reading.problem([...path, "branch"], "This is not a valid branch name.");
   }
+  return { workspace: { files, git, commits } };
+}
 
-  #checkName(name: string, path: Path): void {
-    const why = refusedName(name);
-    if (why !== undefined) this.problem(path, why.reason, why.hint);
+function ruleOf(fields: RuleFields, path: Path, reading: Reading): Rule {
+  const { turns, repeat = 1, optional, subAgent, activity, ...selectors } = fields;
+  if (selectors.hit !== undefined && activity === undefined) {
+    const hint = "name the activity, or select by iteration, retry or attempt";
+    reading.problem([...path, "hit"], '"hit" needs an "activity".', hint);
   }
-
-  #rule(fields: RuleFields, path: Path): Rule {
-    const { turns, repeat = 1, optional, subAgent, activity, ...selectors } = fields;
-    if (selectors.hit !== undefined && activity === undefined) {
-      const hint = "name the activity, or select by iteration, retry or attempt";
-      this.problem([...path, "hit"], '"hit" needs an "activity".', hint);
-    }
-    const built = turns.map((turn, index) =>
-      this.#turn(typeof turn === "string" ? { text: turn } : turn, [...path, "turns", index]),
+  const built = turns.map((turn, index) =>
+    turnOf(typeof turn === "string" ? { text: turn } : turn, [...path, "turns", index], reading),
+  );
+  const death = built.findIndex(({ replies }) => replies.some(({ kind }) => kind === "die"));
+  // The activity sends its next prompt in another session.
+  if (activity === undefined && death !== -1 && death < built.length - 1) {
+    reading.problem(
+      [...path, "turns", death + 1],
+      "This turn is unreachable: the runtime died in the previous turn, and the session with it.",
+      'add a rule with "attempt: 2" for the session that follows',
     );
-    const death = built.findIndex(({ replies }) => replies.some(({ play }) => play.kind === "die"));
-    // The activity sends its next prompt in another session.
-    if (activity === undefined && death !== -1 && death < built.length - 1) {
-      this.problem(
-        [...path, "turns", death + 1],
-        "This turn is unreachable: the runtime died in the previous turn, and the session with it.",
-        'add a rule with "attempt: 2" for the session that follows',
-      );
-    }
-    const [first, ...rest] = built;
-    if (first === undefined) throw new Error("The schema asks for at least one turn.");
-    return {
-      place: this.placeOf(path),
-      selectors: {
-        ...selectors,
-        ...(activity === undefined
-          ? {}
-          : { activity: this.activity(activity, [...path, "activity"]) }),
-        subAgent: subAgent === true,
-      },
-      repeat,
-      optional: optional === true,
-      turns: [first, ...rest],
-    };
   }
+  const [first, ...rest] = built;
+  if (first === undefined) throw new Error("The schema asks for at least one turn.");
+  return {
+    place: reading.placeOf(path),
+    selectors: {
+      ...selectors,
+      ...(activity !== undefined && {
+        activity: reading.activity(activity, [...path, "activity"]),
+      }),
+      subAgent: subAgent === true,
+    },
+    repeat,
+    optional: optional === true,
+    turns: [first, ...rest],
+  };
+}
 
-  #turn({ prompt, replies, ...own }: TurnFields, path: Path): Turn {
-    const hasOwn = Object.keys(own).length > 0;
-    if (replies !== undefined && hasOwn) {
-      const names = Object.keys(own).join(", ");
-      this.problem(
-        [...path, Object.keys(own)[0] ?? ""],
-        `A turn can't have both "replies" and the fields of its only reply (${names}).`,
-        'move them into "replies"',
-      );
-    }
-    if (replies === undefined && !hasOwn) {
-      this.problem(
-        path,
-        "This turn has no reply.",
-        'add the model\'s answer, for example a "text"',
-      );
-    }
-    const list =
-      replies === undefined
-        ? [{ fields: own, path }]
-        : replies.map((reply, index) => ({
-            fields: typeof reply === "string" ? { text: reply } : reply,
-            path: [...path, "replies", index],
-          }));
-    checkReplies(list, this);
-    const built = list.map((reply) => toReply(reply, this));
-    const place = this.placeOf(path);
-    return {
-      place,
-      ...(prompt === undefined ? {} : { prompt: this.condition(prompt, [...path, "prompt"]) }),
-      replies: withImpliedEnd(built, place),
-    };
+function turnOf({ prompt, replies, ...own }: TurnFields, path: Path, reading: Reading): Turn {
+  const names = Object.keys(own);
+  const [first] = names;
+  if (replies !== undefined && first !== undefined) {
+    const reason = `A turn can't have both "replies" and the fields of its only reply (${names.join(", ")}).`;
+    reading.problem([...path, first], reason, 'move them into "replies"');
   }
+  if (replies === undefined && first === undefined) {
+    const hint = 'add the model\'s answer, for example a "text"';
+    reading.problem(path, "This turn has no reply.", hint);
+  }
+  const list =
+    replies === undefined
+      ? [{ fields: own, path }]
+      : replies.map((reply, index) => ({
+          fields: typeof reply === "string" ? { text: reply } : reply,
+          path: [...path, "replies", index],
+        }));
+  checkReplies(list, reading);
+  const built = list.map((reply) => toReply(reply, reading));
+  const place = reading.placeOf(path);
+  return {
+    place,
+    ...(prompt !== undefined && { prompt: reading.condition(prompt, [...path, "prompt"]) }),
+    replies: withImpliedEnd(built, place),
+  };
 }

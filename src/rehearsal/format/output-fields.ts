@@ -1,7 +1,6 @@
-/** The schema of what agents hand in, as a rehearsal expects it. */
 import { proposalKinds, severities, verdicts } from "../../entry/outputs.ts";
 import type { SchemaType } from "../../document/schema-type.ts";
-import { condition, text, whole } from "./schema-parts.ts";
+import { condition, list, map, string, text, whole } from "./schema-parts.ts";
 
 const finding = {
   type: "object",
@@ -29,13 +28,9 @@ const proposal = {
   properties: {
     kind: { enum: proposalKinds, description: "What is proposed." },
     task: text("The task that proposes it."),
-    labels: { type: "array", items: { type: "string" }, description: "All of its labels." },
-    reviewers: { type: "array", items: { type: "string" }, description: "All of its reviewers." },
-    files: {
-      type: "array",
-      items: { type: "string" },
-      description: "The paths of all files that its pull request changes.",
-    },
+    labels: list("All of its labels.", string),
+    reviewers: list("All of its reviewers.", string),
+    files: list("The paths of all files that its pull request changes.", string),
     branch: text("The end of the name of its branch."),
     title: condition("Its title."),
     body: condition("Its body."),
@@ -48,27 +43,22 @@ export const outputFields = {
     enum: [...verdicts, "none"],
     description: "The verdict of the job. none: no task gave one.",
   },
-  findings: {
-    type: "array",
-    description: "The findings of the job, in any order. A further one fails the rehearsal.",
-    items: finding,
-  },
-  proposals: {
-    type: "array",
-    description: "The proposals of the job, in any order. A further one fails the rehearsal.",
-    items: proposal,
-  },
-  reports: {
-    type: "object",
-    description: "By task: its last report. In an Each, those of all items, one after another.",
-    additionalProperties: condition("The report."),
-  },
-  results: {
-    type: "object",
-    description:
-      "By task: its result, which must be the same. In an Each, a list of { item, result }.",
-    additionalProperties: {},
-  },
+  findings: list(
+    "The findings of the job, in any order. A further one fails the rehearsal.",
+    finding,
+  ),
+  proposals: list(
+    "The proposals of the job, in any order. A further one fails the rehearsal.",
+    proposal,
+  ),
+  reports: map(
+    "By task: its last report. In an Each, those of all items, one after another.",
+    condition("The report."),
+  ),
+  results: map(
+    "By task: its result, which must be the same. In an Each, a list of { item, result }.",
+    {},
+  ),
 } as const;
 
 const schema = { type: "object", properties: outputFields } as const;

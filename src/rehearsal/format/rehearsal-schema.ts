@@ -5,7 +5,19 @@ import { endedStatus } from "../../events/action.ts";
 import type { Described, SchemaType } from "../../document/schema-type.ts";
 import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
-import { condition, outcomes, results, text, whole, type ConditionField } from "./schema-parts.ts";
+import {
+  condition,
+  filled,
+  list,
+  map,
+  nonEmpty,
+  outcomes,
+  results,
+  string,
+  text,
+  whole,
+  type ConditionField,
+} from "./schema-parts.ts";
 import { outputFields } from "./output-fields.ts";
 import { change, workspace } from "./workspace.ts";
 
@@ -41,13 +53,10 @@ const replyProperties = {
   ),
   document: documentSchema,
   reasoning: text("The reasoning before the answer."),
-  tools: {
-    type: "array",
-    description:
-      'The tools that the model calls. The calls are real, and the next reply of the turn follows their results. Without a next reply, the model answers "Done."',
-    minItems: 1,
-    items: tool,
-  },
+  tools: filled(
+    'The tools that the model calls. The calls are real, and the next reply of the turn follows their results. Without a next reply, the model answers "Done."',
+    tool,
+  ),
   toolResults: condition(
     "The results of the tools called by the previous reply, joined with line breaks.",
   ),
@@ -57,7 +66,7 @@ const replyProperties = {
       "With `protocol: actions`: the ids of earlier actions. The reply waits until all of them have ended.",
     minLength: 1,
     minItems: 1,
-    items: { type: "string", minLength: 1 },
+    items: nonEmpty,
   },
   delay: {
     type: "number",
@@ -89,11 +98,7 @@ const replyProperties = {
     properties: {
       status: { type: "integer", minimum: 400, maximum: 599, description: "The HTTP status." },
       message: text("The message of the error. Default: a sentence that names the status."),
-      headers: {
-        type: "object",
-        description: "Further headers of the response, such as retry-after.",
-        additionalProperties: { type: "string" },
-      },
+      headers: map("Further headers of the response, such as retry-after.", string),
     },
   },
   cut: flag(
@@ -123,12 +128,7 @@ const turn = {
   additionalProperties: false,
   properties: {
     prompt: condition("The prompt that the turn expects."),
-    replies: {
-      type: "array",
-      description: "The answers of the model, one for each request of the turn.",
-      minItems: 1,
-      items: reply,
-    },
+    replies: filled("The answers of the model, one for each request of the turn.", reply),
     ...replyProperties,
   },
 } as const;
@@ -172,12 +172,7 @@ const rule = {
       ],
     },
     optional: flag("The rehearsal doesn't fail if the rule is not used, or not to its end."),
-    turns: {
-      type: "array",
-      description: "The turns of the session or of the activity, one for each prompt.",
-      minItems: 1,
-      items: turn,
-    },
+    turns: filled("The turns of the session or of the activity, one for each prompt.", turn),
   },
 } as const;
 
@@ -225,7 +220,7 @@ const decision: Described<DecisionFields> = {
   },
 };
 
-const word = (description: string) => ({ type: "string", minLength: 1, description }) as const;
+const word = (description: string) => ({ ...nonEmpty, description }) as const;
 const ended = (description: string): Described<ConditionField> => ({
   $ref: "#/$defs/text",
   description,
@@ -256,7 +251,6 @@ const action = {
 /** A list of items, or what the run must contain in which way. */
 function lists<Item>(item: string, description: string) {
   const items: Described<Item> = { $ref: `#/$defs/${item}` };
-  const list = (how: string) => ({ type: "array", description: how, minItems: 1, items }) as const;
   return {
     type: ["object", "array"],
     description: `${description} A list is short for "include".`,
@@ -264,9 +258,9 @@ function lists<Item>(item: string, description: string) {
     items,
     additionalProperties: false,
     properties: {
-      include: list("Each of these must occur, in any order."),
-      sequence: list("These must occur in this order, possibly with others in between."),
-      exclude: list("None of these may occur."),
+      include: filled("Each of these must occur, in any order.", items),
+      sequence: filled("These must occur in this order, possibly with others in between.", items),
+      exclude: filled("None of these may occur.", items),
     },
   } as const;
 }
@@ -309,46 +303,24 @@ export const rehearsalSchema = {
     entry: text("The entry file or the workflow (`.wf.md`), relative to this file."),
     job: text("The job. May be omitted if the entry has only one."),
     userInput: text("The user input of the job."),
-    inputs: {
-      type: "object",
-      description: "Inputs of the entry, by name. Those of the command line override them.",
-      additionalProperties: { type: "string" },
-    },
-    params: {
-      type: "object",
-      description: "The parameters of the workflow, if the entry is a `.wf.md` file.",
-      additionalProperties: { type: "string" },
-    },
-    answers: {
-      type: "object",
-      description:
-        "The answers to the questions of a workflow, by the id of the ASK. The texts of a list are used in order.",
-      additionalProperties: {
-        type: ["string", "array"],
-        minItems: 1,
-        items: { type: "string" },
-      },
-    },
+    inputs: map("Inputs of the entry, by name. Those of the command line override them.", string),
+    params: map("The parameters of the workflow, if the entry is a `.wf.md` file.", string),
+    answers: map(
+      "The answers to the questions of a workflow, by the id of the ASK. The texts of a list are used in order.",
+      { type: ["string", "array"], minItems: 1, items: string },
+    ),
     workingDirectory: text(
       "The folder in which the sessions work, relative to this file. If they may write, they work in a copy. Default: the folder given on the command line, else the current directory.",
     ),
     workspace,
     change,
-    models: {
-      type: "object",
-      description: "Model ids by category. They override the entry's.",
-      additionalProperties: { type: "string", minLength: 1 },
-    },
+    models: map("Model ids by category. They override the entry's.", nonEmpty),
     permissions: {
       enum: ["read-only", "workspace", "all"],
       description: "Like the option --permissions of the command line.",
     },
     limits,
-    sessions: {
-      type: "array",
-      description: "The script: rules for the sessions of the run, tried in this order.",
-      items: rule,
-    },
+    sessions: list("The script: rules for the sessions of the run, tried in this order.", rule),
     expect: {
       type: "object",
       description: "The expectations. Default: the job succeeds.",
@@ -359,19 +331,14 @@ export const rehearsalSchema = {
           description: "How the job must end. Default: succeeded.",
         },
         reason: condition("The reason of the failure or cancellation."),
-        works: {
-          type: "array",
-          description:
-            "The works that ran, and how they ended. The rehearsal fails if a work ran that is not in the list.",
-          items: work,
-        },
-        path: {
-          type: "array",
-          description:
-            "The activities of the workflow in the order in which they begin, ID or FILE#ID, including those of called files. Of the last iteration. The job must have one workflow.",
-          minItems: 1,
-          items: { type: "string", minLength: 1 },
-        },
+        works: list(
+          "The works that ran, and how they ended. The rehearsal fails if a work ran that is not in the list.",
+          work,
+        ),
+        path: filled(
+          "The activities of the workflow in the order in which they begin, ID or FILE#ID, including those of called files. Of the last iteration. The job must have one workflow.",
+          nonEmpty,
+        ),
         report: condition("RESULT at the end of the workflow. The job must have one workflow."),
         decisions: lists<DecisionItem>("decision", "Decisions of the run."),
         actions: lists<ActionFields>(

@@ -1,10 +1,22 @@
-/** What the parts of the schema of a rehearsal are made of. */
 import type { SchemaType } from "../../document/schema-type.ts";
 
 export const text = (description: string) => ({ type: "string", description }) as const;
 
 export const whole = (minimum: number, description: string) =>
   ({ type: "integer", minimum, description }) as const;
+
+export const list = <const Item>(description: string, items: Item) =>
+  ({ type: "array", description, items }) as const;
+
+export const filled = <const Item>(description: string, items: Item) =>
+  ({ type: "array", description, minItems: 1, items }) as const;
+
+/** An object with any names. */
+export const map = <const Value>(description: string, additionalProperties: Value) =>
+  ({ type: "object", description, additionalProperties }) as const;
+
+export const string = { type: "string" } as const;
+export const nonEmpty = { type: "string", minLength: 1 } as const;
 
 export type ConditionField = SchemaType<ReturnType<typeof condition>>;
 

@@ -7,18 +7,17 @@ import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields } from "./workspace.ts";
-import type { RuleFields, WorkFields } from "./rehearsal-schema.ts";
+import type { RehearsalFile, ReplyFields, RuleFields, ToolField } from "./rehearsal-schema.ts";
+import type { WorkFields } from "./rehearsal-schema.ts";
 import type { RunResult } from "./schema-parts.ts";
 import type { TextCondition } from "./text-condition.ts";
 
-export interface Script {
-  /** The rehearsal file, as the user named it. */
+type Optional = "description" | "job" | "userInput" | "permissions";
+
+export interface Script extends Pick<RehearsalFile, Optional> {
   readonly file: string;
-  readonly description?: string;
-  /** The entry file, as seen from where `file` is seen from. */
+  /** As seen from where `file` is seen from. */
   readonly entryFile: string;
-  readonly job?: string;
-  readonly userInput?: string;
   readonly inputs: Readonly<Record<string, string>>;
   readonly params: Readonly<Record<string, string>>;
   /** By the id of the ASK, in order. */
@@ -31,13 +30,10 @@ export interface Script {
   /** Absent: that of the workspace. */
   readonly change?: ScriptedChange;
   readonly models: Readonly<Record<string, string>>;
-  readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits: Limits;
   readonly rules: readonly Rule[];
   readonly expect: Expectation;
-  /** Tasks that expected decisions and actions name, to be checked against the entry. */
   readonly namedTasks: readonly NamedTask[];
-  /** Activities that rules, answers and expectations name, to be checked against the workflows of the job. */
   readonly namedActivities: readonly NamedActivity[];
 }
 
@@ -56,7 +52,6 @@ export interface NamedActivity {
 export type Place = string;
 
 export interface Workspace {
-  /** Relative path, with `/`, to content. */
   readonly files: Readonly<Record<string, string>>;
   readonly git: boolean;
   /** Further commits; with any it is a repository in any case. */
@@ -90,65 +85,24 @@ export interface Turn {
   readonly replies: readonly Reply[];
 }
 
-export interface Reply {
+/** `answer`: it ends. `times` of the others is how many consecutive requests get it; absent: all. */
+export type ReplyKind = "answer" | "error" | "cut" | "hang" | "die";
+
+export interface Reply extends Omit<ReplyFields, "tools" | "toolResults" | "after"> {
   readonly place: Place;
+  readonly kind: ReplyKind;
   /** Added after tool calls that no reply follows. The rehearsal does not fail if it is not sent. */
-  readonly implied: boolean;
+  readonly implied?: boolean;
   readonly toolResults?: TextCondition;
   /** Ids of actions that must have ended before. */
   readonly after: readonly string[];
-  readonly delayMs: number;
-  readonly play: Play;
-}
-
-export type Play =
-  | Answer
-  | {
-      readonly kind: "error";
-      readonly status: number;
-      readonly message: string;
-      readonly headers: Readonly<Record<string, string>>;
-      /** How many consecutive requests get it; absent: all. */
-      readonly times?: number;
-    }
-  | { readonly kind: "cut"; readonly partial: Partial; readonly times?: number }
-  | { readonly kind: "hang"; readonly partial: Partial }
-  | { readonly kind: "die" };
-
-export interface Answer {
-  readonly kind: "answer";
-  readonly text: string;
-  readonly isDocument?: true;
-  readonly reasoning: string;
   readonly tools: readonly ToolUse[];
-  /** Why it ends early; absent: it is complete. */
-  readonly finish?: "length" | "content_filter" | "error";
-  readonly usage: { readonly input: number; readonly output: number };
 }
 
-/** What arrives of an answer that never ends. */
-export interface Partial {
-  readonly text: string;
-  readonly reasoning: string;
-}
-
-export interface ToolUse {
+export interface ToolUse extends ToolField {
   readonly place: Place;
-  readonly name: string;
-  /** As it goes over the wire: JSON, or anything for a freeform tool and for a model's mistake. */
-  readonly input: string;
-  readonly unknown: boolean;
-  readonly expected: ToolEnding;
 }
 
-/** How a call has to end. A command that exits with a code other than 0 has succeeded: the code is its result. */
-export type ToolEnding =
-  | { readonly kind: "succeeds" }
-  /** `text`: a part of the error. */
-  | { readonly kind: "fails"; readonly text: string }
-  | { readonly kind: "denied" };
-
-/** What a rehearsal expects somewhere, and the place of that. */
 export interface Placed<T> {
   readonly place: Place;
   readonly value: T;
@@ -189,11 +143,9 @@ export type ExpectedField = { readonly name: string } & (
 /** The field of a decision as it is printed: `[CATEGORY] text`. */
 export const PRINTED = "printed text";
 
-export interface ExpectedLists {
-  readonly include: readonly ExpectedItem[];
-  readonly sequence: readonly ExpectedItem[];
-  readonly exclude: readonly ExpectedItem[];
-}
+export type ExpectedLists = Readonly<
+  Record<"include" | "sequence" | "exclude", readonly ExpectedItem[]>
+>;
 
 /** `task`: of its task, its workflow or its command. */
 export interface ExpectedWork extends Omit<WorkFields, "name"> {

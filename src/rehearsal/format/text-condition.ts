@@ -12,7 +12,6 @@ export interface TextCondition {
   readonly matches?: Expression;
 }
 
-/** A condition as a field of the file, with its shorthands. */
 export function toCondition(
   field: ConditionField,
 ): TextCondition | { readonly problem: string; readonly hint?: string } {
@@ -52,7 +51,6 @@ export function mismatch(
   return matches?.mismatch(text);
 }
 
-/** The condition in a few words, to name what was looked for. */
 export function describeCondition({ contains, excludes, equals, matches }: TextCondition): string {
   const parts = [
     ...contains.map((needle) => `contains ${quote(needle)}`),
@@ -75,7 +73,6 @@ export function quote(text: string): string {
 /** Paths that differ from run to run, and that a rehearsal names. */
 export interface Places {
   readonly workingDirectory: string;
-  /** Undefined: the job doesn't use the change. */
   readonly changeDiff?: string | undefined;
 }
 

@@ -2,7 +2,7 @@
 import { posix, win32 } from "node:path";
 import type { SchemaType } from "../../document/schema-type.ts";
 import { fileStatus } from "../../events/plan.ts";
-import { text } from "./schema-parts.ts";
+import { filled, list, map, nonEmpty, string, text } from "./schema-parts.ts";
 
 export const workspace = {
   type: "object",
@@ -10,48 +10,33 @@ export const workspace = {
     "A new folder with these files instead of `workingDirectory`, or what a copy of `workingDirectory` includes. Removed after the run.",
   additionalProperties: false,
   properties: {
-    files: {
-      type: "object",
-      description: "Contents by path.",
-      additionalProperties: { type: "string" },
-    },
-    include: {
-      type: "array",
-      minItems: 1,
-      items: { type: "string", minLength: 1 },
-      description:
-        "Instead of files: ignored files and folders that a copy of the working directory includes, such as node_modules. Relative to the working directory.",
-    },
+    files: map("Contents by path.", string),
+    include: filled(
+      "Instead of files: ignored files and folders that a copy of the working directory includes, such as node_modules. Relative to the working directory.",
+      nonEmpty,
+    ),
     git: {
       type: "boolean",
       description:
         "Makes the folder a git repository, with one commit of all the files on the branch main. Default: true if there are commits, else false.",
     },
-    commits: {
-      type: "array",
-      minItems: 1,
-      description:
-        "Further commits, in this order. The branch of the last one is checked out, so that `git diff main...HEAD` shows its changes.",
-      items: {
+    commits: filled(
+      "Further commits, in this order. The branch of the last one is checked out, so that `git diff main...HEAD` shows its changes.",
+      {
         type: "object",
         additionalProperties: false,
         required: ["message", "files"],
         properties: {
-          message: { type: "string", minLength: 1, description: "The commit message." },
+          message: { ...nonEmpty, description: "The commit message." },
           branch: {
-            type: "string",
-            minLength: 1,
+            ...nonEmpty,
             description:
               "The branch. A new branch starts at the previous commit. Default: the branch of the previous commit, or main.",
           },
-          files: {
-            type: "object",
-            description: "New contents by path. null removes the file.",
-            additionalProperties: { type: ["string", "null"] },
-          },
+          files: map("New contents by path. null removes the file.", { type: ["string", "null"] }),
         },
       },
-    },
+    ),
   },
 } as const;
 
@@ -81,11 +66,7 @@ export const change = {
   properties: {
     base: text("The base: its name in the workspace, or with `files` what $change-base is."),
     head: text("With `files`: what $change-head is."),
-    files: {
-      type: "array",
-      description: "The changed files, as data. An empty list is an empty change.",
-      items: changedFile,
-    },
+    files: list("The changed files, as data. An empty list is an empty change.", changedFile),
     diff: text("With `files`: the content of the file $change-diff. Default: empty."),
   },
 } as const;

@@ -9,6 +9,7 @@
 import type { RunEventBody, WorkRef } from "../../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
 import { chooseRule, describeRequest } from "./matching.ts";
+import { completeDocument } from "../format/document-fields.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
 import { fillIn, mismatch, quote } from "../format/text-condition.ts";
 import { ToolCalls } from "./tool-calls.ts";
@@ -27,17 +28,6 @@ import {
 import { cut } from "../../events/cut.ts";
 import { onAbort } from "../../platform/waiting.ts";
 
-export interface ScriptedModel extends ModelTransport {
-  /** Requests that the script does not expect, one sentence each. */
-  failures(): readonly string[];
-  /** Parts of the script that no request has used. Complete after the run. */
-  unused(): readonly string[];
-  /** Every event of the run: how the calls of its tools ended, and its actions. */
-  observe(event: RunEventBody): void;
-  /** Tool calls that did not end as the script expects, one sentence each. Complete after the run. */
-  toolFailures(): readonly string[];
-}
-
 export interface ScriptedModelOptions {
   readonly clock: { sleep(milliseconds: number, signal?: AbortSignal): Promise<void> };
   /** Absolute. The value of `${workingDirectory}`. */
@@ -49,10 +39,6 @@ export interface ScriptedModelOptions {
    * has not seen are others', and when the turns of a rule are used up, the next prompt chooses a rule again.
    */
   readonly shared?: { readonly label: () => ModelRequest["label"] };
-}
-
-export function createScriptedModel(script: Script, options: ScriptedModelOptions): ScriptedModel {
-  return new Model(script, options);
 }
 
 /** What a rule plays: a session, or one prompt of it. */
@@ -67,7 +53,7 @@ interface Conversation {
 
 type Choice = { readonly reply: Reply } | { readonly problem: string };
 
-class Model implements ScriptedModel {
+export class ScriptedModel implements ModelTransport {
   readonly scripted = true;
   readonly #rules: readonly PlayedRule[];
   readonly #clock: ScriptedModelOptions["clock"];
@@ -102,19 +88,23 @@ class Model implements ScriptedModel {
     this.#calls = new ToolCalls(this.#fill);
   }
 
+  /** Requests that the script does not expect, one sentence each. */
   failures(): readonly string[] {
     return [...this.#failures];
   }
 
+  /** Parts of the script that no request has used. Complete after the run. */
   unused(): readonly string[] {
     return this.#rules.flatMap(unusedParts);
   }
 
+  /** Every event of the run: how the calls of its tools ended, and its actions. */
   observe(event: RunEventBody): void {
     if (event.type === "activity") this.#calls.observe(event.activity);
     this.#actions.observe(event);
   }
 
+  /** Tool calls that did not end as the script expects, one sentence each. Complete after the run. */
   toolFailures(): readonly string[] {
     return this.#calls.failures();
   }
@@ -216,38 +206,46 @@ class Model implements ScriptedModel {
     chat: ChatRequest,
   ): Promise<Response> {
     const { given, played } = conversation;
-    const times = (given.get(reply) ?? 0) + 1;
-    given.set(reply, times);
+    const count = (given.get(reply) ?? 0) + 1;
+    given.set(reply, count);
     played.played.add(reply);
-    played.given.set(reply, Math.max(times, played.given.get(reply) ?? 0));
+    played.given.set(reply, Math.max(count, played.given.get(reply) ?? 0));
 
     const id = `rehearsal_${conversation.number}_${chat.prompts.length}_${chat.answered + 1}`;
     if (request.label !== undefined) {
       await this.#actions.ended(request.label, reply.after, request.signal);
     }
-    if (reply.delayMs > 0) await this.#clock.sleep(reply.delayMs, request.signal);
-    const { play } = reply;
-    switch (play.kind) {
+    const { delay = 0, document, error, times, tools } = reply;
+    if (delay > 0) await this.#clock.sleep(delay, request.signal);
+    const text = this.#fill(reply.text ?? "");
+    const reasoning = this.#fill(reply.reasoning ?? "");
+    switch (reply.kind) {
       case "answer":
-        for (const [index, tool] of play.tools.entries()) {
-          this.#calls.given(callIdOf(id, index), tool);
-        }
+        for (const [index, tool] of tools.entries()) this.#calls.given(callIdOf(id, index), tool);
         return encodeAnswer(chat, id, {
-          ...play,
-          text: play.isDocument === true ? this.#fillJson(play.text) : this.#fill(play.text),
-          reasoning: this.#fill(play.reasoning),
-          tools: play.tools.map((tool) => ({ ...tool, input: this.#fillJson(tool.input) })),
+          text:
+            document === undefined
+              ? text
+              : this.#fillJson(JSON.stringify(completeDocument(document))),
+          reasoning,
+          tools: tools.map(({ name, arguments: given = {} }) => ({
+            name,
+            input: this.#fillJson(typeof given === "string" ? given : JSON.stringify(given)),
+          })),
+          finish: reply.finish,
+          usage: reply.usage,
         });
       case "error": {
-        const { status, message, headers } = play;
+        const given = typeof error === "object" ? error : { status: error ?? 500 };
+        const { status, message = `The rehearsal answers with status ${status}.` } = given;
         // Without this header the runtime repeats the request for up to a minute.
-        const final = play.times === undefined ? { "x-should-retry": "false" } : {};
-        return encodeError(status, this.#fill(message), { ...final, ...headers });
+        const final = times === undefined ? { "x-should-retry": "false" } : {};
+        return encodeError(status, this.#fill(message), { ...final, ...given.headers });
       }
       case "cut":
-        return encodeCut(chat, id, play.partial);
+        return encodeCut(chat, id, { text, reasoning });
       case "hang":
-        return encodeHang(chat, id, play.partial, request.signal);
+        return encodeHang(chat, id, { text, reasoning }, request.signal);
       case "die":
         request.killRuntime();
         return never(request.signal);
@@ -273,22 +271,20 @@ class Model implements ScriptedModel {
 function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply | undefined {
   let before = answered;
   for (const reply of turn.replies) {
-    const { play } = reply;
-    if (play.kind === "answer") {
+    const { kind, times } = reply;
+    if (kind === "answer") {
       if (before === 0) return reply;
       before -= 1;
       continue;
     }
-    const times = play.kind === "error" || play.kind === "cut" ? play.times : undefined;
     if (times === undefined || (given.get(reply) ?? 0) < times) return reply;
   }
   return undefined;
 }
 
-function notOffered({ place, play }: Reply, chat: ChatRequest): Choice | undefined {
-  if (play.kind !== "answer") return undefined;
-  const stranger = play.tools.find(
-    ({ name, unknown }) => !unknown && offeredTool(chat, name) === undefined,
+function notOffered({ place, tools }: Reply, chat: ChatRequest): Choice | undefined {
+  const stranger = tools.find(
+    ({ name, unknown }) => unknown !== true && offeredTool(chat, name) === undefined,
   );
   if (stranger === undefined) return undefined;
   const names = [...chat.offeredTools.keys()].join(", ");

@@ -49,31 +49,29 @@ export class ToolCalls {
   }
 
   #judge({ tool, returned, ending }: Call): string | undefined {
-    const { expected } = tool;
     // Calls of a sub-agent are only reported if they fail.
     const succeeded = ending === "succeeded" || (ending === "open" && returned !== undefined);
     const error = typeof ending === "string" || ending.code === "unfinished" ? undefined : ending;
     const message = error === undefined ? "" : error.message || (returned ?? "");
-    switch (expected.kind) {
-      case "succeeds":
-        // A call that was stopped with its turn has not failed. The turn reports what happened.
-        if (error === undefined) return undefined;
-        return error.code === "denied"
-          ? `was denied: ${quote(deniedWhy(message))}. If this is expected, add "denied: true" to the call.`
-          : `failed: ${quote(message)}. If this is expected, add "fails: TEXT" to the call, with a part of this error.`;
-      case "denied":
-        if (error?.code === "denied") return undefined;
-        return `should have been denied, but it ${ended(succeeded, message)}.`;
-      case "fails": {
-        const text = this.#fill(expected.text);
-        if (error === undefined) {
-          const wanted = text === "" ? "" : ` with ${quote(text)}`;
-          return `should have failed${wanted}, but it ${ended(succeeded, "")}.`;
-        }
-        if (message.includes(text) || (returned ?? "").includes(text)) return undefined;
-        return `should have failed with ${quote(text)}, but its error is ${quote(message)}.`;
-      }
+    if (tool.denied === true) {
+      if (error?.code === "denied") return undefined;
+      return `should have been denied, but it ${ended(succeeded, message)}.`;
     }
+    const fails = tool.fails ?? (tool.unknown === true ? "" : undefined);
+    if (fails !== undefined) {
+      const text = this.#fill(fails);
+      if (error === undefined) {
+        const wanted = text === "" ? "" : ` with ${quote(text)}`;
+        return `should have failed${wanted}, but it ${ended(succeeded, "")}.`;
+      }
+      if (message.includes(text) || (returned ?? "").includes(text)) return undefined;
+      return `should have failed with ${quote(text)}, but its error is ${quote(message)}.`;
+    }
+    // A call that was stopped with its turn has not failed. The turn reports what happened.
+    if (error === undefined) return undefined;
+    return error.code === "denied"
+      ? `was denied: ${quote(deniedWhy(message))}. If this is expected, add "denied: true" to the call.`
+      : `failed: ${quote(message)}. If this is expected, add "fails: TEXT" to the call, with a part of this error.`;
   }
 }
 
@@ -84,6 +82,5 @@ function ended(succeeded: boolean, message: string): string {
 
 /** The sentence of agent-jobs, without the prefix of the runtime. */
 function deniedWhy(message: string): string {
-  const at = message.indexOf("Denied: ");
-  return at === -1 ? message : message.slice(at + "Denied: ".length);
+  return message.replace(/^.*?Denied: /s, "");
 }

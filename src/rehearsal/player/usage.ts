@@ -71,17 +71,14 @@ function unusedIn(
   if (!played.has(turn))
     return [`${turn.place} was never played: ${sender} sent no further prompt.`];
   return turn.replies.flatMap((reply, index) => {
-    if (reply.implied) return [];
+    if (reply.implied === true) return [];
     if (!played.has(reply)) {
-      const before = turn.replies[index - 1]?.play;
-      const hint =
-        before?.kind === "answer" && before.tools.length === 0
-          ? " A reply that calls no tool ends the turn."
-          : "";
+      const before = turn.replies[index - 1];
+      const ends = before?.kind === "answer" && before.tools.length === 0;
+      const hint = ends ? " A reply that calls no tool ends the turn." : "";
       return [`${reply.place} was never sent.${hint}`];
     }
-    const { play } = reply;
-    const times = play.kind === "error" || play.kind === "cut" ? play.times : undefined;
+    const { times } = reply;
     const count = given.get(reply) ?? 0;
     return times === undefined || count >= times
       ? []

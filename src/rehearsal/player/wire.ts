@@ -3,7 +3,6 @@
  * rules or scripts is known here.
  */
 import { onAbort } from "../../platform/waiting.ts";
-import type { Answer, Partial } from "../format/script.ts";
 import { isRecord, parsedJson } from "../../document/guards.ts";
 import type { ModelRequest } from "../../sessions/transport.ts";
 
@@ -25,6 +24,18 @@ export interface OfferedTool {
   readonly type: "function" | "custom";
   /** The name that the model knows. */
   readonly known: string;
+}
+
+/** What arrives of an answer, which may never end. */
+export interface Partial {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+export interface Answer extends Partial {
+  readonly tools: readonly { readonly name: string; readonly input: string }[];
+  readonly finish?: "length" | "content_filter" | "error" | undefined;
+  readonly usage?: { readonly input?: number; readonly output?: number } | undefined;
 }
 
 export type DecodedRequest =
@@ -133,7 +144,7 @@ export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Res
       : { id: callId, type: "function", function: { name, arguments: input } };
   });
   const finish = answer.finish ?? (calls.length > 0 ? "tool_calls" : "stop");
-  const { input, output } = answer.usage;
+  const { input = 0, output = 0 } = answer.usage ?? {};
   const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   if (chat.stream) {
     return streamed([

@@ -1,17 +1,15 @@
 /** What a recording keeps of the action protocol: which turns are documents, and how the actions ended. */
-import { isList, isRecord } from "../../document/guards.ts";
+import { isList, isRecord, parsedJson } from "../../document/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
 import { completeDocument, shortDocument } from "../format/document-fields.ts";
 import type { ActionFields, ReplyFields } from "../format/rehearsal-schema.ts";
-import type { DocumentFields } from "../format/document-fields.ts";
 import type { RecordedTurn } from "./recorded-session.ts";
 
 interface Dialogue {
   turn: RecordedTurn | undefined;
   /** A document was answered since the prompt of the task was sent: the next prompt is about its actions. */
   continues: boolean;
-  /** A document was answered in this run of the task. */
   hasActed: boolean;
   /** Ids of actions that ended while the model was answering. */
   ended: string[];
@@ -77,16 +75,10 @@ export class RecordedActions {
 
   expectation(): readonly ActionFields[] | undefined {
     const works = new Set(this.#ended.map(({ work }) => work.workId));
-    const count = new Map<string, number>();
-    const keys = this.#ended.map(({ work, id }) => JSON.stringify([keyOf(work), id]));
-    for (const key of keys) count.set(key, (count.get(key) ?? 0) + 1);
-    const looped = this.#ended.some(({ work }) => work.iteration > 1);
-    const fields = this.#ended.map(({ work, id, document, status }, index) => ({
-      ...(works.size > 1 ? { task: work.taskId, workId: work.workId } : {}),
-      ...(looped ? { iteration: work.iteration } : {}),
-      id,
-      ...((count.get(keys[index] ?? "") ?? 0) > 1 ? { document } : {}),
-      status,
+    const fields = this.#ended.map(({ work, ...ended }) => ({
+      ...(works.size > 1 && { task: work.taskId, workId: work.workId }),
+      ...(work.iteration > 1 && { iteration: work.iteration }),
+      ...ended,
     }));
     return fields.length === 0 ? undefined : fields;
   }
@@ -94,26 +86,17 @@ export class RecordedActions {
   #act(work: WorkRef, action: Extract<RunEvent, { type: "action" }>["action"]): void {
     const dialogue = this.#of(work);
     const { turn } = dialogue;
-    switch (action.type) {
-      case "actions.accepted": {
-        dialogue.continues = true;
-        dialogue.hasActed = true;
-        const reply = turn?.replies.at(-1);
-        if (reply !== undefined) reply.fields = withDocument(reply.fields);
-        break;
-      }
-      case "actions.rejected":
-        dialogue.continues = true;
-        dialogue.hasActed = true;
-        break;
-      case "action.ended": {
-        const { id, iteration: document, status } = action;
-        this.#ended.push({ work, id, document, status });
-        if (turn?.state === "open") dialogue.ended.push(id);
-        break;
-      }
-      default:
-        break;
+    if (action.type === "actions.accepted" || action.type === "actions.rejected") {
+      dialogue.continues = true;
+      dialogue.hasActed = true;
+      const reply = turn?.replies.at(-1);
+      if (reply !== undefined && action.type === "actions.accepted")
+        reply.fields = withDocument(reply.fields);
+    }
+    if (action.type === "action.ended") {
+      const { id, iteration: document, status } = action;
+      this.#ended.push({ work, id, document, status });
+      if (turn?.state === "open") dialogue.ended.push(id);
     }
   }
 
@@ -130,7 +113,6 @@ export class RecordedActions {
   }
 }
 
-/** Of one run of a task: of a work, or one that a work delegates to. */
 export function keyOf({ workId, taskId, iteration }: WorkRef): string {
   return JSON.stringify([workId, taskId, iteration]);
 }
@@ -140,22 +122,11 @@ const DEEPEST = 80;
 
 /** With the text of the answer as a document, if that says the same. */
 function withDocument(fields: ReplyFields): ReplyFields {
-  const { text, ...rest } = fields;
-  const document = documentOf(text);
-  return document === undefined ? fields : { ...rest, document: shortDocument(document) };
-}
-
-function documentOf(text: string | undefined): DocumentFields | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? "");
-    if (!isRecord(value) || depthOf(value) > DEEPEST) return undefined;
-    const isComplete = Object.keys(completeDocument({})).every((name) =>
-      Object.hasOwn(value, name),
-    );
-    return isComplete ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const { text = "", ...rest } = fields;
+  const value = parsedJson(text);
+  if (!isRecord(value) || depthOf(value) > DEEPEST) return fields;
+  const isComplete = Object.keys(completeDocument({})).every((name) => Object.hasOwn(value, name));
+  return isComplete ? { ...rest, document: shortDocument(value) } : fields;
 }
 
 function depthOf(value: unknown): number {

@@ -1,15 +1,13 @@
-/** What a recording keeps of a session, and the rules that play it again. */
-import type { Crash } from "../../events/crash.ts";
+/** What a recording keeps of a session, and the rules that play it again: enough of its prompts, the answers, and how its turns crashed. */
+import { defined, isRecord } from "../../document/guards.ts";
+import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { SessionStarted, WorkRef } from "../../events/event.ts";
-import {
-  playedCrash,
-  recordedPrompt,
-  type RecordedReply,
-  type RecordedUsage,
-} from "./recorded-turn.ts";
+import type { AnswerFinish, ModelReplied, ToolEnded } from "../../events/session-activity.ts";
+import { MASK } from "../../redaction/text-stream.ts";
+import type { ReplyFields, RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
+import type { ConditionField } from "../format/schema-parts.ts";
+import { takeOut, type Places } from "../format/text-condition.ts";
 import type { RecordedStep } from "./recorded-workflows.ts";
-import type { RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
-import type { Places } from "../format/text-condition.ts";
 
 export interface RecordedTurn {
   readonly prompt: string;
@@ -45,62 +43,45 @@ export interface ReplayContext {
   readonly stoppable: (workId: number) => boolean;
 }
 
-/** The works whose sessions differ in this: that is what a rule has to name. */
-interface Differences {
-  readonly iteration: ReadonlySet<number>;
-  readonly retry: ReadonlySet<number>;
-  readonly attempt: ReadonlySet<number>;
-}
+type Recorded = Omit<RuleFields, "turns"> & { readonly turns: TurnFields[]; optional?: true };
 
+/**
+ * A rule for each session, and one for each activity of a workflow, in whichever sessions it sent its prompts. The
+ * sessions of a work come one after the other, so a rule names only in what it differs from the first.
+ */
 export function recordedRules(
   sessions: readonly RecordedSession[],
   context: ReplayContext,
-): RuleFields[] {
-  const worksOf = (differs: (session: RecordedSession) => boolean): ReadonlySet<number> =>
-    new Set(sessions.filter(differs).map(({ work }) => work.workId));
-  const differences = {
-    iteration: worksOf(({ work }) => work.iteration > 1),
-    retry: worksOf(({ retry }) => retry > 0),
-    attempt: worksOf(({ attempt }) => attempt > 1),
-  };
-  return [
-    ...activityRules(sessions, differences, context),
-    ...sessions
-      .filter(({ turns }) => turns.every(({ step }) => step === undefined))
-      .flatMap((session) => sessionRules(session, differences, context)),
-  ];
-}
-
-const hang = { hang: true } as const;
-
-/** The activities of workflows, in whichever sessions they sent their prompts: a rule for each, and for its sub-agents. */
-function activityRules(
-  sessions: readonly RecordedSession[],
-  differences: Differences,
-  context: ReplayContext,
-): RuleFields[] {
-  const rules = new Map<string, Omit<RuleFields, "turns"> & { turns: TurnFields[] }>();
+): readonly RuleFields[] {
+  const rules = new Map<string, Recorded>();
   const subAgents: RuleFields[] = [];
-  for (const session of sessions) {
-    const { work, turns } = session;
-    const selectors = workSelectors(work, differences, context);
+  for (const [index, { work, role, retry, attempt, turns, ...session }] of sessions.entries()) {
+    const differs = context.stoppable(work.workId);
+    const ofWork = workSelectors(work, context);
+    const ofSession = {
+      ...ofWork,
+      ...(role === "task" || role === "driving" ? { role } : {}),
+      ...(retry > 0 && { retry }),
+      ...(attempt > 1 && { attempt }),
+    };
     for (const turn of turns) {
-      if (turn.step === undefined) continue;
-      const { activity } = turn.step;
-      const key = JSON.stringify([work.workId, work.iteration, activity]);
-      const rule = rules.get(key) ?? { ...selectors, activity, turns: [] };
-      const unsure = context.stoppable(work.workId) || isUnfinished(turn);
-      rules.set(key, { ...rule, ...(unsure ? { optional: true } : {}) });
+      const activity = turn.step?.activity;
+      const of = activity === undefined ? [index] : [work.workId, work.iteration, activity];
+      const key = JSON.stringify(of);
+      const selectors = activity === undefined ? ofSession : { ...ofWork, activity };
+      const rule: Recorded = rules.get(key) ?? { ...selectors, turns: [] };
+      rules.set(key, rule);
+      if (differs || isUnfinished(turn)) rule.optional = true;
       rule.turns.push(turnFields(turn, context.overlapped(work.workId), context));
     }
+    // Where the run was stopped between two turns a replay may have come further.
+    if (differs && turns.at(-1)?.state === "completed") rules.get(`[${index}]`)?.turns.push(hang);
+    const isUnsure = differs || turns.some(isUnfinished);
     for (const { replies, step } of session.subAgents) {
-      if (step === undefined) continue;
-      const optional = context.stoppable(work.workId) ? ({ optional: true } as const) : {};
       subAgents.push({
-        ...selectors,
-        ...step,
+        ...(step === undefined ? ofSession : { ...ofWork, ...step }),
         subAgent: true,
-        ...optional,
+        ...(isUnsure ? ({ optional: true } as const) : {}),
         turns: [{ replies: replies.map(({ fields }) => fields) }],
       });
     }
@@ -108,76 +89,172 @@ function activityRules(
   return [...rules.values(), ...subAgents];
 }
 
+const hang = { hang: true } as const;
+
 function workSelectors(
-  work: WorkRef,
-  differences: Differences,
+  { taskId: task, workId, item, iteration }: WorkRef,
   { isWorkflow }: ReplayContext,
 ): Omit<RuleFields, "turns"> {
   if (isWorkflow) return {};
-  return {
-    task: work.taskId,
-    workId: work.workId,
-    ...(work.item !== undefined
-      ? { item: work.item }
-      : differences.iteration.has(work.workId)
-        ? { iteration: work.iteration }
-        : {}),
-  };
+  if (item !== undefined) return { task, workId, item };
+  return { task, workId, ...(iteration > 1 && { iteration }) };
 }
 
 function isUnfinished({ state }: RecordedTurn): boolean {
   return state === "open" || state === "canceled";
 }
 
-function sessionRules(
-  session: RecordedSession,
-  differences: Differences,
-  context: ReplayContext,
-): RuleFields[] {
-  const { turns, subAgents, work, role, retry, attempt } = session;
-  const selectors = {
-    ...workSelectors(work, differences, context),
-    ...(role === "task" || role === "driving" ? { role } : {}),
-    ...(differences.retry.has(work.workId) ? { retry } : {}),
-    ...(differences.attempt.has(work.workId) ? { attempt } : {}),
-  };
-  const differs = context.stoppable(work.workId);
-  const unsure = differs || turns.some(isUnfinished);
-  const optional = unsure ? ({ optional: true } as const) : {};
-  const played = turns.map((turn) => turnFields(turn, context.overlapped(work.workId), context));
-  // Where the run was stopped between two turns a replay may have come further.
-  if (differs && turns.at(-1)?.state === "completed") played.push(hang);
-  return [
-    ...(turns.length === 0 ? [] : [{ ...selectors, ...optional, turns: played }]),
-    ...subAgents.map(({ replies }) => ({
-      ...selectors,
-      subAgent: true as const,
-      ...optional,
-      turns: [{ replies: replies.map(({ fields }) => fields) }],
-    })),
-  ];
-}
-
 function turnFields(
-  { prompt, replies, state, crash }: RecordedTurn,
+  turn: RecordedTurn,
   overlapped: boolean,
   { places }: ReplayContext,
 ): TurnFields {
-  const condition = recordedPrompt(prompt, places);
-  const start = condition === undefined ? {} : { prompt: condition };
+  const { prompt: sent, replies, crash } = turn;
+  const prompt = recordedPrompt(sent, places);
   const all = replies.map(({ fields }) => fields);
   const last = all.at(-1);
-  const end =
-    state === "open" || state === "canceled"
-      ? hang
-      : crash === undefined
-        ? undefined
-        : playedCrash(crash, overlapped, last);
+  const end = isUnfinished(turn) ? hang : crash && playedCrash(crash, overlapped, last);
   if (end !== undefined) {
     // An answer without tools ends a turn: what follows can only come in its place.
     if (last !== undefined && last.tools === undefined) all.pop();
     all.push(end);
   }
   const [only = { text: "" }] = all;
-  return all.length > 1 ? { ...start, replies: all } : { ...start, ...only };
+  return { ...defined({ prompt }), ...(all.length > 1 ? { replies: all } : only) };
+}
+
+const LONGEST_LINE = 200;
+
+/**
+ * Its first and its last line: the crash prefix, the task, and what a retry adds. What stands where a secret stood is
+ * left out: a replay knows the secret, or another one.
+ */
+function recordedPrompt(prompt: string, places: Places): ConditionField | undefined {
+  // The runtime sends a prompt without white space at its end.
+  const lines = prompt
+    .trimEnd()
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "");
+  const ends = [lines[0] ?? "", lines.at(-1) ?? ""];
+  const pieces = ends.flatMap((line) => line.slice(0, LONGEST_LINE).split(MASK));
+  const contains = [...new Set(pieces)]
+    .filter((piece) => piece.trim() !== "")
+    .map((piece) => takeOut(piece, places));
+  const [only] = contains;
+  if (only === undefined) return undefined;
+  return contains.length === 1 ? only : { contains };
+}
+
+/** What the runtime has accounted for since the last answer. */
+interface RecordedUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly finish?: AnswerFinish;
+}
+
+/** A reply that learns later how its tool calls ended. */
+interface RecordedReply {
+  fields: ReplyFields;
+  /** The ids of its calls. A repeated id is ambiguous. */
+  readonly callIds: readonly (string | undefined)[];
+}
+
+export function recordedReply(
+  { text, reasoning = "", toolCalls }: ModelReplied,
+  used: RecordedUsage | undefined,
+  places: Places,
+): RecordedReply {
+  const tools = toolCalls.map(({ name, arguments: given }) => ({
+    name,
+    arguments: recordedArguments(given, places),
+  }));
+  const { finish, ...usage } = used ?? { input: 0, output: 0 };
+  const callIds = toolCalls.map(({ id }) => id);
+  const fields = {
+    ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, places) }),
+    ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, places) }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...defined({ finish }),
+    ...(usage.input === 0 && usage.output === 0 ? {} : { usage }),
+  };
+  return {
+    fields,
+    callIds: callIds.map((id, at) => (callIds.indexOf(id, at + 1) === -1 ? id : undefined)),
+  };
+}
+
+function recordedArguments(
+  given: unknown,
+  places: Places,
+): string | Readonly<Record<string, unknown>> {
+  if (typeof given === "string") return takeOut(given, places);
+  const copy: unknown = JSON.parse(
+    JSON.stringify(given ?? {}, (_key, value: unknown) =>
+      typeof value === "string" ? takeOut(value, places) : value,
+    ),
+  );
+  return isRecord(copy) ? copy : JSON.stringify(copy);
+}
+
+/**
+ * The reply that makes a turn crash as it did; undefined if its last answer does so already. Crashes
+ * without a status become a 408: like them it is worth a retry, and it takes no time. So does a death of
+ * the runtime beside other works: a replay would not hit their sessions where the run did, so each
+ * crashes for itself.
+ */
+function playedCrash(
+  crash: Crash,
+  overlapped: boolean,
+  last: ReplyFields | undefined,
+): ReplyFields | undefined {
+  switch (crash.cause) {
+    case "runtime-died":
+      return overlapped ? { error: { status: 408, message: crash.message } } : { die: true };
+    case "deadline":
+      return { hang: true };
+    case "empty-answer":
+    case "filtered":
+      return last === undefined ? { text: "" } : undefined;
+    // The same denials end the turn again.
+    case "denied":
+      return undefined;
+    default: {
+      if (last?.finish === "error") return undefined;
+      const status = crashStatus(crash) ?? (crashRemedy(crash).kind === "give-up" ? 401 : 408);
+      return { error: { status: Math.min(Math.max(status, 400), 599), message: crash.message } };
+    }
+  }
+}
+
+const NO_SUCH_TOOL = /^Tool '.+' does not exist/;
+
+/**
+ * A call that failed, or was denied, says so in the recording: else its replay would be red. The newest call of that
+ * id is meant, because some models number theirs anew in every answer.
+ */
+export function markFailed(
+  replies: readonly RecordedReply[],
+  { toolCallId: callId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,
+  places: Places,
+): void {
+  const { message, code } = error;
+  // It was stopped with its turn, and the replay stops it again.
+  if (code === "unfinished") return;
+  const reply = replies.findLast(({ callIds }) => callIds.includes(callId));
+  if (reply === undefined) return;
+  const { tools = [] } = reply.fields;
+  const marked = tools.map((tool, index) => {
+    if (reply.callIds[index] !== callId) return tool;
+    if (code === "denied") return { ...tool, denied: true as const };
+    if (NO_SUCH_TOOL.test(message)) return { ...tool, unknown: true as const };
+    return { ...tool, fails: takeOut(lastingPart(message), places) };
+  });
+  reply.fields = { ...reply.fields, tools: marked };
+}
+
+/** The longest part of the first line that contains no secret. */
+function lastingPart(message: string): string {
+  const line = message.split(/\r?\n/).find((one) => one.trim() !== "") ?? "";
+  const pieces = line.split(MASK).map((piece) => piece.trim().slice(0, LONGEST_LINE));
+  return pieces.reduce((best, piece) => (piece.length > best.length ? piece : best), "");
 }

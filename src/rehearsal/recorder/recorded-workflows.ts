@@ -17,7 +17,6 @@ interface RecordedWorkflow {
   /** Of the current iteration, as is all else; the last one is under way. */
   readonly open: StepStarted[];
   path: string[];
-  /** By the id of the ASK. */
   asked: Map<string, string[]>;
 }
 
@@ -64,21 +63,13 @@ export class RecordedWorkflows {
   }
 
   answers(): RehearsalFile["answers"] {
-    if (this.#answers.size === 0) return undefined;
-    return Object.fromEntries(
-      [...this.#answers].map(([id, texts]) => {
-        const [only = ""] = texts;
-        return [id, texts.length === 1 ? only : texts];
-      }),
-    );
+    return this.#answers.size === 0 ? undefined : Object.fromEntries(this.#answers);
   }
 
   /** Undefined if the job has not one workflow, or if that one did not run. */
   path(): readonly string[] | undefined {
     const [work, ...others] = this.#works.values();
-    return work === undefined || others.length > 0 || work.path.length === 0
-      ? undefined
-      : work.path;
+    return others.length > 0 || work?.path.length === 0 ? undefined : work?.path;
   }
 
   #answer({ asked }: RecordedWorkflow, id: string, text: string): void {

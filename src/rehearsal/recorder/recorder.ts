@@ -13,9 +13,14 @@ import { defined } from "../../document/guards.ts";
 import type { Decision } from "../../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
 import type { StepEnded } from "../../events/step.ts";
-import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
-import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
-import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
+import type { ModelReplied, SessionActivity } from "../../events/session-activity.ts";
+import {
+  markFailed,
+  recordedReply,
+  recordedRules,
+  type RecordedSession,
+  type RecordedTurn,
+} from "./recorded-session.ts";
 import { SeenOutputs } from "../seen-outputs.ts";
 import { WorkTallies, type WorkTally } from "../work-tallies.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
@@ -35,27 +40,15 @@ export interface RecorderOptions {
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
   readonly change?: RehearsalFile["change"];
-  /** The settings of the run that override the entry's. */
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits?: Limits;
 }
 
-export interface Recorder {
-  readonly name: string;
-  report(event: RunEvent): void;
-  /** Complete once the run has ended. */
-  toRehearsal(): RehearsalFile;
-}
-
-export function createRecorder(options: RecorderOptions): Recorder {
-  return new Recording(options);
-}
-
 /** Sessions after a crash or a cancel stopped the run: the result does not depend on them. */
 const anythingElse: RuleFields = { repeat: "any", optional: true, turns: [{ hang: true }] };
 
-class Recording implements Recorder {
+export class Recorder {
   readonly name = "recording";
   readonly #options: RecorderOptions;
   readonly #works = new WorkTallies();
@@ -140,6 +133,7 @@ class Recording implements Recorder {
     }
   }
 
+  /** Complete once the run has ended. */
   toRehearsal(): RehearsalFile {
     const { limits: _, change, ...options } = this.#options;
     const { job } = options;
@@ -235,24 +229,16 @@ class Recording implements Recorder {
         }
         break;
       case "tool.ended":
-        if (!activity.succeeded) this.#failed(turn.replies, activity);
+        if (!activity.succeeded) markFailed(turn.replies, activity, this.#places);
         break;
-      case "sub-agent.tool.failed":
-        this.#failed(
-          session.subAgents.flatMap(({ replies }) => replies),
-          activity,
-        );
+      case "sub-agent.tool.failed": {
+        const replies = session.subAgents.flatMap((one) => one.replies);
+        markFailed(replies, activity, this.#places);
         break;
+      }
       default:
         break;
     }
-  }
-
-  #failed(
-    replies: readonly RecordedReply[],
-    { toolCallId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,
-  ): void {
-    markFailed(replies, toolCallId, error, this.#places);
   }
 
   /** A sub-agent is over with its first answer that calls no tool. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readMessage } from "../../../src/protocol/read-message.ts";
 import { completeDocument, shortDocument } from "../../../src/rehearsal/format/document-fields.ts";
 import type { DocumentFields } from "../../../src/rehearsal/format/document-fields.ts";
-import { createScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
+import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { ask, play, prompt, script, system } from "../rig.ts";
 
 const action = { action: "build", type: "tool", params: {} };
@@ -60,7 +60,7 @@ test("a path is escaped in a document, as in the arguments of a tool", async () 
   const sessions = `  - turns:
       - document: { response: "in \${workingDirectory}" }
         tools: [{ name: view, arguments: { path: "\${workingDirectory}" } }]`;
-  const model = createScriptedModel(script(sessions), {
+  const model = new ScriptedModel(script(sessions), {
     clock: { sleep: () => Promise.resolve() },
     workingDirectory: "C:\\repo",
   });

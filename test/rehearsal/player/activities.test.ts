@@ -186,7 +186,7 @@ test("messages name the activity", async () => {
     `no rule expects ${id} (file "flow.wf.md", hit ${hit}) in a session of task "flow.wf.md" (workId 0, iteration 1, role task, model "gpt-test", retry 0, attempt 1) with the prompt "${id}". The nearest rule is sessions[0] ${at("3:5")}: `;
   assert.equal(
     await failure("  - { activity: B, turns: [x] }", ["A"]),
-    `${asked("A", 1)}it is for the activity B, not A.`,
+    `${asked("A", 1)}it is for the activity B, not flow.wf.md#A.`,
   );
   assert.equal(
     await failure("  - { activity: A, hit: 2, turns: [x] }", ["A"]),

@@ -2,13 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
-import {
-  createScriptedModel,
-  type ScriptedModel,
-} from "../../../src/rehearsal/player/scripted-model.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
+import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import type { RehearsalFile, ReplyFields } from "../../../src/rehearsal/format/rehearsal-schema.ts";
-import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import type { Reply, Rule } from "../../../src/rehearsal/format/script.ts";
 import { ask, assistant, prompt, system, tool, type Message, type Received } from "../rig.ts";
 import { rounds } from "../../rig/nightly.ts";
@@ -49,7 +45,7 @@ function start(sessions: RehearsalFile["sessions"]): Played {
   const loaded = loadScript(text, "a.json");
   if (loaded.kind === "rejected") assert.fail(text);
   const clock = { sleep: () => Promise.resolve() };
-  const model = createScriptedModel(loaded.script, { clock, workingDirectory: "/repo" });
+  const model = new ScriptedModel(loaded.script, { clock, workingDirectory: "/repo" });
   return { model, rules: loaded.script.rules };
 }
 
@@ -67,9 +63,9 @@ async function consume({ model, rules }: Played, budget: number): Promise<number
             left -= 1;
             compare(await ask(model, log, { sessionId: `${index} ${session}` }), reply);
           }
-          if (reply.play.kind !== "answer") continue;
-          log.push(assistant(reply.play.text));
-          for (const { name } of reply.play.tools) log.push(tool(name));
+          if (reply.kind !== "answer") continue;
+          log.push(assistant(reply.text ?? ""));
+          for (const { name } of reply.tools) log.push(tool(name));
         }
       }
     }
@@ -77,15 +73,15 @@ async function consume({ model, rules }: Played, budget: number): Promise<number
   return left;
 }
 
-function timesOf({ play }: Reply): number {
-  return play.kind === "error" || play.kind === "cut" ? (play.times ?? 1) : 1;
+function timesOf({ times = 1 }: Reply): number {
+  return times;
 }
 
-function compare(received: Received, { play }: Reply): void {
-  const expected =
-    play.kind === "error" ? play.status : play.kind === "answer" ? play.text : play.kind;
-  const { end, status, text } = received;
-  assert.equal(end === "status" ? status : end === "cut" ? "cut" : text, expected);
+function compare(received: Received, { kind, error, text: said = "" }: Reply): void {
+  const status = typeof error === "object" ? error.status : error;
+  const expected = kind === "error" ? status : kind === "answer" ? said : kind;
+  const { end, text } = received;
+  assert.equal(end === "status" ? received.status : end === "cut" ? "cut" : text, expected);
 }
 
 test("a client that asks for all of a script gets all of it, in order", async () => {

@@ -4,10 +4,7 @@ import { test, type TestContext } from "node:test";
 import type { Session, TurnOutcome } from "../../../src/engine/ports.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
-import {
-  createScriptedModel,
-  type ScriptedModel,
-} from "../../../src/rehearsal/player/scripted-model.ts";
+import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { createSessions } from "../../../src/sessions/sessions.ts";
 import type { ModelRequest } from "../../../src/sessions/transport.ts";
 import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
@@ -23,7 +20,7 @@ interface Live {
 
 async function live(test: TestContext, rules: string): Promise<Live> {
   const workspace = await makeWorkspace(test, { "a.txt": "The first line\n" });
-  const model = createScriptedModel(script(rules), {
+  const model = new ScriptedModel(script(rules), {
     clock: systemClock,
     workingDirectory: workspace.path,
   });

@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
-import type { ToolEnding } from "../../../src/rehearsal/format/script.ts";
+import type { ToolField } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { ToolCalls } from "../../../src/rehearsal/player/tool-calls.ts";
 import { rounds } from "../../rig/nightly.ts";
 
 const scripted = {
-  succeeds: { kind: "succeeds" },
-  fails: { kind: "fails", text: "no such" },
-  "fails somehow": { kind: "fails", text: "" },
-  denied: { kind: "denied" },
-} as const satisfies Readonly<Record<string, ToolEnding>>;
+  succeeds: {},
+  fails: { fails: "no such" },
+  "fails somehow": { unknown: true },
+  denied: { denied: true },
+} as const satisfies Readonly<Record<string, Partial<ToolField>>>;
 
 const failed = (message: string, code: string) => ({ error: { message, code } });
 const happened = {
@@ -47,9 +47,7 @@ test("every call is judged by itself, by its id", () => {
       const calls = new ToolCalls((template) => template);
       const all = list.map((one, index) => ({ ...one, id: `c${index}`, place: `tools[${index}]` }));
       for (const one of all) {
-        const ending = scripted[one.scripted];
-        const use = { name: "bash", input: "{}", unknown: false, expected: ending };
-        calls.given(one.id, { ...use, place: one.place });
+        calls.given(one.id, { name: "bash", ...scripted[one.scripted], place: one.place });
       }
       for (const { id, happened: what, subAgent } of all.toSorted((a, b) => a.order - b.order)) {
         const ending = happened[what];

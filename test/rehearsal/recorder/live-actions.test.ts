@@ -107,7 +107,7 @@ test("a task of the action protocol that crashes, delegates and is retried is re
     "content: Wait for ***",
     "fails: ",
     "text: in ${workingDirectory}",
-    "- id: echo\n      status: skipped",
+    "- id: echo\n      document: 4\n      status: skipped",
     "rejected: 1",
   ]) {
     assert.ok(recording.includes(part), `${part}\n${recording}`);

@@ -3,10 +3,9 @@ import { test } from "node:test";
 import type { ActionEvent, EndedStatus } from "../../../src/events/action.ts";
 import type { Purpose } from "../../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../../src/events/event.ts";
-import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
 import type { RehearsalFile, TurnFields } from "../../../src/rehearsal/format/rehearsal-schema.ts";
-import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
-import { createRecorder } from "../../../src/rehearsal/recorder/recorder.ts";
+import { Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import { plannedTasks } from "../../rig/plan.ts";
 
 const action = { action: "build", type: "tool", params: {} };
@@ -27,7 +26,7 @@ const end = JSON.stringify({
 
 /** A run of two tasks with the action protocol, as the engine reports it. */
 class Run {
-  readonly #recorder = createRecorder({ entry: "a.yml", job: "job" });
+  readonly #recorder = new Recorder({ entry: "a.yml", job: "job" });
   #work = { workId: 0, taskId: "ship", iteration: 1 };
 
   constructor() {
@@ -164,11 +163,11 @@ test("a prompt about actions is not compared, the next prompt of the task is", (
   assert.deepEqual(prompts, ["Ship it", undefined, "Is it done?", "Again", undefined, "And again"]);
 });
 
-test("how the actions ended is expected, with what distinguishes them", () => {
+test("how the actions ended is expected", () => {
   const one = new Run().begin().turn("Ship it", dispatch).accepted();
   assert.deepEqual(one.ended("app").ended("b", "failed").end().file().expect?.actions, [
-    { id: "app", status: "succeeded" },
-    { id: "b", status: "failed" },
+    { id: "app", document: 1, status: "succeeded" },
+    { id: "b", document: 1, status: "failed" },
   ]);
   const again = new Run().begin().turn("Ship it", dispatch).accepted();
   const repeated = again.ended("app").ended("app", "failed", 2).end().file();
@@ -179,8 +178,8 @@ test("how the actions ended is expected, with what distinguishes them", () => {
   const both = new Run().begin().turn("Ship it", dispatch).accepted().ended("app").end();
   both.begin(1, 2).turn("Other", dispatch).accepted().ended("app", "skipped").end();
   assert.deepEqual(both.file().expect?.actions, [
-    { task: "ship", workId: 0, iteration: 1, id: "app", status: "succeeded" },
-    { task: "other", workId: 1, iteration: 2, id: "app", status: "skipped" },
+    { task: "ship", workId: 0, id: "app", document: 1, status: "succeeded" },
+    { task: "other", workId: 1, iteration: 2, id: "app", document: 1, status: "skipped" },
   ]);
 });
 

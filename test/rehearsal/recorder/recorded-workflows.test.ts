@@ -6,7 +6,7 @@ import type { Crash } from "../../../src/events/crash.ts";
 import type { RunEventBody, WorkRef } from "../../../src/events/event.ts";
 import type { PlannedFlow, PlannedTree } from "../../../src/events/plan.ts";
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
-import { createRecorder, type Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
+import { Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import { planned, ref } from "../../rig/plan.ts";
 
 const file = (name: string): PlannedFlow["chart"]["files"][string] => ({
@@ -41,7 +41,7 @@ class Run {
   #step = 0;
 
   constructor(tree: PlannedTree = flow(0), job?: string) {
-    this.#recorder = createRecorder({ entry: "a.wf.md", ...(job === undefined ? {} : { job }) });
+    this.#recorder = new Recorder({ entry: "a.wf.md", ...(job === undefined ? {} : { job }) });
     this.#tell({
       type: "run.started",
       jobName: "job",
@@ -173,7 +173,7 @@ test("the path is that of the last iteration, beside tasks too", () => {
   assert.deepEqual(
     sessions.map(({ task, workId, iteration, activity }) => [task, workId, iteration, activity]),
     [
-      ["a.wf.md", 0, 1, "PROMPT_A"],
+      ["a.wf.md", 0, undefined, "PROMPT_A"],
       ["a.wf.md", 0, 2, "PROMPT_A"],
     ],
   );

@@ -5,14 +5,9 @@ import type { Crash } from "../../../src/events/crash.ts";
 import type { MadeDecision, Purpose } from "../../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
-import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
-import {
-  createRecorder,
-  type Recorder,
-  type RecorderOptions,
-} from "../../../src/rehearsal/recorder/recorder.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
+import { Recorder, type RecorderOptions } from "../../../src/rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
-import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
 import { answered } from "../../rig/crashes.ts";
 import { plannedTasks } from "../../rig/plan.ts";
@@ -27,7 +22,7 @@ class Run {
   #at = 0;
 
   constructor(changes: Partial<RecorderOptions> = {}) {
-    this.recorder = createRecorder({ ...options, ...changes });
+    this.recorder = new Recorder({ ...options, ...changes });
     const plan = plannedTasks([["review", "m"]]);
     this.tell({ type: "run.started", jobName: "job", workingDirectory: "/home/me/repo", ...plan });
     this.tell({ type: "work.started", work, modelId: "m" });
@@ -213,7 +208,7 @@ test("a session that could not start crashes on its first prompt", () => {
     .session("s", 2)
     .turn("s", "Do it");
   assert.deepEqual(run.reply("ok").ended().over().sessions, [
-    { task: "review", workId: 0, attempt: 1, turns: [{ error: { status: 408, message: "boom" } }] },
+    { task: "review", workId: 0, turns: [{ error: { status: 408, message: "boom" } }] },
     { task: "review", workId: 0, attempt: 2, turns: [{ prompt: "Do it", text: "ok" }] },
   ]);
 });
@@ -342,10 +337,9 @@ test("whatever text a recording holds, it is read back as it was", () => {
       if (loaded.kind !== "loaded") return;
       assert.equal(loaded.script.userInput, argument);
       const [tools, answer] = loaded.script.rules[0]?.turns[0].replies ?? [];
-      assert.ok(tools?.play.kind === "answer" && answer?.play.kind === "answer", rendered);
-      assert.equal(fillIn(answer.play.text, { workingDirectory: "/home/me/repo" }), said);
+      assert.equal(fillIn(answer?.text ?? "", { workingDirectory: "/home/me/repo" }), said);
       const given = JSON.stringify({ command: argument, list: [argument] });
-      assert.equal(JSON.stringify(filled(tools.play.tools[0]?.input ?? "")), given);
+      assert.equal(JSON.stringify(filled(JSON.stringify(tools?.tools[0]?.arguments))), given);
     }),
     rounds(500),
   );

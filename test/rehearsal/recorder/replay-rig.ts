@@ -8,11 +8,10 @@ import { RateLimit } from "../../../src/engine/rate-limit.ts";
 import { runJob } from "../../../src/engine/run-job.ts";
 import { decisionText } from "../../../src/events/decision.ts";
 import type { RunEvent } from "../../../src/events/event.ts";
-import { createExpectations } from "../../../src/rehearsal/expectations.ts";
-import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
-import { createScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
-import { createRecorder } from "../../../src/rehearsal/recorder/recorder.ts";
-import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
+import { Expectations } from "../../../src/rehearsal/expectations.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
+import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
+import { Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import type { Script } from "../../../src/rehearsal/format/script.ts";
 import type { ModelTransport } from "../../../src/sessions/transport.ts";
 import { FakeClock } from "../../rig/fake-clock.ts";
@@ -72,21 +71,12 @@ function capriciousModel(
       const partial = { text: `half ${next}`, reasoning: "" };
       const call = (...names: string[]): Response =>
         encodeAnswer(chat, `id${next}`, {
-          kind: "answer",
           text: "",
           reasoning: "",
-          tools: names.map((name) => ({
-            name,
-            input: `{"argument":"${next}"}`,
-            place: "",
-            unknown: false,
-            expected: { kind: "succeeds" },
-          })),
-          usage: { input: 0, output: 0 },
+          tools: names.map((name) => ({ name, input: `{"argument":"${next}"}` })),
         });
       const say = (text: string, reasoning = ""): Response =>
         encodeAnswer(chat, `id${next}`, {
-          kind: "answer",
           text,
           reasoning,
           tools: [],
@@ -191,7 +181,7 @@ export async function recordAndReplay(
   answers: Readonly<Record<string, readonly string[]>> = {},
   dialoguesOf: (clock: FakeClock) => Readonly<Record<string, DialogueSpec>> = () => ({}),
 ): Promise<{ problems: readonly string[]; recording: string; log: string }> {
-  const recorder = createRecorder({ entry: "a.yml", job: "job" });
+  const recorder = new Recorder({ entry: "a.yml", job: "job" });
   const first = new FakeClock();
   const recorded = await run(
     entry,
@@ -209,8 +199,8 @@ export async function recordAndReplay(
   }
   const { script } = loaded;
   const clock = new FakeClock();
-  const model = createScriptedModel(script, { clock, workingDirectory: "/repo" });
-  const expectations = createExpectations(script.expect);
+  const model = new ScriptedModel(script, { clock, workingDirectory: "/repo" });
+  const expectations = new Expectations(script.expect);
   const replayed = await run(
     entry,
     flowsOf(script.answers),
