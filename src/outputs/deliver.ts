@@ -165,6 +165,7 @@ async function deliverReport(
       verdict,
       findings,
       omitted,
+      earlier: last?.fingerprints ?? [],
       totals: view.totals,
       durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
     });

@@ -26,7 +26,7 @@ export interface Marker {
   /** What makes it one of a kind: the fingerprint of a finding, the digest of a proposal. */
   readonly key?: string;
   readonly head?: string;
-  /** Of the findings of a review; only the first are kept. */
+  /** Of the findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * The comment on a pull request that every run of a job updates: the verdict, the report, the findings, the cost. Found
- * again by the marker in its first line.
+ * again by the marker in its first line, which also keeps the fingerprints of the findings for the next run.
  */
 import type { Finding, Verdict } from "../events/output-shapes.ts";
 import type { RunOutcome } from "../events/event.ts";
@@ -27,6 +27,8 @@ export interface ReportComment extends Publisher {
   readonly findings: readonly Finding[];
   /** So many more. */
   readonly omitted?: number;
+  /** Fingerprints of the findings in the comment that is updated. */
+  readonly earlier?: readonly string[];
   readonly totals: RunView["totals"];
   readonly durationMs: number;
 }
@@ -38,15 +40,21 @@ const MAX_TABLE = 24_000;
 const NOTES = 1_000;
 
 export function reportComment(comment: ReportComment): string {
-  const { findings, omitted = 0, origin, report } = comment;
+  const { findings, omitted = 0, earlier = [], outcome, origin, report } = comment;
+  const fingerprints = findings.map(({ fingerprint }) => fingerprint);
   const key = `${origin.workflowRun}/${origin.attempt}`;
-  const marker = markerLine(comment, { kind: "report", key });
+  const marker = markerLine(comment, { kind: "report", key, fingerprints });
   const { text: table } = findingsTable(findings, { target: origin, omitted, room: MAX_TABLE });
+  // What a run that failed did not find may still be there, and so may what there was no room for.
+  const isComplete = outcome.kind === "succeeded" && omitted === 0;
+  const current = new Set(fingerprints);
+  const resolved = isComplete ? earlier.filter((one) => !current.has(one)).length : 0;
   const before = headline(comment);
   const after = [
     findings.length === 0 ? "" : `#### Findings: ${countsText(findings)}`,
     table,
     findings.length > 0 && table === "" ? rest(origin) : "",
+    resolved === 0 ? "" : `Resolved since the last run: ${resolved}.`,
     footer(comment),
   ];
   const room = maxBody - NOTES - bodyOf(marker, [before, ...after]).length;

@@ -2,6 +2,8 @@
  * A job on several machines, from its journals: which members a shard has, and what the shards have done together.
  * Nothing is assumed about the order in which journals come, or that all of them do.
  */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import {
   fanOf,
@@ -87,6 +89,7 @@ type Part = FanOut["part"];
 
 interface Leg extends EarlierJob {
   readonly file: string;
+  readonly digest: string;
 }
 
 export interface MergedJob extends Pick<EarlierJob, "started" | "past" | "begun"> {
@@ -104,9 +107,9 @@ export async function mergeJournals(
   const read: Leg[] = [];
   for (const path of paths) {
     const leg = await readLeg(path, refuse);
-    const same = read.find(({ started }) => started?.runId === leg.started?.runId);
+    const same = read.find(({ digest }) => digest === leg.digest);
     if (same === undefined) read.push(leg);
-    else warnings.push(`${leg.file} is left out: ${same.file} is of the same run.`);
+    else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
   }
   const latest = read.filter((leg) => {
     const later = read.find((other) => other !== leg && isLater(other, leg));
@@ -174,10 +177,13 @@ function placeOf(part: Part): string {
 async function readLeg(path: string, refuse: (reason: string) => UsageError): Promise<Leg> {
   const file = basename(path);
   try {
+    const digest = createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
     const { condition, ...job } = await readEarlierJob(path, "ended");
     const damage = damageOf(condition);
     if (damage !== undefined) throw refuse(`${file}, line ${damage.line}: ${damage.reason}`);
-    return { ...job, file };
+    return { ...job, file, digest };
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${file}: ${fileErrorMessage(error)}.`);
   }

@@ -138,7 +138,7 @@ describe("the report and the review", () => {
     assert.equal(repository.comments.length, 1);
   });
 
-  it("after a push that fixes one of three findings, that one is resolved", async (t) => {
+  it("after a push that fixes one of three findings, that one is resolved and counted", async (t) => {
     const repository = await start(t);
     await delivered(repository, {
       findings: [finding("one", 2), finding("two", 3), finding("far", 4)],
@@ -158,6 +158,7 @@ describe("the report and the review", () => {
       repository.threads.map(({ isResolved }) => isResolved),
       [true, false, false],
     );
+    assert.match(repository.comments[0]?.body ?? "", /Resolved since the last run: 1/);
   });
 
   it("are found by their marker and their author: a stranger's comment is never ours", async (t) => {

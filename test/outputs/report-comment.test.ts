@@ -63,6 +63,7 @@ test("the comment has the verdict, the report, the findings with links to their 
     entry: ".github/agent-jobs/review.yml",
     key: `${origin.workflowRun}/${origin.attempt}`,
     head: origin.head,
+    fingerprints: ["f1", "f2"],
   });
   const blob = `https://github.com/o/r/blob/${origin.head}`;
   assert.deepEqual(lines, [
@@ -93,6 +94,16 @@ test("without a verdict the result stands first, and of a job that failed both d
     "### ✗ Job `review` failed",
     "#### ✓ Pass · `review`",
   ]);
+});
+
+test("what is gone since the last run is counted, if the run could have found it again", () => {
+  const earlier = ["f1", "f2", "f3", "f4"];
+  const resolved = (changed: Partial<ReportComment>): string | undefined =>
+    /Resolved .*/.exec(reportComment({ ...plain, findings, earlier, ...changed }))?.[0];
+  assert.equal(resolved({}), "Resolved since the last run: 2.");
+  assert.equal(resolved({ earlier: ["f2"] }), undefined);
+  assert.equal(resolved({ omitted: 1 }), undefined);
+  assert.equal(resolved({ outcome: { kind: "failed", reason: "x" } }), undefined);
 });
 
 test("a finding is linked only if its lines and its path are in the commit", () => {
