@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActionEvent } from "../../src/events/action.ts";
-import { applyAction, createActionsView, type ActionsView } from "../../src/events/view-actions.ts";
+import { ActionsView, applyAction } from "../../src/events/view-actions.ts";
 import { actionGantt } from "../../src/reports/action-gantt.ts";
 import { releaseStory } from "../rig/action-events.ts";
 import { holds } from "../rig/fuzz.ts";
@@ -21,7 +21,7 @@ interface Told {
 }
 
 function viewOf(all: readonly Told[]): ActionsView {
-  const view = createActionsView();
+  const view = new ActionsView();
   for (const told of all) {
     const { group, label, task, status = "succeeded", start = 1000, end = 2500 } = told;
     const one = { id: told.id ?? "a", iteration: told.iteration ?? 1 };
@@ -172,5 +172,5 @@ test("a chart of many long actions is bounded, and those that failed are in it",
   const bars = await ganttByMermaid(gantt.text);
   assert.equal(bars.length, 100);
   assert.equal(bars.filter(({ task }) => task.startsWith("✗")).length, 1);
-  assert.equal(actionGantt(createActionsView()), undefined);
+  assert.equal(actionGantt(new ActionsView()), undefined);
 });

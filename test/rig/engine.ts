@@ -32,11 +32,11 @@ export interface Setup {
   readonly gate?: (clock: Clock) => TurnGate;
   readonly signal?: AbortSignal;
   /** Where nobody answers, if so. */
-  readonly awaited?: () => string | undefined;
   /** Instead of the fake sessions. */
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
   readonly onEvent?: (event: RunEventBody, clock: FakeClock) => void;
+  readonly awaited?: () => string | undefined;
   readonly onWork?: EnginePorts["onWork"];
   /** The workflows of the work. */
   readonly flows?: RunSpec["flows"];

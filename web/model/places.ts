@@ -1,5 +1,5 @@
 /** Where a link leads, and what things are called: the addresses of the parts of a run. */
-import { capitalized, purposeName } from "../../src/events/decision-words.ts";
+import { capitalized, purposeName } from "../../src/events/decision.ts";
 import type { FlowChart } from "../../src/events/plan.ts";
 import type { RunPart } from "../routes.ts";
 import type {
