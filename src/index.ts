@@ -61,7 +61,7 @@ export type {
   Handle as ActionHandle,
 } from "./protocol/delivery.ts";
 export type { ExecutorLimits as ActionLimits } from "./protocol/limits.ts";
-export type { ProblemCode, ProtocolProblem } from "./protocol/model.ts";
+export type { ProblemCode, ProtocolProblem } from "./protocol/read-message.ts";
 export { newsText, problemsText } from "./protocol/prompt.ts";
 export { teachingText, type TeachingOptions } from "./protocol/teaching.ts";
 export type { TaskView as ActionView } from "./protocol/task.ts";

@@ -5,6 +5,7 @@ import { isAmong } from "../entry/glob.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import { UNKNOWN_TOOL } from "../events/session-activity.ts";
+import type { Judged } from "./dialogue.ts";
 import type { ToolCall } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
 import { argumentOf } from "./variables.ts";
@@ -15,12 +16,6 @@ export interface Verdict<Field> {
   readonly field: Field;
   readonly content: string;
   readonly reason: string;
-}
-
-export interface Judged {
-  readonly toolCalls: readonly ToolCall[];
-  /** Why the round has failed, regardless of its tool calls. */
-  readonly fault: string | undefined;
 }
 
 export const ANSWER_CUT = "the answer was cut at the model's output limit";
@@ -53,15 +48,15 @@ export function judgeChange(
       : changed.filter(({ path, previousPath = path }) =>
           [path, previousPath].some((one) => isAmong(wanted, one)),
         );
-  const globs = wanted === true ? [] : wanted.map((glob) => JSON.stringify(glob));
+  const content = JSON.stringify(wanted);
   const count = matching.length;
-  const reason =
-    changed.length === 0
-      ? "the change is empty"
-      : count === 0
-        ? `no changed file matches ${globs.join(", ")}`
-        : `${count} changed ${count === 1 ? "file" : "files"}${wanted === true ? "" : ` ${count === 1 ? "matches" : "match"} it`}`;
-  const content = wanted === true ? "true" : `[${globs.join(",")}]`;
+  let reason = `${count} changed ${count === 1 ? "file" : "files"}`;
+  if (count === 0)
+    reason = `no changed file matches ${[wanted]
+      .flat()
+      .map((glob) => JSON.stringify(glob))
+      .join(", ")}`;
+  if (changed.length === 0) reason = "the change is empty";
   return { kind: count === 0 ? "fails" : "holds", field: "change", content, reason };
 }
 
@@ -70,17 +65,12 @@ export function judgePreviousTask(
   previousTasks: readonly string[],
   previousTask: string | undefined,
 ): Verdict<AvailabilityField> {
-  const verdict = (kind: "holds" | "fails", reason: string): Verdict<AvailabilityField> => ({
-    kind,
-    field: "previousTasks",
-    content: JSON.stringify(previousTasks),
-    reason,
-  });
-  if (previousTask === undefined) return verdict("fails", "no task has finished before this one");
-  const reason = `the previous task was "${previousTask}"`;
-  return previousTasks.includes(previousTask)
-    ? verdict("holds", reason)
-    : verdict("fails", `${reason}, which is not in the list`);
+  const holds = previousTask !== undefined && previousTasks.includes(previousTask);
+  let reason = `the previous task was "${previousTask}"`;
+  if (!holds) reason += ", which is not in the list";
+  if (previousTask === undefined) reason = "no task has finished before this one";
+  const content = JSON.stringify(previousTasks);
+  return { kind: holds ? "holds" : "fails", field: "previousTasks", content, reason };
 }
 
 /**
@@ -94,12 +84,9 @@ export function judgeCondition(
   condition: string,
   { toolCalls, fault }: Judged,
 ): Verdict<"condition"> {
-  const verdict = (kind: Verdict<never>["kind"], reason: string): Verdict<"condition"> => ({
-    kind,
-    field: "condition",
-    content: JSON.stringify(condition),
-    reason,
-  });
+  const content = JSON.stringify(condition);
+  const verdict = (kind: Verdict<never>["kind"], reason: string) =>
+    ({ kind, field: "condition", content, reason }) as const;
   const failed = toolCalls.find((call) => !call.succeeded && meansVerdict(call.name));
   if (failed !== undefined)
     return verdict("void", `a call of ${failed.name} failed, so there is no verdict`);

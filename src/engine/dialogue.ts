@@ -8,7 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { AnswerFormat, SessionRequest, ToolCall } from "./ports.ts";
+import type { AnswerFormat, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
 export interface DialogueSpec {
@@ -64,32 +64,28 @@ export interface Dialogue {
 }
 
 /** Sends the text of one turn as it is: nothing in it is expanded. One at a time. */
-export type SendTurn = (text: string) => Promise<TurnSent>;
-
-export type TurnSent =
-  | {
-      readonly kind: "completed";
-      readonly text: string;
-      readonly toolCalls: readonly ToolCall[];
-      /** The answer ends where the model's output limit has cut it. */
-      readonly cut: boolean;
-    }
-  /** The model did not stop: its answer was cut off, and is lost. */
-  | { readonly kind: "too long" }
-  | { readonly kind: "exhausted"; readonly crash: Crash }
-  | { readonly kind: "stopped" };
+export type SendTurn = (text: string) => Promise<TurnOutcome>;
 
 export type RoundEnd =
-  /**
-   * `toolCalls`: those of all its turns, and its actions that called tools. `text`: the answer for people. `fault`: why
-   * the round has failed although the model has stopped; the criteria allow retries as for any round that fails.
-   */
-  | {
-      readonly kind: "completed";
-      readonly text: string;
-      readonly toolCalls: readonly ToolCall[];
-      readonly fault?: string;
-    }
+  | Answered
   /** The task fails, without a retry. `text`: what the model has to say about it. */
   | { readonly kind: "failed"; readonly reason: string; readonly text?: string }
-  | Extract<TurnSent, { kind: "exhausted" | "stopped" }>;
+  | { readonly kind: "crashed"; readonly crash: Crash }
+  | { readonly kind: "canceled" };
+
+interface Answered extends Judged {
+  readonly kind: "completed";
+  /** The answer for people. */
+  readonly text: string;
+}
+
+/** What criteria are judged by. */
+export interface Judged {
+  /** Those of all turns of the round, and its actions that called tools. */
+  readonly toolCalls: readonly ToolCall[];
+  /**
+   * Why the round has failed although the model has stopped, regardless of its tool calls. The criteria allow retries as
+   * for any round that fails.
+   */
+  readonly fault?: string | undefined;
+}

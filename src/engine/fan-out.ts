@@ -98,7 +98,7 @@ export function shared(
   if (fanOut.kind === "part") return own;
   const missing = (workId: number, place: Place) => {
     const reason = fanOut.missing(memberOf(fan, workId, place));
-    return { kind: "unanswered", reason, inCondition: false } as const;
+    return { kind: "unanswered", reason } as const;
   };
   return {
     ...own,

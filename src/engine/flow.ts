@@ -6,7 +6,7 @@ import type { FlowChart } from "../events/flow.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { UsageBudget } from "./limits.ts";
-import type { LatestAttempt, TaskOutcome } from "./outcome.ts";
+import type { LastErrors, TaskOutcome } from "./outcome.ts";
 import type { EnginePorts, ToolSource } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
@@ -35,7 +35,6 @@ export interface FlowContext {
   readonly userInput: string;
   readonly workingDirectory: string;
   readonly nextTurnId: () => string;
-  /** The attempt that began last in the run, whichever work's it is. */
-  readonly latestOfRun: LatestAttempt;
+  readonly lastErrors: LastErrors;
   readonly ports: EnginePorts;
 }

@@ -11,7 +11,7 @@ import {
 } from "../entry/model.ts";
 import { isAmong } from "../entry/glob.ts";
 import { allWorks, leafWorks } from "../entry/work.ts";
-import { withOutput } from "../events/decision-words.ts";
+import { withOutput } from "../events/cut.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import type { Past } from "./past.ts";
 import type { EnginePorts, Workspace } from "./ports.ts";
@@ -40,11 +40,7 @@ interface Found {
 export type Items =
   | Found
   /** `unanswered`, as there is no verdict of a check. */
-  | {
-      readonly kind: "unanswered";
-      readonly reason: string;
-      readonly inCondition: false;
-    }
+  | { readonly kind: "unanswered"; readonly reason: string }
   | { readonly kind: "stopped" };
 
 export interface EachItemsOptions {
@@ -101,44 +97,42 @@ export class EachItems {
   }
 
   async #find(each: EachWork<number>, place: Place): Promise<Items> {
-    const { items } = each;
-    const { workspace, changed, note, textOf, resultOf, run } = this.#options;
-    if ("values" in items) return itemsFrom(each, items.values, note);
-    if ("lines" in items) return itemsFrom(each, linesOf(textOf(items.lines, place)), note);
+    const values = await this.#valuesOf(each.items, place);
+    if (values === undefined || place.scope.stopped !== undefined) return { kind: "stopped" };
+    if (typeof values !== "string") return itemsFrom(each, values, this.#options.note);
+    const reason = `the items could not be listed: ${values}`;
+    return { kind: "unanswered", reason };
+  }
+
+  /** A text is the reason why there are none. Undefined: the scope has stopped. */
+  async #valuesOf(
+    items: ItemSource,
+    place: Place,
+  ): Promise<readonly unknown[] | string | undefined> {
+    const { workspace, changed = [], textOf, resultOf, run } = this.#options;
+    if ("values" in items) return items.values;
+    if ("lines" in items) return linesOf(textOf(items.lines, place));
     if ("run" in items) {
       const end = await run(items, place);
-      if (end.kind === "stopped") return end;
-      if (end.kind === "passed") return itemsFrom(each, linesOf(end.output), note);
-      return unlisted(withOutput(`${end.name} failed (${end.how})`, end.tail));
+      if (end.kind === "stopped") return undefined;
+      if (end.kind === "passed") return linesOf(end.output);
+      return withOutput(`${end.name} failed (${end.how})`, end.tail);
     }
     if ("result" in items) {
       const result = resultOf(items.result, place);
-      if (result === undefined)
-        return unlisted(`task ${JSON.stringify(items.result)} has left no result`);
-      const list = listAt(result.value, items.path ?? "");
-      return typeof list === "string" ? unlisted(list) : itemsFrom(each, list, note);
+      if (result === undefined) return `task ${JSON.stringify(items.result)} has left no result`;
+      return listAt(result.value, items.path ?? "");
     }
     if ("changedFiles" in items) {
-      const left = (changed ?? []).filter(({ status }) => status !== "deleted");
-      const paths = left.map(({ path }) => path);
-      return itemsFrom(
-        each,
-        paths.filter((path) => isAmong(items.changedFiles, path)),
-        note,
-      );
+      const left = changed.filter(({ status }) => status !== "deleted").map(({ path }) => path);
+      return left.filter((path) => isAmong(items.changedFiles, path));
     }
     try {
-      const files = (await workspace?.files(items.files)) ?? [];
-      return place.scope.stopped === undefined ? itemsFrom(each, files, note) : { kind: "stopped" };
+      return (await workspace?.files(items.files)) ?? [];
     } catch (error) {
-      return unlisted(error instanceof Error ? error.message : String(error));
+      return error instanceof Error ? error.message : String(error);
     }
   }
-}
-
-function unlisted(reason: string): Items {
-  const said = `the items could not be listed: ${reason}`;
-  return { kind: "unanswered", reason: said, inCondition: false };
 }
 
 /** Whether a source is the same during the whole job, so that it can be counted before anything is paid for. */
@@ -163,7 +157,7 @@ function itemsFrom(
     const reason = `${each} has ${different.length} items, and at most ${atMost} are allowed (atMost)`;
     if (!sample) {
       const advice = "Raise atMost, or set sample: true to take the first of them";
-      return { kind: "unanswered", reason: `${reason}. ${advice}`, inCondition: false };
+      return { kind: "unanswered", reason: `${reason}. ${advice}` };
     }
     note(`${reason}: the first ${atMost} are taken`);
   }

@@ -51,25 +51,28 @@ export function jobTools(handing: HandingIn): readonly SessionTool[] {
   return all.filter(({ name }) => name === "job_result" || texts.includes(name));
 }
 
-type Run = (
-  given: Readonly<Record<string, unknown>>,
-  signal: AbortSignal,
-) => ToolAnswer | Promise<ToolAnswer>;
+type Arguments = Readonly<Record<string, unknown>>;
+/** A text says why nothing was taken. */
+type Taken = string | undefined;
 
 function jobTool(
   name: string,
   description: string,
   properties: Readonly<Record<string, object>>,
   required: readonly string[],
-  run: Run,
+  take: (given: Arguments, signal: AbortSignal) => Taken | Promise<Taken>,
 ): SessionTool {
   return {
     name,
     description,
     parameters: { type: "object", properties, required, additionalProperties: false },
     allowed: "always",
-    run: (value, { signal }) => run(isRecord(value) ? value : {}, signal),
+    run: async (value, { signal }) => answerOf(await take(isRecord(value) ? value : {}, signal)),
   };
+}
+
+function answerOf(refusal: Taken): ToolAnswer {
+  return { succeeded: refusal === undefined, text: refusal ?? "Noted." };
 }
 
 const lastCounts =
@@ -83,15 +86,15 @@ function jobReport(handing: HandingIn): SessionTool {
     ["markdown"],
     ({ title, markdown }) => {
       if (typeof markdown !== "string" || markdown.trim() === "")
-        return refused('job_report needs the report as a text in "markdown".');
+        return 'job_report needs the report as a text in "markdown".';
       if (title !== undefined && typeof title !== "string")
-        return refused('The "title" of job_report must be a text.');
+        return 'The "title" of job_report must be a text.';
       const bytes = new TextEncoder().encode(markdown).length;
       if (bytes > longestReport)
         return tooLong("job_report", `The report has ${bytes} bytes`, longestReport);
       const line = title?.replaceAll(/\s+/gu, " ").trim() ?? "";
       const report = { ...(line === "" ? {} : { title: line }), markdown };
-      return handIn(handing, { type: "report.given", work: handing.work, ...report }, "Reported.");
+      return handIn(handing, { type: "report.given", work: handing.work, ...report });
     },
   );
 }
@@ -104,12 +107,12 @@ function jobResult(handing: HandingIn, schema: object): SessionTool {
     allowed: "always",
     run(value): ToolAnswer {
       const problems = handing.checkResult?.(value) ?? [];
-      if (problems.length > 0)
-        return refused(
-          `The result is not what was asked for. Call job_result again.\n${problems.join("\n")}`,
-        );
+      if (problems.length > 0) {
+        const reason = "The result is not what was asked for. Call job_result again.";
+        return answerOf([reason, ...problems].join("\n"));
+      }
       const { work } = handing;
-      return handIn(handing, { type: "result.given", work, result: value }, "Reported.");
+      return answerOf(handIn(handing, { type: "result.given", work, result: value }));
     },
   };
 }
@@ -132,7 +135,7 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
     ["path", "line", "severity", "message"],
     async (value, signal) => {
       const checked = await checks.finding(value, work.taskId, signal);
-      if (checked.kind === "refused") return refused(checked.reason);
+      if (checked.kind === "refused") return checked.reason;
       const event = { type: "finding.reported", work, finding: checked.value } as const;
       return handInOne(handing, event, mostFindings);
     },
@@ -151,9 +154,9 @@ function jobVerdict(handing: HandingIn): SessionTool {
     ({ verdict: word, reason }) => {
       const verdict = verdicts.find((one) => one === word);
       if (verdict === undefined)
-        return refused(`The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`);
+        return `The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`;
       if (typeof reason !== "string" || reason.trim() === "")
-        return refused('job_verdict needs a "reason".');
+        return 'job_verdict needs a "reason".';
       if (reason.length > longestReason)
         return tooLong("job_verdict", `The reason has ${reason.length} characters`, longestReason);
       const { work } = handing;
@@ -173,7 +176,7 @@ function jobRemember(handing: HandingIn, { max }: PlannedMemory): SessionTool {
     ["text"],
     ({ text: note }) => {
       if (typeof note !== "string" || note.trim() === "")
-        return refused('job_remember needs the note as a "text".');
+        return 'job_remember needs the note as a "text".';
       const bytes = new TextEncoder().encode(noteEntry(note)).length;
       if (bytes > longest) return tooLong("job_remember", `The note has ${bytes} bytes`, longest);
       if (count >= mostNotes) return enough(mostNotes);
@@ -215,7 +218,7 @@ function jobPropose(
     ["kind"],
     async (value, signal) => {
       const checked = await checks.proposal(value, proposals, signal);
-      if (checked.kind === "refused") return refused(checked.reason);
+      if (checked.kind === "refused") return checked.reason;
       const event = { type: "proposal.made", work, proposal: checked.value } as const;
       return handInOne(handing, event, mostProposals);
     },
@@ -241,10 +244,9 @@ function fieldsOf(kind: ProposalKind, { label, reviewers }: ProposalsOutput): st
   }
 }
 
-function handIn({ given, emit }: HandingIn, event: GivenEvent, text = "Noted."): ToolAnswer {
+function handIn({ given, emit }: HandingIn, event: GivenEvent): undefined {
   given.add(event);
   emit(event);
-  return { succeeded: true, text };
 }
 
 /** One of several of a round. The first of a later round says that it replaces those before. */
@@ -252,25 +254,19 @@ function handInOne(
   handing: HandingIn,
   event: EventOf<"finding.reported" | "proposal.made">,
   most: number,
-): ToolAnswer {
+): Taken {
   const { round, events } = handing.given.lastRound(event.type);
   const isNew = round !== handing.given.round;
   if (!isNew && events.length >= most) return enough(most);
   return handIn(handing, isNew && events.length > 0 ? { ...event, first: true } : event);
 }
 
-function refused(reason: string): ToolAnswer {
-  return { succeeded: false, text: reason };
+function enough(most: number): string {
+  return `${most} are enough: no more are taken.`;
 }
 
-function enough(most: number): ToolAnswer {
-  return refused(`${most} are enough: no more are taken.`);
-}
-
-function tooLong(name: string, length: string, most: number): ToolAnswer {
-  return refused(
-    `${length}, and at most ${most} are allowed. Call ${name} again with a shorter one.`,
-  );
+function tooLong(name: string, length: string, most: number): string {
+  return `${length}, and at most ${most} are allowed. Call ${name} again with a shorter one.`;
 }
 
 function text(description: string): object {

@@ -4,7 +4,8 @@ import { defaultLimits, type Limits } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
-import { Deadlines, type Scope } from "./scope.ts";
+import { startTimer, type Release } from "../platform/waiting.ts";
+import type { Scope } from "./scope.ts";
 
 /** What set a limit, as the user wrote it: an option, an input or a field. */
 export type LimitSources = { readonly [Name in keyof Limits]?: string };
@@ -65,15 +66,18 @@ export function exceeded<Name extends keyof Limits>(
 
 export const minutes = (count: number): number => count * 60_000;
 
-/** Stops each scope that is added after so many minutes, of which some milliseconds have passed already. */
-export function deadlines(
+/** Stops the scope after so many minutes, of which some milliseconds have passed already, unless it is released. */
+export function startDeadline(
   clock: Clock,
   limits: ResolvedLimits,
   limit: "jobMinutes" | "taskMinutes",
+  scope: Scope,
   passed = 0,
-): Deadlines {
+): Release {
+  const left = Math.max(0, minutes(limits[limit]) - passed);
+  if (!Number.isFinite(left)) return () => {};
   const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
-  return new Deadlines(clock, Math.max(0, minutes(limits[limit]) - passed), reason);
+  return startTimer(clock, left, () => scope.stop(reason));
 }
 
 /** What the model calls of a turn are counted against. */

@@ -22,7 +22,7 @@ import type {
   SessionRequest,
   ToolSource,
 } from "./ports.ts";
-import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
+import { unlessStopped, type Scope } from "./scope.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
 import type { Variables } from "./variables.ts";
@@ -57,7 +57,7 @@ export async function offeredTools(
 ): Promise<Pick<SessionRequest, "tools" | "changedTools" | "readable"> | Crashed> {
   if (toolSource === undefined) return {};
   const offering = toolSource.offer(permissions, signal, only);
-  const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
+  const offer = await unlessStopped(scope, ports.clock, offering);
   if (offer === undefined) return {};
   const report = ({ server, reason }: ServerFailure): void => {
     const failure = `${server}: ${reason}`;
@@ -102,17 +102,16 @@ export async function openSession(context: OpeningContext, opening: Opening): Pr
   const { modelId } = request;
   const label: SessionLabel = { ...work, role, modelId, retry, attempt };
   const opened = ports.sessions.open({ ...request, label }, signal);
-  const result = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, opened);
+  const result = await unlessStopped(scope, ports.clock, opened);
   if (result === undefined) {
     // It may still open after the wait ended, and then nothing else would close it.
     void opened.then((late) => (late.kind === "opened" ? late.session.close() : undefined));
     return canceled;
   }
   if (result.kind === "crashed") return scope.stopped === undefined ? result : canceled;
-  const { session } = result;
-  const sessionId = session.id;
+  const sessionId = result.session.id;
   ports.emit({ type: "session.started", work, sessionId, modelId, role, retry, attempt });
-  return { kind: "ready", session };
+  return result;
 }
 
 /** `succeeded`: as `taskSessionStopped` reports it. */
@@ -122,7 +121,7 @@ export async function closeSession(
   role: SessionRole,
   succeeded: boolean,
 ): Promise<void> {
-  await unlessStopped(scope, ports.clock, STOP_GRACE_MS, session.close());
+  await unlessStopped(scope, ports.clock, session.close());
   ports.emit({ type: "session.ended", work, sessionId: session.id, role, succeeded });
 }
 
@@ -140,9 +139,7 @@ export function withReadable(ports: EnginePorts, folder: string | undefined): En
 }
 
 /** What a dialogue asks of a session for its turns. */
-interface DialogueSession {
-  session(): Promise<Partial<SessionRequest> | Crashed>;
-}
+type OfDialogue = () => Promise<Partial<SessionRequest> | Crashed>;
 
 interface Request {
   readonly role: "driving" | "task";
@@ -159,11 +156,11 @@ interface Request {
  */
 export class SessionKeeper {
   readonly #context: TaskContext;
-  readonly #dialogue: DialogueSession | undefined;
+  readonly #dialogue: OfDialogue | undefined;
   #open: { readonly session: Session; readonly role: SessionRole } | undefined;
   readonly #failed = new Set<string>();
 
-  constructor(context: TaskContext, dialogue: DialogueSession | undefined) {
+  constructor(context: TaskContext, dialogue: OfDialogue | undefined) {
     this.#context = context;
     this.#dialogue = dialogue;
   }
@@ -179,8 +176,8 @@ export class SessionKeeper {
 
   async #acquire(request: Request): Promise<Acquired> {
     const { mode, spec, task, work, variables } = this.#context;
-    if (mode.kind === "borrowed") return { kind: "ready", session: mode.session };
-    if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
+    if (mode.kind === "borrowed") return { kind: "opened", session: mode.session };
+    if (this.#open !== undefined) return { kind: "opened", session: this.#open.session };
 
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
     const { workingDirectory, toolSource } = spec;
@@ -190,8 +187,8 @@ export class SessionKeeper {
     const own =
       this.#dialogue === undefined || role === "driving"
         ? await offeredTools(this.#context, tooling, request.signal)
-        : await this.#dialogue.session();
-    if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
+        : await this.#dialogue();
+    if (this.#context.scope.stopped !== undefined) return canceled;
     if ("crash" in own) return own;
     const acquired = await openSession(this.#context, {
       ...request,
@@ -202,7 +199,7 @@ export class SessionKeeper {
       ...own,
       ...(role === "driving" ? {} : this.#withJobTools(own)),
     });
-    if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
+    if (acquired.kind === "opened") this.#open = { session: acquired.session, role };
     return acquired;
   }
 

@@ -1,7 +1,6 @@
 /** How a task or a workflow ends, and what stood in the way of one that was stopped. */
 import { defined } from "../document/guards.ts";
-import type { Crash } from "../events/crash.ts";
-import type { ExceededLimit } from "../events/exceeded-limit.ts";
+import { crashText, type Crash } from "../events/crash.ts";
 import type { WorkOutcome } from "../events/event.ts";
 import type { EnginePorts } from "./ports.ts";
 import { stopText, type Scope, type StopReason } from "./scope.ts";
@@ -17,14 +16,22 @@ export type TaskOutcome =
   /** Something outside the task stopped it. */
   | { readonly kind: "stopped"; readonly reason: StopReason };
 
+/** Why it has not succeeded. */
+export function reasonOf(outcome: Exclude<TaskOutcome, { kind: "succeeded" }>): string {
+  if (outcome.kind === "crashed") return crashText(outcome.crash);
+  return outcome.kind === "stopped" ? stopText(outcome.reason) : outcome.reason;
+}
+
 export function asReported(outcome: TaskOutcome): WorkOutcome {
   switch (outcome.kind) {
     case "stopped":
       return { kind: "canceled", reason: stopText(outcome.reason) };
-    case "failed": {
-      const { reason, answer } = outcome;
-      return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
-    }
+    case "failed":
+      return {
+        kind: "failed",
+        reason: outcome.reason,
+        ...(outcome.answer ? {} : { unanswered: true }),
+      };
     case "crashed":
       return { kind: "crashed", crash: outcome.crash };
     case "skipped":
@@ -34,28 +41,39 @@ export function asReported(outcome: TaskOutcome): WorkOutcome {
   }
 }
 
-export interface LatestAttempt {
-  attempt: number;
-  attempts: number;
-  /** The last error, with advice, if no model has answered since. */
-  lastError?: string | undefined;
+/**
+ * The last error of each work that is under way, with advice: what stood in the way if a limit ends it. By the scope of
+ * the work.
+ */
+export class LastErrors {
+  readonly #errors = new Map<Scope, string>();
+  readonly #awaited: () => string | undefined;
+
+  constructor({ awaited = () => undefined }: Pick<EnginePorts, "awaited">) {
+    this.#awaited = awaited;
+  }
+
+  /** Undefined: a model has answered since. */
+  note(scope: Scope, error: string | undefined): void {
+    this.#errors.delete(scope);
+    if (error !== undefined) this.#errors.set(scope, error);
+  }
+
+  of(scope: Scope): string | undefined {
+    return this.#unreachable() ?? this.#errors.get(scope);
+  }
+
+  latest(): string | undefined {
+    return this.#unreachable() ?? [...this.#errors.values()].at(-1);
+  }
+
+  #unreachable(): string | undefined {
+    const server = this.#awaited();
+    return server === undefined ? undefined : `can't connect to ${server}`;
+  }
 }
 
-/** What stood in the way: the server that is waited for now, and in which attempt, or the last error. */
-export function obstacle(
-  { awaited }: EnginePorts,
-  { attempt, attempts, lastError }: LatestAttempt,
-): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts" | "lastError"> {
-  const server = awaited?.();
-  if (server !== undefined) return { waitingFor: server, attempt, attempts };
-  return defined({ lastError });
-}
-
-/** Why a scope has stopped: for a limit, with what stood in the way. */
-export function stopOf(
-  { stopped }: Scope,
-  ports: EnginePorts,
-  latest: LatestAttempt,
-): StopReason | undefined {
-  return stopped?.kind === "limit" ? { ...stopped, ...obstacle(ports, latest) } : stopped;
+/** Why a scope has stopped: for a limit, with the error that stood in the way. */
+export function stopOf({ stopped }: Scope, lastError: string | undefined): StopReason | undefined {
+  return stopped?.kind === "limit" ? { ...stopped, ...defined({ lastError }) } : stopped;
 }

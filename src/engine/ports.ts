@@ -177,9 +177,13 @@ export interface TurnOptions {
 }
 
 export type TurnOutcome =
-  | { readonly kind: "completed"; readonly toolCalls: readonly ToolCall[]; readonly text: string }
-  /** As `completed`, but the last answer ends where the model's output limit has cut it. */
-  | { readonly kind: "cut"; readonly toolCalls: readonly ToolCall[]; readonly text: string }
+  | {
+      readonly kind: "completed";
+      readonly toolCalls: readonly ToolCall[];
+      readonly text: string;
+      /** The last answer ends where the model's output limit has cut it. */
+      readonly cut?: true;
+    }
   | { readonly kind: "crashed"; readonly toolCalls: readonly ToolCall[]; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly toolCalls: readonly ToolCall[] };
 
@@ -243,7 +247,8 @@ export interface EnginePorts {
   readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
-  readonly awaited?: () => string | undefined;
+  /** The model server, while there is no connection to it. */
+  readonly awaited?: (() => string | undefined) | undefined;
   /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
   readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
   /** An `Alt`, a `Loop` or an `Each` of the job goes this way. */

@@ -3,13 +3,13 @@
  * their attempts against it. One for all runs that use the same models.
  *
  * Invariants: while the limit holds at most one turn begins at a time, and only after a pause; the first
- * answer of the model server lifts it for all; no single wait is longer than `LONGEST_PAUSE_MS`.
+ * answer of the model server lifts it for all; no single wait is longer than `LONGEST_WAIT_MS`.
  */
 import type { Clock } from "../platform/clock.ts";
 import { linkSignals } from "../platform/waiting.ts";
 
 const SHORTEST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 60_000;
+export const LONGEST_WAIT_MS = 120_000;
 
 export class RateLimit {
   /** When it was met first; undefined when there is none. */
@@ -28,7 +28,7 @@ export class RateLimit {
   met(): void {
     const now = this.#clock.now();
     this.#since ??= now;
-    const grown = Math.min(Math.max(now - this.#since, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+    const grown = Math.min(Math.max(now - this.#since, SHORTEST_PAUSE_MS), LONGEST_WAIT_MS);
     this.#until = Math.max(this.#until, now + grown);
   }
 
@@ -67,7 +67,7 @@ export class RateLimit {
           this.#changed();
         };
       }
-      const pause = rest <= 0 ? LONGEST_PAUSE_MS : Math.min(rest, LONGEST_PAUSE_MS);
+      const pause = rest <= 0 ? LONGEST_WAIT_MS : Math.min(rest, LONGEST_WAIT_MS);
       if (!reported) onWait(pause);
       reported = true;
       const either = linkSignals([signal, this.#change.signal]);

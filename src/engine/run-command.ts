@@ -41,23 +41,21 @@ export async function runCommand(
   if (workspace === undefined) throw new Error("This run has no workspace to run commands in.");
   const { minutes = defaultCommandMinutes } = command;
   const name = commandName(command);
-  const late = new AbortController();
-  const release = scope.onStop(() => late.abort());
-  let isLate = false;
-  const stopTimer = startTimer(clock, minutes * 60_000, () => {
-    isLate = true;
-    late.abort();
-  });
+  const own = scope.child();
+  const stopTimer = startTimer(clock, minutes * 60_000, () =>
+    own.stop({ kind: "canceled", reason: "late" }),
+  );
   const end = await workspace.runCommand({
     command,
     label,
     variables,
-    signal: late.signal,
+    signal: own.signal,
     ...defined({ keepsOutput }),
   });
   stopTimer();
-  release();
+  own.dispose();
   if (scope.stopped !== undefined) return { kind: "stopped" };
+  const isLate = own.stopped !== undefined;
   const file = defined({ file: end.file });
   if (!isLate && end.kind === "exited" && end.code === 0) {
     decide({ kind: "command-passed", name, tail: end.tail, ...file });

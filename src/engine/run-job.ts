@@ -11,14 +11,14 @@ import type { LeafWork, Work } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import { leafName } from "../entry/work.ts";
 import { crashAdvice } from "../events/crash.ts";
-import { withOutput } from "../events/decision-words.ts";
+import { withOutput } from "../events/cut.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { FlowEnd } from "./flow.ts";
 import { EachItems, type Place } from "./items.ts";
-import { itemFields, JobValues, noWork } from "./job-values.ts";
-import { deadlines, exceeded, UsageBudget } from "./limits.ts";
+import { itemFields, JobValues, noWork } from "./job-data.ts";
+import { exceeded, startDeadline, UsageBudget } from "./limits.ts";
 import { shared, treeOf } from "./fan-out.ts";
 import { flowOf, modelOf, openedBy, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import { withReadable } from "./open-session.ts";
@@ -26,8 +26,8 @@ import { givenIn, Past, type PastRun, type PastWork } from "./past.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
-import { Scope, STOP_GRACE_MS, stopText, unlessStopped, type Deadlines } from "./scope.ts";
-import { asReported, obstacle, stopOf, type LatestAttempt, type TaskOutcome } from "./outcome.ts";
+import { Scope, stopText, unlessStopped } from "./scope.ts";
+import { asReported, LastErrors, stopOf, type TaskOutcome } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
 export interface JobSpec extends RunSpec {
@@ -92,13 +92,12 @@ class JobRun {
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
   readonly #usage: UsageBudget;
-  readonly #taskDeadlines: Deadlines;
   readonly #values: JobValues;
   readonly #past: Past;
   /** Whether a prompt may have `$previous-result`, which a run that resumes this one needs. */
   readonly #keepsOutput: boolean;
   readonly #tasks: TaskRuns;
-  readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
+  readonly #lastErrors: LastErrors;
   /** By work id, so bounded by the size of the job's tree. */
   readonly #iterations = new Map<number, number>();
   #finishes: number;
@@ -107,9 +106,9 @@ class JobRun {
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
     this.#spec = spec;
     this.#ports = withReadable(ports, spec.change?.folder);
+    this.#lastErrors = new LastErrors(ports);
     this.#scope = Scope.root(signal);
     this.#usage = new UsageBudget(spec.limits, this.#scope);
-    this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
     this.#values = new JobValues(spec, this.#ports);
     this.#past = new Past(spec.past);
     this.#finishes = this.#past.size;
@@ -120,8 +119,7 @@ class JobRun {
       scope: this.#scope,
       values: this.#values,
       usage: this.#usage,
-      deadlines: this.#taskDeadlines,
-      latest: this.#latest,
+      lastErrors: this.#lastErrors,
       nextTurnId: this.#nextTurnId,
     });
   }
@@ -136,17 +134,15 @@ class JobRun {
     const { emit, clock } = this.#ports;
     const file = defined({ entryFile });
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const deadline = deadlines(clock, limits, "jobMinutes", past?.milliseconds);
-    deadline.add(this.#scope);
+    const release = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
     if (past !== undefined) this.#resume(past);
     const outcome = this.#conclude(await body(), lent);
     const opened = openedBy(this.#spec);
     if (opened.length > 0) {
       const closing = Promise.all(opened.map((one) => one.close()));
-      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, closing);
+      await unlessStopped(this.#scope, clock, closing);
     }
-    deadline.dispose();
-    this.#taskDeadlines.dispose();
+    release();
     this.#scope.dispose();
     emit({ type: "run.ended", outcome });
     return outcome;
@@ -201,14 +197,14 @@ class JobRun {
   }
 
   #conclude(result: WorkResult, lent: boolean): RunOutcome {
-    const stopped = stopOf(this.#scope, this.#ports, this.#latest);
+    const lastError = this.#lastErrors.latest();
+    const stopped = stopOf(this.#scope, lastError);
     if (result.kind === "succeeded") return { kind: "succeeded" };
     if (result.kind === "skipped" && stopped === undefined)
       return { kind: "skipped", reason: `nothing ran: ${result.reason}` };
     if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
-      const { lastError } = obstacle(this.#ports, this.#latest);
       const reason = stopped === undefined ? "canceled" : stopText(stopped);
       return { kind: "canceled", reason: `${reason}${lastErrorText(lastError)}` };
     }
@@ -255,7 +251,7 @@ class JobRun {
             params: paramsOf(this.#spec, leaf, previousResult, valueOf, onMissing),
             userInput,
             workingDirectory,
-            latestOfRun: this.#latest,
+            lastErrors: this.#lastErrors,
             nextTurnId: this.#nextTurnId,
             ports: this.#ports,
           });
@@ -330,6 +326,7 @@ class JobRun {
     const scope = place.scope.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
     const ended = await run(work, scope);
+    if (this.#scope.stopped === undefined) this.#lastErrors.note(scope, undefined);
     scope.dispose();
     this.#end(work, ended, place.scope);
     return ended;
@@ -363,9 +360,7 @@ class JobRun {
         : { taskId: leafName(leaf), order: order ?? (this.#finishes += 1), output };
     if (ended.kind === "succeeded") return { kind: "succeeded", last };
     const reason = failureOf(leaf, ended.reason, output);
-    return ended.answer
-      ? { kind: "failed", last, reason }
-      : { kind: "unanswered", last, reason, inCondition: false };
+    return { kind: ended.answer ? "failed" : "unanswered", last, reason };
   }
 }
 

@@ -2,7 +2,6 @@
  * One run of one task: availability, prompt, criteria, retries (statements 8–14 of `docs/internals/engine.md`).
  * `send-prompt.ts` sends a prompt to a session, and `task-prompts.ts` chooses the session.
  */
-import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
@@ -15,14 +14,15 @@ import {
   retryPrompt,
   type FailedChecks,
   type FailedCommand,
-  type Judged,
   type Verdict,
 } from "./criteria.ts";
-import { obstacle, type TaskOutcome } from "./outcome.ts";
+import { startDeadline } from "./limits.ts";
+import { stopOf, type TaskOutcome } from "./outcome.ts";
+import type { Judged, RoundEnd } from "./dialogue.ts";
 import { runCommand } from "./run-command.ts";
 import { stopText } from "./scope.ts";
 import { decide, type TaskContext } from "./task-context.ts";
-import { TaskPrompts, type Answer, type Sent } from "./task-prompts.ts";
+import { TaskPrompts, type Answer } from "./task-prompts.ts";
 
 type PreparedCriteria = NonNullable<PreparedTask["criteria"]>;
 
@@ -38,11 +38,11 @@ export async function runTask(
   context: TaskContext,
   availability: AvailabilityInput,
 ): Promise<{ readonly outcome: TaskOutcome; readonly answer: Answer }> {
-  const { scope, deadlines } = context;
+  const { scope, spec, ports } = context;
   const prompts = new TaskPrompts(context);
-  deadlines.add(scope);
+  const release = startDeadline(ports.clock, spec.limits, "taskMinutes", scope);
   const outcome = settle(context, await runPhases(context, prompts, availability));
-  deadlines.delete(scope);
+  release();
   if (outcome.kind === "succeeded") decide(context, { kind: "task-succeeded" });
   if (outcome.kind === "skipped") decide(context, { kind: "task-skipped", reason: outcome.reason });
   if (outcome.kind === "failed") decide(context, { kind: "task-failed", reason: outcome.reason });
@@ -53,23 +53,23 @@ export async function runTask(
   return { outcome, answer: prompts.answer };
 }
 
-/** `stopped` while a prompt was under way: what it means depends on who stopped it. */
-type Result = TaskOutcome | { readonly kind: "interrupted" };
+/** `canceled` while a prompt was under way: what it means depends on who stopped it. */
+type Result = TaskOutcome | { readonly kind: "canceled" };
 
 /** A stop wins over the failure that it may have caused; a limit of the task's own is a failure. */
 function settle(context: TaskContext, result: Result): TaskOutcome {
-  const { stopped } = context.scope;
-  if (result.kind !== "interrupted" && (stopped === undefined || result.kind === "succeeded")) {
+  const { scope, lastErrors } = context;
+  const stopped = stopOf(scope, lastErrors.of(scope));
+  if (result.kind !== "canceled" && (stopped === undefined || result.kind === "succeeded")) {
     return result;
   }
   if (
     stopped?.kind === "limit" &&
     (stopped.limit === "taskMinutes" || stopped.limit === "modelCalls")
   ) {
-    const scope = { kind: "task", taskId: context.work.taskId } as const;
-    const waited = { ...stopped, ...obstacle(context.ports, context.latest) };
-    decide(context, { ...waited, kind: "limit-exceeded", scope });
-    return { kind: "failed", reason: stopText(waited), answer: false };
+    const of = { kind: "task", taskId: context.work.taskId } as const;
+    decide(context, { ...stopped, kind: "limit-exceeded", scope: of });
+    return { kind: "failed", reason: stopText(stopped), answer: false };
   }
   if (stopped?.kind === "work-stopped")
     return { kind: "failed", reason: stopText(stopped), answer: false };
@@ -116,9 +116,7 @@ async function checkAvailability(
   }
   if (condition === undefined) return undefined;
   const asked = await askCondition(prompts, "availability", condition, 0);
-  if (asked.kind === "stopped") return { kind: "interrupted" };
-  if (asked.kind === "exhausted") return { kind: "crashed", crash: asked.crash };
-  return available(context, asked);
+  return "field" in asked ? available(context, asked) : asked;
 }
 
 /** The end of the task, if the check doesn't hold. */
@@ -139,13 +137,17 @@ async function askCondition(
   purpose: "availability" | "criteria",
   prompt: ExpandedPrompt,
   retry: number,
-): Promise<Verdict<"condition"> | Exclude<Sent, { kind: "completed" }>> {
+): Promise<Verdict<"condition"> | Unserved> {
   const judge = (judged: Judged): Verdict<"condition"> =>
     judgeCondition(purpose, prompt[0], judged);
   const wentWell = (judged: Judged): boolean => judge(judged).kind === "holds";
-  const sent = await prompts.condition({ purpose, prompt, retry, wentWell });
-  return sent.kind === "completed" ? judge(sent) : sent;
+  const end = await prompts.condition({ purpose, prompt, retry, wentWell });
+  if (end.kind === "failed") throw new Error("A condition is no dialogue.");
+  return end.kind === "completed" ? judge(end) : end;
 }
+
+/** No answer came of a prompt. */
+type Unserved = Extract<RoundEnd, { kind: "crashed" | "canceled" }>;
 
 /** Statements 11–13: the prompt, its criteria, and the retries that the failure action allows. */
 async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
@@ -155,9 +157,8 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
     retry: 0,
     wentWell: promptWentWell(task),
   });
-  if (first.kind === "stopped") return { kind: "interrupted" };
-  if (first.kind === "exhausted") return { kind: "crashed", crash: first.crash };
   if (first.kind === "failed") return { ...first, answer: false };
+  if (first.kind !== "completed") return first;
   const { criteria } = task;
   if (criteria === undefined) {
     return first.fault === undefined
@@ -166,15 +167,14 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
   }
 
   let check = await checkCriteria(context, prompts, criteria, first, 0);
-  if (check.kind === "exhausted") return { kind: "crashed", crash: check.crash };
+  if (check.kind === "crashed") return check;
   const of = criteria.failureAction.retryTimes;
   let failed: FailedChecks = {};
   let reason = "";
   for (let retry = 0; ; retry += 1) {
-    if (check.kind === "stopped") return { kind: "interrupted" };
+    if (check.kind === "canceled") return check;
     // A session that was lent is not replaced: after its crash there is none to go on in.
-    if (check.kind === "exhausted" && context.mode.kind === "borrowed")
-      return { kind: "crashed", crash: check.crash };
+    if (check.kind === "crashed" && context.mode.kind === "borrowed") return check;
     if (check.kind === "holds") return { kind: "succeeded" };
     if (check.kind === "ended") return { kind: "failed", reason: check.reason, answer: false };
     if (check.kind === "fails") ({ failed, reason } = check);
@@ -199,8 +199,7 @@ type Check =
     }
   /** No further retry would help. */
   | { readonly kind: "ended"; readonly reason: string }
-  | { readonly kind: "exhausted"; readonly crash: Crash }
-  | { readonly kind: "stopped" };
+  | Unserved;
 
 /** Of the session that got the prompt: what is checked of it later is another's purpose. */
 function promptWentWell({ criteria }: PreparedTask): (judged: Judged) => boolean {
@@ -279,7 +278,7 @@ async function checkCommands(context: TaskContext, all: readonly Command[]): Pro
   const commands: FailedCommand[] = [];
   for (const command of all) {
     const end = await runCommand(context.commands, command);
-    if (end.kind === "stopped") return end;
+    if (end.kind === "stopped") return { kind: "canceled" };
     if (end.kind === "failed") commands.push(end);
   }
   const content = JSON.stringify(all.map(commandName));

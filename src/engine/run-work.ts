@@ -4,8 +4,7 @@
  */
 import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/model.ts";
 import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
-import { clipWords } from "../events/cut.ts";
-import { withOutput } from "../events/decision-words.ts";
+import { clipWords, withOutput } from "../events/cut.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 import type { Item, Items, Place } from "./items.ts";
 import type { Way } from "./ports.ts";
@@ -22,23 +21,20 @@ export interface Finished {
 
 export type WorkResult =
   | { readonly kind: "succeeded"; readonly last: Finished | undefined }
-  /** Also the answer "no" of a condition. */
-  | { readonly kind: "failed"; readonly last: Finished | undefined; readonly reason: string }
-  | Unanswered
+  | Failed
   | Skipped
   /** A cancel, a limit or a crash: the whole job, or the part that outlives crashes, is coming to its end. */
   | { readonly kind: "stopped" };
 
 /**
- * A failure without a verdict of availability or criteria: a limit, a crash, an answer that was cut. It fails
- * like any other, but a condition that ends this way has not answered, nor has one that it is a part of.
+ * `failed`: also the answer "no" of a condition. `unanswered`: without a verdict of availability or criteria: a limit, a
+ * crash, an answer that was cut. It fails like any other, but a condition that ends this way has not answered, nor has
+ * one that it is a part of.
  */
-interface Unanswered {
-  readonly kind: "unanswered";
+interface Failed {
+  readonly kind: "failed" | "unanswered";
   readonly last: Finished | undefined;
   readonly reason: string;
-  /** A condition has ended so already, and the reason says it. */
-  readonly inCondition: boolean;
 }
 
 /** Nothing ran, because of the change: neutral to a `Seq` and a `Par`, the answer "no" of a condition. */
@@ -142,7 +138,7 @@ async function runPart(
   const { stopped } = scope;
   if (result.kind !== "stopped" || stopped?.kind !== "task-crashed") return result;
   if (place.scope.stopped !== undefined) return result;
-  return { kind: "unanswered", last, reason: stopText(stopped), inCondition: false };
+  return { kind: "unanswered", last, reason: stopText(stopped) };
 }
 
 /** Each item begins after what came before the `Each`. All run, whatever becomes of the others. */
@@ -156,8 +152,12 @@ async function runEach(
   if (found.kind !== "found") return found.kind === "stopped" ? found : { ...found, last };
   const items = membersHere(runner, work, found.items);
   if (items.length > 0) runner.onWay?.({ work, taken: "items" });
-  const run = (item: Item): Promise<WorkResult> =>
-    runPart(runner, work, work.work, last, { ...place, items: [...place.items, item] });
+  const run = async (item: Item): Promise<WorkResult> => {
+    const at = { ...place, items: [...place.items, item] };
+    const result = await runPart(runner, work, work.work, last, at);
+    if (result.kind !== "failed" && result.kind !== "unanswered") return result;
+    return { ...result, reason: `${JSON.stringify(item.text)}: ${result.reason}` };
+  };
   const results: WorkResult[] = [];
   if (work.parallel === true) results.push(...(await Promise.all(items.map(run))));
   else
@@ -166,7 +166,7 @@ async function runEach(
       if (result.kind === "stopped") return result;
       results.push(result);
     }
-  return joined(results, last, (index) => items[index]);
+  return joined(results, last, "items");
 }
 
 /**
@@ -215,7 +215,7 @@ async function runLoop(
       const loop = loopScope(work);
       runner.loopLimitExceeded(loop);
       const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})${goOn}`;
-      return { kind: "unanswered", last: latest, reason, inCondition: false };
+      return { kind: "unanswered", last: latest, reason };
     }
     if (iteration === 2) runner.onWay?.({ work, taken: "furtherPass" });
     const result = await runWork(runner, body, latest, place);
@@ -251,7 +251,7 @@ function afterAtMost(
 function answerText(
   field: "preCondition" | "postCondition",
   condition: Work<number>,
-  answer: Extract<WorkResult, { kind: "succeeded" | "failed" }>,
+  answer: Exclude<WorkResult, Skipped | { kind: "stopped" }>,
 ): string {
   const { last } = answer;
   const name = isLeaf(condition) ? leafName(condition) : (last?.taskId ?? "");
@@ -268,19 +268,21 @@ function loopScope({ body }: LoopWork<number>): LoopScope {
   return { kind: "loop", tasks: [...new Set(leafWorks(body).map(leafName))] };
 }
 
+const NO_ANSWER = "a condition did not answer: ";
+
 /** How a composite takes the end of its condition. */
 function asCondition(result: WorkResult): Exclude<WorkResult, Skipped> {
   if (result.kind === "skipped") return { ...result, kind: "failed" };
-  return result.kind !== "unanswered" || result.inCondition
+  return result.kind !== "unanswered" || result.reason.startsWith(NO_ANSWER)
     ? result
-    : { ...result, inCondition: true, reason: `a condition did not answer: ${result.reason}` };
+    : { ...result, reason: `${NO_ANSWER}${result.reason}` };
 }
 
 /** All have ended: it failed if any did; the last task is the one that finished last. */
 function joined(
   results: readonly WorkResult[],
   before: Finished | undefined,
-  itemOf?: (index: number) => Item | undefined,
+  what?: "items",
 ): WorkResult {
   const ended: Exclude<WorkResult, { kind: "stopped" }>[] = [];
   for (const result of results) {
@@ -293,21 +295,14 @@ function joined(
   }
   const skipped = ended.filter((result) => result.kind === "skipped");
   if (skipped.length === ended.length && ended.length > 0) return skippedAs(skipped, last);
-  const failed = ended.filter((result) => result.kind === "failed" || result.kind === "unanswered");
+  const failed = ended.filter((result) => result.kind !== "succeeded" && result.kind !== "skipped");
   if (failed.length === 0) return { kind: "succeeded", last };
-  const reasons = ended.flatMap((result, index) => {
-    if (result.kind !== "failed" && result.kind !== "unanswered") return [];
-    const item = itemOf?.(index);
-    return [item === undefined ? result.reason : `${JSON.stringify(item.text)}: ${result.reason}`];
-  });
-  const of = itemOf === undefined ? "" : `${failed.length} of ${ended.length} items failed: `;
-  const shown = [...new Set(reasons)];
+  const of = what === undefined ? "" : `${failed.length} of ${ended.length} ${what} failed: `;
+  const shown = [...new Set(failed.map(({ reason }) => reason))];
   const rest = shown.length > SHOWN_REASONS ? `; and ${shown.length - SHOWN_REASONS} more` : "";
   const reason = `${of}${shown.slice(0, SHOWN_REASONS).join("; ")}${rest}`;
-  const unanswered = failed.filter((result) => result.kind === "unanswered");
-  if (unanswered.length === 0) return { kind: "failed", last, reason };
-  const inCondition = unanswered.every((result) => result.inCondition);
-  return { kind: "unanswered", last, reason, inCondition };
+  const isAnswer = failed.every((result) => result.kind === "failed");
+  return { kind: isAnswer ? "failed" : "unanswered", last, reason };
 }
 
 const SHOWN_REASONS = 10;

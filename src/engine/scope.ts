@@ -6,7 +6,7 @@
 import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Clock } from "../platform/clock.ts";
-import { onAbort, startTimer, unlessStuck, type Release } from "../platform/waiting.ts";
+import { onAbort, unlessStuck, type Release } from "../platform/waiting.ts";
 
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
@@ -86,66 +86,18 @@ export class Scope {
 }
 
 /** How long a stopped run still waits for what it stopped; a cancel must be over within 5 seconds. */
-export const STOP_GRACE_MS = 2_000;
+const STOP_GRACE_MS = 2_000;
 
 /**
- * Stops scopes that live too long, all after the same time: the oldest is always the next that is due, so
- * that one timer serves them all, however many begin and end meanwhile.
- */
-export class Deadlines {
-  readonly #clock: Clock;
-  readonly #milliseconds: number;
-  readonly #reason: StopReason;
-  readonly #due = new Map<Scope, number>();
-  #timer: Release | undefined;
-
-  constructor(clock: Clock, milliseconds: number, reason: StopReason) {
-    this.#clock = clock;
-    this.#milliseconds = milliseconds;
-    this.#reason = reason;
-  }
-
-  add(scope: Scope): void {
-    if (!Number.isFinite(this.#milliseconds)) return;
-    this.#due.set(scope, this.#clock.now() + this.#milliseconds);
-    if (this.#timer === undefined) this.#startTimer(this.#milliseconds);
-  }
-
-  delete(scope: Scope): void {
-    this.#due.delete(scope);
-  }
-
-  /** Must be called at the end, or the timer keeps the process alive. */
-  dispose(): void {
-    this.#timer?.();
-  }
-
-  #startTimer(milliseconds: number): void {
-    this.#timer = startTimer(this.#clock, milliseconds, () => this.#stopLate());
-  }
-
-  #stopLate(): void {
-    const now = this.#clock.now();
-    for (const [scope, due] of this.#due) {
-      if (due > now) return this.#startTimer(due - now);
-      this.#due.delete(scope);
-      scope.stop(this.#reason);
-    }
-    this.#timer = undefined;
-  }
-}
-
-/**
- * Waits for `promise`, but no longer than `graceMs` after `scope` has stopped; then undefined. What
+ * Waits for `promise`, but no longer than `STOP_GRACE_MS` after `scope` has stopped; then undefined. What
  * a session does is bounded by contract: this is the bound for one that breaks it.
  */
 export async function unlessStopped<T>(
   scope: Scope,
   clock: Clock,
-  graceMs: number,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  const ended = await unlessStuck(promise, (stop) => scope.onStop(stop), graceMs, clock);
+  const ended = await unlessStuck(promise, (stop) => scope.onStop(stop), STOP_GRACE_MS, clock);
   return ended?.value;
 }
 

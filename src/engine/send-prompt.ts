@@ -7,8 +7,16 @@ import { defined } from "../document/guards.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import { type Budgets, DenialStreak, type ResolvedLimits, exceeded, minutes } from "./limits.ts";
-import type { AnswerFormat, EnginePorts, Session, StepActivity, TurnOutcome } from "./ports.ts";
-import { STOP_GRACE_MS, type Scope, unlessStopped } from "./scope.ts";
+import type {
+  AnswerFormat,
+  EnginePorts,
+  Opened,
+  Session,
+  StepActivity,
+  TurnOutcome,
+} from "./ports.ts";
+import { LONGEST_WAIT_MS } from "./rate-limit.ts";
+import { type Scope, unlessStopped } from "./scope.ts";
 import type { ModelFailed, SessionActivity, ToolEnded } from "../events/session-activity.ts";
 import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
 
@@ -20,7 +28,6 @@ const OVERLOADED_RETRIES = 2;
 const FIRST_WAIT_MS = 2_000;
 /** After a runtime was ended, its sessions are reopened at random times within this period. */
 const SPREAD_MS = 10_000;
-const LONGEST_WAIT_MS = 120_000;
 
 export const MANAGED_ATTEMPTS = 5;
 
@@ -81,19 +88,16 @@ export interface SessionSource {
   discard(): Promise<void>;
 }
 
-export type Acquired =
-  | { readonly kind: "ready"; readonly session: Session }
-  | { readonly kind: "crashed"; readonly crash: Crash }
-  | typeof stopped;
+export type Acquired = Opened | typeof stopped;
 
-const stopped = { kind: "canceled", toolCalls: [] } as const satisfies TurnOutcome;
+const stopped = { kind: "canceled", toolCalls: [] } as const;
 
 /**
  * The outcome of the last turn. `crashed`: no attempt is left, or a further one would not help. `canceled`: the
  * scope has stopped. Throws only what a port throws that must not.
  */
 export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
-  const { scope, ports } = sender;
+  const { scope } = sender;
   const { purpose, lent = false } = prompt;
   const { nextModel } = prompt.attempts;
   let { count } = prompt.attempts;
@@ -101,7 +105,6 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
   let overloaded = 0;
   let waits = 0;
   for (let attempt = 1; ; attempt += 1) {
-    sender.onAttempt?.(attempt, count);
     const outcome = await sendOnce(sender, prompt, modelId, attempt);
     if (outcome.kind === "canceled") return outcome;
     prompt.onTurn?.(outcome);
@@ -122,8 +125,14 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     const isAnswer = prompt.isAnswer?.(crash) === true;
     if (remedy.kind === "retry-later") overloaded += 1;
     if (remedy.kind === "retry-uncounted" && !isAnswer) count += 1;
-    const further = isAnswer ? 0 : furtherAttempts(remedy, overloaded);
-    const attempts = Math.min(count, attempt + further);
+    // How many attempts may follow, however many the budget still has.
+    const further = {
+      "give-up": 0,
+      "retry-later": OVERLOADED_RETRIES + 1 - overloaded,
+      retry: Infinity,
+      "retry-uncounted": Infinity,
+    }[remedy.kind];
+    const attempts = Math.min(count, attempt + (isAnswer ? 0 : further));
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
     await prompt.sessions.discard();
     if (isAnswer) return outcome;
@@ -136,33 +145,12 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     if (wait !== undefined) await waitBeforeRetry(sender, wait, (waits += 1));
     if (scope.stopped !== undefined) return stopped;
     if (remedy.kind !== "retry-uncounted") modelId = nextModel();
-    const awaited = ports.awaited?.();
-    decide(sender, {
-      kind: "further-attempt",
-      purpose,
-      attempt: attempt + 1,
-      attempts,
-      modelId,
-      ...defined({ waitingFor: awaited }),
-    });
+    decide(sender, { kind: "further-attempt", purpose, attempt: attempt + 1, attempts, modelId });
   }
 }
 
 function decide(sender: Sender, decision: MadeDecision): void {
   sender.emit({ type: "decision", decision });
-}
-
-/** How many attempts may follow a crash, however many the budget still has. */
-function furtherAttempts({ kind }: Remedy, overloaded: number): number {
-  switch (kind) {
-    case "give-up":
-      return 0;
-    case "retry-later":
-      return OVERLOADED_RETRIES + 1 - overloaded;
-    case "retry":
-    case "retry-uncounted":
-      return Infinity;
-  }
 }
 
 interface Wait {
@@ -190,18 +178,11 @@ async function waitBeforeRetry(
     (cause === "runtime-ended" ? SPREAD_MS * random : FIRST_WAIT_MS * (1 + random));
   const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
   if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
-  decide(sender, {
-    kind: "waiting",
-    milliseconds,
-    cause,
-    ...defined({ status }),
-  });
+  decide(sender, { kind: "waiting", milliseconds, cause, ...defined({ status }) });
   await ports.clock.sleep(milliseconds, scope.signal);
 }
 
-type Attempted = TurnOutcome & {
-  readonly opening?: true;
-};
+type Attempted = TurnOutcome & { readonly opening?: true };
 
 async function sendOnce(
   sender: Sender,
@@ -261,11 +242,10 @@ async function runTurn(
     ...defined({ activity, answerFormat }),
     onActivity: (observed) => watch.observe(observed),
   });
-  const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
+  const result = await unlessStopped(turnScope, ports.clock, turn);
   watch.end();
   const outcome = scope.stopped === undefined ? asCrash(result, denials.crash) : stopped;
-  const ended = outcome.kind === "cut" ? "completed" : outcome.kind;
-  emit({ type: "turn.ended", sessionId, turnId, purpose, outcome: ended });
+  emit({ type: "turn.ended", sessionId, turnId, purpose, outcome: outcome.kind });
   return outcome;
 }
 
@@ -277,8 +257,7 @@ const abortedByOthers: Crash = {
 /** A canceled turn was ended because of its denials, or aborted from outside. */
 function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): TurnOutcome {
   if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
-  const toolCalls = outcome?.toolCalls ?? [];
-  return { kind: "crashed", toolCalls, crash: denied ?? abortedByOthers };
+  return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash: denied ?? abortedByOthers };
 }
 
 /**
@@ -361,7 +340,7 @@ function failureText({ statusCode, message }: ModelFailed): string {
 
 /** Who sends prompts: the same for all of a task, of a workflow, of a conversation. */
 export interface Sender {
-  readonly ports: Pick<EnginePorts, "clock" | "gate" | "rateLimit" | "random" | "awaited">;
+  readonly ports: Pick<EnginePorts, "clock" | "gate" | "rateLimit" | "random">;
   readonly scope: Scope;
   readonly limits: ResolvedLimits;
   readonly budgets: Budgets;
@@ -369,7 +348,6 @@ export interface Sender {
   readonly subject: string;
   readonly emit: (event: PromptEvent) => void;
   readonly nextTurnId: () => string;
-  readonly onAttempt?: (attempt: number, attempts: number) => void;
   /** Called with an error of a turn, with advice, and with undefined when a model has answered. */
   readonly onError?: (error: string | undefined) => void;
 }

@@ -4,11 +4,11 @@ import type { WorkRef } from "../events/event.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets } from "./limits.ts";
 import type { Given } from "./job-data.ts";
-import type { LatestAttempt } from "./outcome.ts";
+import type { LastErrors } from "./outcome.ts";
 import type { RunSpec } from "./plan.ts";
 import type { EnginePorts, Session, SessionTool } from "./ports.ts";
 import type { CommandContext } from "./run-command.ts";
-import type { Deadlines, Scope } from "./scope.ts";
+import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /**
@@ -29,15 +29,12 @@ export interface TaskContext {
   readonly modelId: string;
   readonly variables: Variables;
   readonly scope: Scope;
-  readonly deadlines: Deadlines;
   readonly budgets: Budgets;
   readonly given: Given;
   readonly jobTools: readonly SessionTool[];
   readonly commands: CommandContext;
-  readonly latest: LatestAttempt;
+  readonly lastErrors: LastErrors;
   readonly nextTurnId: () => string;
-  /** The attempt that began last in the run, whichever task's it is. */
-  readonly latestOfRun: LatestAttempt;
   /** Of a task whose prompt takes several turns. Called at most once. */
   readonly startDialogue: (() => Promise<Dialogue | Crashed>) | undefined;
   readonly ports: EnginePorts;

@@ -5,13 +5,13 @@
 import { defined } from "../document/guards.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
-import type { Purpose } from "../events/decision.ts";
-import { ANSWER_CUT, type Judged } from "./criteria.ts";
 import { bothEnds } from "../events/cut.ts";
-import type { Crashed, Dialogue, RoundEnd, SendTurn, TurnSent } from "./dialogue.ts";
+import type { Purpose } from "../events/decision.ts";
+import { ANSWER_CUT } from "./criteria.ts";
+import type { Crashed, Dialogue, Judged, RoundEnd, SendTurn } from "./dialogue.ts";
 import { SessionKeeper } from "./open-session.ts";
 import type { AnswerFormat, PastMessage, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
-import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
+import { unlessStopped } from "./scope.ts";
 import {
   MANAGED_ATTEMPTS,
   roundRobin,
@@ -24,22 +24,17 @@ import {
 import type { TaskContext } from "./task-context.ts";
 import { argumentOf } from "./variables.ts";
 
-interface Condition extends Round {
-  readonly purpose: Exclude<Purpose, "prompt">;
-}
-
-/** From a prompt of the task until the model is done with it. */
-export interface Round {
+/** From a prompt of the task, or of a condition, until the model is done with it. */
+interface Round {
   readonly prompt: ExpandedPrompt;
   readonly retry: number;
   /** Whether a turn that completed has served its purpose; a session of its own ends with that. */
   readonly wentWell: (judged: Judged) => boolean;
 }
 
-export type Sent =
-  | ({ readonly kind: "completed" } & Judged)
-  | { readonly kind: "exhausted"; readonly crash: Crash }
-  | { readonly kind: "stopped" };
+interface Condition extends Round {
+  readonly purpose: Exclude<Purpose, "prompt">;
+}
 
 /** What a round of a task leaves behind for others. */
 export interface Answer {
@@ -57,11 +52,11 @@ export class TaskPrompts {
   #document: string | undefined;
 
   constructor(context: TaskContext) {
-    const { spec, ports, scope, budgets, latest, latestOfRun, work, nextTurnId } = context;
-    const { startDialogue } = context;
+    const { spec, ports, scope, budgets, lastErrors, work, nextTurnId, startDialogue } = context;
     this.#context = context;
-    this.#dialogue = startDialogue && new TaskDialogue(context, startDialogue);
-    this.#keeper = new SessionKeeper(context, this.#dialogue);
+    const dialogue = startDialogue && new TaskDialogue(context, startDialogue);
+    this.#dialogue = dialogue;
+    this.#keeper = new SessionKeeper(context, dialogue && (() => dialogue.session()));
     this.#sender = {
       ports,
       scope,
@@ -70,64 +65,33 @@ export class TaskPrompts {
       nextTurnId,
       subject: `task "${work.taskId}"`,
       emit: (event) => ports.emit({ ...event, work }),
-      onAttempt: (attempt, attempts) => {
-        if (attempt > 1) this.#nextRound();
-        for (const one of [latest, latestOfRun]) Object.assign(one, { attempt, attempts });
-      },
-      onError: (lastError) => {
-        for (const one of [latest, latestOfRun]) one.lastError = lastError;
-      },
+      onError: (error) => lastErrors.note(scope, error),
     };
   }
 
-  /** A turn of its own, in the driving session if there is one. */
-  async condition({ prompt, ...condition }: Condition): Promise<Sent> {
+  /** A turn of its own, in the driving session if there is one. Never `failed`. */
+  async condition({ prompt, purpose, retry, wentWell }: Condition): Promise<RoundEnd> {
     const { variables } = this.#context;
-    const { wentWell } = condition;
     const text = (): string => variables.expand(prompt);
-    return this.#judged(await this.#send({ ...condition, role: "driving", text }), wentWell);
+    const outcome = await this.#send({ purpose, retry, role: "driving", text });
+    return this.#served(roundOf(outcome), wentWell);
   }
 
-  /** `failed`: a dialogue has ended without an answer, and a retry would not help. */
-  async round(round: Round): Promise<Sent | { readonly kind: "failed"; readonly reason: string }> {
-    const { prompt, retry, wentWell } = round;
-    const { variables } = this.#context;
-    this.#nextRound();
+  async round({ prompt, retry, wentWell }: Round): Promise<RoundEnd> {
+    const { variables, given } = this.#context;
+    given.round += 1;
     const common = { purpose: "prompt", role: "task", retry } as const;
-    if (this.#dialogue === undefined) {
-      const text = (): string => variables.expand(prompt);
-      const outcome = await this.#send({ ...common, text });
-      if ("text" in outcome) this.#text = outcome.text;
-      return this.#judged(outcome, wentWell);
-    }
-    const end = await this.#dialogue.round(variables.expand(prompt), async (text, answerFormat) => {
-      const outcome = await this.#send({
-        ...common,
-        text,
-        answerFormat,
-        isAnswer: this.#isAnswer,
-      });
-      return outcome.kind === "crashed" && this.#isAnswer(outcome.crash)
-        ? { kind: "too long" }
-        : asSent(outcome);
-    });
-    if (end === undefined || this.#context.scope.stopped !== undefined) return { kind: "stopped" };
-    switch (end.kind) {
-      case "completed":
-        this.#text = end.text;
-        return this.#served({ toolCalls: end.toolCalls, fault: end.fault }, wentWell);
-      case "failed":
-        this.#text = end.text;
-        await this.#keeper.purposeServed(false);
-        return end;
-      case "exhausted":
-      case "stopped":
-        return end;
-    }
-  }
-
-  #nextRound(): void {
-    this.#context.given.round += 1;
+    const end =
+      this.#dialogue === undefined
+        ? roundOf(await this.#send({ ...common, text: () => variables.expand(prompt) }))
+        : await this.#dialogue.round(variables.expand(prompt), async (text, answerFormat) => {
+            const isAnswer = this.#isAnswer;
+            const outcome = await this.#send({ ...common, text, answerFormat, isAnswer });
+            return outcome.kind === "crashed" && isAnswer(outcome.crash) ? answerLost : outcome;
+          });
+    if (end === undefined || this.#context.scope.stopped !== undefined) return { kind: "canceled" };
+    if (end.kind === "completed" || end.kind === "failed") this.#text = end.text;
+    return this.#served(end, wentWell);
   }
 
   get answer(): Answer {
@@ -148,31 +112,24 @@ export class TaskPrompts {
   }: Pick<Prompt, "purpose" | "retry" | "text" | "isAnswer" | "answerFormat"> & {
     readonly role: "driving" | "task";
   }): Promise<TurnOutcome> {
-    const { variables, mode } = this.#context;
+    const { variables, mode, given } = this.#context;
     return sendPrompt(this.#sender, {
       ...prompt,
       attempts: this.#attempts(role),
       lent: mode.kind === "borrowed",
       sessions: this.#keeper.source(role, prompt.retry),
-      onTurn: ({ toolCalls }) => {
+      onTurn: ({ kind, toolCalls }) => {
+        if (kind === "crashed") given.round += 1;
         variables.report(toolCalls);
         this.#document = documentIn(toolCalls) ?? this.#document;
       },
     });
   }
 
-  async #judged(outcome: TurnOutcome, wentWell: Round["wentWell"]): Promise<Sent> {
-    const sent = asSent(outcome);
-    if (sent.kind !== "completed") return sent;
-    const fault = sent.cut ? ANSWER_CUT : undefined;
-    return this.#served({ toolCalls: sent.toolCalls, fault }, wentWell);
-  }
-
-  async #served(judged: Judged, wentWell: Round["wentWell"]): Promise<Sent> {
-    await this.#keeper.purposeServed(wentWell(judged));
-    return this.#context.scope.stopped === undefined
-      ? { kind: "completed", ...judged }
-      : { kind: "stopped" };
+  async #served(end: RoundEnd, wentWell: Round["wentWell"]): Promise<RoundEnd> {
+    if (end.kind !== "completed" && end.kind !== "failed") return end;
+    await this.#keeper.purposeServed(end.kind === "completed" && wentWell(end));
+    return this.#context.scope.stopped === undefined ? end : { kind: "canceled" };
   }
 
   /** Ends the dialogue and the session that is open, if there is one. */
@@ -183,32 +140,26 @@ export class TaskPrompts {
   #attempts(role: "driving" | "task"): Attempts {
     const { spec, mode, modelId } = this.#context;
     const { drivingSessionRetries: budgets, models } = spec.entry;
-    switch (mode.kind) {
-      case "borrowed":
-        return sameModel(mode.session.modelId, 1);
-      case "single":
-        return sameModel(modelId, MANAGED_ATTEMPTS);
-      case "multiple":
-        if (role === "task") return sameModel(modelId, MANAGED_ATTEMPTS);
-        return budgets === undefined
-          ? sameModel(models.driving, MANAGED_ATTEMPTS)
-          : roundRobin(models.driving, budgets);
-    }
+    if (mode.kind === "borrowed") return sameModel(mode.session.modelId, 1);
+    if (mode.kind === "single" || role === "task") return sameModel(modelId, MANAGED_ATTEMPTS);
+    return budgets === undefined
+      ? sameModel(models.driving, MANAGED_ATTEMPTS)
+      : roundRobin(models.driving, budgets);
   }
 }
 
-function asSent(outcome: TurnOutcome): Exclude<TurnSent, { kind: "too long" }> {
-  const { toolCalls } = outcome;
-  switch (outcome.kind) {
-    case "canceled":
-      return { kind: "stopped" };
-    case "crashed":
-      return { kind: "exhausted", crash: outcome.crash };
-    case "completed":
-    case "cut":
-      return { kind: "completed", text: outcome.text, toolCalls, cut: outcome.kind === "cut" };
-  }
+function roundOf(outcome: TurnOutcome): RoundEnd {
+  return outcome.kind === "completed" && outcome.cut === true
+    ? { ...outcome, fault: ANSWER_CUT }
+    : outcome;
 }
+
+const answerLost: TurnOutcome = {
+  kind: "completed",
+  text: "(This answer was too long, and is lost.)",
+  toolCalls: [],
+  cut: true,
+};
 
 function documentIn(toolCalls: readonly ToolCall[]): string | undefined {
   const last = toolCalls.findLast(
@@ -220,7 +171,7 @@ function documentIn(toolCalls: readonly ToolCall[]): string | undefined {
 /** Of the conversation that a session is given; about 100,000 tokens. */
 const HISTORY_CHARACTERS = 400_000;
 
-type SendFormatted = (text: string, format: AnswerFormat | undefined) => Promise<TurnSent>;
+type SendFormatted = (text: string, format: AnswerFormat | undefined) => Promise<TurnOutcome>;
 
 /**
  * The dialogue of one run of a task, as its sessions need it: started when the first of them is opened, and known to
@@ -252,7 +203,7 @@ class TaskDialogue {
     const { mode, scope, ports } = this.#context;
     const dialogue = await this.#started();
     if (dialogue === undefined) return undefined;
-    if ("crash" in dialogue) return { kind: "exhausted", crash: dialogue.crash };
+    if ("crash" in dialogue) return dialogue;
     // Each round of a task with multiple models has a session of its own, which knows nothing of others.
     if (mode.kind === "multiple") this.#conversation = [];
     const introduction =
@@ -264,11 +215,11 @@ class TaskDialogue {
     const turn: SendTurn = async (text) => {
       const sent = await send(before + text, dialogue.answerFormat);
       before = "";
-      if (sent.kind === "completed") this.#record(text, sent.text);
-      if (sent.kind === "too long") this.#record(text, "(This answer was too long, and is lost.)");
+      if (sent.kind === "completed")
+        this.#conversation.push({ role: "user", text }, { role: "assistant", text: sent.text });
       return sent;
     };
-    return unlessStopped(scope, ports.clock, STOP_GRACE_MS, dialogue.round(prompt, turn));
+    return unlessStopped(scope, ports.clock, dialogue.round(prompt, turn));
   }
 
   async close(): Promise<void> {
@@ -279,25 +230,19 @@ class TaskDialogue {
       (dialogue) => ("crash" in dialogue ? undefined : dialogue.close()),
       () => undefined,
     );
-    await unlessStopped(scope, ports.clock, STOP_GRACE_MS, closed);
+    await unlessStopped(scope, ports.clock, closed);
   }
 
   #started(): Promise<Dialogue | Crashed | undefined> {
     const { scope, ports } = this.#context;
     this.#dialogue ??= this.#start();
-    return unlessStopped(scope, ports.clock, STOP_GRACE_MS, this.#dialogue);
-  }
-
-  #record(text: string, answer: string): void {
-    this.#conversation.push({ role: "user", text }, { role: "assistant", text: answer });
+    return unlessStopped(scope, ports.clock, this.#dialogue);
   }
 }
 
 /** The task itself and the latest of the conversation: the rest of a very long one is left out. */
-function historyOf(
-  conversation: readonly PastMessage[],
-  most = HISTORY_CHARACTERS,
-): readonly PastMessage[] {
+function historyOf(conversation: readonly PastMessage[]): readonly PastMessage[] {
+  const most = HISTORY_CHARACTERS;
   const longest = Math.floor(most / 8);
   const messages = conversation.map(({ role, text }) => ({ role, text: bothEnds(text, longest) }));
   let rest = most - size(messages.slice(0, 2));

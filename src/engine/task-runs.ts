@@ -1,17 +1,15 @@
 /** Runs of tasks: as works of a job, and on behalf of others. */
-import { crashText } from "../events/crash.ts";
 import type { WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
-import { Given } from "./job-data.ts";
+import { Given, type JobValues } from "./job-data.ts";
 import { jobTools } from "./job-tools.ts";
-import type { JobValues } from "./job-values.ts";
 import { CallBudget, type UsageBudget } from "./limits.ts";
 import { modelOf, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput } from "./run-task.ts";
-import { stopText, type Deadlines, type Scope } from "./scope.ts";
-import type { LatestAttempt } from "./outcome.ts";
+import type { Scope } from "./scope.ts";
+import { reasonOf, type LastErrors } from "./outcome.ts";
 import { Variables } from "./variables.ts";
 
 export interface TaskInput {
@@ -35,8 +33,7 @@ interface Shared {
   readonly scope: Scope;
   readonly values: JobValues;
   readonly usage: UsageBudget;
-  readonly deadlines: Deadlines;
-  readonly latest: LatestAttempt;
+  readonly lastErrors: LastErrors;
   readonly nextTurnId: () => string;
 }
 
@@ -48,7 +45,7 @@ export class TaskRuns {
   }
 
   async run(run: TaskRun): ReturnType<typeof runTask> {
-    const { spec, ports, values, usage, deadlines, latest, nextTurnId } = this.#shared;
+    const { spec, ports, values, usage, lastErrors, nextTurnId } = this.#shared;
     const { entry, limits } = spec;
     const { work, modelId, borrowed, scope, userInput, previousResult } = run;
     const { taskId } = work;
@@ -73,7 +70,6 @@ export class TaskRuns {
         ),
         scope,
         budgets: { calls: new CallBudget(limits, scope), usage },
-        deadlines,
         commands: values.commandContext(work, scope),
         given,
         jobTools: jobTools({
@@ -86,8 +82,7 @@ export class TaskRuns {
           proposals: spec.outputs?.proposals,
           memory: spec.memory,
         }),
-        latest: { attempt: 1, attempts: 1 },
-        latestOfRun: latest,
+        lastErrors,
         nextTurnId,
         startDialogue: this.dialogueOf(run),
         ports,
@@ -128,7 +123,8 @@ export class TaskRuns {
     { taskId, input }: DelegateRequest,
     signal: AbortSignal,
   ): Promise<DelegateEnd> {
-    const { entry } = this.#shared.spec;
+    const { spec, lastErrors } = this.#shared;
+    const { entry } = spec;
     const scope = this.#shared.scope.child();
     const release = onAbort(signal, () => scope.stop({ kind: "canceled", reason: "canceled" }));
     const { outcome, answer } = await this.run({
@@ -140,15 +136,10 @@ export class TaskRuns {
       depth: depth + 1,
     });
     release();
+    lastErrors.note(scope, undefined);
     scope.dispose();
     const { text = "" } = answer;
     if (outcome.kind === "succeeded") return { ...answer, kind: "succeeded", text };
-    const reason =
-      outcome.kind === "failed" || outcome.kind === "skipped"
-        ? outcome.reason
-        : outcome.kind === "crashed"
-          ? crashText(outcome.crash)
-          : stopText(outcome.reason);
-    return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
+    return { kind: "failed", reason: reasonOf(outcome), ...(text === "" ? {} : { text }) };
   }
 }

@@ -2,94 +2,84 @@
  * What happens to the documents and actions of a task with the action protocol: one event for each transition of an
  * action. The executor emits them without `work`, which the task adds.
  */
-import {
-  amount,
-  count,
-  flag,
-  list,
-  natural,
-  optional,
-  record,
-  tagged,
-  text,
-  words,
-  yes,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { TypeOf } from "./shape.ts";
 
 /** The words of the protocol, which the model reads as well. */
 const ran = ["succeeded", "failed", "timed_out", "cancelled"] as const;
-export const endedStatus = words(...ran, "skipped");
-const status = words("waiting", "running", ...ran, "skipped");
+export const endedStatus = is.words(...ran, "skipped");
+const status = is.words("waiting", "running", ...ran, "skipped");
 
-const ofAction = { id: text, iteration: natural };
+const ofAction = { id: is.text, iteration: is.natural };
 
 /** One transition of a document, an action or a card. */
-export const actionEvent = tagged("type", {
+export const actionEvent = is.tagged("type", {
   "actions.accepted": {
     /** Accepted documents, from 1 on. */
-    iteration: natural,
+    iteration: is.natural,
     /** What the model says about itself. The real status of each action is in its events. */
-    claimedStatus: text,
-    thoughts: list(record({ type: text, content: text })),
-    variables: record({ set: list(text), deleted: list(text) }),
-    actions: count,
-    stop: flag,
-    response: optional(text),
+    claimedStatus: is.text,
+    thoughts: is.list(is.record({ type: is.text, content: is.text })),
+    variables: is.record({ set: is.list(is.text), deleted: is.list(is.text) }),
+    actions: is.count,
+    stop: is.flag,
+    response: is.optional(is.text),
   },
   "actions.rejected": {
     /** The iteration that it would have been. */
-    iteration: natural,
-    problems: list(record({ path: text, code: text, message: text })),
+    iteration: is.natural,
+    problems: is.list(is.record({ path: is.text, code: is.text, message: is.text })),
   },
   /** Something that the runner ignored or corrected. */
-  "actions.warning": { iteration: count, text },
+  "actions.warning": { iteration: is.count, text: is.text },
   "action.waiting": {
     ...ofAction,
     /** The name of the tool, internal function or relic, `bundle.member`, or the label of the group. */
-    action: text,
-    kind: words("group", "tool", "relic", "task_manager", "trap_card", "delegate"),
-    execution: words("SYNC", "ASYNC"),
+    action: is.text,
+    kind: is.words("group", "tool", "relic", "task_manager", "trap_card", "delegate"),
+    execution: is.words("SYNC", "ASYNC"),
     /** The id of its group. */
-    group: optional(text),
-    inThought: optional(yes),
+    group: is.optional(is.text),
+    inThought: is.optional(is.yes),
     /** Ids of actions that must succeed first. */
-    requires: optional(list(text)),
-    display: optional(record({ kind: words("progress_bar", "status_message"), label: text })),
+    requires: is.optional(is.list(is.text)),
+    display: is.optional(
+      is.record({ kind: is.words("progress_bar", "status_message"), label: is.text }),
+    ),
   },
   "action.started": {
     ...ofAction,
     /** JSON, after references were replaced; only the beginning if it is long. Absent for groups. */
-    params: optional(text),
+    params: is.optional(is.text),
   },
   "action.progress": {
     ...ofAction,
     /** 0 to 95: the rest is up to the end. */
-    percent: optional(amount),
-    message: optional(text),
+    percent: is.optional(is.amount),
+    message: is.optional(is.text),
   },
   "action.ended": {
     ...ofAction,
     status: endedStatus,
     /** Since its start. 0 if it never started. */
-    milliseconds: amount,
+    milliseconds: is.amount,
     /** Why it did not succeed. */
-    reason: optional(text),
+    reason: is.optional(is.text),
     /** Of a skipped action: the one that it needed. */
-    cause: optional(record({ id: text, status })),
+    cause: is.optional(is.record({ id: is.text, status })),
     /** The beginning of the result. */
-    output: optional(text),
+    output: is.optional(is.text),
     /** Of the whole result. */
-    outputCharacters: optional(count),
+    outputCharacters: is.optional(is.count),
     /** The result of an identical earlier action with this id: nothing was run. */
-    replayed: optional(yes),
+    replayed: is.optional(is.yes),
   },
   /** A standing action ("trap card") ran before a model call. */
   "card.ended": {
-    id: text,
-    status: words(...ran),
-    milliseconds: amount,
-    reason: optional(text),
+    id: is.text,
+    status: is.words(...ran),
+    milliseconds: is.amount,
+    reason: is.optional(is.text),
   },
 });
 

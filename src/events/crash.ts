@@ -3,100 +3,82 @@
  * error arises. `crashRemedy` names what the caller should do about it: nothing else in the project
  * decides whether an error is worth a retry.
  */
-import { sentence } from "./decision-words.ts";
-import {
-  amount,
-  count,
-  exactly,
-  flag,
-  natural,
-  optional,
-  tagged,
-  text,
-  words,
-  type Tagged,
-  type TypeOf,
-} from "./shape.ts";
+import { sentence } from "./cut.ts";
+import * as is from "./shape.ts";
+import type { Tagged, TypeOf } from "./shape.ts";
 
 /** The model server asks to wait. */
 const overloads = {
   "rate-limited": {
-    status: exactly(429),
+    status: is.exactly(429),
     /** How long the model server asked to wait. The current SDK does not report it. */
-    retryAfterMs: optional(amount),
+    retryAfterMs: is.optional(is.amount),
   },
-  overloaded: { status: count, retryAfterMs: optional(amount) },
+  overloaded: { status: is.count, retryAfterMs: is.optional(is.amount) },
 };
 
 /** The model server rejected the request with an HTTP status. */
 const refusals = {
   /** Without a status: the runtime had no credentials to send. */
-  auth: { status: optional(exactly(401)) },
-  forbidden: { status: exactly(403) },
-  "not-found": { status: exactly(404) },
-  "too-large": { status: exactly(413) },
-  rejected: { status: count },
+  auth: { status: is.optional(is.exactly(401)) },
+  forbidden: { status: is.exactly(403) },
+  "not-found": { status: is.exactly(404) },
+  "too-large": { status: is.exactly(413) },
+  rejected: { status: is.count },
   ...overloads,
 };
-const refusal = tagged("cause", refusals);
+const refusal = is.tagged("cause", refusals);
 export type Refusal = TypeOf<typeof refusal>;
 /** One that asks to wait. */
 export type Overload = Tagged<"cause", typeof overloads>;
 
-const said = {
-  /** One sentence for users. */
-  message: text,
-  /** How many attempts were made, once no further one is. */
-  attempts: optional(natural),
-  /** The whole error as a JSON string (`errorToDetailedString`). */
-  detail: optional(text),
-};
-
-export const crash = tagged("cause", {
-  auth: { ...refusals.auth, ...said },
-  forbidden: { ...refusals.forbidden, ...said },
-  "not-found": { ...refusals["not-found"], ...said },
-  "too-large": { ...refusals["too-large"], ...said },
-  rejected: { ...refusals.rejected, ...said },
-  "rate-limited": { ...refusals["rate-limited"], ...said },
-  overloaded: { ...refusals.overloaded, ...said },
+const causes = is.tagged("cause", {
+  ...refusals,
   /** The model does not support tools, and agents need them. */
-  "no-tools": { status: optional(count), ...said },
+  "no-tools": { status: is.optional(is.count) },
   /** The model server redirects every request. */
-  redirect: said,
+  redirect: {},
   /** There was no connection to the model server. */
-  unreachable: said,
+  unreachable: {},
   /** Any other error that the session reported: a broken stream, an answer that is not JSON… */
-  "session-error": { status: optional(count), ...said },
+  "session-error": { status: is.optional(is.count) },
   /** Neither text nor a tool call. */
-  "empty-answer": said,
+  "empty-answer": {},
   /** The content filter of the model blocked the answer. */
-  filtered: said,
+  filtered: {},
   /** The model did not stop, and was cut off. */
-  "answer-too-long": said,
+  "answer-too-long": {},
   deadline: {
-    ...said,
-    limit: words("turnMinutes", "idleMinutes"),
+    limit: is.words("turnMinutes", "idleMinutes"),
     /** The option, input or field that set the limit. Absent: it is the default. */
-    setBy: optional(text),
+    setBy: is.optional(is.text),
     /** The answer of the model server after which the runtime kept silent. */
-    refusal: optional(refusal),
+    refusal: is.optional(refusal),
   },
   /** Too many consecutive denials. */
-  denied: said,
+  denied: {},
   /** The turn or the session was not ended by this run. */
-  aborted: said,
+  aborted: {},
   /** `ended`: agent-jobs ended it, because it hung. */
-  "runtime-died": { ...said, ended: optional(flag) },
+  "runtime-died": { ended: is.optional(is.flag) },
   /** The runtime or the session did not start. */
-  "start-failed": said,
+  "start-failed": {},
   /** There is no Copilot runtime. */
-  "not-installed": said,
+  "not-installed": {},
   /** Something that the session needs was not given, or is gone. */
-  configuration: said,
+  configuration: {},
   /** A bug in agent-jobs. */
-  internal: said,
+  internal: {},
 });
+const said = is.record({
+  /** One sentence for users. */
+  message: is.text,
+  /** How many attempts were made, once no further one is. */
+  attempts: is.optional(is.natural),
+  /** The whole error as a JSON string (`errorToDetailedString`). */
+  detail: is.optional(is.text),
+});
+export const crash = is.both(causes, said);
 export type Crash = TypeOf<typeof crash>;
 
 export type Remedy = (

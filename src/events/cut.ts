@@ -46,28 +46,35 @@ export function cutStart(text: string, limit: number): string {
     : text.slice(text.length - limit).replace(/^[\uDC00-\uDFFF]/, "");
 }
 
-const leftOut = /\n\[(\d+) characters left out\]\n/g;
-
-/**
- * Both ends of a text that has been redacted, never half of a character. The mark between them counts characters of the
- * original text: a mark of an earlier cut is not one of them, and what it counts is.
- */
+/** Both ends of a text that has been redacted, never half of a character. */
 export function bothEnds(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
-  let from = cut(text, half).length;
-  let to = text.length - cutStart(text, half).length;
-  let before = 0;
-  for (const { index, 0: mark, 1: count } of text.matchAll(leftOut)) {
-    if (index >= to || index + mark.length <= from) continue;
-    from = Math.min(from, index);
-    to = Math.max(to, index + mark.length);
-    before += Number(count) - mark.length;
-  }
-  return `${text.slice(0, from)}\n[${to - from + before} characters left out]\n${text.slice(to)}`;
+  const [start, end] = [cut(text, half), cutStart(text, half)];
+  return `${start}\n[${text.length - start.length - end.length} characters left out]\n${end}`;
 }
 
 /** Halves of characters, as in a text that was cut elsewhere, become U+FFFD: few programs take JSON that has one. */
 export function wholeCharacters(text: string): string {
   return text.replace(/\p{Cs}/gu, "\ufffd");
+}
+
+/** With a full stop, unless it ends with a mark already. */
+export function sentence(text: string): string {
+  return /[.!?]["')]?$/.test(text) ? text : `${text}.`;
+}
+
+const OUTPUT_CHARACTERS = 300;
+const OUTPUT_LINES = 3;
+
+/** A reason with the last lines of an output, which usually say what failed, unless it contains them already. */
+export function withOutput(reason: string, output: string): string {
+  const lines = endOf(output.trimEnd(), OUTPUT_CHARACTERS)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .slice(-OUTPUT_LINES);
+  const end = lines.join("\n");
+  if (end === "" || lines.every((line) => reason.includes(line))) return reason;
+  return `${sentence(reason)} The end of its output: ${end}`;
 }

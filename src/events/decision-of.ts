@@ -32,23 +32,7 @@ export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
       const decision = ofActivity(event.activity);
       return decision && { work: event.work, decision };
     }
-    case "run.started":
-    case "run.ended":
-    case "work.started":
-    case "work.ended":
-    case "items.listed":
-    case "turn.started":
-    case "turn.ended":
-    case "step.started":
-    case "step.output":
-    case "step.ended":
-    case "action":
-    case "report.given":
-    case "result.given":
-    case "finding.reported":
-    case "verdict.given":
-    case "proposal.made":
-    case "note.added":
+    default:
       return undefined;
   }
 }

@@ -1,43 +1,46 @@
 /** Decisions: the fields of every kind, and how it is presented. */
 import { crash } from "./crash.ts";
-import {
-  attemptOf,
-  capitalized,
-  purpose,
-  purposeName,
-  role,
-  roleName,
-  times,
-  withOutput,
-} from "./decision-words.ts";
+import { withOutput } from "./cut.ts";
 import { exceededLimit, limitScope, limitText } from "./exceeded-limit.ts";
-import {
-  amount,
-  count,
-  nameOf,
-  natural,
-  optional,
-  tagged,
-  text,
-  words,
-  type Fields,
-  type ShapeKind,
-  type Tagged,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { Fields, ShapeKind, Tagged, TypeOf } from "./shape.ts";
 
-export type { Purpose, SessionRole } from "./decision-words.ts";
+const purposes = {
+  availability: "availability check",
+  prompt: "prompt",
+  criteria: "criteria check",
+} as const;
+/** What a turn is for. */
+export const purpose = is.nameOf(purposes);
+export type Purpose = TypeOf<typeof purpose>;
+
+export function purposeName(name: Purpose): string {
+  return purposes[name];
+}
+
+const roles = { driving: "Driving session", task: "Task session", both: "Session" } as const;
+/** `both`: the one session of a task that runs in a single model, or a borrowed one. */
+export const role = is.nameOf(roles);
+export type SessionRole = TypeOf<typeof role>;
+
+export function roleName(name: SessionRole): string {
+  return roles[name];
+}
+
+export function capitalized(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 const availability = {
-  field: words("change", "previousTasks", "condition"),
-  content: text,
-  reason: text,
+  field: is.words("change", "previousTasks", "condition"),
+  content: is.text,
+  reason: is.text,
 };
 export type AvailabilityField = TypeOf<typeof availability.field>;
 const criteria = {
-  field: words("toolExecuted", "commands", "result", "condition"),
-  content: text,
-  reason: text,
+  field: is.words("toolExecuted", "commands", "result", "condition"),
+  content: is.text,
+  reason: is.text,
 };
 export type CriteriaField = TypeOf<typeof criteria.field>;
 const waitingReasons = {
@@ -46,74 +49,72 @@ const waitingReasons = {
   unreachable: "the model server is unreachable",
   "runtime-ended": "a new runtime starts, and its sessions are spread over time",
 } as const;
-const waitingCause = nameOf(waitingReasons);
+const waitingCause = is.nameOf(waitingReasons);
 export type WaitingCause = TypeOf<typeof waitingCause>;
 
 /** Decisions that have an event of their own. */
 const made = {
   "availability-passed": availability,
   "availability-failed": availability,
-  "task-unavailable": { reason: text },
-  "task-skipped": { reason: text },
+  "task-unavailable": { reason: is.text },
+  "task-skipped": { reason: is.text },
   "criteria-passed": criteria,
   "criteria-failed": criteria,
-  "criteria-retry": { retry: natural, of: natural, reason: text },
-  "retries-exhausted": { retries: count, reason: text },
-  "session-crashed": { purpose, attempt: natural, attempts: natural, crash },
+  "criteria-retry": { retry: is.natural, of: is.natural, reason: is.text },
+  "retries-exhausted": { retries: is.count, reason: is.text },
+  "session-crashed": { purpose, attempt: is.natural, attempts: is.natural, crash },
   "further-attempt": {
     purpose,
     /** The attempt that begins, from 2. */
-    attempt: natural,
-    attempts: natural,
-    modelId: text,
-    /** The server that did not respond to the previous attempt. */
-    waitingFor: optional(text),
+    attempt: is.natural,
+    attempts: is.natural,
+    modelId: is.text,
   },
-  "attempts-exhausted": { purpose, attempts: natural, advice: optional(text) },
+  "attempts-exhausted": { purpose, attempts: is.natural, advice: is.optional(is.text) },
   waiting: {
-    milliseconds: amount,
+    milliseconds: is.amount,
     cause: waitingCause,
     /** The HTTP status that the model server answered; absent if another turn got it. */
-    status: optional(natural),
+    status: is.optional(is.natural),
   },
-  "runtime-restarted": { reason: text },
+  "runtime-restarted": { reason: is.text },
   /** No connection to the model server. */
-  "model-unreachable": { server: text, reason: text },
+  "model-unreachable": { server: is.text, reason: is.text },
   /** Programs of agents run without a sandbox. */
-  "sandbox-missing": { reason: text },
+  "sandbox-missing": { reason: is.text },
   /** Processes and files of killed runs were removed. */
-  "leftovers-ended": { runs: count },
+  "leftovers-ended": { runs: is.count },
   /** Tasks go on without the tools of this MCP server. */
-  "tool-server-failed": { server: text, reason: text },
+  "tool-server-failed": { server: is.text, reason: is.text },
   /** A task goes on without a tool that it may call. */
-  "tool-left-out": { reason: text },
+  "tool-left-out": { reason: is.text },
   /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
-  "name-missing": { activity: text, name: text },
+  "name-missing": { activity: is.text, name: is.text },
   /** A prompt uses a runtime variable that has no value: `<MISSING>` is in its place. */
-  "variable-missing": { name: text },
+  "variable-missing": { name: is.text },
   /** An EXECUTE did not run a script, or had none to run. */
-  "script-skipped": { activity: text, reason: text },
+  "script-skipped": { activity: is.text, reason: is.text },
   /** A command of the author has exited with 0. `tail`: the end of what it printed. `file`: all of it. */
-  "command-passed": { name: text, tail: text, file: optional(text) },
+  "command-passed": { name: is.text, tail: is.text, file: is.optional(is.text) },
   /** It has exited otherwise, or not at all: `how` says it, such as `exit 1`. */
-  "command-failed": { name: text, how: text, tail: text, file: optional(text) },
+  "command-failed": { name: is.text, how: is.text, tail: is.text, file: is.optional(is.text) },
   "limit-exceeded": { scope: limitScope, ...exceededLimit },
-  "task-succeeded": { what: optional(words("workflow")) },
-  "task-failed": { reason: text },
-  note: { text },
+  "task-succeeded": { what: is.optional(is.words("workflow")) },
+  "task-failed": { reason: is.text },
+  note: { text: is.text },
 };
 
 /** Decisions that `decisionOf` derives from other events. */
 const derived = {
-  "session-started": { sessionId: text, modelId: text, role },
-  "session-ended": { sessionId: text, role },
-  "permission-denied": { operation: text, target: text, reason: text },
+  "session-started": { sessionId: is.text, modelId: is.text, role },
+  "session-ended": { sessionId: is.text, role },
+  "permission-denied": { operation: is.text, target: is.text, reason: is.text },
   /** Errors within a session that the runtime or the model may recover from. */
-  "model-call-failed": { statusCode: optional(count), reason: optional(text) },
-  "tool-call-failed": { tool: text, reason: text },
+  "model-call-failed": { statusCode: is.optional(is.count), reason: is.optional(is.text) },
+  "tool-call-failed": { tool: is.text, reason: is.text },
 };
 
-export const madeDecision = tagged("kind", made);
+export const madeDecision = is.tagged("kind", made);
 export type MadeDecision = TypeOf<typeof madeDecision>;
 export type DerivedDecision = Tagged<"kind", typeof derived>;
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
@@ -168,202 +169,167 @@ export interface Audience {
   readonly listed?: true;
 }
 
-type Row<Kind extends DecisionKind> = DecisionTraits & {
-  /** The text after the prefix. */
-  readonly message: (decision: Extract<Decision, { kind: Kind }>) => string;
-};
+/** The traits, and the text after the prefix. */
+type Row<Kind extends DecisionKind> = readonly [
+  DecisionTraits,
+  (decision: Extract<Decision, { kind: Kind }>) => string,
+];
 
 const always: Audience = { log: "quiet", atOnce: true, summary: true };
 const normal: Audience = { log: "normal", atOnce: false, summary: true };
-/** The run goes on without something that its author asked for: nobody should have to search the log for it. */
-const leftOut: Audience = { ...always, annotation: 4, listed: true };
+const atOnce: Audience = { ...normal, atOnce: true };
 const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
 
-/** What most decisions of a category have in common. */
-const good = { severity: "good", audience: normal } as const;
+/** What decisions have in common. */
+const available = { category: "AVAILABILITY", severity: "good", audience: normal } as const;
+const met = { category: "CRITERIA", severity: "good", audience: normal } as const;
 const decided = { category: "DECISION", severity: "warning", audience: normal } as const;
 const givenUp = { category: "DECISION", severity: "error", audience: always } as const;
 const operation = { category: "OPERATION", severity: "warning", audience: normal } as const;
-const omission = { ...operation, audience: leftOut } as const;
+/** The run goes on without something that its author asked for: nobody should have to search the log for it. */
+const omission = { ...operation, audience: { ...always, annotation: 4, listed: true } } as const;
 const broken = { ...operation, severity: "error", audience: always } as const;
 const lifecycle = { ...operation, severity: "detail", audience: verbose } as const;
+const unmet = { severity: "warning", answer: true } as const;
 
 /** How each kind of decision is shown. */
 const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
-  "availability-passed": {
-    category: "AVAILABILITY",
-    ...good,
-    message: ({ field, reason }) => `availability.${field} holds: ${reason}`,
-  },
-  "availability-failed": {
-    category: "AVAILABILITY",
-    severity: "warning",
-    audience: normal,
-    answer: true,
-    message: ({ field, content, reason }) =>
-      `availability.${field} does not hold: ${reason} (${field} = ${content})`,
-  },
-  "task-unavailable": {
-    ...givenUp,
-    answer: true,
-    message: ({ reason }) => `The task is not available and is not retried: ${reason}`,
-  },
-  "task-skipped": {
-    category: "AVAILABILITY",
-    severity: "neutral",
-    audience: normal,
-    message: ({ reason }) => `The task is skipped: ${reason}`,
-  },
-  "criteria-passed": {
-    category: "CRITERIA",
-    ...good,
-    message: ({ field, reason }) => `criteria.${field} holds: ${reason}`,
-  },
-  "criteria-failed": {
-    category: "CRITERIA",
-    severity: "warning",
-    audience: { ...normal, annotation: 2 },
-    answer: true,
-    message: ({ field, content, reason }) =>
-      `criteria.${field} does not hold: ${reason} (${field} = ${content})`,
-  },
-  "criteria-retry": {
-    ...decided,
-    message: ({ retry, of, reason }) => `Retry ${retry} of ${of}: ${reason}`,
-  },
-  "retries-exhausted": {
-    ...givenUp,
-    answer: true,
-    message: ({ retries, reason }) =>
+  "availability-passed": [available, (check) => `availability.${holds(check)}`],
+  "availability-failed": [{ ...available, ...unmet }, (check) => `availability.${fails(check)}`],
+  "task-unavailable": [
+    { ...givenUp, answer: true },
+    ({ reason }) => `The task is not available and is not retried: ${reason}`,
+  ],
+  "task-skipped": [
+    { ...available, severity: "neutral" },
+    ({ reason }) => `The task is skipped: ${reason}`,
+  ],
+  "criteria-passed": [met, (check) => `criteria.${holds(check)}`],
+  "criteria-failed": [
+    { ...met, ...unmet, audience: { ...normal, annotation: 2 } },
+    (check) => `criteria.${fails(check)}`,
+  ],
+  "criteria-retry": [decided, ({ retry, of, reason }) => `Retry ${retry} of ${of}: ${reason}`],
+  "retries-exhausted": [
+    { ...givenUp, answer: true },
+    ({ retries, reason }) =>
       retries === 0
         ? `Giving up without a retry: ${reason}`
         : `Giving up after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
-  },
-  "session-crashed": {
-    category: "SESSION CRASHED",
-    severity: "error",
-    audience: { ...always, annotation: 1 },
-    message: (decision) => {
-      const { purpose, crash } = decision;
-      const detail = crash.detail === undefined ? "" : ` ${crash.detail}`;
-      return `${capitalized(purposeName(purpose))}${attemptOf(decision)}: ${crash.message}${detail}`;
+  ],
+  "session-crashed": [
+    { ...broken, category: "SESSION CRASHED", audience: { ...always, annotation: 1 } },
+    ({ purpose, attempt, attempts, crash: { message, detail } }) => {
+      const which = attempts === 1 ? "" : `, attempt ${attempt} of ${attempts}`;
+      const text = detail === undefined ? message : `${message} ${detail}`;
+      return `${capitalized(purposeName(purpose))}${which}: ${text}`;
     },
-  },
-  "further-attempt": {
-    ...decided,
-    message: ({ purpose, attempt, attempts, modelId, waitingFor }) =>
-      waitingFor === undefined
-        ? `Retrying the ${purposeName(purpose)} in a new session, attempt ${attempt} of ${attempts}, model ${modelId}`
-        : `Waiting for ${waitingFor}, attempt ${attempt} of ${attempts}: retrying the ${purposeName(purpose)} in a new session, model ${modelId}`,
-  },
-  "attempts-exhausted": {
-    ...givenUp,
-    message: ({ attempts, advice }) => {
+  ],
+  "further-attempt": [
+    decided,
+    ({ purpose, attempt, attempts, modelId }) =>
+      `Retrying the ${purposeName(purpose)} in a new session, attempt ${attempt} of ${attempts}, model ${modelId}`,
+  ],
+  "attempts-exhausted": [
+    givenUp,
+    ({ attempts, advice }) => {
       const said =
         advice === undefined ? "" : `. ${attempts === 1 ? "Not retried: " : ""}${advice}`;
-      return `Giving up: the session crashed ${times(attempts)}${said}`;
+      const times = attempts === 1 ? "once" : `${attempts} times in a row`;
+      return `Giving up: the session crashed ${times}${said}`;
     },
-  },
-  waiting: {
-    ...operation,
-    message: ({ milliseconds, cause, status }) =>
-      `Waiting ${(milliseconds / 1000).toFixed(1)} s: ${waitingReason(cause, status)}`,
-  },
-  "runtime-restarted": {
-    ...operation,
-    message: ({ reason }) => `Copilot runtime restarted: ${reason}`,
-  },
-  "model-unreachable": {
-    ...broken,
-    message: ({ server, reason }) => `Can't connect to ${server}: ${reason}. Still trying`,
-  },
-  "leftovers-ended": {
-    ...operation,
+  ],
+  waiting: [
+    operation,
+    ({ milliseconds, cause, status }) => {
+      const reason =
+        status === undefined ? waitingReasons[cause] : `the model server answered ${status}`;
+      return `Waiting ${(milliseconds / 1000).toFixed(1)} s: ${reason}`;
+    },
+  ],
+  "runtime-restarted": [operation, ({ reason }) => `Copilot runtime restarted: ${reason}`],
+  "model-unreachable": [
+    broken,
+    ({ server, reason }) => `Can't connect to ${server}: ${reason}. Still trying`,
+  ],
+  "leftovers-ended": [
     // Other jobs on this machine left them: readers of this run's summary don't need to know.
-    audience: { ...normal, summary: false },
-    message: ({ runs }) =>
+    { ...operation, audience: { ...normal, summary: false } },
+    ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
-  },
-  "sandbox-missing": {
-    ...operation,
-    audience: { ...normal, atOnce: true },
-    message: ({ reason }) =>
+  ],
+  "sandbox-missing": [
+    { ...operation, audience: atOnce },
+    ({ reason }) =>
       `Commands run without a sandbox: ${reason}. Nothing enforces the permissions for them`,
-  },
-  "tool-server-failed": {
-    ...omission,
-    message: ({ server, reason }) => `MCP server ${server}: ${reason}`,
-  },
-  "tool-left-out": { ...omission, message: ({ reason }) => `A tool is left out: ${reason}` },
-  "name-missing": {
-    ...omission,
-    message: ({ activity, name }) => `${activity}: {{${name}}} has no value and stays as it is`,
-  },
-  "variable-missing": {
-    ...omission,
-    message: ({ name }) => `$${name} has no value: the prompt has <MISSING> in its place`,
-  },
-  "script-skipped": { ...omission, message: ({ activity, reason }) => `${activity}: ${reason}` },
-  "command-passed": {
-    category: "OPERATION",
-    ...good,
-    message: ({ name }) => `${name} passed`,
-  },
-  "command-failed": {
-    ...operation,
-    audience: { ...always, annotation: 2 },
-    answer: true,
-    message: ({ name, how, tail }) => withOutput(`${name} failed (${how})`, tail),
-  },
-  "limit-exceeded": {
-    ...broken,
-    message: (decision) => `Exceeded ${limitText(decision, decision.scope)}`,
-  },
-  "session-started": {
-    ...lifecycle,
-    message: ({ role, sessionId, modelId }) =>
-      `${roleName(role)} started: ${sessionId}, model ${modelId}`,
-  },
-  "session-ended": {
-    ...lifecycle,
-    message: ({ role, sessionId }) => `${roleName(role)} ended: ${sessionId}`,
-  },
-  "permission-denied": {
-    ...operation,
-    audience: { ...normal, atOnce: true, annotation: 3 },
-    message: ({ operation, target, reason }) => `Denied ${operation} ${target}: ${reason}`,
-  },
-  "model-call-failed": {
-    ...operation,
-    message: ({ statusCode, reason }) =>
+  ],
+  "tool-server-failed": [omission, ({ server, reason }) => `MCP server ${server}: ${reason}`],
+  "tool-left-out": [omission, ({ reason }) => `A tool is left out: ${reason}`],
+  "name-missing": [
+    omission,
+    ({ activity, name }) => `${activity}: {{${name}}} has no value and stays as it is`,
+  ],
+  "variable-missing": [
+    omission,
+    ({ name }) => `$${name} has no value: the prompt has <MISSING> in its place`,
+  ],
+  "script-skipped": [omission, ({ activity, reason }) => `${activity}: ${reason}`],
+  "command-passed": [{ ...operation, severity: "good" }, ({ name }) => `${name} passed`],
+  "command-failed": [
+    { ...operation, audience: { ...always, annotation: 2 }, answer: true },
+    ({ name, how, tail }) => withOutput(`${name} failed (${how})`, tail),
+  ],
+  "limit-exceeded": [broken, (decision) => `Exceeded ${limitText(decision, decision.scope)}`],
+  "session-started": [
+    lifecycle,
+    ({ role, sessionId, modelId }) => `${roleName(role)} started: ${sessionId}, model ${modelId}`,
+  ],
+  "session-ended": [lifecycle, ({ role, sessionId }) => `${roleName(role)} ended: ${sessionId}`],
+  "permission-denied": [
+    { ...operation, audience: { ...atOnce, annotation: 3 } },
+    ({ operation, target, reason }) => `Denied ${operation} ${target}: ${reason}`,
+  ],
+  "model-call-failed": [
+    operation,
+    ({ statusCode, reason }) =>
       `A model call failed${statusCode === undefined ? "" : ` (${statusCode})`}${reason === undefined ? "" : `: ${reason}`}`,
-  },
-  "tool-call-failed": {
-    ...operation,
-    audience: { ...normal, atOnce: true },
-    message: ({ tool, reason }) => `Tool call ${tool} failed: ${reason}`,
-  },
-  "task-succeeded": {
-    category: "TASK SUCCEEDED",
-    ...good,
-    message: ({ what = "task" }) => `${capitalized(what)} succeeded`,
-  },
-  "task-failed": {
-    category: "TASK FAILED",
-    severity: "error",
-    audience: always,
-    message: ({ reason }) => reason,
-  },
-  note: { category: "MISC", severity: "neutral", audience: normal, message: ({ text }) => text },
+  ],
+  "tool-call-failed": [
+    { ...operation, audience: atOnce },
+    ({ tool, reason }) => `Tool call ${tool} failed: ${reason}`,
+  ],
+  "task-succeeded": [
+    { category: "TASK SUCCEEDED", severity: "good", audience: normal },
+    ({ what = "task" }) => `${capitalized(what)} succeeded`,
+  ],
+  "task-failed": [
+    { category: "TASK FAILED", severity: "error", audience: always },
+    ({ reason }) => reason,
+  ],
+  note: [{ category: "MISC", severity: "neutral", audience: normal }, ({ text }) => text],
 };
 
+interface Checked {
+  readonly field: string;
+  readonly content: string;
+  readonly reason: string;
+}
+
+function holds({ field, reason }: Checked): string {
+  return `${field} holds: ${reason}`;
+}
+
+function fails({ field, content, reason }: Checked): string {
+  return `${field} does not hold: ${reason} (${field} = ${content})`;
+}
+
 export function decisionTraits(kind: DecisionKind): DecisionTraits {
-  return table[kind];
+  return table[kind][0];
 }
 
 /** The category of a decision, such as `CRITERIA`. */
 export function decisionCategory(decision: Decision): DecisionCategory {
-  return table[decision.kind].category;
+  return decisionTraits(decision.kind).category;
 }
 
 /** The text after the prefix. */
@@ -371,12 +337,12 @@ export function decisionMessage<Kind extends DecisionKind>(
   decision: Extract<Decision, { kind: Kind }> & { readonly kind: Kind },
 ): string {
   const row: Row<Kind> = table[decision.kind];
-  return row.message(decision);
+  return row[1](decision);
 }
 
 /** `[CATEGORY] text`: what `taskDecision` of the library gets. */
 export function decisionText(decision: Decision): string {
-  return `[${table[decision.kind].category}] ${decisionMessage(decision)}`;
+  return `[${decisionCategory(decision)}] ${decisionMessage(decision)}`;
 }
 
 /** The details of a crash are only for the journal and for verbose output. */
@@ -384,8 +350,4 @@ export function withoutDetail(decision: Decision): Decision {
   if (decision.kind !== "session-crashed") return decision;
   const { detail: _detail, ...crash } = decision.crash;
   return { ...decision, crash };
-}
-
-function waitingReason(cause: WaitingCause, status: number | undefined): string {
-  return status === undefined ? waitingReasons[cause] : `the model server answered ${status}`;
 }

@@ -48,22 +48,20 @@ function briefly(value: unknown, budget: Budget): string {
 
 function describe(value: unknown, budget: Budget, depth: number): unknown {
   switch (typeof value) {
-    case "string":
-      return clip(value, budget);
+    case "object":
+      return value === null ? null : describeObject(value, budget, depth);
     case "boolean":
       return value;
     case "number":
       return Number.isFinite(value) ? value : String(value);
     case "bigint":
-      return value < 10n ** 100n && value > -(10n ** 100n) ? `${value}n` : "[huge bigint]";
-    case "undefined":
-      return "[undefined]";
+      return clip(`${value}n`, budget);
+    case "string":
     case "symbol":
       return clip(String(value), budget);
+    case "undefined":
     case "function":
-      return "[function]";
-    case "object":
-      return value === null ? null : describeObject(value, budget, depth);
+      return `[${typeof value}]`;
   }
 }
 
@@ -85,30 +83,20 @@ function describeObject(value: object, budget: Budget, depth: number): unknown {
 }
 
 function contentsOf(value: object, budget: Budget, depth: number): unknown {
-  if (value instanceof Date)
-    return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
+  if (value instanceof Date) return String(value);
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
-  if (value instanceof Map || value instanceof Set)
-    return describeList([...value].slice(0, MAX_FIELDS), value.size, budget, depth);
+  if (value instanceof Map || value instanceof Set) return contentsOf([...value], budget, depth);
   if (Array.isArray(value))
-    return describeList(value.slice(0, MAX_FIELDS), value.length, budget, depth);
-  const own = Object.keys(value);
-  const detail = new Map<string, unknown>();
-  const add = (key: string): void => {
-    const name = clip(key, budget);
-    if (!detail.has(name)) detail.set(name, describe(field(value, key), budget, depth + 1));
-  };
-  if (isError(value))
-    for (const key of ["name", "message", "stack", "cause", "errors"])
-      if (field(value, key) !== undefined) add(key);
-  for (const key of own.slice(0, MAX_FIELDS)) add(key);
-  if (own.length > MAX_FIELDS) detail.set("…", `[${own.length - MAX_FIELDS} more fields]`);
-  return Object.fromEntries(detail);
-}
-
-function describeList(items: unknown[], length: number, budget: Budget, depth: number): unknown[] {
-  const list = items.map((item) => describe(item, budget, depth + 1));
-  return length > list.length ? [...list, `[${length - list.length} more]`] : list;
+    return value.slice(0, MAX_FIELDS).map((item) => describe(item, budget, depth + 1));
+  const ofErrors = ["name", "message", "stack", "cause", "errors"];
+  const own = Object.keys(value).slice(0, MAX_FIELDS);
+  const known = isError(value) ? ofErrors.filter((key) => field(value, key) !== undefined) : [];
+  return Object.fromEntries(
+    [...new Set([...known, ...own])].map((key): [string, unknown] => [
+      clip(key, budget),
+      describe(field(value, key), budget, depth + 1),
+    ]),
+  );
 }
 
 function field(value: object, key: string): unknown {

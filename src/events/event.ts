@@ -4,93 +4,87 @@
  */
 import { actionEvent } from "./action.ts";
 import { crash } from "./crash.ts";
-import { madeDecision } from "./decision.ts";
-import { purpose, role, sentence } from "./decision-words.ts";
+import { sentence } from "./cut.ts";
+import { madeDecision, purpose, role } from "./decision.ts";
 import { finding, proposal, verdict } from "./output-shapes.ts";
 import { plan, workRef as work } from "./plan.ts";
 import { sessionActivity } from "./session-activity.ts";
-import {
-  anything,
-  both,
-  count,
-  flag,
-  list,
-  natural,
-  nullable,
-  optional,
-  record,
-  tagged,
-  text,
-  words,
-  yes,
-  type Shape,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { Shape, TypeOf } from "./shape.ts";
 import { stepEnded, stepPrinted, stepStarted } from "./step.ts";
 
-const runOutcome = tagged("kind", {
+const runOutcome = is.tagged("kind", {
   succeeded: {},
   /** `advice`: what to do about it, if it is known. */
-  failed: { reason: text, advice: optional(text) },
-  canceled: { reason: text },
+  failed: { reason: is.text, advice: is.optional(is.text) },
+  canceled: { reason: is.text },
   /** Nothing of the job ran, because of the change. */
-  skipped: { reason: text },
+  skipped: { reason: is.text },
 });
 /** How a run ended. */
 export type RunOutcome = TypeOf<typeof runOutcome>;
 
-const workOutcome = tagged("kind", {
+const workOutcome = is.tagged("kind", {
   succeeded: {},
   /** `unanswered`: no verdict of availability or criteria, so a condition that ends this way has not answered. */
-  failed: { reason: text, unanswered: optional(yes) },
+  failed: { reason: is.text, unanswered: is.optional(is.yes) },
   /** All attempts failed: the job stops. */
   crashed: { crash },
-  canceled: { reason: text },
+  canceled: { reason: is.text },
   /** The change has nothing for it. */
-  skipped: { reason: text },
+  skipped: { reason: is.text },
 });
 /** How an iteration of a work ended. */
 export type WorkOutcome = TypeOf<typeof workOutcome>;
 
-const session = { work, sessionId: text };
+const session = { work, sessionId: is.text };
 const turn = {
   ...session,
   /** Unique in the run. */
-  turnId: text,
+  turnId: is.text,
 };
 
 const bodies = {
   "run.started": {
     ...plan,
-    jobName: text,
+    jobName: is.text,
     /** The entry file as the user named it; absent for an entry built in code. */
-    entryFile: optional(text),
-    workingDirectory: text,
+    entryFile: is.optional(is.text),
+    workingDirectory: is.text,
   },
   /** `jobOutcome`: the outcome of the job itself, if `outcome` is that of a rehearsal. */
-  "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },
+  "run.ended": { outcome: runOutcome, jobOutcome: is.optional(runOutcome) },
   /** `modelId`: of the task session; a command has none. `restored`: taken over from the run that is resumed. */
-  "work.started": { work, modelId: optional(text), restored: optional(yes) },
+  "work.started": { work, modelId: is.optional(is.text), restored: is.optional(is.yes) },
   /**
    * `report`: what it reports, the RESULT of a workflow. `output`: what `$previous-result` is after it, where a prompt
    * has that and it is no report.
    */
-  "work.ended": { work, outcome: workOutcome, report: optional(text), output: optional(text) },
+  "work.ended": {
+    work,
+    outcome: workOutcome,
+    report: is.optional(is.text),
+    output: is.optional(is.text),
+  },
   /** An `Each` has its items. `workId`: of its first work. */
-  "items.listed": { workId: count, items: list(text), outerItems: optional(list(text)) },
+  "items.listed": {
+    workId: is.count,
+    items: is.list(is.text),
+    outerItems: is.optional(is.list(is.text)),
+  },
   /**
    * A decision that can't be derived from another event; `decisionOf` returns both. `work` is null if it is about
    * the whole job.
    */
-  decision: { work: nullable(work), decision: madeDecision },
+  decision: { work: is.nullable(work), decision: madeDecision },
   "session.started": {
     ...session,
-    modelId: text,
+    modelId: is.text,
     role,
     /** The criteria retry that it was started for; otherwise 0. */
-    retry: count,
+    retry: is.count,
     /** Greater than 1 if it replaces a session that crashed. */
-    attempt: natural,
+    attempt: is.natural,
   },
   "session.ended": {
     ...session,
@@ -99,32 +93,32 @@ const bodies = {
      * Of a session that served one purpose: whether that went well (a condition that does not hold did not).
      * Of one that was open when the task ended: whether the task succeeded.
      */
-    succeeded: flag,
+    succeeded: is.flag,
   },
   "turn.started": {
     ...turn,
-    modelId: text,
+    modelId: is.text,
     purpose,
     /** The number of the criteria retry; 0 before the first one. */
-    retry: count,
+    retry: is.count,
     /** Starts at 1, and is increased by every crash. */
-    attempt: natural,
-    prompt: text,
+    attempt: is.natural,
+    prompt: is.text,
   },
-  "turn.ended": { ...turn, purpose, outcome: words("completed", "crashed", "canceled") },
+  "turn.ended": { ...turn, purpose, outcome: is.words("completed", "crashed", "canceled") },
   activity: { ...turn, activity: sessionActivity },
   /** A task has called `job_report`. Only the last call of a run counts. */
-  "report.given": { work, title: optional(text), markdown: text },
+  "report.given": { work, title: is.optional(is.text), markdown: is.text },
   /** A task has called `job_result` with arguments that fit. Only the last call of a run counts. */
-  "result.given": { work, result: anything },
+  "result.given": { work, result: is.anything },
   /** A task has called `job_annotate`. `first`: what its run has reported before doesn't count any more. */
-  "finding.reported": { work, finding, first: optional(yes) },
+  "finding.reported": { work, finding, first: is.optional(is.yes) },
   /** A task has called `job_verdict`. Only the last call of a run counts. */
   "verdict.given": { work, verdict },
   /** A task has called `job_propose`. `first`: as of findings. */
-  "proposal.made": { work, proposal, first: optional(yes) },
+  "proposal.made": { work, proposal, first: is.optional(is.yes) },
   /** A task has called `job_remember`. */
-  "note.added": { work, note: text },
+  "note.added": { work, note: is.text },
   /** Something happened to a document or an action of a task with the action protocol. */
   action: { work, action: actionEvent },
   "step.started": stepStarted,
@@ -133,16 +127,16 @@ const bodies = {
 };
 
 /** What the sink adds to every event. */
-const stamp = record({
+const stamp = is.record({
   /** In milliseconds since 1970; never runs backwards within a run. */
-  at: count,
+  at: is.count,
   /** Unique for every run, so that events of concurrent runs can be distinguished. */
-  runId: text,
+  runId: is.text,
 });
-const body = tagged("type", bodies);
+const body = is.tagged("type", bodies);
 
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));
-export const eventShape: Shape<RunEvent> = both(stamp, body);
+export const eventShape: Shape<RunEvent> = is.both(stamp, body);
 
 /** Everything that happens in a run. */
 export type RunEvent = RunStamp & RunEventBody;

@@ -1,63 +1,49 @@
 /** A limit that was exceeded, what it applies to, and both in words. */
 import { workflowLimits, type Limits } from "../entry/model.ts";
 import { limitName } from "./plan.ts";
-import {
-  amount,
-  list,
-  natural,
-  optional,
-  positive,
-  tagged,
-  text,
-  type ObjectOf,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { ObjectOf, TypeOf } from "./shape.ts";
 
 /** What a limit applies to. */
-export const limitScope = tagged("kind", {
+export const limitScope = is.tagged("kind", {
   job: {},
-  task: { taskId: text },
+  task: { taskId: is.text },
   /** `of`: what the turn belongs to, in the words of its sender. */
-  turn: { of: text },
+  turn: { of: is.text },
   /** A loop has no name of its own: it is identified by the tasks of its body. */
-  loop: { tasks: list(text) },
+  loop: { tasks: is.list(is.text) },
   /** A workflow in the job, by the file as the entry names it. */
-  workflow: { file: text },
+  workflow: { file: is.text },
   /** `file`: the id of the workflow file. */
-  activity: { file: text, activity: text },
+  activity: { file: is.text, activity: is.text },
 });
 export type LimitScope = TypeOf<typeof limitScope>;
 
 export const exceededLimit = {
   /** Its field in `limits` of an entry. */
   limit: limitName,
-  value: positive,
+  value: is.positive,
   /** How much was used. Default: `value`. */
-  used: optional(amount),
+  used: is.optional(is.amount),
   /** The option, input or field that set it. Absent: it is the default. */
-  setBy: optional(text),
-  /** The server that did not respond when the limit was exceeded. */
-  waitingFor: optional(text),
-  /** The attempt that waited for it. */
-  attempt: optional(natural),
-  attempts: optional(natural),
+  setBy: is.optional(is.text),
   /** The last error, with advice, if no model has answered since. */
-  lastError: optional(text),
+  lastError: is.optional(is.text),
 };
 export type ExceededLimit = ObjectOf<typeof exceededLimit>;
 
 /** A limit that was exceeded: its value, what was used of it, and where it can be changed. */
 export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
-  const { limit, value, used = value, setBy, waitingFor, attempt, attempts, lastError } = exceeded;
+  const { limit, value, used = value, setBy, lastError } = exceeded;
   const of = scope === undefined || scope.kind === "job" ? "" : ` of ${scopeName(scope)}`;
   const [one, many = `${one}s`] = limitUnits[limit];
   const bound = `${value} ${value === 1 ? one : many}${used === value ? "" : `, ${used} used`}`;
-  const place = isOfWorkflows(limit) ? "the workflow's front matter or the entry" : "the entry";
+  const place = workflowLimits.some((name) => name === limit)
+    ? "the workflow's front matter or the entry"
+    : "the entry";
   const source =
     setBy === undefined ? `, the default; set limits.${limit} in ${place})` : `), set by ${setBy}`;
-  const which = attempt === undefined ? "" : `, attempt ${attempt} of ${attempts ?? attempt}`;
-  const waiting = waitingFor === undefined ? "" : `, waiting for ${waitingFor}${which}`;
-  return `limits.${limit}${of} (${bound}${source}${waiting}${lastErrorText(lastError)}`;
+  return `limits.${limit}${of} (${bound}${source}${lastErrorText(lastError)}`;
 }
 
 /** Follows the reason why a run ended. */
@@ -83,11 +69,6 @@ const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: st
   commandMinutes: ["minute"],
   commandIdleMinutes: ["minute"],
 };
-
-function isOfWorkflows(limit: keyof Limits): boolean {
-  const names: readonly string[] = workflowLimits;
-  return names.includes(limit);
-}
 
 const NAMED_TASKS = 3;
 

@@ -1,138 +1,133 @@
 /** What agents hand in for people: findings, a verdict, proposals. */
 import { severities, verdicts, type Outputs } from "../entry/outputs.ts";
-import {
-  flag,
-  list,
-  natural,
-  nullable,
-  optional,
-  record,
-  tagged,
-  text,
-  words,
-  yes,
-  type Shape,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { Shape, TypeOf } from "./shape.ts";
 
 /** What an agent reports at a line of a file. */
-export const finding = record({
+export const finding = is.record({
   /** With slashes, relative to the root of the repository. */
-  path: text,
+  path: is.text,
   /** From 1, in the tree that the agent saw. */
-  line: natural,
+  line: is.natural,
   /** The last line, if there is more than one. */
-  endLine: optional(natural),
+  endLine: is.optional(is.natural),
   /** Where `line` is in the head of the change; as many lines follow. Absent: it isn't there, or there is no change. */
-  headLine: optional(natural),
-  severity: words(...severities),
-  rule: text,
-  title: optional(text),
-  message: text,
+  headLine: is.optional(is.natural),
+  severity: is.words(...severities),
+  rule: is.text,
+  title: is.optional(is.text),
+  message: is.text,
   /** Replaces the lines; an empty one deletes them. */
-  suggestion: optional(text),
-  task: text,
+  suggestion: is.optional(is.text),
+  task: is.text,
   /** Of the path, the text of the line and the message: the same when the line moves. */
-  fingerprint: text,
+  fingerprint: is.text,
 });
 export type Finding = TypeOf<typeof finding>;
 
 /** What a job thinks of the change, apart from whether its agents worked. */
-export const verdict = record({ verdict: words(...verdicts), reason: text });
+export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });
 export type Verdict = TypeOf<typeof verdict>;
 
 const target = {
   /** Of an issue or a pull request. Absent: that of the event. */
-  number: optional(natural),
+  number: is.optional(is.natural),
   /** Why, for people. */
-  reason: optional(text),
+  reason: is.optional(is.text),
 };
-const proposedFile = record({
+const proposedFile = is.record({
   /** With slashes, relative to the root of the repository. */
-  path: text,
-  mode: words("100644", "100755"),
+  path: is.text,
+  mode: is.words("100644", "100755"),
   /** The whole file; null if it is deleted. */
-  content: nullable(text),
+  content: is.nullable(is.text),
   /** Of `content`: `base64` where it isn't text. */
-  encoding: words("utf-8", "base64"),
+  encoding: is.words("utf-8", "base64"),
 });
 export type ProposedFile = TypeOf<typeof proposedFile>;
 
 /** What an agent would like done on GitHub. */
-export const proposal = tagged("kind", {
-  comment: { ...target, body: text },
-  label: { ...target, labels: list(text) },
-  reviewers: { ...target, reviewers: list(text) },
-  issue: { title: text, body: text, labels: optional(list(text)), reason: optional(text) },
+export const proposal = is.tagged("kind", {
+  comment: { ...target, body: is.text },
+  label: { ...target, labels: is.list(is.text) },
+  reviewers: { ...target, reviewers: is.list(is.text) },
+  issue: {
+    title: is.text,
+    body: is.text,
+    labels: is.optional(is.list(is.text)),
+    reason: is.optional(is.text),
+  },
   pull_request: {
-    title: text,
-    body: text,
+    title: is.text,
+    body: is.text,
     /** Without the prefix. */
-    branch: text,
-    reason: optional(text),
+    branch: is.text,
+    reason: is.optional(is.text),
     /** The commit that the files are changed in. */
-    base: text,
-    files: list(proposedFile),
+    base: is.text,
+    files: is.list(proposedFile),
   },
   close: target,
 });
 export type Proposal = TypeOf<typeof proposal>;
 
 /** Where on GitHub a run belongs. */
-export const origin = record({
+export const origin = is.record({
   /** `owner/name` */
-  repository: text,
+  repository: is.text,
   /** `https://github.com` */
-  server: text,
+  server: is.text,
   /** Of the workflow run; a further attempt has the same. */
-  workflowRun: text,
-  attempt: natural,
+  workflowRun: is.text,
+  attempt: is.natural,
   /** The name of the event. */
-  event: text,
+  event: is.text,
   /** The commit that the run is about: the head of a pull request. */
-  head: text,
+  head: is.text,
   /** Of the pull request or issue. */
-  number: optional(natural),
-  isPullRequest: optional(yes),
+  number: is.optional(is.natural),
+  isPullRequest: is.optional(is.yes),
 });
 export type Origin = TypeOf<typeof origin>;
 
-const from = optional(list(text));
-const max = optional(natural);
-export const outputs: Shape<Outputs> = record({
-  report: optional(
-    record({
+const from = is.optional(is.list(is.text));
+const max = is.optional(is.natural);
+export const outputs: Shape<Outputs> = is.record({
+  report: is.optional(
+    is.record({
       from,
-      comment: optional(words("sticky")),
-      when: optional(words("success", "always")),
+      comment: is.optional(is.words("sticky")),
+      when: is.optional(is.words("success", "always")),
     }),
   ),
-  findings: optional(
-    record({
+  findings: is.optional(
+    is.record({
       from,
       max,
-      review: optional(words("comment")),
-      failOn: optional(words(...severities, "never")),
-      minSeverity: optional(words(...severities)),
+      review: is.optional(is.words("comment")),
+      failOn: is.optional(is.words(...severities, "never")),
+      minSeverity: is.optional(is.words(...severities)),
     }),
   ),
-  verdict: optional(record({ from, failOn: optional(words("needs-work", "reject", "never")) })),
-  proposals: optional(
-    record({
+  verdict: is.optional(
+    is.record({ from, failOn: is.optional(is.words("needs-work", "reject", "never")) }),
+  ),
+  proposals: is.optional(
+    is.record({
       from,
-      comment: optional(record({ max })),
-      label: optional(record({ max, allowed: list(text) })),
-      reviewers: optional(record({ max, allowed: optional(list(text)) })),
-      issue: optional(record({ max, titlePrefix: optional(text) })),
-      pull_request: optional(
-        record({
+      comment: is.optional(is.record({ max })),
+      label: is.optional(is.record({ max, allowed: is.list(is.text) })),
+      reviewers: is.optional(is.record({ max, allowed: is.optional(is.list(is.text)) })),
+      issue: is.optional(is.record({ max, titlePrefix: is.optional(is.text) })),
+      pull_request: is.optional(
+        is.record({
           max,
-          branchPrefix: optional(text),
-          draft: optional(flag),
-          paths: optional(list(text)),
+          branchPrefix: is.optional(is.text),
+          draft: is.optional(is.flag),
+          paths: is.optional(is.list(is.text)),
         }),
       ),
-      close: optional(record({ max })),
+      close: is.optional(is.record({ max })),
     }),
   ),
 });

@@ -1,155 +1,154 @@
 /** The plan of a run: reported once, by `run.started`, for everything that shows the run later. */
 import {
   onCrashes,
-  type FlowWork,
   type ItemSource,
   type Limits,
   type Model,
   type PermissionRules,
   type Permissions,
-  type RunWork,
-  type TaskWork,
   type Work,
 } from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
 import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
-import {
-  amount,
-  anything,
-  count,
-  dictionary,
-  either,
-  flag,
-  list,
-  nameOf,
-  natural,
-  nested,
-  nullable,
-  optional,
-  pair,
-  partial,
-  positive,
-  record,
-  tagged,
-  text,
-  words,
-  yes,
-  type ObjectOf,
-  type Shape,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { ObjectOf, Shape, Tagged, TypeOf } from "./shape.ts";
 
 /** Which piece of work an event belongs to. */
-export const workRef = record({
-  workId: count,
+export const workRef = is.record({
+  workId: is.count,
   /** The task, or the file of a workflow as the entry names it. */
-  taskId: text,
+  taskId: is.text,
   /** Counts the starts of this work in the run, from 1. */
-  iteration: natural,
+  iteration: is.natural,
   /** Of the innermost `Each` that it runs in. */
-  item: optional(text),
+  item: is.optional(is.text),
   /** The number of the item, from 0. */
-  itemIndex: optional(count),
+  itemIndex: is.optional(is.count),
   /** The items of the other `Each` around it, the outermost first. */
-  outerItems: optional(list(text)),
+  outerItems: is.optional(is.list(is.text)),
 });
 export type WorkRef = TypeOf<typeof workRef>;
 
 /** Null: none. `source`: the option, input or field that set it, or `default`. */
-const fraction = record({ value: nullable(positive), source: text });
-const whole = record({ value: nullable(natural), source: text });
+const fraction = is.record({ value: is.nullable(is.positive), source: is.text });
+const whole = is.record({ value: is.nullable(is.natural), source: is.text });
 /** A limit may be absent if it only concerns workflows, or in a journal of a version that did not have it. */
 const limits = {
   jobMinutes: fraction,
   tokens: whole,
-  cost: optional(fraction),
+  cost: is.optional(fraction),
   taskMinutes: fraction,
   modelCalls: whole,
   turnMinutes: fraction,
   idleMinutes: fraction,
   loopIterations: whole,
   parallel: whole,
-  activityHits: optional(whole),
-  activities: optional(whole),
-  callDepth: optional(whole),
-  promptCharacters: optional(whole),
-  outputCharacters: optional(whole),
-  commandMinutes: optional(fraction),
-  commandIdleMinutes: optional(fraction),
+  activityHits: is.optional(whole),
+  activities: is.optional(whole),
+  callDepth: is.optional(whole),
+  promptCharacters: is.optional(whole),
+  outputCharacters: is.optional(whole),
+  commandMinutes: is.optional(fraction),
+  commandIdleMinutes: is.optional(fraction),
 } satisfies Readonly<Record<keyof Limits, unknown>>;
-const plannedLimits = record(limits);
-export const limitName = nameOf(limits);
+const plannedLimits = is.record(limits);
+export const limitName = is.nameOf(limits);
 export type PlannedLimits = TypeOf<typeof plannedLimits>;
 export type PlannedLimit = TypeOf<typeof whole>;
 
-const model: Shape<Model> = either(record({ category: text }), record({ id: text }));
+const model: Shape<Model> = is.either(is.record({ category: is.text }), is.record({ id: is.text }));
 
 const command = {
-  run: either(text, list(text)),
-  minutes: optional(positive),
-  name: optional(text),
-  env: optional(list(text)),
+  run: is.either(is.text, is.list(is.text)),
+  minutes: is.optional(is.positive),
+  name: is.optional(is.text),
+  env: is.optional(is.list(is.text)),
 };
-const onCrash = optional(words(...onCrashes));
-const items: Shape<ItemSource> = either(
-  either(record({ values: list(anything) }), record({ lines: either(text, list(text)) })),
-  either(
-    either(record({ files: list(text) }), record({ changedFiles: list(text) })),
-    either(record(command), record({ result: text, path: optional(text) })),
+const onCrash = is.optional(is.words(...onCrashes));
+const items: Shape<ItemSource> = is.either(
+  is.either(
+    is.record({ values: is.list(is.anything) }),
+    is.record({ lines: is.either(is.text, is.list(is.text)) }),
+  ),
+  is.either(
+    is.either(
+      is.record({ files: is.list(is.text) }),
+      is.record({ changedFiles: is.list(is.text) }),
+    ),
+    is.either(is.record(command), is.record({ result: is.text, path: is.optional(is.text) })),
   ),
 );
 
-const tree: Shape<PlannedTree> = nested(() => anyTree);
-const condition = pair(flag, tree);
-const anyTree = tagged("kind", {
-  Ref: { workIdInJob: count, taskId: text, modelId: text, modelOverride: optional(model) },
-  Flow: {
-    workIdInJob: count,
-    file: text,
-    taskId: text,
-    params: dictionary(text),
-    modelId: text,
-    chart: flowChart,
-    restoredSteps: optional(count),
+const leaves = {
+  /** `modelId`: of the task session. */
+  Ref: {
+    workIdInJob: is.count,
+    taskId: is.text,
+    modelId: is.text,
+    modelOverride: is.optional(model),
   },
-  Run: { workIdInJob: count, ...command, taskId: text },
-  Seq: { works: list(tree) },
-  Par: { works: list(tree), onCrash },
+  Flow: {
+    workIdInJob: is.count,
+    file: is.text,
+    /** Its file, as the entry names it. */
+    taskId: is.text,
+    /** Those that are given. */
+    params: is.dictionary(is.text),
+    /** Of its agents. */
+    modelId: is.text,
+    chart: flowChart,
+    /** So many steps are taken over from the journal of an earlier run before anything is done. */
+    restoredSteps: is.optional(is.count),
+  },
+  /** `taskId`: what it is called. No task has the name. */
+  Run: { workIdInJob: is.count, ...command, taskId: is.text },
+};
+export type PlannedLeaf = Tagged<"kind", typeof leaves>;
+export type PlannedRef = Extract<PlannedLeaf, { kind: "Ref" }>;
+export type PlannedFlow = Extract<PlannedLeaf, { kind: "Flow" }>;
+export type PlannedTree = Work<number, PlannedLeaf>;
+
+const tree: Shape<PlannedTree> = is.nested(() => anyTree);
+const condition = is.pair(is.flag, tree);
+const anyTree = is.tagged("kind", {
+  ...leaves,
+  Seq: { works: is.list(tree) },
+  Par: { works: is.list(tree), onCrash },
   Each: {
     items,
     work: tree,
-    parallel: optional(flag),
-    atMost: optional(natural),
-    sample: optional(flag),
+    parallel: is.optional(is.flag),
+    atMost: is.optional(is.natural),
+    sample: is.optional(is.flag),
     onCrash,
   },
   Loop: {
-    preCondition: optional(condition),
+    preCondition: is.optional(condition),
     body: tree,
-    postCondition: optional(condition),
-    atMost: optional(natural),
-    atMostReached: optional(words("fail", "succeed")),
+    postCondition: is.optional(condition),
+    atMost: is.optional(is.natural),
+    atMostReached: is.optional(is.words("fail", "succeed")),
   },
-  Alt: { condition: tree, trueWork: optional(tree), falseWork: optional(tree) },
+  Alt: { condition: tree, trueWork: is.optional(tree), falseWork: is.optional(tree) },
 } satisfies Readonly<Record<Work["kind"], object>>);
 
-const preset = words("read-only", "workspace", "all");
-const permissions: Shape<Permissions> = either(
+const preset = is.words("read-only", "workspace", "all");
+const permissions: Shape<Permissions> = is.either(
   preset,
-  partial({
-    preset: optional(preset),
-    read: optional(list(text)),
-    write: optional(list(text)),
-    shell: optional(either(yes, list(text))),
-    url: optional(list(text)),
-    hosts: optional(list(text)),
-    tools: optional(list(text)),
-    sandbox: optional(words("auto", "required", "off")),
+  is.record({
+    preset: is.optional(preset),
+    read: is.optional(is.list(is.text)),
+    write: is.optional(is.list(is.text)),
+    shell: is.optional(is.either(is.yes, is.list(is.text))),
+    url: is.optional(is.list(is.text)),
+    hosts: is.optional(is.list(is.text)),
+    tools: is.optional(is.list(is.text)),
+    sandbox: is.optional(is.words("auto", "required", "off")),
   } satisfies Readonly<Record<keyof PermissionRules, unknown>>),
 );
 
-export const fileStatus = words(
+export const fileStatus = is.words(
   "added",
   "modified",
   "deleted",
@@ -159,85 +158,87 @@ export const fileStatus = words(
   "unmerged",
 );
 
-const changedFile = record({
+const changedFile = is.record({
   /** With slashes, relative to the root of the repository. */
-  path: text,
+  path: is.text,
   status: fileStatus,
   /** Lines; null in a binary file. */
-  additions: nullable(count),
-  deletions: nullable(count),
+  additions: is.nullable(is.count),
+  deletions: is.nullable(is.count),
   /** Of a file that was renamed or copied. */
-  previousPath: optional(text),
-  isSubmodule: optional(yes),
+  previousPath: is.optional(is.text),
+  isSubmodule: is.optional(is.yes),
 });
 export type ChangedFile = TypeOf<typeof changedFile>;
 
-const change = record({
+const change = is.record({
   /** A commit, or the empty tree of a first commit. */
-  base: text,
+  base: is.text,
   /** A commit. With `uncommitted`, what the working tree adds to it. */
-  head: text,
-  uncommitted: optional(yes),
+  head: is.text,
+  uncommitted: is.optional(is.yes),
   /** The path of its diff while the run lasts. */
-  diffFile: text,
+  diffFile: is.text,
   /** Of all files. */
-  count,
+  count: is.count,
   /** The first ones. */
-  files: list(changedFile),
+  files: is.list(changedFile),
 });
 export type PlannedChange = TypeOf<typeof change>;
 
 export const plan = {
   /** Of agent-jobs. */
-  version: text,
+  version: is.text,
   /** SHA-256 of the prepared entry, in hex; the same however the file is formatted. */
-  entryFingerprint: text,
+  entryFingerprint: is.text,
   /** The model id of every category, after overrides. */
-  models: dictionary(text),
+  models: is.dictionary(is.text),
   limits: plannedLimits,
   /** What every task of the job may do. A task in a borrowed session is not here: its lender decides. */
-  permissions: dictionary(permissions),
-  userInput: text,
+  permissions: is.dictionary(permissions),
+  userInput: is.text,
   /** Tasks with the action protocol. Also those that the job only reaches by delegation. */
-  actionTasks: optional(list(text)),
+  actionTasks: is.optional(is.list(is.text)),
   /** What the job is about, if it uses that. */
-  change: optional(change),
+  change: is.optional(change),
   /** What the job publishes, as its entry says. */
-  outputs: optional(outputs),
+  outputs: is.optional(outputs),
   /** Where on GitHub it belongs. */
-  origin: optional(origin),
+  origin: is.optional(origin),
   /** What it was given by name. */
-  inputs: optional(dictionary(text)),
+  inputs: is.optional(is.dictionary(is.text)),
   /** What must be the same for the run to be resumed. */
-  fingerprints: optional(
-    record({
+  fingerprints: is.optional(
+    is.record({
       /** Of the tree of works, without its models. */
-      work: text,
+      work: is.text,
       /** Of each task that the job may run, without its model, and of each workflow. */
-      tasks: dictionary(text),
+      tasks: is.dictionary(is.text),
     }),
   ),
   /** The part of the job that it is: `plan`, one of its shards, or the merge of them. */
-  part: optional(
-    tagged("kind", {
+  part: is.optional(
+    is.tagged("kind", {
       plan: {},
-      shard: { index: natural, count: natural, plan: text },
-      merge: { shards: natural },
+      shard: { index: is.natural, count: is.natural, plan: is.text },
+      merge: { shards: is.natural },
     }),
   ),
   /** What it keeps between its runs, as it was found. */
-  memory: optional(record({ file: text, max: natural, text, isKept: flag })),
+  memory: is.optional(
+    is.record({ file: is.text, max: is.natural, text: is.text, isKept: is.flag }),
+  ),
   /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
-  traceparent: optional(text),
+  traceparent: is.optional(is.text),
   /** The run that it resumes, and what was spent until then, also by runs before that one. */
-  resumed: optional(
-    record({
-      runId: text,
+  resumed: is.optional(
+    is.record({
+      runId: is.text,
       /** How many works are taken over. */
-      works: count,
-      tokens: count,
-      cost: amount,
-      milliseconds: count,
+      works: is.count,
+      tokens: is.count,
+      cost: is.amount,
+      milliseconds: is.count,
     }),
   ),
   /** The job's tree. */
@@ -245,31 +246,6 @@ export const plan = {
 };
 export type RunPlan = ObjectOf<typeof plan>;
 export type JobFingerprints = NonNullable<RunPlan["fingerprints"]>;
-
-export type PlannedTree = Work<number, PlannedLeaf>;
-export type PlannedLeaf = PlannedRef | PlannedFlow | PlannedRun;
-
-export type PlannedRef = TaskWork<number> & {
-  /** Of the task session. */
-  readonly modelId: string;
-};
-
-export type PlannedFlow = Omit<FlowWork<number>, "params"> & {
-  /** Its file, as the entry names it. */
-  readonly taskId: string;
-  /** Those that are given. */
-  readonly params: Readonly<Record<string, string>>;
-  /** Of its agents. */
-  readonly modelId: string;
-  readonly chart: FlowChart;
-  /** So many steps are taken over from the journal of an earlier run before anything is done. */
-  readonly restoredSteps?: number;
-};
-
-export type PlannedRun = RunWork<number> & {
-  /** What it is called. No task has the name. */
-  readonly taskId: string;
-};
 
 /** A leaf of the tree, with its place in the job. */
 export interface PlannedWork {

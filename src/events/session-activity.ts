@@ -1,105 +1,93 @@
 /** What happens inside a session: the SDK's events, translated once to types of agent-jobs. */
-import {
-  amount,
-  anything,
-  count,
-  flag,
-  list,
-  optional,
-  record,
-  tagged,
-  text,
-  words,
-  yes,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { TypeOf } from "./shape.ts";
 
-const toolError = record({
-  message: text,
+const toolError = is.record({
+  message: is.text,
   /** `denied`: the permissions refused it. `unfinished`: the turn ended before the tool did. Otherwise a code of the runtime. */
-  code: optional(text),
+  code: is.optional(is.text),
 });
 
 /** `length`: at the output limit. `error`: the model server broke it off. */
-const finish = words("length", "content_filter", "error");
+const finish = is.words("length", "content_filter", "error");
 
-export const sessionActivity = tagged("kind", {
-  "reasoning.started": { reasoningId: text },
-  "reasoning.delta": { reasoningId: text, text },
-  "reasoning.ended": { reasoningId: text, text },
-  "message.started": { messageId: text },
-  "message.delta": { messageId: text, text },
-  "message.ended": { messageId: text, text },
+export const sessionActivity = is.tagged("kind", {
+  "reasoning.started": { reasoningId: is.text },
+  "reasoning.delta": { reasoningId: is.text, text: is.text },
+  "reasoning.ended": { reasoningId: is.text, text: is.text },
+  "message.started": { messageId: is.text },
+  "message.delta": { messageId: is.text, text: is.text },
+  "message.ended": { messageId: is.text, text: is.text },
   "tool.started": {
-    toolCallId: text,
-    parentToolCallId: optional(text),
-    toolName: text,
+    toolCallId: is.text,
+    parentToolCallId: is.optional(is.text),
+    toolName: is.text,
     /** As the model gave them, unchecked. */
-    arguments: anything,
+    arguments: is.anything,
   },
-  "tool.delta": { toolCallId: text, text },
+  "tool.delta": { toolCallId: is.text, text: is.text },
   "tool.ended": {
-    toolCallId: text,
+    toolCallId: is.text,
     /** Absent: no start of this call was seen. */
-    toolName: optional(text),
-    succeeded: flag,
+    toolName: is.optional(is.text),
+    succeeded: is.flag,
     /** It did not succeed because its task was stopped. This is not an error. */
-    stopped: optional(yes),
-    result: optional(record({ content: text, detailedContent: optional(text) })),
+    stopped: is.optional(is.yes),
+    result: is.optional(is.record({ content: is.text, detailedContent: is.optional(is.text) })),
     /** Of a shell command, which counts as a call that succeeded whatever its exit code is. Absent: 0, or unknown. */
-    exitCode: optional(count),
-    error: optional(toolError),
+    exitCode: is.optional(is.count),
+    error: is.optional(toolError),
   },
   /** A tool call of a sub-agent that did not succeed. No other calls of sub-agents are reported. */
-  "sub-agent.tool.failed": { toolCallId: text, error: toolError },
-  "agent.started": { agentTurnId: text },
-  "agent.ended": { agentTurnId: text },
+  "sub-agent.tool.failed": { toolCallId: is.text, error: toolError },
+  "agent.started": { agentTurnId: is.text },
+  "agent.ended": { agentTurnId: is.text },
   idle: {},
   /** One whole answer of the model, as a recording keeps it. */
   "model.replied": {
-    text,
-    reasoning: optional(text),
-    toolCalls: list(
-      record({
+    text: is.text,
+    reasoning: is.optional(is.text),
+    toolCalls: is.list(
+      is.record({
         /** The `toolCallId` of what happens to it. */
-        id: optional(text),
-        name: text,
-        arguments: anything,
+        id: is.optional(is.text),
+        name: is.text,
+        arguments: is.anything,
       }),
     ),
     /** Not the root conversation. */
-    subAgent: flag,
+    subAgent: is.flag,
   },
   /** One model call, as the runtime accounts for it; sub-agents included. */
   "model.used": {
-    modelId: text,
-    inputTokens: count,
-    outputTokens: count,
-    cacheReadTokens: count,
-    reasoningTokens: count,
+    modelId: is.text,
+    inputTokens: is.count,
+    outputTokens: is.count,
+    cacheReadTokens: is.count,
+    reasoningTokens: is.count,
     /** In the runtime's own unit (premium requests); 0 with a custom provider. */
-    cost: amount,
-    durationMs: amount,
+    cost: is.amount,
+    durationMs: is.amount,
     /** Why the answer ended early. Absent: it is complete. */
-    finish: optional(finish),
-    subAgent: flag,
+    finish: is.optional(finish),
+    subAgent: is.flag,
   },
   /** A model call that failed. The runtime may retry it by itself; later events show the outcome of the turn. */
   "model.failed": {
-    modelId: optional(text),
+    modelId: is.optional(is.text),
     /** HTTP status of the answer, if there was one. */
-    statusCode: optional(count),
+    statusCode: is.optional(is.count),
     /** The message of the runtime. */
-    message: optional(text),
-    subAgent: flag,
+    message: is.optional(is.text),
+    subAgent: is.flag,
   },
   "permission.denied": {
     /** `read`, `write`, `shell`, `url`, `tool`… */
-    operation: text,
+    operation: is.text,
     /** The path, command, URL or tool name. */
-    target: text,
+    target: is.text,
     /** Why, and which permission would allow it. The model gets it too. */
-    reason: text,
+    reason: is.text,
   },
 });
 

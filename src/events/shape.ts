@@ -86,33 +86,23 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
 }
 
 export function list<T>(item: Shape<T>): Shape<readonly T[]> {
-  return other((value) => {
-    if (!Array.isArray(value)) return " must be a list";
-    for (const [index, one] of value.entries()) {
-      const fault = item.fault(one);
-      if (fault !== undefined) return `[${index}]${fault}`;
-    }
-    return undefined;
-  });
+  return other((value) =>
+    Array.isArray(value) ? faultOfItems(item, value.entries()) : " must be a list",
+  );
 }
 
 export function pair<A, B>(a: Shape<A>, b: Shape<B>): Shape<readonly [A, B]> {
   return other((value) =>
     Array.isArray(value) && value.length === 2
-      ? (at("[0]", a.fault(value[0])) ?? at("[1]", b.fault(value[1])))
+      ? (a.fault(value[0]) ?? b.fault(value[1]))
       : " must be a list of two",
   );
 }
 
 export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
-  return other((value) => {
-    if (!isRecord(value)) return " must be an object";
-    for (const [name, one] of Object.entries(value)) {
-      const fault = item.fault(one);
-      if (fault !== undefined) return `[${JSON.stringify(name)}]${fault}`;
-    }
-    return undefined;
-  });
+  return other((value) =>
+    isRecord(value) ? faultOfItems(item, Object.entries(value)) : " must be an object",
+  );
 }
 
 export function optional<T>(shape: Shape<T>): Optional<T> {
@@ -125,17 +115,6 @@ export function record<F extends Fields>(fields: F): Shape<ObjectOf<F>> {
   return other((value) =>
     isRecord(value) ? faultOfFields(described, value) : " must be an object",
   );
-}
-
-/** As `record`, where an object of other fields alone is something else. */
-export function partial<F extends Fields>(fields: F): Shape<ObjectOf<F>> {
-  const shape = record(fields);
-  return other((value) => {
-    const found = isRecord(value) ? Object.keys(value) : [];
-    return found.length > 0 && !found.some((name) => Object.hasOwn(fields, name))
-      ? ` must have one of ${Object.keys(fields).join(", ")}`
-      : shape.fault(value);
-  });
 }
 
 /** A union whose cases differ by a word in the field `tag`; the cases describe the other fields. */
@@ -158,7 +137,7 @@ export function tagged<Tag extends string, Cases extends Readonly<Record<string,
 }
 
 export function both<A, B>(a: Shape<A>, b: Shape<B>): Shape<A & B> {
-  return other((value) => a.fault(value) ?? b.fault(value));
+  return { is: a.is, fault: (value) => a.fault(value) ?? b.fault(value) };
 }
 
 /** `b` says what is wrong with an object. */
@@ -201,6 +180,17 @@ function other<T>(fault: Shape<T>["fault"]): Shape<T> {
   return { is: "other", fault };
 }
 
+function faultOfItems(
+  item: Shape<unknown>,
+  items: Iterable<readonly [string | number, unknown]>,
+): string | undefined {
+  for (const [key, one] of items) {
+    const fault = item.fault(one);
+    if (fault !== undefined) return `[${JSON.stringify(key)}]${fault}`;
+  }
+  return undefined;
+}
+
 function faultOfFields(
   fields: readonly (readonly [string, Shape<unknown> | Optional<unknown>])[],
   value: object,
@@ -221,10 +211,6 @@ function isAmount(value: unknown): value is number {
 
 function isCount(value: unknown): value is number {
   return isAmount(value) && Number.isSafeInteger(value);
-}
-
-function at(place: string, fault: string | undefined): string | undefined {
-  return fault === undefined ? undefined : place + fault;
 }
 
 function own(value: object, name: string): unknown {

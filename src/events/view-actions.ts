@@ -16,23 +16,31 @@ import type {
 } from "./action.ts";
 import { clip } from "./cut.ts";
 
-export interface ActionsView {
+export class ActionsView {
   /** Of the latest turn that sent a prompt. */
   sent: Sent | undefined;
-  accepted: number;
-  rejected: number;
+  accepted = 0;
+  rejected = 0;
   /** The latest; `rejected` counts all. */
-  readonly rejections: RejectionView[];
+  readonly rejections: RejectionView[] = [];
   /** How many there were. */
-  warnings: number;
+  warnings = 0;
   /** Actions of all documents, members of groups as well. */
-  readonly counts: Record<ActionStatus, number>;
+  readonly counts: Record<ActionStatus, number> = {
+    waiting: 0,
+    running: 0,
+    succeeded: 0,
+    failed: 0,
+    timed_out: 0,
+    cancelled: 0,
+    skipped: 0,
+  };
   /** Those that wait or run, in the order of their documents. */
-  readonly open: Map<string, OpenAction>;
+  readonly open = new Map<string, OpenAction>();
   /** The latest, in the order of their ends. */
-  readonly ended: ActionView[];
+  readonly ended: ActionView[] = [];
   /** How many there were, ended or not. */
-  actionCount: number;
+  actionCount = 0;
 }
 
 export interface RejectionView {
@@ -93,28 +101,6 @@ export interface Sent {
 /** Whether a turn sends the prompt of the task (again), and is not one more turn of the same dialogue. */
 export function isSending(last: Sent | undefined, { retry, attempt }: Sent): boolean {
   return last === undefined || retry !== last.retry || attempt > last.attempt;
-}
-
-export function createActionsView(): ActionsView {
-  return {
-    sent: undefined,
-    accepted: 0,
-    rejected: 0,
-    rejections: [],
-    warnings: 0,
-    counts: {
-      waiting: 0,
-      running: 0,
-      succeeded: 0,
-      failed: 0,
-      timed_out: 0,
-      cancelled: 0,
-      skipped: 0,
-    },
-    open: new Map(),
-    ended: [],
-    actionCount: 0,
-  };
 }
 
 /** `task`: the one that was run on behalf of an action, if the event is not about the work's own task. */

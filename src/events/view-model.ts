@@ -2,7 +2,7 @@
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
 import type { Finding, Proposal, Verdict } from "./output-shapes.ts";
-import type { RunPlan } from "./plan.ts";
+import type { RunPlan, WorkRef } from "./plan.ts";
 import type { ModelUsed } from "./session-activity.ts";
 import type { ActionsView } from "./view-actions.ts";
 import type { FlowView } from "./view-flow.ts";
@@ -14,26 +14,26 @@ export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "cancel
  */
 export type WorkStatus = RunStatus | "crashed" | "answered-no";
 
-export interface Usage {
-  modelCalls: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  reasoningTokens: number;
+export class Usage {
+  modelCalls = 0;
+  inputTokens = 0;
+  outputTokens = 0;
+  cacheReadTokens = 0;
+  reasoningTokens = 0;
   /** In the runtime's own unit (premium requests). */
-  cost: number;
+  cost = 0;
 }
 
-export interface Counters extends Usage {
+export class Counters extends Usage {
   /** How often the work was started: more than once in a loop. */
-  runs: number;
+  runs = 0;
   /** Turns that sent the task's prompt: the first one, criteria retries, and further attempts. Not the others of a dialogue. */
-  attempts: number;
+  attempts = 0;
   /** Criteria retries. */
-  retries: number;
-  crashes: number;
+  retries = 0;
+  crashes = 0;
   /** Denied permissions. */
-  denials: number;
+  denials = 0;
 }
 
 export interface DecisionEntry {
@@ -128,17 +128,17 @@ export interface ItemView {
 }
 
 /** A work of a job: its status, the reason, and its cost. */
-export interface WorkView extends Counters {
+export class WorkView extends Counters {
   /** Its `workIdInJob`. */
   readonly workId: number;
   /** The task that it runs. */
   readonly taskId: string;
   /** It is a condition, or a part of one. */
-  condition: boolean;
+  condition = false;
   /** Of its task session. */
-  modelId: string;
+  modelId = "";
   /** Its status. */
-  status: WorkStatus;
+  status: WorkStatus = "pending";
   /** Why it failed, crashed or was canceled. */
   reason: string | undefined;
   /** What to do about its last crash, if known. */
@@ -148,15 +148,15 @@ export interface WorkView extends Counters {
   /** The start of the current iteration; undefined if there is none. Of several at once, of the first. */
   startedAt: number | undefined;
   /** How many iterations are running: items may at the same time. */
-  running: number;
+  running = 0;
   /** In an `Each`: the first items, in the order of their starts. By their place, see `itemsOf`. */
-  readonly items: Map<string, ItemView>;
+  readonly items = new Map<string, ItemView>();
   /** How many items there are, those that are not kept included. */
-  itemCount: number;
+  itemCount = 0;
   /** Of all finished iterations; `elapsedMs` adds the current one. */
-  finishedMs: number;
+  finishedMs = 0;
   /** The open ones, by id. */
-  readonly sessions: Map<string, OpenSession>;
+  readonly sessions = new Map<string, OpenSession>();
   /** The agent's last message in reply to the task's prompt. */
   lastMessage: string | undefined;
   /** What it reported last: the RESULT of a workflow, the response of a task with actions. Bounded. */
@@ -168,25 +168,31 @@ export interface WorkView extends Counters {
   /** The documents and actions of a task with the action protocol, in the current or last iteration. */
   actions: ActionsView | undefined;
   /** The latest ones; `droppedDecisions` is the number of earlier ones. */
-  readonly decisions: DecisionEntry[];
+  readonly decisions: DecisionEntry[] = [];
   /** How many decisions are not kept. */
-  droppedDecisions: number;
+  droppedDecisions = 0;
+
+  constructor({ workId, taskId }: Pick<WorkRef, "workId" | "taskId">) {
+    super();
+    this.workId = workId;
+    this.taskId = taskId;
+  }
 }
 
 /** The state of a run according to its events. Every chart, summary and table is made from it. */
-export interface RunView {
+export class RunView {
   /** Empty until the run has started. */
-  runId: string;
+  runId = "";
   /** The planned work; undefined until the run has started. */
   plan: RunPlan | undefined;
   /** Empty until the run has started. */
-  jobName: string;
+  jobName = "";
   /** As the caller named it; undefined for an entry made in code. */
   entryFile: string | undefined;
   /** Absolute. */
-  workingDirectory: string;
+  workingDirectory = "";
   /** The status of the run. */
-  status: RunStatus;
+  status: RunStatus = "pending";
   /** Why it failed or was canceled. */
   reason: string | undefined;
   /** What to do about the failure, if known. */
@@ -198,27 +204,27 @@ export interface RunView {
   /** In milliseconds since 1970; undefined until then. */
   endedAt: number | undefined;
   /** By work id, in the order of the entry. */
-  readonly works: Map<number, WorkView>;
+  readonly works = new Map<number, WorkView>();
   /** Sums over the works. */
-  readonly totals: Counters;
+  readonly totals = new Counters();
   /** About the whole job. */
-  readonly decisions: DecisionEntry[];
+  readonly decisions: DecisionEntry[] = [];
   /** How many decisions are not kept. */
-  droppedDecisions: number;
+  droppedDecisions = 0;
   /** The first ones; `totals.denials` counts all. */
-  readonly denials: DenialEntry[];
+  readonly denials: DenialEntry[] = [];
   /** The first ones. */
-  readonly omissions: OmissionEntry[];
+  readonly omissions: OmissionEntry[] = [];
   /** What tasks have noted for later runs. */
-  readonly notes: string[];
+  readonly notes: string[] = [];
   /** The first ones; `failedCommandCount` counts all. */
-  readonly failedCommands: FailedCommand[];
+  readonly failedCommands: FailedCommand[] = [];
   /** How many commands of agents failed. */
-  failedCommandCount: number;
+  failedCommandCount = 0;
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
   /** What tasks have handed in with tools: of the last run of each, by task and items. */
-  readonly given: Map<string, GivenView>;
+  readonly given = new Map<string, GivenView>();
   /** The work whose agent spoke last. */
   lastSpeaker: number | undefined;
 }
@@ -236,51 +242,12 @@ export const KEPT_COMMANDS = 100;
 
 /** An empty view; `applyEvent` folds the events of a run into it. */
 export function createRunView(): RunView {
-  return {
-    runId: "",
-    plan: undefined,
-    jobName: "",
-    entryFile: undefined,
-    workingDirectory: "",
-    status: "pending",
-    reason: undefined,
-    advice: undefined,
-    jobOutcome: undefined,
-    startedAt: undefined,
-    endedAt: undefined,
-    works: new Map(),
-    totals: noCounters(),
-    decisions: [],
-    droppedDecisions: 0,
-    denials: [],
-    omissions: [],
-    notes: [],
-    failedCommands: [],
-    failedCommandCount: 0,
-    reportedDocument: undefined,
-    given: new Map(),
-    lastSpeaker: undefined,
-  };
+  return new RunView();
 }
 
 /** It succeeded, but not at once. A workflow sends many prompts without a retry. */
 export function wasRetried({ status, flow, attempts, runs, crashes }: WorkView): boolean {
   return status === "succeeded" && (flow === undefined ? attempts > runs : crashes > 0);
-}
-
-export function noCounters(): Counters {
-  return { runs: 0, attempts: 0, retries: 0, crashes: 0, denials: 0, ...noUsage() };
-}
-
-export function noUsage(): Usage {
-  return {
-    modelCalls: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    reasoningTokens: 0,
-    cost: 0,
-  };
 }
 
 export function addUsage(usage: Usage, used: ModelUsed): void {

@@ -5,21 +5,20 @@ import type { SessionRole } from "./decision.ts";
 import type { SessionActed } from "./event.ts";
 import type { WorkRef } from "./plan.ts";
 import type { PermissionDenied, ToolEnded } from "./session-activity.ts";
-import { createActionsView, endActions, type ActionsView } from "./view-actions.ts";
+import { ActionsView, endActions } from "./view-actions.ts";
 import { createFlowView, endSteps, type FlowView } from "./view-flow.ts";
 import {
   addUsage,
   KEPT_COMMANDS,
   KEPT_DENIALS,
   KEPT_ITEMS,
-  noCounters,
   type Counters,
   type DenialEntry,
   type ItemView,
   type OpenSession,
   type RunView,
   type WorkStatus,
-  type WorkView,
+  WorkView,
 } from "./view-model.ts";
 
 export const MAX_MESSAGE = 64 * 1024;
@@ -35,32 +34,8 @@ export function elapsedMs(work: WorkView, now: number): number {
 export function workOf(view: RunView, ref: WorkRef): WorkView {
   const known = view.works.get(ref.workId);
   if (known !== undefined) return known;
-  const { workId, taskId } = ref;
-  const work: WorkView = {
-    workId,
-    taskId,
-    condition: false,
-    modelId: "",
-    status: "pending",
-    reason: undefined,
-    advice: undefined,
-    endedAt: undefined,
-    startedAt: undefined,
-    running: 0,
-    items: new Map(),
-    itemCount: 0,
-    finishedMs: 0,
-    sessions: new Map(),
-    lastMessage: undefined,
-    report: undefined,
-    reportedIn: undefined,
-    flow: undefined,
-    actions: undefined,
-    decisions: [],
-    droppedDecisions: 0,
-    ...noCounters(),
-  };
-  view.works.set(workId, work);
+  const work = new WorkView(ref);
+  view.works.set(work.workId, work);
   return work;
 }
 
@@ -207,13 +182,11 @@ export function count(view: RunView, work: WorkView, counter: keyof Counters, by
 }
 
 export function flowOf(work: WorkView): FlowView {
-  work.flow ??= createFlowView();
-  return work.flow;
+  return (work.flow ??= createFlowView());
 }
 
 export function actionsOf(work: WorkView): ActionsView {
-  work.actions ??= createActionsView();
-  return work.actions;
+  return (work.actions ??= new ActionsView());
 }
 
 /** The task of an event, if it is not the work's own: it was run on behalf of an action. */

@@ -28,7 +28,7 @@ import {
   type WorkRef,
 } from "./event.ts";
 import { plannedWorks, type RunPlan } from "./plan.ts";
-import { applyAction, createActionsView, isSending } from "./view-actions.ts";
+import { ActionsView, applyAction, isSending } from "./view-actions.ts";
 import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
 import {
   createRunView,
@@ -136,7 +136,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       work.reason = undefined;
       work.advice = undefined;
       if (work.flow !== undefined) work.flow = createFlowView(work.flow.chart);
-      if (work.actions !== undefined) work.actions = createActionsView();
+      if (work.actions !== undefined) work.actions = new ActionsView();
       count(view, work, "runs", 1);
       return;
     }

@@ -2,9 +2,9 @@
 import { suggestion } from "../document/suggest.ts";
 import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
 import type { CallContext, Relic, Tool, ToolOutcome } from "../tools/tool.ts";
-import { messageSchema } from "./message-schema.ts";
-import type { ActionSpec, ProblemCode } from "./model.ts";
 import { clipWords } from "../events/cut.ts";
+import { type ActionSpec, messageSchema } from "./message-schema.ts";
+import type { ProblemCode } from "./read-message.ts";
 
 /** A named bundle of tools and relics. A member is addressed as `bundle.member`. */
 export interface Monument {
@@ -44,6 +44,8 @@ export type Resolved =
 const reserved = ["task_manager", "trap_card", "delegate"];
 
 export interface Catalogue {
+  /** Those that can be called. */
+  readonly tools: readonly Tool[];
   readonly relics: ReadonlyMap<string, Relic>;
   resolve(action: ActionSpec): Resolved;
   check(target: Target): ValueCheck;
@@ -65,16 +67,31 @@ export interface CatalogueParts {
 /** Internal functions that are available unless they are denied. */
 export type Standard = "task_manager" | "trap_card";
 
-/** Throws if a name is used twice or reserved, or if the parameters of a tool are not a valid JSON Schema. */
-export function createCatalogue(parts: CatalogueParts): Catalogue {
-  const tools = byName("tool", parts.tools);
+/** Called with the reason why a tool can't be called. */
+export type Refuse = (reason: string) => void;
+
+/**
+ * Throws if a name is used twice or reserved, or if the parameters of a tool are not a valid JSON Schema. With `refuse`,
+ * such a tool is left out instead.
+ */
+export function createCatalogue(parts: CatalogueParts, refuse?: Refuse): Catalogue {
+  const tools = new Map<string, Tool>();
+  const checks = new Map<string, ValueCheck>();
+  for (const tool of parts.tools) {
+    const { name } = tool;
+    try {
+      if (reserved.includes(name))
+        throw new Error(`The name "${name}" is reserved. Rename the tool.`);
+      if (tools.has(name)) throw new Error(`There are two tools with the name "${name}".`);
+      checks.set(name, compiled(tool));
+      tools.set(name, tool);
+    } catch (error) {
+      if (refuse === undefined) throw error;
+      refuse(error instanceof Error ? error.message : String(error));
+    }
+  }
   const relics = byName("relic", parts.relics ?? []);
   const monuments = byName("monument", parts.monuments ?? []);
-  const checks = new Map(parts.tools.map((tool) => [tool.name, compiled(tool)]));
-  for (const name of reserved) {
-    if (tools.has(name)) throw new Error(`The name "${name}" is reserved. Rename the tool.`);
-  }
-
   const without = new Set<string>(parts.without);
   const standard = (["task_manager", "trap_card"] as const).filter((name) => !without.has(name));
   const internals = new Map<string, Target>(standard.map((kind) => [kind, { kind }]));
@@ -124,6 +141,7 @@ export function createCatalogue(parts: CatalogueParts): Catalogue {
     return unknown("unknown_member", "member of a monument", address, members);
   };
   return {
+    tools: [...tools.values()],
     relics,
     resolve,
     check: (target) => {
@@ -131,25 +149,6 @@ export function createCatalogue(parts: CatalogueParts): Catalogue {
       return builtIn[target.kind];
     },
   };
-}
-
-/** Those that a catalogue accepts, and why it doesn't accept the others. */
-export function callable(tools: readonly Tool[]): {
-  readonly tools: readonly Tool[];
-  readonly refused: readonly string[];
-} {
-  const accepted = new Map<string, Tool>();
-  const refused: string[] = [];
-  for (const tool of tools) {
-    try {
-      const same = accepted.get(tool.name);
-      createCatalogue({ tools: same === undefined ? [tool] : [same, tool] });
-      accepted.set(tool.name, tool);
-    } catch (error) {
-      refused.push(error instanceof Error ? error.message : String(error));
-    }
-  }
-  return { tools: [...accepted.values()], refused };
 }
 
 /** Of a call of a tool, or of a member of a monument: whether it only reads. */

@@ -59,47 +59,25 @@ const leastCharacters = 200;
 export class Outbox {
   readonly #limits: ExecutorLimits;
   readonly #store: Store | undefined;
-  readonly #paths = new Map<Task, string>();
-  #results = new Set<Task>();
-  #dispatched = new Set<Task>();
-  #warnings: string[] = [];
+  /** Those that have ended and are not delivered yet. */
+  readonly results = new Set<Task>();
+  readonly dispatched = new Set<Task>();
+  readonly warnings: string[] = [];
 
   constructor(limits: ExecutorLimits, store: Store | undefined) {
     this.#limits = limits;
     this.#store = store;
   }
 
-  get results(): ReadonlySet<Task> {
-    return this.#results;
-  }
-
-  addResult(task: Task): void {
-    this.#results.add(task);
-  }
-
-  addDispatched(task: Task): void {
-    this.#dispatched.add(task);
-  }
-
-  warn(text: string): void {
-    this.#warnings.push(text);
-  }
-
-  markDelivered(task: Task): void {
-    this.#results.delete(task);
-  }
-
   async collect(): Promise<Delivery> {
-    const results = this.#results;
-    const dispatched = this.#dispatched;
-    const warnings = this.#warnings;
-    this.#results = new Set();
-    this.#dispatched = new Set();
-    this.#warnings = [];
-    const handles = [...dispatched].flatMap((task): Handle[] => {
+    const [results, dispatched] = [[...this.results], [...this.dispatched]];
+    const warnings = this.warnings.splice(0);
+    this.results.clear();
+    this.dispatched.clear();
+    const handles = dispatched.flatMap((task): Handle[] => {
       const { status } = task.state;
       if (status !== "waiting" && status !== "running") return [];
-      return [{ id: task.id, action: task.planned.spec.action, status }];
+      return [{ id: task.id, action: task.action, status }];
     });
     let rest = this.#limits.deliveryCharacters;
     const delivered: DeliveredResult[] = [];
@@ -113,19 +91,19 @@ export class Outbox {
   }
 
   async #deliver(task: Task, rest: number): Promise<DeliveredResult | undefined> {
-    const { id, planned, replayed, state } = task;
+    const { id, action, execution, planned, replayed, state } = task;
     if (!isEnded(state)) return undefined;
     const content = contentOf(state);
     const { resultCharacters, deliveryCharacters } = this.#limits;
     // The task manager cuts what it returns by itself.
     const most = planned.target.kind === "task_manager" ? deliveryCharacters : resultCharacters;
     const text = cut(content, Math.min(most, Math.max(rest, leastCharacters)));
-    const path = text.length < content.length ? await this.#keep(task, content) : undefined;
+    const path = text.length < content.length ? await this.#keep(id, content) : undefined;
     return {
       id,
-      action: planned.spec.action,
+      action,
       status: state.status,
-      execution: planned.execution,
+      execution,
       inThought: planned.inThought,
       replayed,
       text,
@@ -134,13 +112,9 @@ export class Outbox {
     };
   }
 
-  async #keep(task: Task, content: string): Promise<string | undefined> {
-    const known = this.#paths.get(task);
-    if (known !== undefined || this.#store === undefined) return known;
+  async #keep(id: string, content: string): Promise<string | undefined> {
     try {
-      const path = await this.#store(task.id, content);
-      this.#paths.set(task, path);
-      return path;
+      return await this.#store?.(id, content);
     } catch {
       // The rest can still be read with get_result.
       return undefined;

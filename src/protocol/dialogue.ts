@@ -4,23 +4,16 @@
  */
 import { defined } from "../document/guards.ts";
 import type { Relic, Tool } from "../tools/tool.ts";
-import type {
-  Dialogue,
-  DialogueContext,
-  RoundEnd,
-  SendTurn,
-  TurnSent,
-} from "../engine/dialogue.ts";
+import type { Dialogue, DialogueContext, RoundEnd, SendTurn } from "../engine/dialogue.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, type LinkedSignal } from "../platform/waiting.ts";
-import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
+import type { Delegation, Monument, Standard } from "./catalogue.ts";
 import type { Store } from "./delivery.ts";
-import { createActionExecutor, type TaskExecutor } from "./executor.ts";
+import { createActionExecutor, type Executor, type Turn } from "./executor.ts";
 import { defaultLimits, type ExecutorLimits } from "./limits.ts";
-import { messageSchema } from "./message-schema.ts";
-import type { ClaimedStatus, ProtocolProblem } from "./model.ts";
-import { earlierText, newsText, roundText } from "./prompt.ts";
-import { Rounds, type NextRound } from "./rounds.ts";
+import { type ActionDocument, messageSchema } from "./message-schema.ts";
+import type { ProtocolProblem } from "./read-message.ts";
+import { earlierText, newsText, problemsText } from "./prompt.ts";
 import { verbOf } from "./task.ts";
 import { canceledByModel } from "./task-manager.ts";
 import { changedToolsText, teachingText } from "./teaching.ts";
@@ -46,19 +39,10 @@ export interface ActionDialogueOptions {
   readonly redact?: (text: string) => string;
 }
 
-/** The task goes on without tools that can't be called: their names or parameters may come from a server. */
 export function createActionDialogue(
   options: ActionDialogueOptions,
 ): (context: DialogueContext) => Dialogue {
-  return (context) => {
-    try {
-      return new ActionDialogue(options, context);
-    } catch {
-      const { tools, refused } = callable(options.tools);
-      for (const reason of refused) context.decide({ kind: "tool-left-out", reason });
-      return new ActionDialogue({ ...options, tools }, context);
-    }
-  };
+  return (context) => new ActionDialogue(options, context);
 }
 
 type Ended = Extract<NextRound, { kind: "ended" }>;
@@ -66,11 +50,10 @@ type Ended = Extract<NextRound, { kind: "ended" }>;
 class ActionDialogue implements Dialogue {
   readonly answerFormat = { name: "action_document", schema: messageSchema };
   session: Dialogue["session"];
-  #tools: readonly Tool[];
-  readonly #teach: (tools: readonly Tool[]) => Dialogue["session"];
+  readonly #teach: () => Dialogue["session"];
   readonly #options: ActionDialogueOptions;
   readonly #context: DialogueContext;
-  readonly #executor: TaskExecutor;
+  readonly #executor: Executor;
   readonly #closed = new AbortController();
   readonly #stop: LinkedSignal;
   #round = 0;
@@ -85,35 +68,27 @@ class ActionDialogue implements Dialogue {
     const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
-    const offered = {
-      tools,
-      relics,
-      monuments,
-      without,
-      limits,
-      ...defined({ delegation }),
+    const offered = { tools, relics, monuments, without, limits, ...defined({ delegation }) };
+    const { clock, emit } = context;
+    const { signal } = this.#stop;
+    this.#executor = createActionExecutor(
+      { ...offered, clock, emit, signal, ...defined({ store }) },
+      // Their names or parameters may come from a server: the task goes on without them.
+      (reason) => context.decide({ kind: "tool-left-out", reason }),
+    );
+    this.#teach = () => {
+      const now = { ...offered, tools: this.#executor.tools };
+      const text = teachingText({ ...now, iterations, preThinking, verdicts: true });
+      return { systemPrompt: { mode: "append", text }, readable };
     };
-    this.#executor = createActionExecutor({
-      ...offered,
-      clock: context.clock,
-      emit: context.emit,
-      signal: this.#stop.signal,
-      ...defined({ store }),
-    });
-    this.#tools = tools;
-    this.#teach = (now) => {
-      const teaching = { ...offered, tools: now, iterations, preThinking, verdicts: true };
-      return { systemPrompt: { mode: "append", text: teachingText(teaching) }, readable };
-    };
-    this.session = this.#teach(tools);
+    this.session = this.#teach();
   }
 
   async round(prompt: string, send: SendTurn): Promise<RoundEnd> {
     const { iterations, preThinking = 0 } = this.#options;
     const isFirst = (this.#round += 1) === 1;
     const before = this.#iteration;
-    const limits = { iterations, preThinking: isFirst ? preThinking : 0 };
-    const rounds = new Rounds(limits);
+    const rounds = new Rounds({ iterations, preThinking: isFirst ? preThinking : 0 });
     const { signal } = this.#context.scope;
     const toolCalls: ToolCall[] = [];
     let opening = isFirst
@@ -121,24 +96,24 @@ class ActionDialogue implements Dialogue {
       : `${prompt}${earlierText(this.#executor.tasks(), this.#options.without ?? [])}`;
     let next = rounds.first();
     let problem: ProtocolProblem | undefined;
-    let claimedStatus: ClaimedStatus | undefined;
+    let claimedStatus: ActionDocument["status"] | undefined;
     while (next.kind === "prompt") {
-      const news = await this.#news();
-      const sent = await send(roundText(next, { prompt: opening, news, ...limits }));
+      const parts = [opening, await this.#news(), next.request].filter((part) => part !== "");
+      const sent = await send(parts.join("\n\n") || "Continue.");
       opening = "";
-      if (sent.kind === "exhausted" || sent.kind === "stopped") return await this.#abandon(sent);
-      if (sent.kind === "completed") for (const call of sent.toolCalls) toolCalls.push(call);
-      const turn = await this.#executor.execute(sent.kind === "completed" ? sent.text : "", {
+      if (sent.kind !== "completed") return await this.#abandon(sent);
+      toolCalls.push(...sent.toolCalls);
+      const turn = await this.#executor.execute(sent.text, {
         signal,
         mode: rounds.mode,
-        ...defined({ problem: unreadable(sent) }),
+        ...(sent.cut === true ? { problem: answerCut } : {}),
       });
       problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
       if (turn.kind === "executed") ({ iteration: this.#iteration, claimedStatus } = turn);
       next = rounds.next(turn);
     }
     const failures = await this.#finish(signal);
-    if (this.#context.scope.stopped !== undefined) return { kind: "stopped" };
+    if (this.#context.scope.stopped !== undefined) return { kind: "canceled" };
     const called = this.#executor.calledSince(before);
     toolCalls.push(...called.map((name) => ({ name, succeeded: true })));
     const { outcome, response } = next;
@@ -171,13 +146,10 @@ class ActionDialogue implements Dialogue {
   async #changes(): Promise<string> {
     const changed = await this.#options.changedTools?.();
     if (changed === undefined) return "";
-    const { tools, refused } = callable(changed);
-    for (const reason of refused) this.#context.decide({ kind: "tool-left-out", reason });
-    const before = this.#tools;
-    this.#tools = tools;
-    this.#executor.offer(tools);
-    this.session = this.#teach(tools);
-    return changedToolsText(before, tools);
+    const before = this.#executor.tools;
+    this.#executor.offer(changed);
+    this.session = this.#teach();
+    return changedToolsText(before, this.#executor.tools);
   }
 
   /** No model is there to hear of what still goes on. */
@@ -234,13 +206,100 @@ class ActionDialogue implements Dialogue {
   }
 }
 
-function unreadable(
-  sent: Extract<TurnSent, { kind: "completed" | "too long" }>,
-): ProtocolProblem | undefined {
-  if (sent.kind === "too long") {
-    return { path: "", code: "too_large", message: "The answer was cut off: it did not end." };
+const answerCut: ProtocolProblem = {
+  path: "",
+  code: "cut",
+  message: "The answer was cut at the model's output limit. Write a shorter document.",
+};
+
+export interface RoundLimits {
+  readonly iterations: number;
+  /** Of the round of thinking before it. 0: there is none. */
+  readonly preThinking: number;
+}
+
+/** `request`: what the next prompt asks for, besides what happened. Empty: to go on. */
+export type NextRound =
+  | { readonly kind: "prompt"; readonly request: string }
+  | { readonly kind: "ended"; readonly outcome: Outcome; readonly response: string | null };
+
+type Outcome = "stopped" | "protocol failure" | "nothing to do" | "cap reached";
+type Executed = Extract<Turn, { kind: "executed" }>;
+
+/** Rejected answers to one prompt that are followed by another attempt. */
+const repairsPerIteration = 2;
+
+/**
+ * What follows an answer of the model: the rules of repairs, nudges and caps, apart from any session. One for each
+ * round of a task.
+ */
+export class Rounds {
+  readonly #limits: RoundLimits;
+  mode: "normal" | "thinking" | "refused";
+  #accepted = 0;
+  #repairs = 0;
+  #nudged = false;
+
+  constructor(limits: RoundLimits) {
+    this.#limits = limits;
+    this.mode = limits.preThinking > 0 ? "thinking" : "normal";
   }
-  if (!sent.cut) return undefined;
-  const message = "The answer was cut at the model's output limit. Write a shorter document.";
-  return { path: "", code: "cut", message };
+
+  first(): NextRound {
+    if (this.mode === "normal") return prompt("");
+    return prompt(
+      `Think first, in at most ${this.#limits.preThinking} documents with read-only SYNC actions or none. Write "stop": true to begin the task.`,
+    );
+  }
+
+  next(turn: Turn): NextRound {
+    if (this.mode === "refused") {
+      return ended("cap reached", turn.kind === "executed" ? turn.response : null);
+    }
+    if (turn.kind === "rejected") return this.#rejected(turn.problems);
+    this.#repairs = 0;
+    this.#accepted += 1;
+    return this.mode === "thinking" ? this.#thought(turn) : this.#acted(turn);
+  }
+
+  #rejected(problems: readonly ProtocolProblem[]): NextRound {
+    if (this.#repairs >= repairsPerIteration) return ended("protocol failure", null);
+    this.#repairs += 1;
+    return prompt(problemsText(problems));
+  }
+
+  /** The model decides how much it thinks, within the bound. */
+  #thought({ next }: Executed): NextRound {
+    if (next === "continue" && this.#accepted < this.#limits.preThinking) {
+      return prompt('Continue thinking, or write "stop": true to begin the task.');
+    }
+    this.mode = "normal";
+    this.#accepted = 0;
+    return prompt("You have finished thinking. Now do the task.");
+  }
+
+  #acted({ next, response }: Executed): NextRound {
+    const { iterations } = this.#limits;
+    if (next === "stop") return ended("stopped", response);
+    if (next === "idle" && this.#nudged) return ended("nothing to do", response);
+    this.#nudged = next === "idle";
+    if (this.#accepted >= iterations) {
+      this.mode = "refused";
+      return prompt(
+        `This is your last answer: the limit of documents (${iterations}) is reached, and no more actions are run. Say in "response" what is done and what is not.`,
+      );
+    }
+    if (!this.#nudged) return prompt("");
+    return prompt(
+      'Your last document has no actions and does not stop. Run an action, or write "stop": true if the task is done.',
+    );
+  }
+}
+
+function prompt(request: string): NextRound {
+  return { kind: "prompt", request };
+}
+
+function ended(outcome: Outcome, response: string | null): NextRound {
+  return { kind: "ended", outcome, response };
 }

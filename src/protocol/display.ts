@@ -6,7 +6,7 @@ import { beginningOf } from "../events/cut.ts";
 import { withoutSequences } from "../platform/terminal-sequences.ts";
 import { startTimer, type Release } from "../platform/waiting.ts";
 import type { ToolProgress } from "../tools/tool.ts";
-import type { ActionSpec } from "./model.ts";
+import type { ActionSpec } from "./message-schema.ts";
 
 const longestLabel = 200;
 /** Only the end of an action is its 100 %. */
@@ -35,57 +35,49 @@ export function displayOf({ display, action }: ActionSpec): ActionDisplay | unde
   };
 }
 
-export interface Progress {
-  readonly percent?: number;
-  readonly message?: string;
+export interface CallProgress {
+  report(progress: ToolProgress): void;
+  end(): void;
 }
 
 /**
  * The progress of one call, for people: what it reports and, between, steps by the estimate of the model. It never goes
  * backward, doesn't reach the end too early, and doesn't come too often.
  */
-export class CallProgress {
-  readonly #clock: Clock;
-  readonly #stepMs: number;
-  readonly #tell: (news: Progress) => void;
-  #stop: Release = () => {};
-  #percent = -1;
-  #message: string | undefined;
-  #last = Number.NEGATIVE_INFINITY;
-
-  constructor({ display }: ActionSpec, clock: Clock, tell: (news: Progress) => void) {
-    this.#clock = clock;
-    this.#stepMs = (display?.estimated_duration_seconds ?? 0) * 10 * stepPercent;
-    this.#tell = tell;
-  }
-
-  report({ percent, message }: ToolProgress): void {
-    const now = this.#clock.now();
-    const rounded = Math.min(mostPercent, Math.floor(percent ?? Number.NaN));
-    const label = typeof message === "string" ? labelOf(message) : undefined;
-    const grown = rounded > this.#percent;
-    const changed = label !== undefined && label !== this.#message && now - this.#last >= pauseMs;
-    if (!grown && !changed) return;
-    this.#last = now;
-    if (grown) this.#percent = rounded;
-    if (label !== undefined) this.#message = label;
-    this.#tell({
-      ...(this.#percent >= 0 ? { percent: this.#percent } : {}),
-      ...defined({ message: label }),
+export function startProgress(
+  { display }: ActionSpec,
+  clock: Clock,
+  tell: (news: { readonly percent?: number; readonly message?: string }) => void,
+): CallProgress {
+  const stepMs = (display?.estimated_duration_seconds ?? 0) * 10 * stepPercent;
+  let stop: Release = () => {};
+  let shownPercent = -1;
+  let shownMessage: string | undefined;
+  let last = Number.NEGATIVE_INFINITY;
+  const estimate = (): void => {
+    stop = startTimer(clock, stepMs, () => {
+      if (shownPercent >= mostPercent) return;
+      shownPercent = Math.min(mostPercent, Math.max(0, shownPercent) + stepPercent);
+      tell({ percent: shownPercent });
+      estimate();
     });
-  }
-
-  estimate(): void {
-    if (this.#stepMs <= 0) return;
-    this.#stop = startTimer(this.#clock, this.#stepMs, () => {
-      if (this.#percent >= mostPercent) return;
-      this.#percent = Math.min(mostPercent, Math.max(0, this.#percent) + stepPercent);
-      this.#tell({ percent: this.#percent });
-      this.estimate();
-    });
-  }
-
-  end(): void {
-    this.#stop();
-  }
+  };
+  if (stepMs > 0) estimate();
+  return {
+    report({ percent, message }) {
+      const now = clock.now();
+      const rounded = Math.min(mostPercent, Math.floor(percent ?? Number.NaN));
+      const label = typeof message === "string" ? labelOf(message) : undefined;
+      const grown = rounded > shownPercent;
+      if (!grown && (label === undefined || label === shownMessage || now - last < pauseMs)) return;
+      last = now;
+      if (grown) shownPercent = rounded;
+      shownMessage = label ?? shownMessage;
+      tell({
+        ...(shownPercent >= 0 ? { percent: shownPercent } : {}),
+        ...defined({ message: label }),
+      });
+    },
+    end: () => stop(),
+  };
 }

@@ -8,10 +8,9 @@ import { ordinaryValue } from "./params.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { ExecutorLimits } from "./limits.ts";
-import type { ActionDocument, ProtocolProblem } from "./model.ts";
+import type { ActionDocument } from "./message-schema.ts";
 import { type PlannedAction, preflight } from "./preflight.ts";
-import { readMessage, reject, type Rejected } from "./read-message.ts";
-import type { Found } from "./references.ts";
+import { type ProtocolProblem, readMessage, reject, type Rejected } from "./read-message.ts";
 
 export interface DocumentPorts {
   readonly catalogue: Catalogue;
@@ -39,7 +38,7 @@ export interface Accepted {
 
 export class Documents {
   readonly #ports: DocumentPorts;
-  readonly #variables = new Variables();
+  readonly #variables = new Map<string, unknown>();
   #iteration = 0;
 
   constructor(ports: DocumentPorts) {
@@ -50,8 +49,8 @@ export class Documents {
     return this.#iteration;
   }
 
-  variable(name: string): Found {
-    return this.#variables.find(name);
+  variable(name: string): unknown {
+    return this.#variables.get(name);
   }
 
   /** `refused`: the texts of a document are accepted, and none of its actions. */
@@ -71,10 +70,12 @@ export class Documents {
       iteration: this.#iteration + 1,
       onlyReading: mode === "thinking",
       hasTask,
-      hasVariable: (name) => this.variable(name).kind === "found",
+      hasVariable: (name) => this.#variables.has(name),
     });
     if (plan.kind === "rejected") return rejected(plan);
-    if (!this.#variables.fits(document.context?.variables ?? {}, limits.variablesCharacters)) {
+    const { variables = {} } = document.context ?? {};
+    const all = new Map([...this.#variables, ...Object.entries(variables)]);
+    if (JSON.stringify([...all]).length > limits.variablesCharacters) {
       const message = `All variables together can have at most ${limits.variablesCharacters} characters.`;
       const path = "/context/variables";
       return rejected(reject([{ path, code: "variables_too_large", message }]));
@@ -91,7 +92,7 @@ export class Documents {
       iteration,
       claimedStatus: status,
       thoughts: thoughts.map(({ type, content }) => ({ type, content })),
-      variables: this.#variables.merge(context.variables ?? {}),
+      variables: this.#merge(context.variables ?? {}),
       actions: actions.length,
       stop,
       ...(response === null ? {} : { response }),
@@ -102,40 +103,17 @@ export class Documents {
     }
     return { kind: "accepted", document, iteration, actions };
   }
-}
-
-class Variables {
-  readonly #values = new Map<string, unknown>();
-
-  find(name: string): Found {
-    if (!this.#values.has(name)) return { kind: "none" };
-    return { kind: "found", value: this.#values.get(name) };
-  }
 
   /** Null deletes. */
-  merge(changes: Readonly<Record<string, unknown>>): {
-    readonly set: string[];
-    readonly deleted: string[];
-  } {
+  #merge(changes: Readonly<Record<string, unknown>>): { set: string[]; deleted: string[] } {
     const set: string[] = [];
     const deleted: string[] = [];
-    for (const name of Object.keys(changes)) {
-      const value = changes[name];
+    for (const [name, value] of Object.entries(changes)) {
       if (value !== null) {
-        this.#values.set(name, ordinaryValue(value));
+        this.#variables.set(name, ordinaryValue(value));
         set.push(name);
-      } else if (this.#values.delete(name)) deleted.push(name);
+      } else if (this.#variables.delete(name)) deleted.push(name);
     }
     return { set, deleted };
-  }
-
-  /** Whether all would have at most `limit` characters after a merge. */
-  fits(changes: Readonly<Record<string, unknown>>, limit: number): boolean {
-    const merged = new Map([...this.#values, ...Object.entries(changes)]);
-    let characters = 0;
-    for (const [name, value] of merged) {
-      if (value !== null) characters += name.length + JSON.stringify(value).length;
-    }
-    return characters <= limit;
   }
 }

@@ -11,14 +11,15 @@
 import { defined } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
-import { linkSignals, onAbort, startTimer, type Release } from "../platform/waiting.ts";
+import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
 import type { CallContext, Tool, ToolOutcome } from "../tools/tool.ts";
-import { type CatalogueParts, createCatalogue } from "./catalogue.ts";
+import { type Catalogue, type CatalogueParts, createCatalogue, type Refuse } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
 import { type Accepted, Documents, type ExecuteOptions } from "./documents.ts";
 import { defaultLimits, type ExecutorLimits } from "./limits.ts";
-import type { ActionDocument, ClaimedStatus, ProtocolProblem } from "./model.ts";
-import type { Names } from "./references.ts";
+import type { ActionDocument } from "./message-schema.ts";
+import type { ProtocolProblem } from "./read-message.ts";
+import type { Names } from "./params.ts";
 import { Scheduler, secondsOf } from "./scheduler.ts";
 import { callTarget, type Standing, StandingActions } from "./standing.ts";
 import { isEnded, type Task, type TaskView, viewOf } from "./task.ts";
@@ -50,7 +51,7 @@ export type Turn =
       readonly next: "stop" | "continue" | "idle";
       readonly response: string | null;
       /** What the model says about itself. */
-      readonly claimedStatus: ClaimedStatus;
+      readonly claimedStatus: ActionDocument["status"];
       /** The actions of the document that are in no group, those of thoughts first. */
       readonly actions: readonly TaskView[];
     };
@@ -86,25 +87,15 @@ export interface ActionExecutor {
   tasks(): readonly TaskView[];
 }
 
-/** Of a task, whose servers may change what they have. */
-export interface TaskExecutor extends ActionExecutor {
-  /** The same as `finish`, but what no prompt has delivered stays for the next one. Returns `RunEnd.background`. */
-  settle(signal?: AbortSignal): Promise<readonly TaskView[]>;
-  /** The tools that have been called with success by documents after this one. */
-  calledSince(iteration: number): readonly string[];
-  /** What further documents can call, in place of the tools so far. Throws as `createActionExecutor` does. */
-  readonly offer: (tools: readonly Tool[]) => void;
-}
-
-/** Throws if names are ambiguous or reserved, or if parameters are not a valid JSON Schema. */
-export function createActionExecutor(options: ExecutorOptions): TaskExecutor {
-  return new Executor(options);
+/** Throws if names are ambiguous or reserved, or if parameters are not a valid JSON Schema; see `createCatalogue`. */
+export function createActionExecutor(options: ExecutorOptions, refuse?: Refuse): Executor {
+  return new Executor(options, refuse);
 }
 
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
-class Executor implements TaskExecutor {
+export class Executor implements ActionExecutor {
   readonly #clock: Clock;
   readonly #limits: ExecutorLimits;
   readonly #signal: AbortSignal | undefined;
@@ -113,13 +104,17 @@ class Executor implements TaskExecutor {
   readonly #scheduler: Scheduler;
   readonly #standing: StandingActions;
   readonly #outbox: Outbox;
-  readonly offer: TaskExecutor["offer"];
+  readonly #catalogue: Catalogue;
+  /** What further documents can call, in place of the tools so far. */
+  readonly offer: (tools: readonly Tool[]) => void;
 
-  constructor(options: ExecutorOptions) {
+  constructor(options: ExecutorOptions, refuse?: Refuse) {
     const { clock, signal, store } = options;
     const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
-    const catalogue = createCatalogue(options);
-    this.offer = (tools) => void Object.assign(catalogue, createCatalogue({ ...options, tools }));
+    const catalogue = createCatalogue(options, refuse);
+    this.#catalogue = catalogue;
+    this.offer = (tools) =>
+      void Object.assign(catalogue, createCatalogue({ ...options, tools }, refuse));
     const emit = (event: ActionEvent): void => {
       try {
         options.emit?.(event);
@@ -131,14 +126,9 @@ class Executor implements TaskExecutor {
       variable: (name) => this.#documents.variable(name),
       result: (id) => {
         const state = this.#scheduler.table.get(id)?.state;
-        return state?.status === "succeeded"
-          ? { kind: "found", value: state.output.value }
-          : { kind: "none" };
+        return state?.status === "succeeded" ? state.output.value : undefined;
       },
-      status: (id) => {
-        const task = this.#scheduler.table.get(id);
-        return task === undefined ? { kind: "none" } : { kind: "found", value: task.state.status };
-      },
+      status: (id) => this.#scheduler.table.get(id)?.state.status,
     };
     const common = { catalogue, clock, limits, names, emit };
     this.#clock = clock;
@@ -154,15 +144,16 @@ class Executor implements TaskExecutor {
     });
     this.#scheduler = new Scheduler({
       ...common,
-      onEnded: (task) => this.#outbox.addResult(task),
+      onEnded: (task) => this.#outbox.results.add(task),
       call: (task, params, context) => this.#call(task, params, context),
     });
-    this.#standing = new StandingActions({
-      ...common,
-      lock: (target) => this.#scheduler.lock(target),
-      unlock: (target) => this.#scheduler.unlock(target),
-    });
+    this.#standing = new StandingActions({ ...common, slots: this.#scheduler.slots });
     onAbort(signal, () => this.#cancelAll());
+  }
+
+  /** Those that can be called. */
+  get tools(): readonly Tool[] {
+    return this.#catalogue.tools;
   }
 
   async execute(answer: unknown, options: ExecuteOptions = {}): Promise<Turn> {
@@ -175,7 +166,7 @@ class Executor implements TaskExecutor {
     const choseRelics = this.#chooseRelics(document);
     const all = this.#scheduler.add(accepted.actions, iteration, this.#canceled(signal));
     const tasks = all.filter((task) => task.group === undefined);
-    for (const task of tasks) if (task.inBackground) this.#outbox.addDispatched(task);
+    for (const task of tasks) if (task.inBackground) this.#outbox.dispatched.add(task);
     const waited = tasks.filter((task) => !task.inBackground);
     const release = onAbort(signal, () => this.#scheduler.cancel(waited, turnCanceled));
     await Promise.all(waited.map((task) => task.ended));
@@ -206,15 +197,23 @@ class Executor implements TaskExecutor {
     return { background: await this.settle(stop), undelivered: await this.collect() };
   }
 
+  /** The same as `finish`, but what no prompt has delivered stays for the next one. Returns `RunEnd.background`. */
   async settle(stop?: AbortSignal): Promise<readonly TaskView[]> {
     const open = [...this.#scheduler.active];
-    const releases = [onAbort(stop, () => this.#cancelAll()), ...this.#limitBackground(open)];
+    const release = onAbort(stop, () => this.#cancelAll());
+    const calls = open.filter((task) => !task.isGroup);
+    const timers = calls.map((task) =>
+      startTimer(this.#clock, secondsOf(task, this.#limits) * 1000, () =>
+        this.#scheduler.cancel([task], "The run ended."),
+      ),
+    );
     await Promise.all(open.map((task) => task.ended));
-    for (const release of releases) release();
+    for (const end of [release, ...timers]) end();
     const ended = [...new Set([...open, ...this.#outbox.results])];
     return this.#views(ended.filter((task) => task.inBackground && isEnded(task.state)));
   }
 
+  /** The tools that have been called with success by documents after this one. */
   calledSince(iteration: number): readonly string[] {
     return [...this.#scheduler.table.values()].flatMap(({ iteration: own, planned, state }) =>
       own > iteration && planned.target.kind === "tool" && state.status === "succeeded"
@@ -257,30 +256,13 @@ class Executor implements TaskExecutor {
           limits: this.#limits,
           table: this.#scheduler.table,
           cancel: (tasks, reason) => this.#scheduler.cancel(tasks, reason),
-          markDelivered: (one) => this.#outbox.markDelivered(one),
+          undelivered: this.#outbox.results,
         });
       case "trap_card":
         return Promise.resolve(this.#standing.operate(params));
       default:
         return callTarget(target, task.id, params, context);
     }
-  }
-
-  /** One timer for all calls with the same limit. */
-  #limitBackground(open: readonly Task[]): Release[] {
-    const bySeconds = new Map<number, Task[]>();
-    for (const task of open) {
-      if (task.isGroup) continue;
-      const seconds = secondsOf(task, this.#limits);
-      const calls = bySeconds.get(seconds) ?? [];
-      bySeconds.set(seconds, calls);
-      calls.push(task);
-    }
-    return [...bySeconds].map(([seconds, calls]) =>
-      startTimer(this.#clock, seconds * 1000, () =>
-        this.#scheduler.cancel(calls, "The run ended."),
-      ),
-    );
   }
 
   #canceled(signal: AbortSignal | undefined): string | undefined {
@@ -294,7 +276,7 @@ class Executor implements TaskExecutor {
 
   #warn(text: string): void {
     this.#emit({ type: "actions.warning", iteration: this.#documents.iteration, text });
-    this.#outbox.warn(text);
+    this.#outbox.warnings.push(text);
   }
 
   #views(tasks: readonly Task[]): TaskView[] {
@@ -309,22 +291,17 @@ function claimOf(
   tasks: readonly Task[],
   active: number,
 ): string | undefined {
-  const failed = tasks.filter(({ state }) => isEnded(state) && state.status !== "succeeded").length;
-  const inBackground = tasks.some((task) => task.inBackground);
-  const real =
-    failed > 0
-      ? "ERROR"
-      : active > 0 || inBackground
-        ? "TASK_STARTED"
-        : stop
-          ? "SUCCESS"
-          : "EXECUTING";
+  const hasFailed = tasks.some(({ state }) => isEnded(state) && state.status !== "succeeded");
+  const inBackground = active > 0 || tasks.some((task) => task.inBackground);
+  const finished = stop ? "SUCCESS" : "EXECUTING";
+  const real = inBackground ? "TASK_STARTED" : finished;
   const isTrue = {
     // Whether the work as a whole failed is the model's to say.
     ERROR: true,
-    EXECUTING: tasks.length > 0 || !stop || active > 0,
-    TASK_STARTED: inBackground || active > 0,
-    SUCCESS: failed === 0 && active === 0,
+    EXECUTING: tasks.length > 0 || real !== "SUCCESS",
+    TASK_STARTED: inBackground,
+    SUCCESS: !hasFailed && active === 0,
   }[status];
-  return isTrue ? undefined : `The document claims the status ${status}, but it is ${real}.`;
+  if (isTrue) return undefined;
+  return `The document claims the status ${status}, but it is ${hasFailed ? "ERROR" : real}.`;
 }

@@ -1,10 +1,14 @@
 /* oxlint-disable unicorn/no-thenable -- "then" is a keyword of JSON Schema */
 /**
- * The JSON Schema of the message (draft 2020-12), published as `schema/action-protocol.schema.json`. What a schema
- * can't express (unique ids, known names, depth) is checked in `preflight.ts`.
+ * The JSON Schema of the message (draft 2020-12), published as `schema/action-protocol.schema.json`, and its types. What
+ * a schema can't express (unique ids, known names, depth) is checked in `preflight.ts`.
  */
+import type { Described, SchemaType } from "../document/schema-type.ts";
 
 const id = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;
+function ref<T>(name: string): { readonly $ref: string } & Described<T> {
+  return { $ref: `#/$defs/${name}` };
+}
 const reference = { type: "string", pattern: "^\\$\\{\\{[^{}]+\\}\\}$" } as const;
 
 /** `if` an action without sub-actions has this name, `then` its params have this shape. */
@@ -19,6 +23,89 @@ function paramsOf(name: string): object {
   };
 }
 
+const context = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    knowledge_relics: {
+      type: "array",
+      uniqueItems: true,
+      items: { type: "string", minLength: 1 },
+    },
+    security_level: {
+      enum: ["user", "admin", "system"],
+      deprecated: true,
+      description: "Ignored: rights come from the permissions of the task.",
+    },
+    variables: {
+      type: "object",
+      propertyNames: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" },
+      additionalProperties: true,
+      description: "Merged into the variables of the run. Null deletes a variable.",
+    },
+  },
+} as const;
+
+const display = {
+  type: ["object", "null"],
+  required: ["type"],
+  properties: {
+    type: { type: "string", examples: ["progress_bar", "status_message"] },
+    label: { type: "string" },
+    estimated_duration_seconds: { type: "integer", minimum: 0 },
+  },
+} as const;
+
+const action = {
+  type: "object",
+  required: ["action", "type"],
+  additionalProperties: false,
+  properties: {
+    action_id: ref<string>("id"),
+    action: { type: "string", minLength: 1 },
+    type: { enum: ["tool", "internal", "relic", "monument"] },
+    description: { type: "string" },
+    params: { type: "object", default: {} },
+    execution: { enum: ["SYNC", "ASYNC"], default: "SYNC" },
+    depends_on: {
+      type: ["string", "array"],
+      pattern: id.pattern,
+      uniqueItems: true,
+      minItems: 1,
+      // Not a reference: ajv has to see that they are texts, or it compares each with each.
+      items: id,
+    },
+    display: ref<SchemaType<typeof display>>("display"),
+    sub_actions: { type: "array", minItems: 1, items: ref<ActionSpec>("action") },
+  },
+  if: { not: { required: ["sub_actions"] } },
+  then: { required: ["params"] },
+  allOf: [paramsOf("task_manager"), paramsOf("trap_card"), paramsOf("delegate")],
+} as const;
+
+const thought = {
+  type: "object",
+  required: ["type", "content"],
+  additionalProperties: false,
+  properties: {
+    type: {
+      type: "string",
+      pattern: "^[A-Z][A-Z_]{0,31}$",
+      examples: ["PLAN", "OBSERVATION", "DECISION", "ASSUMPTION"],
+    },
+    content: { type: "string" },
+    actions: {
+      type: "array",
+      items: ref<ActionSpec>("action"),
+      description: "Read-only SYNC actions. They run before the actions of the document.",
+    },
+  },
+} as const;
+
+/** `action`: the name of what is called. For a group (an action with `sub_actions`), a label. */
+export interface ActionSpec extends SchemaType<typeof action> {}
+export type ActionDocument = SchemaType<typeof messageSchema>;
+
 export const messageSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   $id: "urn:master-schema:2.0",
@@ -30,89 +117,18 @@ export const messageSchema = {
   additionalProperties: false,
   properties: {
     status: { enum: ["SUCCESS", "EXECUTING", "ERROR", "TASK_STARTED"] },
-    context: { $ref: "#/$defs/context" },
-    thoughts: { type: "array", items: { $ref: "#/$defs/thought" } },
-    actions: { type: ["array", "null"], maxItems: 32, items: { $ref: "#/$defs/action" } },
+    context: ref<SchemaType<typeof context>>("context"),
+    thoughts: { type: "array", items: ref<SchemaType<typeof thought>>("thought") },
+    actions: { type: ["array", "null"], maxItems: 32, items: ref<ActionSpec>("action") },
     stop: { type: "boolean" },
     response: { type: ["string", "null"] },
   },
   $defs: {
     id,
-    context: {
-      type: "object",
-      additionalProperties: false,
-      properties: {
-        knowledge_relics: {
-          type: "array",
-          uniqueItems: true,
-          items: { type: "string", minLength: 1 },
-        },
-        security_level: {
-          enum: ["user", "admin", "system"],
-          deprecated: true,
-          description: "Ignored: rights come from the permissions of the task.",
-        },
-        variables: {
-          type: "object",
-          propertyNames: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" },
-          additionalProperties: true,
-          description: "Merged into the variables of the run. Null deletes a variable.",
-        },
-      },
-    },
-    thought: {
-      type: "object",
-      required: ["type", "content"],
-      additionalProperties: false,
-      properties: {
-        type: {
-          type: "string",
-          pattern: "^[A-Z][A-Z_]{0,31}$",
-          examples: ["PLAN", "OBSERVATION", "DECISION", "ASSUMPTION"],
-        },
-        content: { type: "string" },
-        actions: {
-          type: "array",
-          items: { $ref: "#/$defs/action" },
-          description: "Read-only SYNC actions. They run before the actions of the document.",
-        },
-      },
-    },
-    display: {
-      type: ["object", "null"],
-      required: ["type"],
-      properties: {
-        type: { type: "string", examples: ["progress_bar", "status_message"] },
-        label: { type: "string" },
-        estimated_duration_seconds: { type: "integer", minimum: 0 },
-      },
-    },
-    action: {
-      type: "object",
-      required: ["action", "type"],
-      additionalProperties: false,
-      properties: {
-        action_id: { $ref: "#/$defs/id" },
-        action: { type: "string", minLength: 1 },
-        type: { enum: ["tool", "internal", "relic", "monument"] },
-        description: { type: "string" },
-        params: { type: "object", default: {} },
-        execution: { enum: ["SYNC", "ASYNC"], default: "SYNC" },
-        depends_on: {
-          type: ["string", "array"],
-          pattern: id.pattern,
-          uniqueItems: true,
-          minItems: 1,
-          // Not a reference: ajv has to see that they are texts, or it compares each with each.
-          items: id,
-        },
-        display: { $ref: "#/$defs/display" },
-        sub_actions: { type: "array", minItems: 1, items: { $ref: "#/$defs/action" } },
-      },
-      if: { not: { required: ["sub_actions"] } },
-      then: { required: ["params"] },
-      allOf: [paramsOf("task_manager"), paramsOf("trap_card"), paramsOf("delegate")],
-    },
+    context,
+    thought,
+    display,
+    action,
     task_manager: {
       type: "object",
       required: ["operation"],

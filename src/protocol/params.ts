@@ -1,51 +1,228 @@
-/** Params against the schema of what is called, before and after references are replaced. */
+/**
+ * The params of actions: their references, and what their schema says of them before and after references are replaced.
+ *
+ * References are `${{variables.NAME…}}`, `${{results.ID…}}`, `${{tasks.ID.status}}`. `$${{` stands for a literal `${{`.
+ * A value is read once: what a reference inserts is never searched for references. Only own, enumerable properties
+ * are found, so that nothing of a prototype and no length of a list can be named. The inserted text is counted while
+ * it is assembled, so that references to large results can't fill the memory.
+ */
 import { isList, isRecord } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
-import type { ValueCheck, ValueProblem } from "../document/value-check.ts";
-import type { Target } from "./catalogue.ts";
-import { referencesIn } from "./references.ts";
+import type { ValueCheck } from "../document/value-check.ts";
+import { clipWords } from "../events/cut.ts";
+import type { Catalogue, Target } from "./catalogue.ts";
+import type { ExecutorLimits } from "./limits.ts";
 
-export interface ParamProblem {
+interface Reference {
+  readonly root: "variables" | "results" | "tasks";
+  readonly name: string;
+  readonly path: readonly string[];
+}
+
+type Part =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "reference"; readonly reference: Reference; readonly source: string }
+  | { readonly kind: "invalid"; readonly source: string };
+
+/** Both forms of the beginning, the longer one first. */
+const opening = /\$?\$\{\{/g;
+
+export function partsOf(template: string): readonly Part[] {
+  const parts: Part[] = [];
+  let at = 0;
+  // Kept from one opening to the next, so that a text full of openings is searched only once.
+  let end = template.indexOf("}}");
+  const text = (to: number): void => {
+    if (to > at) parts.push({ kind: "text", text: template.slice(at, to) });
+  };
+  for (;;) {
+    opening.lastIndex = at;
+    const found = opening.exec(template);
+    if (found === null) break;
+    text(found.index);
+    at = found.index + found[0].length;
+    if (found[0].length === 4) {
+      parts.push({ kind: "text", text: "${{" });
+      continue;
+    }
+    if (end !== -1 && end < at) end = template.indexOf("}}", at);
+    const next = template.indexOf("${{", at);
+    if (end === -1 || (next !== -1 && next < end)) {
+      parts.push({ kind: "invalid", source: template.slice(found.index, found.index + 40) });
+      continue;
+    }
+    const source = template.slice(found.index, end + 2);
+    const reference = referenceOf(template.slice(at, end));
+    parts.push(
+      reference === undefined
+        ? { kind: "invalid", source: clipWords(source, 100) }
+        : { kind: "reference", reference, source },
+    );
+    at = end + 2;
+  }
+  text(template.length);
+  return parts;
+}
+
+function referenceOf(inner: string): Reference | undefined {
+  const [root, name, ...path] = inner.trim().split(".");
+  if (name === undefined || [name, ...path].some((key) => key.trim() === "")) return undefined;
+  switch (root) {
+    case "variables":
+    case "results":
+      return { root, name, path };
+    case "tasks":
+      return path.join(".") === "status" ? { root, name, path: [] } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+export interface FoundPart {
+  readonly path: Path;
+  readonly part: Exclude<Part, { kind: "text" }>;
+}
+
+/** All references in the texts of a value, and what looks like one. Keys are not searched. */
+export function referencesIn(value: unknown): FoundPart[] {
+  const found: FoundPart[] = [];
+  const visit = (one: unknown, path: Path): void => {
+    if (typeof one === "string") {
+      if (!one.includes("${{")) return;
+      for (const part of partsOf(one)) if (part.kind !== "text") found.push({ path, part });
+    } else if (isList(one)) one.forEach((item, index) => visit(item, [...path, index]));
+    else if (isRecord(one)) for (const key of Object.keys(one)) visit(one[key], [...path, key]);
+  };
+  visit(value, []);
+  return found;
+}
+
+/** What is named, as JSON data. Undefined: nothing has the name. */
+export interface Names {
+  variable(name: string): unknown;
+  /** The value of an action that succeeded. */
+  result(id: string): unknown;
+  status(id: string): string | undefined;
+}
+
+type Interpolated =
+  | { readonly kind: "interpolated"; readonly value: unknown }
+  | { readonly kind: "unresolved"; readonly reason: string };
+
+class Unresolved extends Error {}
+
+/** A copy with the references replaced, as ordinary objects with at most `limit` characters of text. */
+export function interpolate(value: unknown, names: Names, limit: number): Interpolated {
+  let rest = limit;
+  const spend = (text: string): string => {
+    rest -= text.length;
+    if (rest < 0) throw new Unresolved(`The params are larger than ${limit} characters.`);
+    return text;
+  };
+  const insert = (reference: Reference, source: string): unknown => {
+    const found = lookUp(reference, names);
+    if (found === undefined) throw new Unresolved(`Nothing is at ${source}.`);
+    return found;
+  };
+  const textOf = (inserted: unknown): string =>
+    typeof inserted === "string" ? inserted : JSON.stringify(inserted);
+  const replace = (template: string): unknown => {
+    if (!template.includes("${{")) return spend(template);
+    const parts = partsOf(template);
+    const [only] = parts;
+    if (parts.length === 1 && only?.kind === "reference") {
+      return JSON.parse(spend(JSON.stringify(insert(only.reference, only.source))));
+    }
+    return parts
+      .map((part) => {
+        switch (part.kind) {
+          case "text":
+            return spend(part.text);
+          case "reference":
+            return spend(textOf(insert(part.reference, part.source)));
+          case "invalid":
+            throw new Unresolved(`${part.source} is not a reference.`);
+        }
+      })
+      .join("");
+  };
+  const copy = (one: unknown): unknown => {
+    if (typeof one === "string") return replace(one);
+    if (isList(one)) return one.map(copy);
+    if (!isRecord(one)) return one;
+    return Object.fromEntries(Object.keys(one).map((key) => [spend(key), copy(one[key])]));
+  };
+  try {
+    return { kind: "interpolated", value: copy(value) };
+  } catch (error) {
+    if (error instanceof Unresolved) return { kind: "unresolved", reason: error.message };
+    throw error;
+  }
+}
+
+function lookUp({ root, name, path }: Reference, names: Names): unknown {
+  if (root === "tasks") return names.status(name);
+  let value = root === "variables" ? names.variable(name) : names.result(name);
+  for (const key of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    if (!Object.prototype.propertyIsEnumerable.call(value, key)) return undefined;
+    value = Reflect.get(value, key);
+  }
+  return value;
+}
+
+interface ParamProblem {
   readonly path: Path;
   readonly reason: string;
 }
 
-type Params = Readonly<Record<string, unknown>>;
+export type Params = Readonly<Record<string, unknown>>;
 
 /**
  * What is wrong whatever the references will be replaced by. The value of a reference is unknown, so a problem with
  * it, or with what contains it, only counts if it doesn't depend on the value.
  */
 export function checkTemplate(check: ValueCheck, target: Target, params: Params): ParamProblem[] {
-  const open = openPaths(templateOf(target, params));
-  const certain = check(ordinary(params)).filter((problem) => {
-    if (open.length === 0) return true;
-    if (problem.conditional) return false;
-    const related = open.filter((path) => isWithin(problem.at, path) || isWithin(path, problem.at));
-    return (
-      related.length === 0 ||
-      (shapeOnly(problem) && !open.some((path) => isWithin(problem.at, path)))
-    );
-  });
+  const open = referencesIn(templateOf(target, params)).map(({ path }) => path);
+  const certain = check(ordinary(params)).filter(
+    ({ at, conditional, keyword }) =>
+      open.length === 0 ||
+      (!conditional &&
+        !open.some((path) => isWithin(at, path)) &&
+        (shapeKeywords.has(keyword) || !open.some((path) => isWithin(path, at)))),
+  );
   return [...certain, ...checkOperation(target, params)];
 }
 
-export function checkFinal(check: ValueCheck, target: Target, params: Params): ParamProblem[] {
-  return [...check(params), ...checkOperation(target, params)];
+export interface ParamPorts {
+  readonly catalogue: Catalogue;
+  readonly limits: ExecutorLimits;
+  readonly names: Names;
+}
+
+/** The params of a call, with their references replaced. A text is the reason why there are none. */
+export function finalParams(
+  target: Target,
+  template: Params,
+  { catalogue, limits, names }: ParamPorts,
+): Params | string {
+  const result = interpolate(templateOf(target, template), names, limits.paramsCharacters);
+  if (result.kind === "unresolved") return result.reason;
+  const params = { ...ordinary(template), ...Object(result.value) };
+  const [problem] = [...catalogue.check(target)(params), ...checkOperation(target, params)];
+  if (problem === undefined) return params;
+  return `Invalid params: ${["params", ...problem.path].join(".")}: ${problem.reason}`;
 }
 
 /** The part in which references are replaced when the action is dispatched: not what a card holds for later. */
 export function templateOf(target: Target, params: Params): Params {
-  if (target.kind !== "trap_card" || !("action" in params)) return params;
-  return Object.fromEntries(
-    Object.keys(params)
-      .filter((key) => key !== "action")
-      .map((key) => [key, params[key]]),
-  );
+  if (target.kind !== "trap_card") return params;
+  const { action: _card, ...template } = params;
+  return template;
 }
 
 /** As ordinary objects: schemas and tools expect their prototypes. */
-export function ordinary(params: Params): Params {
+function ordinary(params: Params): Params {
   const copied = ordinaryValue(params);
   return isRecord(copied) ? copied : {};
 }
@@ -68,12 +245,7 @@ function checkOperation(target: Target, params: Params): ParamProblem[] {
   return [{ path: ["ids"], reason: `This field is required for ${operation}.` }];
 }
 
-function openPaths(params: Params): Path[] {
-  const paths = new Map<string, Path>();
-  for (const { path } of referencesIn(params)) paths.set(JSON.stringify(path), path);
-  return [...paths.values()];
-}
-
+/** What is about which fields or how many elements there are, not about their values. */
 const shapeKeywords = new Set([
   "required",
   "type",
@@ -84,11 +256,6 @@ const shapeKeywords = new Set([
   "minProperties",
   "maxProperties",
 ]);
-
-/** Whether a problem is about which fields or how many elements there are, not about their values. */
-function shapeOnly({ keyword }: ValueProblem): boolean {
-  return shapeKeywords.has(keyword);
-}
 
 function isWithin(inner: Path, outer: Path): boolean {
   return outer.every((key, index) => String(key) === String(inner[index]));

@@ -4,20 +4,17 @@
  */
 import { isText } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
-import { ActionOrder } from "./action-order.ts";
+import { clipWords } from "../events/cut.ts";
 import { type Catalogue, isParallelSafe, isReadOnly, type Target } from "./catalogue.ts";
+import type { ActionDocument, ActionSpec } from "./message-schema.ts";
+import { checkTemplate, type FoundPart, referencesIn, templateOf } from "./params.ts";
 import {
-  type ActionDocument,
-  type ActionSpec,
-  type Execution,
   pointerOf,
   type ProblemCode,
   type ProtocolProblem,
-} from "./model.ts";
-import { checkTemplate, templateOf } from "./params.ts";
-import { reject, type Rejected } from "./read-message.ts";
-import { type FoundPart, isTemplate, referencesIn } from "./references.ts";
-import { clipWords } from "../events/cut.ts";
+  reject,
+  type Rejected,
+} from "./read-message.ts";
 
 const preflightLimits = { actions: 32, depth: 3 } as const;
 
@@ -29,34 +26,26 @@ export interface Known {
   hasVariable(name: string): boolean;
 }
 
-export interface PlannedAction {
-  readonly id: string;
+interface Place {
   readonly spec: ActionSpec;
-  readonly target: Target;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly execution: Execution;
-  readonly inThought: boolean;
-  /** Its params have references, or escapes of them. */
-  readonly isTemplate: boolean;
+  readonly path: Path;
+  /** The index of its group. */
   readonly group: number | undefined;
+  readonly inThought: boolean;
+}
+
+export interface PlannedAction extends Place {
+  readonly index: number;
+  readonly id: string;
+  readonly target: Target;
   /** Ids that must have succeeded, of this document or of an earlier one. */
-  readonly requires: readonly string[];
+  readonly requires: Set<string>;
   /** Indexes of actions of the plan that must have ended, in whatever way. */
-  readonly after: readonly number[];
+  readonly after: Set<number>;
 }
 
 export type Preflight =
   { readonly kind: "planned"; readonly actions: readonly PlannedAction[] } | Rejected;
-
-interface Draft extends Place {
-  readonly index: number;
-  readonly id: string;
-  readonly target: Target | undefined;
-  readonly requires: Set<string>;
-  readonly after: Set<number>;
-  /** The actions without members in it, or itself. */
-  readonly leaves: number[];
-}
 
 type Report = (path: Path, code: ProblemCode, message: string) => void;
 
@@ -64,84 +53,55 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
   const problems: ProtocolProblem[] = [];
   const report: Report = (path, code, message) =>
     problems.push({ path: pointerOf(path), code, message });
-
-  const { places, siblings } = flatten(document, report);
+  const places = flatten(document, report);
   // What follows takes time in the square of the number of actions.
   if (problems.length > 0) return reject(problems);
 
-  const drafts = draftsOf(places, idsOf(places, known, report), catalogue, report);
-  const order = new ActionOrder(drafts.map(({ group }) => group));
+  const ids = idsOf(places, known, report);
+  const actions = places.map((place, index): PlannedAction => {
+    const target = targetOf(place.spec, place.path, catalogue, report) ?? { kind: "group" };
+    const id = ids[index] ?? "";
+    return { ...place, index, id, target, requires: new Set(), after: new Set() };
+  });
+  const order = new ActionOrder(actions);
   const variables = document.context?.variables ?? {};
-  const indexes = new Map(drafts.map(({ id }, index) => [id, index]));
+  const indexes = new Map(actions.map(({ id, index }) => [id, index]));
   const scope: Scope = { known, variables, indexes, order, report };
-  for (const draft of drafts) {
-    const { depends_on: dependsOn = [] } = draft.spec;
-    const place = [...draft.path, "depends_on"];
+  for (const action of actions) {
+    const { spec, path, target, inThought } = action;
+    const { depends_on: dependsOn = [], params = {} } = spec;
+    const place = [...path, "depends_on"];
     for (const [nth, id] of [dependsOn].flat().entries())
-      need(draft, id, isText(dependsOn) ? place : [...place, nth], "unknown_dependency", scope);
-    if (draft.inThought) checkReading(draft, "Actions in thoughts", report);
-    else if (known.onlyReading === true) checkReading(draft, "Actions while thinking", report);
-    if (draft.target === undefined || draft.target.kind === "group") continue;
-    const params = draft.spec.params ?? {};
-    checkCall(draft.target, params, [...draft.path, "params"], catalogue, report);
-    for (const found of referencesIn(templateOf(draft.target, params)))
-      checkReference(draft, found, scope);
+      need(action, id, isText(dependsOn) ? place : [...place, nth], "unknown_dependency", scope);
+    if (inThought) checkReading(action, "Actions in thoughts", report);
+    else if (known.onlyReading === true) checkReading(action, "Actions while thinking", report);
+    if (target.kind === "group") continue;
+    checkCall(target, params, [...path, "params"], catalogue, report);
+    for (const found of referencesIn(templateOf(target, params)))
+      checkReference(action, found, scope);
   }
-  for (const [index, { id, path, spec }] of drafts.entries()) {
+  for (const { id, index, path, spec } of actions) {
     if (!order.isCyclic(index)) continue;
     const message = `The action "${id}" waits for itself through what it depends on.`;
     const place = spec.depends_on === undefined ? path : [...path, "depends_on"];
     report(place, "cyclic_dependency", message);
   }
-  if (problems.length === 0) orderThoughts(drafts, order, report);
+  if (problems.length === 0) orderThoughts(actions, order, report);
   if (problems.length > 0) return reject(problems);
-  for (const list of siblings) orderSiblings(list, drafts, order);
-
-  return {
-    kind: "planned",
-    actions: drafts.map(
-      ({ id, spec, target = { kind: "group" }, group, inThought, requires, after }) => ({
-        id,
-        spec,
-        target,
-        params: spec.params ?? {},
-        execution: spec.execution ?? "SYNC",
-        inThought,
-        isTemplate: isTemplate(templateOf(target, spec.params ?? {})),
-        group,
-        requires: [...requires],
-        after: [...after],
-      }),
-    ),
-  };
+  orderSiblings(actions, order);
+  return { kind: "planned", actions };
 }
 
-function draftsOf(
-  places: readonly Place[],
-  ids: readonly string[],
+function targetOf(
+  spec: ActionSpec,
+  path: Path,
   catalogue: Catalogue,
   report: Report,
-): readonly Draft[] {
-  const drafts = places.map((place, index): Draft => {
-    const resolved = catalogue.resolve(place.spec);
-    if (resolved.kind === "unknown")
-      report([...place.path, "action"], resolved.code, resolved.message);
-    return {
-      ...place,
-      index,
-      id: ids[index] ?? "",
-      target: resolved.kind === "resolved" ? resolved.target : undefined,
-      requires: new Set(),
-      after: new Set(),
-      leaves: [],
-    };
-  });
-  for (const [index, { spec }] of drafts.entries()) {
-    if (spec.sub_actions !== undefined) continue;
-    let at: number | undefined = index;
-    for (; at !== undefined; at = drafts[at]?.group) drafts[at]?.leaves.push(index);
-  }
-  return drafts;
+): Target | undefined {
+  const resolved = catalogue.resolve(spec);
+  if (resolved.kind === "resolved") return resolved.target;
+  report([...path, "action"], resolved.code, resolved.message);
+  return undefined;
 }
 
 interface Scope {
@@ -155,25 +115,24 @@ interface Scope {
 
 /** The action waits for `id`, which `path` names. */
 function need(
-  draft: Draft,
+  action: PlannedAction,
   id: string,
   path: Path,
   code: ProblemCode,
   { known, indexes, order, report }: Scope,
 ): void {
   const producer = indexes.get(id);
-  if (id === draft.id) {
+  if (id === action.id) {
     report(path, "self_dependency", `The action "${id}" can't depend on itself.`);
-  } else if (producer !== undefined) {
-    draft.requires.add(id);
-    order.after(draft.index, producer);
-  } else if (known.hasTask(id)) draft.requires.add(id);
-  else report(path, code, `There is no action "${clipWords(id, 100)}".`);
+  } else if (producer !== undefined || known.hasTask(id)) {
+    action.requires.add(id);
+    if (producer !== undefined) order.after(action.index, producer);
+  } else report(path, code, `There is no action "${clipWords(id, 100)}".`);
 }
 
-function checkReference(draft: Draft, { path, part }: FoundPart, scope: Scope): void {
+function checkReference(action: PlannedAction, { path, part }: FoundPart, scope: Scope): void {
   const { known, variables, indexes, report } = scope;
-  const place = [...draft.path, "params", ...path];
+  const place = [...action.path, "params", ...path];
   if (part.kind === "invalid") return reportInvalid(place, part, report);
   const { root, name } = part.reference;
   if (root === "variables") {
@@ -182,53 +141,31 @@ function checkReference(draft: Draft, { path, part }: FoundPart, scope: Scope): 
       : known.hasVariable(name);
     if (!isSet) report(place, "unknown_reference", `There is no variable for ${part.source}.`);
   } else if (root === "results" || indexes.has(name) || !known.hasTask(name)) {
-    need(draft, name, place, "unknown_reference", scope);
+    need(action, name, place, "unknown_reference", scope);
   }
 }
 
-interface Place {
-  readonly spec: ActionSpec;
-  readonly path: Path;
-  readonly group: number | undefined;
-  readonly inThought: boolean;
-}
-
-/** All actions, and the indexes of those that are siblings. */
-function flatten(
-  document: ActionDocument,
-  report: Report,
-): { readonly places: readonly Place[]; readonly siblings: readonly (readonly number[])[] } {
+/** All actions. */
+function flatten(document: ActionDocument, report: Report): readonly Place[] {
   const places: Place[] = [];
-  const siblings: number[][] = [];
   let tooDeep: Path | undefined;
   const add = (
     specs: readonly ActionSpec[],
     path: Path,
-    list: number[],
-    at: { readonly group: number | undefined; readonly depth: number; readonly inThought: boolean },
+    inThought: boolean,
+    group?: number,
+    depth = 1,
   ): void => {
+    if (depth > preflightLimits.depth && specs.length > 0) tooDeep ??= path;
     for (const [nth, spec] of specs.entries()) {
-      const place = [...path, nth];
-      const index = places.length;
-      list.push(index);
-      places.push({ spec, path: place, group: at.group, inThought: at.inThought });
-      if (spec.sub_actions === undefined) continue;
-      const members: number[] = [];
-      siblings.push(members);
-      const inside = [...place, "sub_actions"];
-      if (at.depth >= preflightLimits.depth) tooDeep ??= inside;
-      add(spec.sub_actions, inside, members, { ...at, group: index, depth: at.depth + 1 });
+      const place = { spec, path: [...path, nth], group, inThought };
+      const index = places.push(place) - 1;
+      add(spec.sub_actions ?? [], [...place.path, "sub_actions"], inThought, index, depth + 1);
     }
   };
-  const inThoughts: number[] = [];
-  for (const [nth, { actions = [] }] of document.thoughts.entries()) {
-    const path = ["thoughts", nth, "actions"];
-    add(actions, path, inThoughts, { group: undefined, depth: 1, inThought: true });
-  }
-  const top: number[] = [];
-  const outside = { group: undefined, depth: 1, inThought: false };
-  add(document.actions ?? [], ["actions"], top, outside);
-  siblings.push(inThoughts, top);
+  for (const [nth, { actions = [] }] of document.thoughts.entries())
+    add(actions, ["thoughts", nth, "actions"], true);
+  add(document.actions ?? [], ["actions"], false);
   if (tooDeep !== undefined) {
     report(tooDeep, "too_deep", `Actions can be nested at most ${preflightLimits.depth} deep.`);
   }
@@ -236,7 +173,7 @@ function flatten(
     const message = `The document has ${places.length} actions. The maximum is ${preflightLimits.actions}.`;
     report(["actions"], "too_many_actions", message);
   }
-  return { places, siblings };
+  return places;
 }
 
 function idsOf(places: readonly Place[], known: Known, report: Report): readonly string[] {
@@ -259,11 +196,15 @@ function idsOf(places: readonly Place[], known: Known, report: Report): readonly
   });
 }
 
-function checkReading({ spec, path, target }: Draft, what: string, report: Report): void {
+function checkReading(
+  { spec, path, target }: Pick<PlannedAction, "spec" | "path" | "target">,
+  what: string,
+  report: Report,
+): void {
   if (spec.execution === "ASYNC") {
     report([...path, "execution"], "not_sync", `${what} must be SYNC.`);
   }
-  if (target !== undefined && !isReadOnly(target, spec.params ?? {})) {
+  if (!isReadOnly(target, spec.params ?? {})) {
     report([...path, "action"], "not_read_only", `${what} must be read-only.`);
   }
 }
@@ -296,21 +237,15 @@ function checkCard(spec: ActionSpec, at: Path, catalogue: Catalogue, report: Rep
     report(at, "invalid_params", "The action of a card can't have dependencies or sub-actions.");
     return;
   }
-  const resolved = catalogue.resolve(spec);
-  if (resolved.kind === "unknown") {
-    report([...at, "action"], resolved.code, resolved.message);
-    return;
-  }
-  const { target } = resolved;
-  const params = spec.params ?? {};
-  if ((target.kind !== "tool" && target.kind !== "relic") || !isReadOnly(target, params)) {
+  const target = targetOf(spec, at, catalogue, report);
+  if (target === undefined) return;
+  const { params = {} } = spec;
+  if (target.kind !== "tool" && target.kind !== "relic") {
     const message = "The action of a card must be a read-only tool or a relic.";
     report([...at, "action"], "not_read_only", message);
     return;
   }
-  if (spec.execution === "ASYNC") {
-    report([...at, "execution"], "not_sync", "The action of a card must be SYNC.");
-  }
+  checkReading({ spec, path: at, target }, "The action of a card", report);
   checkCall(target, params, [...at, "params"], catalogue, report);
   for (const { path, part } of referencesIn(params)) {
     if (part.kind === "invalid") reportInvalid([...at, "params", ...path], part, report);
@@ -328,22 +263,20 @@ function reportInvalid(path: Path, part: FoundPart["part"], report: Report): voi
 }
 
 /** The actions of thoughts run before all others. */
-function orderThoughts(drafts: readonly Draft[], order: ActionOrder, report: Report): void {
-  const top = [...drafts.entries()].filter(([, { group }]) => group === undefined);
-  for (const [thought, { inThought, path }] of drafts.entries()) {
-    if (!inThought) continue;
-    if (drafts.some((action, index) => !action.inThought && order.isAfter(thought, index))) {
+function orderThoughts(
+  actions: readonly PlannedAction[],
+  order: ActionOrder,
+  report: Report,
+): void {
+  const others = actions.filter(({ inThought }) => !inThought);
+  for (const { index: thought, group, path } of actions.filter(({ inThought }) => inThought)) {
+    if (others.some(({ index }) => order.isAfter(thought, index))) {
       const message =
         "An action in a thought can't depend on the actions that follow the thoughts.";
       report([...path, "depends_on"], "cyclic_dependency", message);
     }
-  }
-  for (const [earlier, thought] of top) {
-    for (const [later, action] of top) {
-      if (!thought.inThought || action.inThought) continue;
-      order.after(later, earlier);
-      action.after.add(earlier);
-    }
+    if (group !== undefined) continue;
+    for (const action of others) if (action.group === undefined) order.wait(action, thought);
   }
 }
 
@@ -351,39 +284,78 @@ function orderThoughts(drafts: readonly Draft[], order: ActionOrder, report: Rep
  * Siblings run in document order, except where everything that is called is `parallelSafe`. An action in the
  * background holds back only further calls of its own tool. What an action depends on goes first in any case.
  */
-function orderSiblings(
-  list: readonly number[],
-  drafts: readonly Draft[],
-  order: ActionOrder,
-): void {
-  const draftAt = (index: number): Draft[] => drafts.slice(index, index + 1);
-  const leavesOf = (index: number): readonly number[] => drafts[index]?.leaves ?? [];
-  const targetOf = (leaf: number): Target => drafts[leaf]?.target ?? { kind: "group" };
-  const follow = (later: number, earlier: number): void => {
-    if (order.isAfter(earlier, later)) {
-      // Said again, because what is between them may be skipped before both.
-      for (const draft of draftAt(earlier)) draft.after.add(later);
-      return;
-    }
-    order.after(later, earlier);
-    for (const draft of draftAt(later)) draft.after.add(earlier);
+function orderSiblings(actions: readonly PlannedAction[], order: ActionOrder): void {
+  const leaves = actions.filter(({ spec }) => spec.sub_actions === undefined);
+  const around = (action: PlannedAction): readonly PlannedAction[] => {
+    const group = action.group === undefined ? undefined : actions[action.group];
+    return group === undefined ? [action] : [action, ...around(group)];
   };
-  for (const [nth, later] of list.entries()) {
-    for (const earlier of list.slice(0, nth)) {
-      const inBackground = drafts[earlier]?.spec.execution === "ASYNC";
-      const both = [...leavesOf(earlier), ...leavesOf(later)];
-      if (both.every((leaf) => isParallelSafe(targetOf(leaf)))) continue;
-      for (const before of leavesOf(earlier)) {
-        for (const after of leavesOf(later)) {
-          if (!inBackground || isSameUnsafeTool(targetOf(before), targetOf(after))) {
-            follow(after, before);
-          }
-        }
-      }
+  const isSafe = (one: PlannedAction): boolean =>
+    leaves.every((leaf) => isParallelSafe(leaf.target) || !around(leaf).includes(one));
+  for (const [nth, after] of leaves.entries()) {
+    for (const before of leaves.slice(0, nth)) {
+      if (before.inThought !== after.inThought) continue;
+      const outer = around(after);
+      const earlier = around(before).find(({ group }) => outer.some((one) => one.group === group));
+      const later = outer.find(({ group }) => group === earlier?.group);
+      if (earlier === undefined || later === undefined) continue;
+      if (isSafe(earlier) && isSafe(later)) continue;
+      const inBackground = earlier.spec.execution === "ASYNC";
+      if (inBackground && !isSameUnsafeTool(before.target, after.target)) continue;
+      // Said again where it is known, because what is between them may be skipped before both.
+      if (order.isAfter(before.index, after.index)) before.after.add(after.index);
+      else order.wait(after, before.index);
     }
   }
 }
 
 function isSameUnsafeTool(a: Target, b: Target): boolean {
   return a.kind === "tool" && b.kind === "tool" && a.tool === b.tool && !isParallelSafe(a);
+}
+
+/**
+ * A graph over the start and the end of each action. An edge means "not before": a dependency leads from the end of
+ * the producer to the start of its consumer, a group starts before its members and ends after them.
+ */
+class ActionOrder {
+  /** Node 2i is the start of action i, 2i + 1 its end. */
+  readonly #next: readonly number[][];
+
+  constructor(places: readonly Place[]) {
+    this.#next = places.flatMap((_, action) => [[2 * action + 1], []]);
+    for (const [member, { group }] of places.entries()) {
+      if (group === undefined) continue;
+      this.#next[2 * group]?.push(2 * member);
+      this.#next[2 * member + 1]?.push(2 * group + 1);
+    }
+  }
+
+  after(later: number, earlier: number): void {
+    this.#next[2 * earlier + 1]?.push(2 * later);
+  }
+
+  wait(later: PlannedAction, earlier: number): void {
+    later.after.add(earlier);
+    this.after(later.index, earlier);
+  }
+
+  /** Whether `later` can't start before `earlier` has ended. */
+  isAfter(later: number, earlier: number): boolean {
+    return this.#reaches(2 * earlier + 1, 2 * later);
+  }
+
+  /** Whether the start of `action` waits for itself. */
+  isCyclic(action: number): boolean {
+    const start = 2 * action;
+    return (this.#next[start] ?? []).some((next) => this.#reaches(next, start));
+  }
+
+  #reaches(from: number, to: number): boolean {
+    const seen = new Set([from]);
+    for (const node of seen) {
+      if (node === to) return true;
+      for (const next of this.#next[node] ?? []) seen.add(next);
+    }
+    return false;
+  }
 }

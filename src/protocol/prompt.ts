@@ -8,55 +8,8 @@ import { labelOf } from "./display.ts";
 import type { Standard } from "./catalogue.ts";
 import type { Standing } from "./standing.ts";
 import type { Delivery, DeliveredResult } from "./delivery.ts";
-import type { ProtocolProblem } from "./model.ts";
-import type { NextRound } from "./rounds.ts";
+import type { ProtocolProblem } from "./read-message.ts";
 import { verbOf, type TaskView } from "./task.ts";
-
-export interface RoundTexts {
-  /** Of the task; empty once the model knows it. */
-  readonly prompt: string;
-  readonly news: string;
-  readonly iterations: number;
-  readonly preThinking: number;
-}
-
-export function roundText(
-  next: Extract<NextRound, { kind: "prompt" }>,
-  { prompt, news, iterations, preThinking }: RoundTexts,
-): string {
-  const parts = [
-    prompt,
-    news,
-    requestOf(next, { iterations, preThinking, isKnown: prompt === "" }),
-  ];
-  return parts.filter((part) => part !== "").join("\n\n") || "Continue.";
-}
-
-function requestOf(
-  next: Extract<NextRound, { kind: "prompt" }>,
-  {
-    iterations,
-    preThinking,
-    isKnown,
-  }: Pick<RoundTexts, "iterations" | "preThinking"> & { readonly isKnown: boolean },
-): string {
-  switch (next.purpose) {
-    case "start":
-      return isKnown ? "You have finished thinking. Now do the task." : "";
-    case "think":
-      return isKnown
-        ? 'Continue thinking, or write "stop": true to begin the task.'
-        : `Think first, in at most ${preThinking} documents with read-only SYNC actions or none. Write "stop": true to begin the task.`;
-    case "continue":
-      return "";
-    case "nudge":
-      return 'Your last document has no actions and does not stop. Run an action, or write "stop": true if the task is done.';
-    case "repair":
-      return problemsText(next.problems);
-    case "last":
-      return `This is your last answer: the limit of documents (${iterations}) is reached, and no more actions are run. Say in "response" what is done and what is not.`;
-  }
-}
 
 /** In front of a further round of the task, whose session may not know of the actions before. */
 export function earlierText(tasks: readonly TaskView[], without: readonly Standard[]): string {

@@ -10,9 +10,59 @@ import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
-import { messageSchema } from "./message-schema.ts";
-import { type ActionDocument, pointerOf, type ProblemCode, type ProtocolProblem } from "./model.ts";
 import { clipWords } from "../events/cut.ts";
+import { type ActionDocument, messageSchema } from "./message-schema.ts";
+
+/** What kind of problem it is. */
+export type ProblemCode =
+  /** The text is longer than `maxCharacters`, or has more than `maxValues` values. */
+  | "too_large"
+  /** The text is empty, or isn't exactly one JSON document without duplicate keys. */
+  | "not_json"
+  /** The answer ends where the model's output limit has cut it. */
+  | "cut"
+  /** A key or an id is `__proto__`. */
+  | "forbidden_name"
+  /** The document doesn't match the published schema. */
+  | "schema"
+  | "too_many_actions"
+  | "too_deep"
+  | "duplicate_id"
+  | "unknown_dependency"
+  | "self_dependency"
+  | "cyclic_dependency"
+  | "unknown_tool"
+  | "unknown_internal"
+  | "unknown_relic"
+  | "unknown_monument"
+  | "unknown_member"
+  | "unknown_task"
+  /** The params don't match the schema of the tool. */
+  | "invalid_params"
+  /** `${{` that begins no reference. */
+  | "invalid_reference"
+  /** A reference to a variable or an action that doesn't exist. */
+  | "unknown_reference"
+  /** An action that changes something, where only reading is allowed. */
+  | "not_read_only"
+  /** An ASYNC action in a thought. */
+  | "not_sync"
+  /** All variables together would be larger than the limit. */
+  | "variables_too_large";
+
+/** Something wrong with a document, as the model is told. At most 20 are listed, and how many more there are. */
+export interface ProtocolProblem {
+  /** A JSON pointer into the document, at most 300 characters long. Empty for the document as a whole. */
+  readonly path: string;
+  /** For programs. */
+  readonly code: ProblemCode;
+  /** For the model, at most 500 characters long. */
+  readonly message: string;
+}
+
+export function pointerOf(path: Path): string {
+  return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
 
 const messageLimits = {
   characters: 1_000_000,

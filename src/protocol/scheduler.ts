@@ -7,20 +7,18 @@
  * is skipped at once, transitively. A group ends after all of its members. An action that waits costs nothing: each end
  * looks only at its dependents.
  */
-import { isList, isRecord } from "../document/guards.ts";
+import { isRecord } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { cut } from "../events/cut.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startCall } from "../tools/call.ts";
 import type { CallContext, ToolOutcome } from "../tools/tool.ts";
-import type { Catalogue, Target } from "./catalogue.ts";
-import { CallProgress } from "./display.ts";
+import { isParallelSafe, type Target } from "./catalogue.ts";
+import { startProgress } from "./display.ts";
 import type { ExecutorLimits } from "./limits.ts";
-import { checkFinal, ordinary, templateOf } from "./params.ts";
-import type { ActionSpec } from "./model.ts";
+import type { ActionSpec } from "./message-schema.ts";
+import { finalParams, type ParamPorts, type Params } from "./params.ts";
 import type { PlannedAction } from "./preflight.ts";
-import { interpolate, type Names } from "./references.ts";
-import { Slots } from "./slots.ts";
 import {
   type Ended,
   endedEvent,
@@ -34,13 +32,8 @@ import {
   waitingEvent,
 } from "./task.ts";
 
-type Params = Readonly<Record<string, unknown>>;
-
-export interface SchedulerPorts {
-  readonly catalogue: Catalogue;
+interface SchedulerPorts extends ParamPorts {
   readonly clock: Clock;
-  readonly limits: ExecutorLimits;
-  readonly names: Names;
   readonly emit: (event: ActionEvent) => void;
   readonly call: (task: Task, params: Params, context: CallContext) => Promise<ToolOutcome>;
   /** Of an action that is in no group. */
@@ -49,13 +42,13 @@ export interface SchedulerPorts {
 
 export class Scheduler {
   readonly #ports: SchedulerPorts;
-  readonly #slots: Slots;
+  readonly slots: Slots;
   readonly #table = new Map<string, Task>();
   readonly #active = new Set<Task>();
 
   constructor(ports: SchedulerPorts) {
     this.#ports = ports;
-    this.#slots = new Slots(ports.limits.parallel, (task) => this.#dispatch(task));
+    this.slots = new Slots(ports.limits.parallel, (task) => this.#dispatch(task));
   }
 
   /** By id. Of two actions with the same id it is the first. */
@@ -121,15 +114,6 @@ export class Scheduler {
     }
   }
 
-  /** Takes the tool for a call that is no action; false if it is in use. */
-  lock(target: Target): boolean {
-    return this.#slots.lock(target);
-  }
-
-  unlock(target: Target): void {
-    this.#slots.unlock(target);
-  }
-
   /** Something that it waits for has ended, or its group has begun. */
   #review(task: Task): void {
     const { state, cancelReason, group, prerequisites } = task;
@@ -146,10 +130,7 @@ export class Scheduler {
   #ready(task: Task): void {
     switch (task.planned.target.kind) {
       case "group":
-        task.signature = signatureOf(task.planned.spec);
-        if (task.duplicateOf === undefined) this.#startGroup(task);
-        else this.#replay(task, task.duplicateOf);
-        return;
+        return this.#unlessReplayed(task, {}, () => this.#startGroup(task));
       case "task_manager":
       case "trap_card":
         // They only look at tables, and may wait for others: no slot, or they could wait for each other.
@@ -158,7 +139,7 @@ export class Scheduler {
       case "tool":
       case "relic":
       case "delegate":
-        this.#slots.enqueue(task);
+        this.slots.enqueue(task);
     }
   }
 
@@ -171,26 +152,17 @@ export class Scheduler {
   }
 
   #dispatch(task: Task): void {
-    const { catalogue, limits, names } = this.#ports;
-    const { target, isTemplate } = task.planned;
-    let params = ordinary(task.planned.params);
-    if (isTemplate) {
-      const result = interpolate(templateOf(target, params), names, limits.paramsCharacters);
-      if (result.kind === "unresolved") return this.#fail(task, result.reason);
-      params = { ...params, ...Object(result.value) };
-      const [problem] = checkFinal(catalogue.check(target), target, params);
-      if (problem !== undefined) {
-        const path = ["params", ...problem.path].join(".");
-        return this.#fail(task, `Invalid params: ${path}: ${problem.reason}`);
-      }
-    }
-    task.signature = signatureOf({ ...task.planned.spec, params });
-    if (task.duplicateOf === undefined) this.#call(task, params);
-    else this.#replay(task, task.duplicateOf);
+    const { target, spec } = task.planned;
+    const params = finalParams(target, spec.params ?? {}, this.#ports);
+    if (typeof params === "string") return this.#fail(task, params);
+    this.#unlessReplayed(task, { params }, () => this.#call(task, params));
   }
 
-  /** The result of the earlier action, if it was the same one. */
-  #replay(task: Task, earlier: Task): void {
+  /** If the id has been used: with the result of the earlier action, which must have been the same one. */
+  #unlessReplayed(task: Task, made: { readonly params?: Params }, run: () => void): void {
+    task.signature = signatureOf({ ...task.planned.spec, ...made });
+    const { duplicateOf: earlier } = task;
+    if (earlier === undefined) return run();
     const { state } = earlier;
     if (!isEnded(state)) {
       this.#fail(task, `The id "${task.id}" belongs to an action that is still ${state.status}.`);
@@ -203,7 +175,7 @@ export class Scheduler {
     const { call, clock, emit, limits } = this.#ports;
     const { id, iteration, planned } = task;
     const seconds = secondsOf(task, limits);
-    const progress = new CallProgress(planned.spec, clock, (news) =>
+    const progress = startProgress(planned.spec, clock, (news) =>
       emit({ type: "action.progress", id, iteration, ...news }),
     );
     const running = startCall((context) => call(task, params, context), {
@@ -213,21 +185,16 @@ export class Scheduler {
       onProgress: (news) => progress.report(news),
     });
     this.#start(task, params, running.cancel);
-    progress.estimate();
     void running.ended.then((end) => {
       progress.end();
-      this.#end(
-        task,
-        end.kind === "cancelled"
-          ? { status: "cancelled", reason: end.reason }
-          : endOf(end, seconds),
-      );
+      this.#end(task, endOf(end, seconds));
     });
   }
 
   #fail(task: Task, reason: string): void {
     this.#end(task, { status: "failed", reason });
   }
+
   #start(task: Task, params: unknown, cancel: (reason: string) => void): void {
     task.state = { status: "running", params, cancel };
     task.startedAt = this.#ports.clock.now();
@@ -246,7 +213,7 @@ export class Scheduler {
     task.resolveEnded(ended);
     for (const member of task.members) this.#leave(member, task);
     for (const dependent of task.dependents) this.#review(dependent);
-    this.#slots.release(task);
+    this.slots.release(task);
     if (task.group !== undefined) this.#endGroup(task.group);
   }
 
@@ -301,40 +268,100 @@ export function secondsOf({ planned: { target } }: Task, limits: ExecutorLimits)
 }
 
 /** What makes two actions the same: what is called, with which params. Not when, nor how it is shown. */
-function signatureOf(spec: ActionSpec): string {
-  return JSON.stringify(sorted(essence(spec)));
+function signatureOf({ action, type, params = {}, sub_actions: members = [] }: ActionSpec): string {
+  const essence = [action, type, params, members.map(signatureOf)];
+  return JSON.stringify(essence, (_, value: unknown) =>
+    isRecord(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value,
+  );
 }
 
-function essence({ action, type, params = {}, sub_actions: members }: ActionSpec): unknown {
-  return { action, type, params, members: members?.map(essence) ?? null };
-}
-
-function sorted(value: unknown): unknown {
-  if (isList(value)) return value.map(sorted);
-  if (!isRecord(value)) return value;
-  return Object.keys(value)
-    .sort()
-    .map((key) => [key, sorted(value[key])]);
-}
-
-/** Characters of the reasons of all members together. */
-const shownReasons = 3_000;
+/** Characters of the reason of one member. */
+const shownReason = 200;
 
 /** What its members, which have all ended, make of a group. */
 function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeeded" | "failed" }> {
   const values: [string, unknown][] = [];
   const failures: string[] = [];
-  const failed = members.filter(({ state }) => state.status !== "succeeded");
-  const share = Math.max(200, Math.floor(shownReasons / Math.max(1, failed.length)));
   for (const { id, state } of members) {
     if (!isEnded(state)) continue;
     // A group that failed has what its other members returned.
     if ("output" in state) values.push([id, state.output?.value]);
     if (state.status === "succeeded") continue;
-    failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", share)}`);
+    failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", shownReason)}`);
   }
   const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
   if (failures.length === 0) return { status: "succeeded", output };
   const reason = `${failures.length} of ${members.length} actions did not succeed: ${failures.join("; ")}`;
   return { status: "failed", reason, output };
+}
+
+/**
+ * Bounded parallelism: at most so many calls at once, in the order in which they became ready, and at most one call
+ * of a tool that isn't `parallelSafe`. A call that waits for its tool holds no slot.
+ */
+export class Slots {
+  readonly #parallel: number;
+  readonly #start: (task: Task) => void;
+  readonly #queue = new Set<Task>();
+  readonly #running = new Set<Task>();
+  readonly #inUse = new Set<string>();
+  #isStarting = false;
+
+  constructor(parallel: number, start: (task: Task) => void) {
+    // With none, nothing would ever start.
+    this.#parallel = Math.max(1, parallel);
+    this.#start = start;
+  }
+
+  enqueue(task: Task): void {
+    this.#queue.add(task);
+    this.#startNext();
+  }
+
+  /** For a call that ended, or that is no longer wanted. Harmless for any other task. */
+  release(task: Task): void {
+    this.#queue.delete(task);
+    if (this.#running.delete(task)) this.unlock(task.planned.target);
+  }
+
+  /** Takes the tool for a call that needs no slot; false if it is in use. */
+  lock(target: Target): boolean {
+    const tool = exclusiveTool(target);
+    if (tool === undefined) return true;
+    if (this.#inUse.has(tool)) return false;
+    this.#inUse.add(tool);
+    return true;
+  }
+
+  unlock(target: Target): void {
+    const tool = exclusiveTool(target);
+    if (tool !== undefined) this.#inUse.delete(tool);
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    // A start can fail at once, which frees its slot: this loop then goes on, without recursion.
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    try {
+      for (let task = this.#next(); task !== undefined; task = this.#next()) this.#start(task);
+    } finally {
+      this.#isStarting = false;
+    }
+  }
+
+  #next(): Task | undefined {
+    if (this.#running.size >= this.#parallel) return undefined;
+    for (const task of this.#queue) {
+      if (!this.lock(task.planned.target)) continue;
+      this.#queue.delete(task);
+      this.#running.add(task);
+      return task;
+    }
+    return undefined;
+  }
+}
+
+function exclusiveTool(target: Target): string | undefined {
+  return target.kind === "tool" && !isParallelSafe(target) ? target.tool.name : undefined;
 }

@@ -10,13 +10,12 @@ import type { Clock } from "../platform/clock.ts";
 import { beginningOf, cut } from "../events/cut.ts";
 import { type CallEnd, startCall } from "../tools/call.ts";
 import { type CallContext, charactersPerToken, type ToolOutcome } from "../tools/tool.ts";
-import type { Catalogue, Target } from "./catalogue.ts";
-import type { ExecutorLimits } from "./limits.ts";
-import type { ActionSpec } from "./model.ts";
-import { checkFinal, ordinary } from "./params.ts";
+import type { Target } from "./catalogue.ts";
+import type { ActionSpec } from "./message-schema.ts";
+import { finalParams, type ParamPorts } from "./params.ts";
 import { isAction } from "./preflight.ts";
-import { interpolate, type Names } from "./references.ts";
-import { contentOf, type Ended, endOf } from "./task.ts";
+import type { Slots } from "./scheduler.ts";
+import { contentOf, endOf } from "./task.ts";
 
 /** What every prompt has, beside the delivery. */
 export interface Standing {
@@ -38,14 +37,10 @@ export interface CardOutput {
   readonly text: string;
 }
 
-export interface StandingPorts {
-  readonly catalogue: Catalogue;
+interface StandingPorts extends ParamPorts {
   readonly clock: Clock;
-  readonly limits: ExecutorLimits;
-  readonly names: Names;
   readonly emit: (event: ActionEvent) => void;
-  readonly lock: (target: Target) => boolean;
-  readonly unlock: (target: Target) => void;
+  readonly slots: Slots;
 }
 
 export class StandingActions {
@@ -103,7 +98,7 @@ export class StandingActions {
   async #runCard(id: string, spec: ActionSpec, signal: AbortSignal): Promise<CardOutput> {
     const { clock, emit, limits } = this.#ports;
     const since = clock.now();
-    const ended = this.#ended(await this.#call(id, spec, signal));
+    const ended = endOf(await this.#call(id, spec, signal), limits.cardSeconds);
     const text = cut(contentOf(ended), limits.cardTokens * charactersPerToken);
     if (ended.status !== "skipped") {
       emit({
@@ -120,25 +115,16 @@ export class StandingActions {
   }
 
   async #call(id: string, spec: ActionSpec, signal: AbortSignal): Promise<CallEnd> {
-    const { catalogue, limits, names, lock, unlock } = this.#ports;
+    const { catalogue, slots } = this.#ports;
     const failed = (reason: string): CallEnd => ({ kind: "failed", reason });
     const resolved = catalogue.resolve(spec);
     if (resolved.kind === "unknown") return failed(resolved.message);
     const { target } = resolved;
-    const result = interpolate(spec.params ?? {}, names, limits.paramsCharacters);
-    if (result.kind === "unresolved") return failed(result.reason);
-    const params = ordinary({ ...Object(result.value) });
-    const [problem] = checkFinal(catalogue.check(target), target, params);
-    if (problem !== undefined) return failed(`Invalid params: ${problem.reason}`);
-    if (!lock(target)) return failed("The tool is in use.");
-    const end = await this.#bounded(
-      async (context) =>
-        target.kind === "trap_card"
-          ? this.operate(params)
-          : callTarget(target, id, params, context),
-      signal,
-    );
-    unlock(target);
+    const params = finalParams(target, spec.params ?? {}, this.#ports);
+    if (typeof params === "string") return failed(params);
+    if (!slots.lock(target)) return failed("The tool is in use.");
+    const end = await this.#bounded((context) => callTarget(target, id, params, context), signal);
+    slots.unlock(target);
     return end;
   }
 
@@ -148,7 +134,7 @@ export class StandingActions {
     if (relic === undefined) return { name, text: "" };
     const end = await this.#bounded((context) => relic.read(undefined, context), signal);
     const most = (relic.maxTokens ?? limits.relicTokens) * charactersPerToken;
-    return { name, text: cut(contentOf(this.#ended(end)), most) };
+    return { name, text: cut(contentOf(endOf(end, limits.cardSeconds)), most) };
   }
 
   #bounded(
@@ -158,12 +144,6 @@ export class StandingActions {
     const { clock, limits } = this.#ports;
     const { cardSeconds: seconds, graceSeconds } = limits;
     return startCall(run, { clock, seconds, graceSeconds, signal }).ended;
-  }
-
-  #ended(end: CallEnd): Ended {
-    return end.kind === "cancelled"
-      ? { status: "cancelled", reason: end.reason }
-      : endOf(end, this.#ports.limits.cardSeconds);
   }
 }
 

@@ -12,8 +12,8 @@ export interface TaskManagerPorts {
   readonly limits: ExecutorLimits;
   readonly table: ReadonlyMap<string, Task>;
   cancel(tasks: readonly Task[], reason: string): void;
-  /** Its result was returned in full: it isn't delivered again. */
-  markDelivered(task: Task): void;
+  /** What is returned in full isn't delivered again. */
+  readonly undelivered: Set<Task>;
 }
 
 export const canceledByModel = "The model canceled it.";
@@ -97,7 +97,7 @@ function resultOf(task: Task, offset: number, share: number, ports: TaskManagerP
   if (!isEnded(state)) return { status };
   const content = contentOf(state);
   if (offset === 0 && content.length <= share) {
-    ports.markDelivered(task);
+    ports.undelivered.delete(task);
     return status === "succeeded"
       ? { status, result: state.output.value }
       : { status, reason: content };

@@ -1,7 +1,7 @@
 /** An action that was accepted, with its state. Only the scheduler changes it. */
 import { defined } from "../document/guards.ts";
 import type { ActionEvent, ActionStatus } from "../events/action.ts";
-import type { ToolOutcome } from "../tools/tool.ts";
+import type { CallEnd } from "../tools/call.ts";
 import { plainCopy } from "../document/plain.ts";
 import { beginningOf, cutStart } from "../events/cut.ts";
 import { displayOf } from "./display.ts";
@@ -50,7 +50,7 @@ export class Task {
   readonly iteration: number;
   readonly group: Task | undefined;
   readonly members: Task[] = [];
-  /** What must have ended before it starts, beside the start of its group. */
+  /** What must have ended before it starts, besides the start of its group. */
   readonly prerequisites: Prerequisite[] = [];
   readonly dependents = new Set<Task>();
   /** The earlier action with the same id. */
@@ -89,12 +89,20 @@ export class Task {
     return this.planned.id;
   }
 
+  get action(): string {
+    return this.planned.spec.action;
+  }
+
+  get execution(): "SYNC" | "ASYNC" {
+    return this.planned.spec.execution ?? "SYNC";
+  }
+
   get isGroup(): boolean {
     return this.planned.target.kind === "group";
   }
 
   get inBackground(): boolean {
-    return this.planned.execution === "ASYNC" && this.group === undefined;
+    return this.execution === "ASYNC" && this.group === undefined;
   }
 }
 
@@ -102,7 +110,7 @@ export function isEnded(state: TaskState): state is Ended {
   return state.status !== "waiting" && state.status !== "running";
 }
 
-export function endOf(outcome: ToolOutcome, seconds: number): Ended {
+export function endOf(outcome: CallEnd, seconds: number): Ended {
   switch (outcome.kind) {
     case "succeeded": {
       const output = outputOf(outcome.value);
@@ -115,6 +123,8 @@ export function endOf(outcome: ToolOutcome, seconds: number): Ended {
     }
     case "timed_out":
       return { status: "timed_out", seconds };
+    case "cancelled":
+      return { status: "cancelled", reason: outcome.reason };
   }
 }
 
@@ -124,9 +134,9 @@ export function outputOf(value: unknown): Output | undefined {
   const copied = plainCopy(value ?? null);
   if (copied.kind === "rejected") return undefined;
   try {
-    const text: unknown = JSON.stringify(copied.value);
+    const text = JSON.stringify(copied.value);
     // Read again, so that the value is what the text says: no functions, no undefined elements.
-    return typeof text === "string" ? { value: JSON.parse(text), text } : undefined;
+    return { value: JSON.parse(text), text };
   } catch {
     return undefined;
   }
@@ -205,13 +215,13 @@ export interface TaskView {
 }
 
 export function viewOf(task: Task, now: number): TaskView {
-  const { planned, state, iteration, startedAt, endedAt } = task;
+  const { id, action, execution, state, iteration, startedAt, endedAt } = task;
   const reason = isEnded(state) ? reasonOf(state) : undefined;
   return {
-    id: task.id,
-    action: planned.spec.action,
+    id,
+    action,
     status: state.status,
-    execution: planned.execution,
+    execution,
     iteration,
     ...(startedAt === undefined
       ? {}
@@ -220,20 +230,25 @@ export function viewOf(task: Task, now: number): TaskView {
   };
 }
 
-export function waitingEvent({ id, iteration, planned, group }: Task): ActionEvent {
-  const { spec, target, execution, inThought, requires } = planned;
-  const display = displayOf(spec);
+export function waitingEvent({
+  id,
+  iteration,
+  action,
+  execution,
+  planned,
+  group,
+}: Task): ActionEvent {
+  const { spec, target, inThought, requires } = planned;
   return {
     type: "action.waiting",
     id,
     iteration,
-    action: spec.action,
+    action,
     kind: target.kind,
     execution,
-    ...(group === undefined ? {} : { group: group.id }),
     ...(inThought ? { inThought } : {}),
-    ...(requires.length === 0 ? {} : { requires }),
-    ...defined({ display }),
+    ...(requires.size === 0 ? {} : { requires: [...requires] }),
+    ...defined({ group: group?.id, display: displayOf(spec) }),
   };
 }
 
@@ -251,7 +266,7 @@ export function endedEvent(
   most: number,
 ): ActionEvent {
   const reason = reasonOf(ended);
-  const content = "output" in ended ? ended.output?.text : undefined;
+  const output = "output" in ended ? ended.output?.text : undefined;
   return {
     type: "action.ended",
     id,
@@ -260,12 +275,9 @@ export function endedEvent(
     milliseconds: startedAt === undefined ? 0 : endedAt - startedAt,
     ...(reason === undefined ? {} : { reason: beginningOf(reason, most) }),
     ...(ended.status === "skipped" ? { cause: ended.cause } : {}),
-    ...(content === undefined
+    ...(output === undefined
       ? {}
-      : {
-          output: beginningOf(content, most),
-          outputCharacters: content.length,
-        }),
+      : { output: beginningOf(output, most), outputCharacters: output.length }),
     ...(replayed ? { replayed } : {}),
   };
 }

@@ -55,8 +55,11 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     return redacted;
   };
   const whole = <T>(value: T): T => redactFields(value, bounded(text, stream));
-  const runs = new OpenTexts<RunEvent>(stream);
-  const alone = new OpenTexts<SessionActivity>(stream);
+  const open = new OpenTexts(stream);
+  const activities = (sessionId: string, activity: SessionActivity): readonly SessionActivity[] => {
+    if (!isDelta(activity)) return [...open.endedBy(sessionId, activity), whole(activity)];
+    return [open.push(sessionId, activity, whole({ ...activity, text: "" }))];
+  };
   return {
     text,
     stream,
@@ -72,34 +75,23 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     events(event) {
       switch (event.type) {
         case "activity": {
-          const { sessionId, activity } = event;
-          if (!isDelta(activity)) {
-            const before = runs.endedBy(sessionId, activity);
-            return [...before.map((one) => ({ ...one, at: event.at })), whole(event)];
-          }
-          const bare = whole({ ...event, activity: { ...activity, text: "" } });
-          const show = (shown: string): RunEvent => ({
-            ...bare,
-            activity: { ...bare.activity, text: shown },
-          });
-          return [runs.push(sessionId, activity, show)];
+          const { activity, ...around } = event;
+          const shown = whole(around);
+          return activities(event.sessionId, activity).map((one) => ({ ...shown, activity: one }));
         }
-        case "turn.ended":
-        case "session.ended": {
-          const before = runs.end(event.sessionId);
-          return [...before.map((one) => ({ ...one, at: event.at })), whole(event)];
+        case "turn.ended": {
+          const { purpose: _, outcome: _of, ...around } = event;
+          const shown = whole(around);
+          const before = open
+            .end(event.sessionId)
+            .map((activity) => ({ ...shown, type: "activity" as const, activity }));
+          return [...before, whole(event)];
         }
         default:
           return [whole(event)];
       }
     },
-    activities(sessionId, activity) {
-      if (!isDelta(activity)) {
-        return [...alone.endedBy(sessionId, activity), whole(activity)];
-      }
-      const bare = whole({ ...activity, text: "" });
-      return [alone.push(sessionId, activity, (shown) => ({ ...bare, text: shown }))];
-    },
+    activities,
   };
 }
 
@@ -191,57 +183,54 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-type Show<T> = (text: string) => T;
-
-interface OpenText<T> {
+interface OpenText {
   readonly stream: TextStream;
-  readonly show: Show<T>;
+  /** The latest piece, without its text. */
+  readonly bare: Delta;
 }
 
 /**
  * The texts of sessions that are coming in: messages, reasoning, the output of tools. Each has a stream of its own,
- * until it ends or its session does.
+ * until it ends or its turn does.
  */
-class OpenTexts<T> {
-  readonly #sessions = new Map<string, Map<string, OpenText<T>>>();
+class OpenTexts {
+  readonly #sessions = new Map<string, Map<string, OpenText>>();
   readonly #stream: () => TextStream;
 
   constructor(stream: () => TextStream) {
     this.#stream = stream;
   }
 
-  /** `show` is for this piece and, if it is the last one, for the rest. */
-  push(sessionId: string, delta: Delta, show: Show<T>): T {
-    const texts = this.#sessions.get(sessionId) ?? new Map<string, OpenText<T>>();
+  push(sessionId: string, delta: Delta, bare: Delta): Delta {
+    const texts = this.#sessions.get(sessionId) ?? new Map<string, OpenText>();
     this.#sessions.set(sessionId, texts);
     const id = textOf(delta) ?? "";
     const stream = texts.get(id)?.stream ?? this.#stream();
-    texts.set(id, { stream, show });
-    return show(stream.push(delta.text));
+    texts.set(id, { stream, bare });
+    return { ...bare, text: stream.push(delta.text) };
   }
 
   /** The rest of the text that an activity ends, if it ends one. */
-  endedBy(sessionId: string, activity: SessionActivity): readonly T[] {
+  endedBy(sessionId: string, activity: SessionActivity): readonly Delta[] {
     const texts = this.#sessions.get(sessionId);
-    const id = textOf(activity);
-    if (texts === undefined || id === undefined) return [];
-    const open = texts.get(id);
-    texts.delete(id);
-    if (texts.size === 0) this.#sessions.delete(sessionId);
+    const id = textOf(activity) ?? "";
+    const open = texts?.get(id);
+    texts?.delete(id);
+    if (texts?.size === 0) this.#sessions.delete(sessionId);
     return open === undefined ? [] : rest(open);
   }
 
   /** The rest of every text of a session: none of them continues. */
-  end(sessionId: string): readonly T[] {
+  end(sessionId: string): readonly Delta[] {
     const texts = this.#sessions.get(sessionId);
     this.#sessions.delete(sessionId);
     return [...(texts?.values() ?? [])].flatMap(rest);
   }
 }
 
-function rest<T>({ stream, show }: OpenText<T>): readonly T[] {
+function rest({ stream, bare }: OpenText): readonly Delta[] {
   const text = stream.end();
-  return text === "" ? [] : [show(text)];
+  return text === "" ? [] : [{ ...bare, text }];
 }
 
 const withoutSecrets = createRedactor([]);

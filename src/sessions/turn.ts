@@ -292,7 +292,7 @@ class Turn {
     // The model's last message counts: an earlier tool call doesn't make an empty one an answer.
     if (answer === undefined || answer.finish === "content_filter" || answer.finish === "error")
       return this.crashed(this.#state.noAnswer());
-    if (answer.finish === "length") return { kind: "cut", toolCalls, text };
+    if (answer.finish === "length") return { kind: "completed", toolCalls, text, cut: true };
     if (answer.empty) return this.crashed(this.#state.noAnswer());
     return { kind: "completed", toolCalls, text };
   }

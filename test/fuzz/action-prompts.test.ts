@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import MarkdownIt from "markdown-it";
-import type { ProtocolProblem } from "../../src/protocol/model.ts";
+import type { ProtocolProblem } from "../../src/protocol/read-message.ts";
 import { newsText, problemsText } from "../../src/protocol/prompt.ts";
-import { interpolate } from "../../src/protocol/references.ts";
+import { interpolate } from "../../src/protocol/params.ts";
 import { holds } from "../rig/fuzz.ts";
 
 /** Pieces that could end a fence, begin another one, or look like a line of the runner. */
@@ -160,10 +160,10 @@ test("what a reference inserts is never replaced again, however the pieces meet"
         {
           variable: (name) => {
             read.push(name);
-            return { kind: "found", value: v };
+            return v;
           },
-          result: () => ({ kind: "found", value: { t: r } }),
-          status: () => ({ kind: "none" }),
+          result: () => ({ t: r }),
+          status: () => undefined,
         },
         10_000,
       );

@@ -15,13 +15,12 @@ const plain: ReportComment = {
   ...publisher,
   outcome: { kind: "succeeded" },
   findings: [],
-  totals: {
-    ...createRunView().totals,
+  totals: Object.assign(createRunView().totals, {
     modelCalls: 3,
     inputTokens: 12_345,
     outputTokens: 678,
     cost: 0.99,
-  },
+  }),
   durationMs: 65_000,
 };
 const findings = [

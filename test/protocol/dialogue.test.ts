@@ -126,7 +126,7 @@ describe("a task with the action protocol", () => {
       answers: [{ crash }, stopped()],
     });
     assert.equal(outcome.kind, "succeeded");
-    assert.match(prompts[1] ?? "", /"code": "too_large"/);
+    assert.match(prompts[1] ?? "", /"code": "cut"/);
     assert.equal(sessions.opened[1]?.history?.[0]?.text, "Ship it.");
     assert.ok(!decisions.some((text) => text.includes("Giving up")), decisions.join("\n"));
   });

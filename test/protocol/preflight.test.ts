@@ -65,7 +65,9 @@ function orderOf(actions: Parameters<typeof documentOf>[0], fields?: object): ob
   return Object.fromEntries(
     all.map(({ id, after, requires }) => [
       id,
-      [...requires.map((one) => `!${one}`), ...after.map((index) => all[index]?.id)].join(" "),
+      [...[...requires].map((one) => `!${one}`), ...[...after].map((index) => all[index]?.id)].join(
+        " ",
+      ),
     ]),
   );
 }

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  type Found,
-  interpolate,
-  type Names,
-  referencesIn,
-} from "../../src/protocol/references.ts";
+import { interpolate, type Names, referencesIn } from "../../src/protocol/params.ts";
 
 const variables = new Map<string, unknown>([
   ["n", 3],
@@ -18,12 +13,10 @@ const results = new Map<string, unknown>([
   ["build", { id: "b1", warnings: ["w1", "w2"], "a b": 1 }],
   ["__proto__", "own"],
 ]);
-const found = (map: ReadonlyMap<string, unknown>, name: string): Found =>
-  map.has(name) ? { kind: "found", value: map.get(name) } : { kind: "none" };
 const names: Names = {
-  variable: (name) => found(variables, name),
-  result: (id) => found(results, id),
-  status: (id) => (id === "build" ? { kind: "found", value: "succeeded" } : { kind: "none" }),
+  variable: (name) => variables.get(name),
+  result: (id) => results.get(id),
+  status: (id) => (id === "build" ? "succeeded" : undefined),
 };
 
 function replaced(value: unknown, limit = 1000): unknown {

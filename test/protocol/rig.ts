@@ -10,7 +10,7 @@ import {
 import type { ExecuteOptions } from "../../src/protocol/documents.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
-import type { ProtocolProblem } from "../../src/protocol/model.ts";
+import type { ProtocolProblem } from "../../src/protocol/read-message.ts";
 
 const folder = new URL("../../../test/fixtures/action-protocol/", import.meta.url);
 

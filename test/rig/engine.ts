@@ -44,11 +44,11 @@ export interface Setup extends Partial<Pick<RunSpec, OfRun>> {
   readonly gate?: (clock: Clock) => TurnGate;
   readonly signal?: AbortSignal;
   /** Where nobody answers, if so. */
-  readonly awaited?: () => string | undefined;
   /** Instead of the fake sessions. */
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
   readonly onEvent?: (event: RunEventBody, clock: FakeClock) => void;
+  readonly awaited?: () => string | undefined;
   readonly onWork?: EnginePorts["onWork"];
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };

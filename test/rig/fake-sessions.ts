@@ -118,11 +118,11 @@ export class FakeSessions implements SessionFactory {
       if (act.crash !== undefined) {
         return { kind: "crashed", toolCalls: [], crash: act.crash };
       }
-      const kind = act.cut === true ? "cut" : "completed";
       return {
-        kind,
+        kind: "completed",
         toolCalls: [...called, ...(act.tools ?? []).map(asCall)],
         text: act.text ?? "",
+        ...(act.cut === true ? { cut: true } : {}),
       };
     } finally {
       this.#busy -= 1;

@@ -1,6 +1,6 @@
 /** Where a link leads, and what things are called: the addresses of the parts of a run. */
 import type { FlowChart } from "../../src/events/flow.ts";
-import { capitalized, purposeName } from "../../src/events/decision-words.ts";
+import { capitalized, purposeName } from "../../src/events/decision.ts";
 import type { RunPart } from "../routes.ts";
 import type {
   Block,

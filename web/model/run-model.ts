@@ -30,7 +30,7 @@ import type {
   TurnModel,
   WorkModel,
 } from "./model.ts";
-import { noUsage } from "../../src/events/view-model.ts";
+import { Usage } from "../../src/events/view-model.ts";
 import { closeStep, endStep, printStep, startStep } from "./steps.ts";
 import { applyActivity, endOpenModel, openModelCall } from "./turn-blocks.ts";
 export type * from "./model.ts";
@@ -187,7 +187,7 @@ function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel 
     openActions: new Map(),
     sendings: 0,
     sent: undefined,
-    usage: noUsage(),
+    usage: new Usage(),
     span: addSpan(work.lane, "iteration", at),
     idleSince: at,
   };
@@ -316,7 +316,7 @@ function addTurn(
     endedAt: undefined,
     outcome: undefined,
     blocks: [],
-    usage: noUsage(),
+    usage: new Usage(),
     span: addSpan(session.lane, "turn", at),
     openTexts: new Map(),
     openCalls: new Map(),

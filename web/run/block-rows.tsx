@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { AnswerFinish, ModelUsed } from "../../src/events/session-activity.ts";
 import type { Usage } from "../../src/events/view.ts";
 import type { Block, DecisionItem, SessionModel, TextBlock, TurnModel } from "../model/model.ts";
-import { roleName } from "../../src/events/decision-words.ts";
+import { roleName } from "../../src/events/decision.ts";
 import { turnTitle } from "../model/places.ts";
 import type { Row } from "../model/rows.ts";
 import { argumentText } from "../model/search.ts";

@@ -42,9 +42,6 @@ export function Flowchart({
   );
 }
 
-/** More branches don't fit beside one another. */
-const SIDE_BY_SIDE = 3;
-
 function JobChart({
   model,
   plan,
@@ -88,7 +85,6 @@ function JobChart({
       drawFlowchart(graph, {
         // The ends of a hexagon have no room for text.
         detailOf: (workId) => WIDEST_DETAIL + (conditions.has(workId) ? "00" : ""),
-        sideBySide: SIDE_BY_SIDE,
       }),
     nodes: new Map(
       [...names].map(([workId, name]) => [

@@ -183,7 +183,8 @@ function workLabel(work: WorkRef): string {
 function lastWords(view: RunView): string[] {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
   if (speaker?.lastMessage === undefined) return [];
-  const label = workLabel({ ...speaker, iteration: speaker.runs });
+  const { workId, taskId, runs: iteration } = speaker;
+  const label = workLabel({ workId, taskId, iteration });
   return [
     `${label} said:`,
     ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`.trimEnd()),

@@ -46,7 +46,7 @@ export class Agents {
     return {
       acquire: async (modelId, attempt, signal) => {
         const open = this.#open.get(agent);
-        if (open?.known === messages.length) return { kind: "ready", session: open.session };
+        if (open?.known === messages.length) return { kind: "opened", session: open.session };
         await this.#close(agent, true);
         const { workingDirectory, permissions, tools } = this.#options;
         const tooling = { ...this.#options, only: tools, reported: this.#reported };
@@ -66,7 +66,7 @@ export class Agents {
           ...(messages.length === 0 ? {} : { history: messages }),
           ...(system === undefined ? {} : { systemPrompt: { mode: "replace", text: system } }),
         });
-        if (acquired.kind === "ready")
+        if (acquired.kind === "opened")
           this.#open.set(agent, { session: acquired.session, known: messages.length });
         return acquired;
       },

@@ -10,18 +10,12 @@ import { ANSWER_CUT } from "../../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../../engine/flow.ts";
 import {
   CallBudget,
-  deadlines,
   exceeded,
+  startDeadline,
   type ResolvedLimits,
   type UsageBudget,
 } from "../../engine/limits.ts";
-import {
-  STOP_GRACE_MS,
-  stopText,
-  unlessStopped,
-  type Scope,
-  type StopReason,
-} from "../../engine/scope.ts";
+import { stopText, unlessStopped, type Scope, type StopReason } from "../../engine/scope.ts";
 import { stopOf } from "../../engine/outcome.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
 import { MANAGED_ATTEMPTS, sameModel, sendPrompt } from "../../engine/send-prompt.ts";
@@ -74,8 +68,7 @@ export type FileRead = Extract<EffectResult, { kind: "read" | "failed" }>;
 /** Never throws. */
 export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
   const scope = context.scope.child();
-  const deadline = deadlines(context.ports.clock, run.limits, "jobMinutes");
-  deadline.add(scope);
+  const release = startDeadline(context.ports.clock, run.limits, "jobMinutes", scope);
   const usage = context.usage.child(run.limits, scope);
   const flow = new FlowRunner(run, context, scope, usage);
   let end: FlowEnd;
@@ -88,7 +81,7 @@ export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowE
     end = { kind: "crashed", crash };
   }
   await flow.close(end.kind === "succeeded");
-  deadline.dispose();
+  release();
   scope.dispose();
   return end;
 }
@@ -155,7 +148,7 @@ class FlowRunner {
   }
 
   #stopOf(scope: Scope): StopReason | undefined {
-    return stopOf(scope, this.#context.ports, this.#context.latestOfRun);
+    return stopOf(scope, this.#context.lastErrors.of(this.#context.scope));
   }
 
   #do(effect: Effect, state: WorkflowState): EffectResult | Promise<EffectResult> {
@@ -175,7 +168,7 @@ class FlowRunner {
   }
 
   async #prompt(effect: EffectOf<"prompt">, state: WorkflowState): Promise<EffectResult> {
-    const { work, ports, nextTurnId, latestOfRun } = this.#context;
+    const { work, ports, nextTurnId, lastErrors } = this.#context;
     const { limits, modelId } = this.#run;
     const conversation = state.agents[effect.agent] ?? { messages: [] };
     const activity = activityOf(effect);
@@ -191,8 +184,7 @@ class FlowRunner {
           subject: `activity "${effect.activity}"`,
           emit: (event) => ports.emit({ ...event, work }),
           nextTurnId,
-          onAttempt: (attempt, attempts) => Object.assign(latestOfRun, { attempt, attempts }),
-          onError: (lastError) => (latestOfRun.lastError = lastError),
+          onError: (error) => lastErrors.note(this.#context.scope, error),
         },
         {
           purpose: "prompt",
@@ -203,14 +195,14 @@ class FlowRunner {
           activity,
         },
       );
-      if (outcome.kind === "completed") {
+      if (outcome.kind === "completed" && outcome.cut !== true) {
         this.#agents.answered(effect.agent);
         return { kind: "answered", text: outcome.text };
       }
       // Its session knows a prompt that is no part of the conversation.
       await this.#agents.discard(effect.agent);
       switch (outcome.kind) {
-        case "cut":
+        case "completed":
           return failed(ANSWER_CUT);
         case "crashed": {
           const advice = crashAdvice(outcome.crash);
@@ -247,7 +239,7 @@ class FlowRunner {
       kind: "unanswered" as const,
       reason: `${activity} can't be asked: ${errorMessage(error)}`,
     }));
-    const answer = await unlessStopped(this.#scope, clock, STOP_GRACE_MS, asking);
+    const answer = await unlessStopped(this.#scope, clock, asking);
     if (answer === undefined) return failed("canceled");
     return answer.kind === "answered" ? answer : failed(answer.reason);
   }

@@ -3,11 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActionEvent } from "../../../src/events/action.ts";
-import {
-  applyAction,
-  createActionsView,
-  type ActionsView,
-} from "../../../src/events/view-actions.ts";
+import { ActionsView, applyAction } from "../../../src/events/view-actions.ts";
 import { actionGantt } from "../../../src/reports/github/action-sections.ts";
 import { releaseStory } from "../../rig/action-events.ts";
 import { holds } from "../../rig/fuzz.ts";
@@ -25,7 +21,7 @@ interface Told {
 }
 
 function viewOf(all: readonly Told[]): ActionsView {
-  const view = createActionsView();
+  const view = new ActionsView();
   for (const told of all) {
     const { group, label, task, status = "succeeded", start = 1000, end = 2500 } = told;
     const one = { id: told.id ?? "a", iteration: told.iteration ?? 1 };
@@ -170,5 +166,5 @@ test("a chart of many actions has the latest, and there is none that GitHub woul
   assert.equal((await ganttByMermaid(gantt ?? "")).length, 100);
   assert.match(gantt ?? "", /section Document 300\n/);
   assert.equal(actionGantt(many("⸻".repeat(100))), undefined);
-  assert.equal(actionGantt(createActionsView()), undefined);
+  assert.equal(actionGantt(new ActionsView()), undefined);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { renderSummary, type SummaryOptions } from "../../../src/reports/github/github-reporter.ts";
 import * as arbitrary from "../../events/samples.ts";
-import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
+import { applyEvent, createRunView, type RunView, WorkView } from "../../../src/events/view.ts";
 import * as samples from "./samples.ts";
 import { hidden, outsideOfFences } from "./page.ts";
 import { rounds } from "../../rig/nightly.ts";
@@ -283,7 +283,10 @@ test("it never exceeds 1 MiB and never throws, whatever the events, their order 
           work.lastMessage = "`é".repeat(by);
           work.reason = "\u{1F600}".repeat(by);
           for (let copy = 0; copy < Math.min(by, 100); copy += 1) {
-            view.works.set(1000 + copy * 10 + work.workId, { ...work, workId: 1000 + copy });
+            view.works.set(
+              1000 + copy * 10 + work.workId,
+              Object.assign(new WorkView(work), work, { workId: 1000 + copy }),
+            );
           }
         }
         const page = renderSummary(view, {
