@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "../../src/events/sink.ts";
 import type { Clock } from "../../src/platform/clock.ts";
@@ -104,6 +105,20 @@ describe("a collector that", () => {
     assert.ok(clock.now() < 2_000, String(clock.now()));
     await over;
     clearInterval(drip);
+  });
+
+  it("is asked for nothing once the time is over, also if the SDK was loaded only then", async (t) => {
+    const clock = new FakeClock();
+    const { url, requests } = await startCollector(t);
+    const telemetry = telemetryTo(url, clock);
+    for (const event of story()) telemetry.report(event);
+    const closed = telemetry.close?.() ?? Promise.resolve();
+    closed.catch(() => {});
+    await assert.rejects(clock.runUntil(closed), /did not answer within 1500 ms/);
+    // What is thrown where nobody can catch it fails this test.
+    await import("../../src/reports/otlp/sdk.ts");
+    await setTimeout(500);
+    assert.deepEqual(requests, []);
   });
 
   it("gets all spans of a long run at its end, or is said to miss some", async (t) => {

@@ -7,6 +7,7 @@ import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
+import { Duplex } from "node:stream";
 import type { Attributes, Meter } from "@opentelemetry/api";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
@@ -149,13 +150,23 @@ function agents({ environment, timeoutMs, signal }: SdkOptions): (protocol: stri
     return path === "" ? undefined : readFileSync(path);
   };
   const bounds = { keepAlive: false, timeout: timeoutMs, signal };
-  return (protocol) =>
-    protocol === "http:"
-      ? new Agent(bounds)
-      : new TlsAgent({
-          ...bounds,
-          ca: read("CERTIFICATE"),
-          cert: read("CLIENT_CERTIFICATE"),
-          key: read("CLIENT_KEY"),
-        });
+  return (protocol) => {
+    const agent =
+      protocol === "http:"
+        ? new Agent(bounds)
+        : new TlsAgent({
+            ...bounds,
+            ca: read("CERTIFICATE"),
+            cert: read("CLIENT_CERTIFICATE"),
+            key: read("CLIENT_KEY"),
+          });
+    const connect = agent.createConnection.bind(agent);
+    // A connection with a signal that has fired fails where nobody can catch it.
+    agent.createConnection = (options, done) => {
+      if (!signal.aborted) return connect(options, done);
+      done?.(new Error("the time to send it is over"), new Duplex());
+      return undefined;
+    };
+    return agent;
+  };
 }
