@@ -114,7 +114,8 @@ function isWithin(path: string): boolean {
   );
 }
 
-/** Also where a file system knows no case, and with the endings that Windows ignores. */
+/** Also where a file system knows no case or ignores invisible characters, and with the endings that Windows ignores. */
 function isGitsOwn(part: string): boolean {
-  return /^(?:\.git|git~\d+)[. ]*(?::.*)?$/i.test(part);
+  const seen = part.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "").normalize("NFKC");
+  return /^(?:\.git|git~\d+)[. ]*(?::.*)?$/is.test(seen);
 }

@@ -5,17 +5,21 @@ import { refusedName } from "../../../src/rehearsal/format/workspace.ts";
 import { rounds } from "../../rig/nightly.ts";
 
 test("no spelling of .git is a file of a workspace, wherever it stands", () => {
+  const invisible = fc.constantFrom("\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad");
   const spelled = fc
     .tuple(
       fc.constantFrom(".git", "git~1", "git~12"),
       fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+      fc.option(fc.tuple(invisible, fc.nat({ max: 3 }))),
       fc.constantFrom("", ".", " ", ". .", "...", "::$INDEX_ALLOCATION", ":stream", " ::$DATA"),
     )
-    .map(([name, upper, end]) => {
+    .map(([name, upper, inserted, end]) => {
       const cased = name.replace(/./g, (sign, at: number) =>
         upper[at] === true ? sign.toUpperCase() : sign,
       );
-      return cased + end;
+      if (inserted === null) return cased + end;
+      const [sign, at] = inserted;
+      return cased.slice(0, at) + sign + cased.slice(at) + end;
     });
   const folder = fc.constantFrom("", "sub/", "a/b/");
   const below = fc.constantFrom("", "/config", "/hooks/post-commit", "/modules/x/config");
