@@ -58,6 +58,8 @@ export function readActivities(
     const prefix = prefixOf(id);
     if (prefix === "params") {
       readParameters(node, parameters, problems);
+      if (arrows.has(id))
+        problems.warn(node.locate(node.offset), "Edges of PARAMS have no meaning.");
       ignored.add(id);
       continue;
     }
@@ -203,7 +205,8 @@ function connect(
     }
     const known = source[branch];
     if (known === undefined) activities.set(from, { ...source, [branch]: to });
-    else if (known !== to) {
+    else if (known === to) problems.warn(place, `There is already an edge from ${from} to ${to}.`);
+    else {
       const which = branch === "next" ? "a next activity" : "a no-edge";
       problems.error(
         place,

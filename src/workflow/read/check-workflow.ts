@@ -6,7 +6,7 @@ import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
 import { isResult } from "../kinds/kind.ts";
-import { factsOf } from "../kinds/kinds.ts";
+import { factsOf, kindOf } from "../kinds/kinds.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
@@ -34,12 +34,16 @@ export function checkWorkflow(
     for (const { name } of parameters) names.add(name);
     for (const one of activities.values()) if (one.kind === "set") names.add(one.name);
   }
+  const sends = all.some(({ activities }) =>
+    [...activities.values()].some(({ kind }) => kind === "prompt"),
+  );
   for (const file of all) {
     const check = new FileCheck(file, { names, files, problems, ...options });
     check.starts();
-    checkPaths(file, problems);
+    checkPaths(file, all, problems);
     for (const activity of file.activities.values()) check.activity(activity);
     check.prompts();
+    if (!sends) check.unsent();
   }
 }
 
@@ -54,6 +58,7 @@ class FileCheck {
   readonly #context: Context;
   readonly #problems: Problems;
   readonly #said = new Set<string>();
+  readonly #used = new Set<string>();
 
   constructor(file: ReadFile, context: Context) {
     this.#file = file;
@@ -74,15 +79,18 @@ class FileCheck {
   }
 
   activity(activity: Activity): void {
-    const { id, kind, at } = activity;
+    const { id, kind, at, other } = activity;
     const place = { file: this.#file.file, at };
-    if (kind === "check" && activity.other === undefined) {
+    if ((kind === "start" || kind === "on") && other !== undefined)
+      this.#problems.warn(place, `${id} never fails. Its no-edge is never taken.`);
+    if (kind === "check" && other === undefined) {
       const reason =
         "This CHECK has no edge for the case that it doesn't hold. The workflow then fails.";
       this.#problems.warn(place, reason, "add an edge --> |FALSE| …");
     }
     if (kind === "execute") this.#execute(id, place);
     for (const { as, text } of factsOf(activity).uses) {
+      this.#used.add(text);
       switch (as) {
         case "text":
           this.#template(text, place);
@@ -114,6 +122,16 @@ class FileCheck {
       for (const { name, offset } of placeholders(text))
         this.#placeholder(name, () => locate(offset));
     }
+  }
+
+  /** In a workflow without a PROMPT, after everything else: its prompts, if nothing else uses them either. */
+  unsent(): void {
+    const { file, prompts } = this.#file;
+    const [[id, prompt] = []] = prompts;
+    if (id === undefined || prompt === undefined || prompt.place.file !== file) return;
+    if ([...prompts.keys()].some((name) => this.#used.has(name))) return;
+    const reason = `The prompt ${quoted(id)} is never sent: the flowchart has no PROMPT.`;
+    this.#problems.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${clip(id, 80)}]`);
   }
 
   #compared(left: string, place: Place): void {
@@ -190,6 +208,7 @@ class FileCheck {
   }
 
   #isKnown(name: string): boolean {
+    this.#used.add(name);
     return isQuoted(name) || this.#context.names.has(name) || this.#file.prompts.has(name);
   }
 
@@ -203,17 +222,18 @@ function quoted(text: string): string {
 }
 
 /** Where RESULT may come from when an activity begins, as bits. */
-const EMPTIED = 1;
-const SET = 2;
+const INPUT = 1;
+const EMPTIED = 2;
+const SET = 4;
 
 /**
- * Reports activities that can't be reached, and those that use RESULT after a System prompt has emptied it. Takes time
- * that grows with the number of edges.
+ * Reports activities that can't be reached, agents that are never asked, and uses of RESULT before anything can have
+ * set it. Takes time that grows with the number of edges.
  */
-function checkPaths(file: ReadFile, problems: Problems): void {
-  const all = [...file.activities.values()];
+function checkPaths(file: ReadFile, all: readonly ReadFile[], problems: Problems): void {
+  const activities = [...file.activities.values()];
   // Without a START everything would be unreachable.
-  if (!all.some(({ kind }) => kind === "start")) return;
+  if (!activities.some(({ kind }) => kind === "start")) return;
   const sources = new Map<Activity, number>();
   const queue: Activity[] = [];
   const come = (id: string | undefined, from: number): void => {
@@ -223,7 +243,10 @@ function checkPaths(file: ReadFile, problems: Problems): void {
     sources.set(one, known | from);
     queue.push(one);
   };
-  for (const { kind, id } of all) if (kind === "start" || kind === "on") come(id, SET);
+  for (const { kind, id } of activities) {
+    if (kind === "start") come(id, file === all[0] ? INPUT : SET);
+    else if (kind === "on") come(id, SET);
+  }
   for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
     const before = sources.get(one) ?? 0;
     const after = { kept: before, emptied: EMPTIED, set: SET }[factsOf(one).result];
@@ -231,18 +254,68 @@ function checkPaths(file: ReadFile, problems: Problems): void {
     // A prompt that fails leaves RESULT as it was.
     come(one.other, one.kind === "prompt" ? before | after : after);
   }
-  for (const one of all) {
+  const callsAsk = all.some(
+    (other) => other !== file && [...other.activities.values()].some(isQuestion),
+  );
+  const unasked = unaskedAgents(activities, callsAsk);
+  const hint = "write {{USER_INPUT}} for the user input of the run";
+  for (const one of activities) {
     const { id, at, kind } = one;
     const from = sources.get(one);
     const place = { file: file.file, at };
     if (from === undefined) {
       if (kind !== "success" && kind !== "failed") problems.warn(place, `${id} can't be reached.`);
-    } else if (from === EMPTIED && usesResult(one, file)) {
-      const hint = "write {{USER_INPUT}} for the user input of the run";
+      continue;
+    }
+    if (unasked.has(one)) {
+      const reason = `${id} starts an agent that is never asked: no PROMPT with a User prompt follows.`;
+      problems.warn(place, reason);
+    }
+    if (from >= SET || !usesResult(one, file)) continue;
+    if (from === EMPTIED) {
       const reason = `RESULT is empty in ${id}: a System prompt has emptied it, and nothing has set it since.`;
       problems.warn(place, reason, kind === "prompt" ? hint : undefined);
+    } else if (kind === "prompt") {
+      const reason = `RESULT in ${id} is not an answer yet: it is the user input of the run, or what a CALL passes.`;
+      problems.warn(place, reason, hint);
     }
   }
+}
+
+/** The System prompts that no question follows. Walks back from each question, up to where an agent starts. */
+function unaskedAgents(all: readonly Activity[], callsAsk: boolean): ReadonlySet<Activity> {
+  const on = (event: "success" | "failed"): string | undefined =>
+    all.find((one) => one.kind === "on" && one.event === event)?.id;
+  const [onSuccess, onFailed] = [on("success"), on("failed")];
+  const before = new Map<string, Activity[]>();
+  for (const one of all) {
+    const { kind, next = kind === "failed" ? onFailed : onSuccess } = one;
+    const { other = kindOf(kind).decides && onFailed } = one;
+    for (const id of [next, other]) {
+      const those = before.get(id ?? "") ?? [];
+      those.push(one);
+      before.set(id ?? "", those);
+    }
+  }
+  const unasked = new Set(all.filter(startsAgent));
+  const seen = new Set<Activity>();
+  const queue = all.filter((one) => isQuestion(one) || (one.kind === "call" && callsAsk));
+  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
+    for (const previous of before.get(one.id) ?? []) {
+      if (seen.has(previous)) continue;
+      seen.add(previous);
+      if (!unasked.delete(previous)) queue.push(previous);
+    }
+  }
+  return unasked;
+}
+
+function startsAgent(one: Activity): boolean {
+  return one.kind === "prompt" && roleOf(one.prompt) === "system";
+}
+
+function isQuestion(one: Activity): boolean {
+  return one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user";
 }
 
 function usesResult(one: Activity, { prompts }: ReadFile): boolean {

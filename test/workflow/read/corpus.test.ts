@@ -127,7 +127,7 @@ PROMPT_C User C
 # User C
 `,
     ],
-    places: ["17:1", "28:1"],
+    places: ["7:11", "17:1", "28:1"],
   },
   "includes.wf.md": {
     files: [
@@ -142,7 +142,7 @@ PROMPT_C System Shared
 # User Own
 `,
     ],
-    places: ["notes.txt:1:10"],
+    places: ["7:76", "notes.txt:1:10"],
   },
   "mermaid.wf.md": {
     files: [
@@ -231,6 +231,7 @@ PROMPT_N System Reviewer
 # User Long Title
 `,
     ],
+    places: ["21:18"],
   },
   "wrong.wf.md": {
     files: [],

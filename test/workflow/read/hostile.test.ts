@@ -71,7 +71,7 @@ describe("bad input", () => {
           /^a\.wf\.md:5:1: This subgraph/,
         ],
         ["remarks", workflowText(`START\n${many("START_X --- START_Y\n")}`), /^$/],
-        ["ids of edges", workflowText(`START${many(" e@--> START")}`), /^$/],
+        ["ids of edges", workflowText(`START${many(" e@--> START")}`), /already an edge/],
         ["bars", workflowText(`START -->${many("\n")}|`), /^a\.wf\.md:\d+:1: The label "\|"/],
         [
           "open comments",
