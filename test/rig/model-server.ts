@@ -62,6 +62,8 @@ export interface Reply {
   /** An answer without an end. */
   readonly flood?: Flood;
   readonly finishReason?: string;
+  /** Of the API of chat completions. */
+  readonly usage?: { readonly input: number; readonly output: number };
 }
 
 export interface Flood {
@@ -244,7 +246,9 @@ function finish(reply: Reply): string {
   return reply.finishReason ?? ((reply.toolCalls ?? []).length > 0 ? "tool_calls" : "stop");
 }
 
-const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+function usageOf({ usage: { input, output } = { input: 10, output: 5 } }: Reply): object {
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+}
 
 const streamBase = ({ index, model }: Asked): object => ({
   id: `completion-${index}`,
@@ -272,7 +276,7 @@ function streamed(request: Asked, reply: Reply): string[] {
     ...words(reply.text ?? "").map((word) => chunk({ content: word })),
     ...toolCalls.map((call) => chunk({ tool_calls: [call] })),
     chunk({}, finish(reply)),
-    JSON.stringify({ ...base, choices: [], usage }),
+    JSON.stringify({ ...base, choices: [], usage: usageOf(reply) }),
     "[DONE]",
   ].map((data) => `data: ${data}\n\n`);
 }
@@ -295,7 +299,7 @@ function completion(request: Asked, reply: Reply): object {
         finish_reason: finish(reply),
       },
     ],
-    usage,
+    usage: usageOf(reply),
   };
 }
 
