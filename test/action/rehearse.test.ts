@@ -47,7 +47,7 @@ describe("a step that rehearses", () => {
     const result = await rehearse(t, wrong);
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
-    assert.match(result.outputs["reason"] ?? "", /should have had 3 retries, but it had none/);
+    assert.match(result.outputs["reason"] ?? "", /should have had "retries: 3", but it had 0/);
     assert.match(result.log, /^Rehearsal: expect\.works\[0\]/m);
     assert.match(result.summary, /played the model/);
   });
