@@ -333,7 +333,9 @@ export function modelAccess({ rehearse, provider, gitHubToken }: Keys): string {
       `\`github-token\` is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. ${waysToFixIt}`,
     ]);
   }
-  return "GitHub Copilot";
+  return gitHubToken.startsWith("ghs_")
+    ? "GitHub Copilot, with an installation token (ghs_…), which requires `permissions: copilot-requests: write`"
+    : "GitHub Copilot";
 }
 
 const waysToFixIt = [

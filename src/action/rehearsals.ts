@@ -116,14 +116,14 @@ const MAX_ROWS = 200;
 
 /** With those that have not passed. */
 function summaryOf(reports: readonly RehearsalReport[], counts: string): string {
-  const rows = reports
-    .filter(({ kind }) => kind !== "passed")
-    .slice(0, MAX_ROWS)
-    .map((report) => {
-      const job = report.kind === "invalid" ? "" : inline(report.jobName, 200);
-      const why = inline(reasonsOf(report).join("; "), 500);
-      return `| ${inline(report.file, 300)} | ${job} | ✗ ${report.kind} | ${why} |`;
-    });
+  const listed = reports.filter(({ kind }) => kind !== "passed");
+  const rows = listed.slice(0, MAX_ROWS).map((report) => {
+    const job = report.kind === "invalid" ? "" : inline(report.jobName, 200);
+    const why = inline(reasonsOf(report).join("; "), 500);
+    return `| ${inline(report.file, 300)} | ${job} | ✗ ${report.kind} | ${why} |`;
+  });
   const table = ["| rehearsal | job | result | reason |", "| --- | --- | --- | --- |", ...rows];
+  const left = listed.length - rows.length;
+  if (left > 0) table.push("", `…and ${left} more, which are in the log.`);
   return `## Rehearsals: ${counts}\n\n${rows.length === 0 ? "" : table.join("\n")}\n`;
 }

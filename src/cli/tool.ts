@@ -8,7 +8,7 @@ import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/preparation.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
 import type { EntryTools } from "../tools/toolbox.ts";
-import { isRecord, parsedJson } from "../document/guards.ts";
+import { isRecord } from "../document/guards.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
@@ -20,6 +20,7 @@ import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
 import { readEntry } from "../run/entry-files.ts";
 import { findEntries } from "../run/find-files.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
 import { checkWorkingDirectory } from "../run/options-paths.ts";
 import { RunTools } from "../run/run-tools.ts";
@@ -232,7 +233,12 @@ function unknownTool(owner: string, name: string, names: readonly string[]): Usa
 }
 
 function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
-  const value = parsedJson(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`The arguments are not JSON: ${errorMessage(error)}`);
+  }
   if (isRecord(value)) return value;
   throw new UsageError("The arguments must be a JSON object.");
 }

@@ -46,12 +46,25 @@ export function cutStart(text: string, limit: number): string {
     : text.slice(text.length - limit).replace(/^[\uDC00-\uDFFF]/, "");
 }
 
-/** Both ends of a text that has been redacted, never half of a character. */
+const leftOut = /\n\[(\d+) characters left out\]\n/g;
+
+/**
+ * Both ends of a text that has been redacted, never half of a character. The mark between them counts characters of the
+ * original text: a mark of an earlier cut is not one of them, and what it counts is.
+ */
 export function bothEnds(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
-  const [start, end] = [cut(text, half), cutStart(text, half)];
-  return `${start}\n[${text.length - start.length - end.length} characters left out]\n${end}`;
+  let from = cut(text, half).length;
+  let to = text.length - cutStart(text, half).length;
+  let before = 0;
+  for (const { index, 0: mark, 1: count } of text.matchAll(leftOut)) {
+    if (index >= to || index + mark.length <= from) continue;
+    from = Math.min(from, index);
+    to = Math.max(to, index + mark.length);
+    before += Number(count) - mark.length;
+  }
+  return `${text.slice(0, from)}\n[${to - from + before} characters left out]\n${text.slice(to)}`;
 }
 
 /** Halves of characters, as in a text that was cut elsewhere, become U+FFFD: few programs take JSON that has one. */

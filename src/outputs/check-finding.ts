@@ -154,7 +154,9 @@ export function mapBlock(
   if (seen.length === head.length && isAt(line)) return line;
   const text = seen[line - 1];
   const starts = head.flatMap((one, index) => (one === text ? [index + 1] : []));
-  const beside = starts.filter((at) => head[at - 2] === seen[line - 2] && head[at] === seen[line]);
-  const [start, ...others] = beside.length > 0 ? beside : starts;
+  const neighbors = (at: number): number =>
+    Number(head[at - 2] === seen[line - 2]) + Number(head[at] === seen[line]);
+  const best = Math.max(...starts.map(neighbors));
+  const [start, ...others] = starts.filter((at) => neighbors(at) === best);
   return start !== undefined && others.length === 0 && isAt(start) ? start : undefined;
 }

@@ -9,7 +9,8 @@ const key = "sesame-open-0123456789";
 test("how the models are reached is said, and nothing of the value of a key", () => {
   const provider = { baseUrl: `https://models.example:8443/v1?code=${key}`, apiKey: key };
   const all: readonly (readonly [Parameters<typeof modelAccess>[0], RegExp])[] = [
-    [{ ...none, gitHubToken: `ghs_${key}` }, /^GitHub Copilot$/],
+    [{ ...none, gitHubToken: `ghs_${key}` }, /installation token.*copilot-requests: write/],
+    [{ ...none, gitHubToken: `github_pat_${key}` }, /^GitHub Copilot$/],
     [
       { ...none, provider, gitHubToken: key },
       /server https:\/\/models\.example:8443 .*with `provider-api-key` and without a GitHub token/,

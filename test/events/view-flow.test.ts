@@ -124,3 +124,8 @@ test("both ends of a text stay, and say how much is missing", async (t) => {
     500,
   );
 });
+
+test("a text that is cut twice says how much is missing of the first one", () => {
+  const twice = bothEnds(bothEnds("x".repeat(1_000_000), 10_000), 1_000);
+  assert.match(twice, /^x{500}\n\[999000 characters left out\]\nx{500}$/);
+});
