@@ -7,7 +7,6 @@ import {
   means,
   name,
   named,
-  names,
   object,
   positive,
   ref,
@@ -182,10 +181,10 @@ export const mcpServerSchema = object(
       "permissions",
       "What the program may do. Default: as much as the task that uses it.",
     ),
-    tools: {
-      ...names,
-      description: "The only tools of the server that are offered. Default: all.",
-    },
+    tools: listOf(
+      "tool of a server",
+      "The only tools of the server that are offered. Default: all.",
+    ),
     required: flag(
       "Whether a task that may use the server fails if the server can't be used.",
       true,

@@ -4,10 +4,12 @@ import { didYouMean, suggest } from "../document/suggest.ts";
 import { warning } from "./problems.ts";
 import {
   availableTools,
+  defaultLimits,
   type DeclaredTools,
   type Entry,
   type McpServer,
   type Permissions,
+  type Task,
   type ToolDeclaration,
 } from "./model.ts";
 import { protocolTools, runtimeTools, reportTools } from "./known-tools.ts";
@@ -15,6 +17,8 @@ import { protocolTools, runtimeTools, reportTools } from "./known-tools.ts";
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
   readonly allowsServer: (name: string) => boolean;
+  /** Whether a session has this tool of the runtime. */
+  readonly offers: (name: string) => boolean;
 }
 
 export interface ToolWarningChecks {
@@ -39,10 +43,11 @@ export function toolWarnings(
     ...(toolPermissions === undefined
       ? []
       : [
-          ...patternWarnings(entry, toolPatternCheck(entry, otherTools)),
+          ...patternWarnings(entry, otherTools, toolPermissions),
           ...callWarnings(entry, usesFlows, toolPermissions),
         ]),
     ...knowledgeWarnings(entry),
+    ...iterationWarnings(entry),
     ...Object.entries(tools).flatMap(([name, tool]) =>
       commandWarnings(["tools", name], tool, hasCredential),
     ),
@@ -53,7 +58,7 @@ export function toolWarnings(
 }
 
 function callWarnings(
-  { tasks, permissions: ofEntry = "read-only", tools = {}, mcpServers = {} }: Entry,
+  { tasks, permissions: ofEntry = "read-only", tools = {}, mcpServers = {}, relics = {} }: Entry,
   usesFlows: boolean,
   of: (permissions: Permissions) => ToolPermissions,
 ): Problem[] {
@@ -69,7 +74,22 @@ function callWarnings(
     });
   });
   const all = [...known.values()];
-  if (usesFlows || all.length === 0) return never;
+  const [toolNames, servers] = [Object.keys(tools), Object.keys(mcpServers)];
+  const isCallable = ({ allowsTool, allowsServer }: ToolPermissions): boolean =>
+    toolNames.some((name) => allowsTool(name)) || servers.some((name) => allowsServer(name));
+  const declares = toolNames.length + servers.length > 0;
+  // Where no task may call anything, the tools are what is warned about.
+  const others = declares ? all.some(isCallable) : Object.keys(tasks).length === 1;
+  const idle = Object.entries(tasks).flatMap(([name, { permissions = ofEntry, ...task }]) => {
+    const rules = known.get(permissions);
+    const { protocol, relics: own = Object.keys(relics) } = task;
+    if (protocol === undefined || !others || rules === undefined || isCallable(rules)) return [];
+    if (!declares && own.length > 0) return [];
+    const reason = "This task may call no tool, so its model has no actions to choose from.";
+    const hint = declares ? "name tools in its permissions.tools" : "declare tools in the entry";
+    return [warning(["tasks", name, "protocol"], reason, hint)];
+  });
+  if (usesFlows || all.length === 0) return [...idle, ...never];
   const unreachable = (path: Path, what: string, pattern: string): Problem =>
     warning(
       path,
@@ -77,12 +97,13 @@ function callWarnings(
       `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`,
     );
   return [
-    ...Object.keys(tools)
+    ...toolNames
       .filter((name) => !all.some((rules) => rules.allowsTool(name)))
       .map((name) => unreachable(["tools", name], "call this tool", name)),
-    ...Object.keys(mcpServers)
+    ...servers
       .filter((name) => !all.some((rules) => rules.allowsServer(name)))
       .map((name) => unreachable(["mcpServers", name], "use this server", `${name}/*`)),
+    ...idle,
     ...never,
   ];
 }
@@ -135,13 +156,50 @@ export function toolPatternCheck(
   };
 }
 
-function patternWarnings({ permissions, tasks }: Entry, check: ToolPatternCheck): Problem[] {
+function patternWarnings(
+  entry: Entry,
+  otherTools: readonly string[] = [],
+  of: (permissions: Permissions) => ToolPermissions,
+): Problem[] {
+  const check = toolPatternCheck(entry, otherTools);
+  const warn = (path: Path, permissions: Permissions | undefined, users: readonly Task[]) => {
+    const usesProtocol = users.some(({ protocol }) => protocol !== undefined);
+    const patterns = patternsOf(permissions);
+    const vain: ToolPatternCheck = (pattern) => {
+      if (typeof permissions !== "object" || !pattern.startsWith("!")) return undefined;
+      if (otherTools.includes(pattern.slice(1))) return undefined;
+      const tools = patterns.filter((one) => one !== pattern);
+      return vainDenial(pattern.slice(1), of({ ...permissions, tools }), usesProtocol);
+    };
+    return unknownPatterns([...path, "tools"], patterns, (one) => check(one) ?? vain(one));
+  };
+  const { permissions: ofEntry, tasks } = entry;
+  const heirs = Object.values(tasks).filter(({ permissions }) => permissions === undefined);
   return [
-    ...unknownPatterns(["permissions", "tools"], patternsOf(permissions), check),
+    ...warn(["permissions"], ofEntry, heirs),
     ...Object.entries(tasks).flatMap(([name, task]) =>
-      unknownPatterns(["tasks", name, "permissions", "tools"], patternsOf(task.permissions), check),
+      warn(["tasks", name, "permissions"], task.permissions, [task]),
     ),
   ];
+}
+
+/** Why a denial takes nothing away from what the rest of the permissions allows; undefined if it does. */
+function vainDenial(
+  pattern: string,
+  rest: ToolPermissions,
+  usesProtocol: boolean,
+): readonly [reason: string] | undefined {
+  if (pattern === "*") return undefined;
+  if (isJobTool(pattern)) return ["This denial has no effect: job tools can't be denied."];
+  const name = pattern.replace(/^\.\//, "");
+  if (name.startsWith("delegate/") || protocolTools.some((one) => one === name)) {
+    const why = "no task that it concerns has protocol: actions";
+    return usesProtocol ? undefined : [`This denial has no effect: ${why}.`];
+  }
+  const isAllowed = name.endsWith("/*")
+    ? rest.allowsServer(name.slice(0, -2))
+    : rest.allowsTool(name) || (runtimeTools.includes(name) && rest.offers(name));
+  return isAllowed ? undefined : ["This denial has no effect: nothing allows it."];
 }
 
 export function unknownPatterns(
@@ -169,6 +227,15 @@ function knowledgeWarnings({ tasks, relics = {}, monuments = {} }: Entry): Probl
       .map((name) => warning([field, name], `No task uses this ${what}.`, hint));
   };
   return [...unused("relics", relics, "relic"), ...unused("monuments", monuments, "monument")];
+}
+
+function iterationWarnings({ tasks, limits }: Entry): Problem[] {
+  const calls = limits?.modelCalls ?? defaultLimits.modelCalls;
+  return Object.entries(tasks).flatMap(([name, { iterations = 0 }]) => {
+    if (iterations <= calls) return [];
+    const reason = `Each iteration is a model call, and the limit modelCalls is ${calls}.`;
+    return [warning(["tasks", name, "iterations"], reason, "raise limits.modelCalls")];
+  });
 }
 
 function commandWarnings(

@@ -10,6 +10,7 @@ import type { Problem } from "../document/problem.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { promptText, promptsOf, variablesIn } from "./prompt.ts";
 import { warning } from "./problems.ts";
+import type { Meaning } from "./schema-parts.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { leafWorks, taskWorks } from "./work.ts";
 import { workWarnings } from "./work-warnings.ts";
@@ -35,6 +36,7 @@ export function entryWarnings(
   return [
     ...commandPatternWarnings(places, checks.checkCommandPattern),
     ...toolWarnings(entry, flows.length > 0, checks),
+    ...repeatedNames(places),
     ...unusedTasks(entry),
     ...unusedVariables(entry, flows),
     ...Object.entries(prepared.tasks).flatMap(([name, task]) => missingReports(name, task)),
@@ -70,6 +72,24 @@ function commandPatternWarnings(
     const reason = check(String(value).replace(/^!/, ""));
     if (reason === undefined) return [];
     return [warning(path, `No command can match this pattern: ${reason}.`, hint)];
+  });
+}
+
+const listedOnce: ReadonlySet<string> = new Set<Meaning>([
+  "relic",
+  "monument",
+  "tool",
+  "tool of a server",
+]);
+
+function repeatedNames(places: readonly MeantPlace[]): Problem[] {
+  const seen = new Set<string>();
+  return places.flatMap(({ meaning, value, path }) => {
+    if (!listedOnce.has(meaning)) return [];
+    const inList = JSON.stringify([path.slice(0, -1), value]);
+    if (seen.has(inList)) return [warning(path, `${JSON.stringify(value)} is listed twice.`)];
+    seen.add(inList);
+    return [];
   });
 }
 
@@ -135,6 +155,8 @@ function missingReports(name: string, { prompt, availability, criteria }: Prepar
       return [warning(["tasks", name, ...at], reason, hint)];
     });
     before += `${promptText(one)} ${calls.join(" ")} `;
+    // The condition has held, so the last answer was true.
+    if (one === availability?.condition) before = before.replaceAll("job_boolean_false", "");
     return problems;
   });
 }

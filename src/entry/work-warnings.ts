@@ -1,9 +1,16 @@
 /**
  * Warns of works that can't do what their author intended where they are: what they use has no value there, their
- * `previousTasks` can't hold, a loop never repeats. Follows the control flow of a job as statement 10 of
- * `docs/internals/engine.md` does, and takes each way for possible.
+ * `previousTasks` can't hold, a loop never repeats or ends in its first pass, an `Each` has too many items. Follows
+ * the control flow of a job as statement 10 of `docs/internals/engine.md` does, and takes each way for possible.
  */
-import { reportedBy, type LeafWork, type PreparedEntry, type Prompt, type Work } from "./model.ts";
+import {
+  defaultAtMostItems,
+  reportedBy,
+  type LeafWork,
+  type PreparedEntry,
+  type Prompt,
+  type Work,
+} from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { listed, warning } from "./problems.ts";
 import { promptsOf, variablesIn } from "./prompt.ts";
@@ -20,11 +27,16 @@ interface Effect {
 }
 
 export function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
-  const found: Problem[] = [];
+  const found = new Map<string, Problem>();
   const effects = new Map<Work, Effect>();
   /** The tasks that may have run. */
   const ran = new Set<string>();
 
+  /** What is found first of the same at a place counts. */
+  const add = (path: Path, what: string, ...problem: readonly [string, string?]): void => {
+    const key = JSON.stringify([...path, what]);
+    if (!found.has(key)) found.set(key, warning(path, ...problem));
+  };
   /** Why a variable has no value in a work. */
   const missing = (name: string, work: Work, last: Last, inEach: boolean): string | undefined => {
     if (work.kind !== "Ref" && Object.hasOwn(reportedBy, name))
@@ -41,49 +53,82 @@ export function workWarnings(entry: PreparedEntry, root: Path, job: Work): Probl
   const checkPrompts = (
     path: Path,
     prompts: readonly Prompt[],
+    when: string,
     ...where: readonly [work: Work, last: Last, inEach: boolean]
   ): void => {
     for (const name of new Set(prompts.flatMap(variablesIn))) {
       const why = missing(name, ...where);
-      if (why !== undefined) found.push(warning(path, `$${name} has no value here: ${why}.`));
+      if (why !== undefined) add(path, name, `$${name} has no value ${when}: ${why}.`);
     }
   };
-  const followLeaf = (path: Path, leaf: LeafWork, last: Last, inEach: boolean): void => {
+  const followLeaf = (
+    path: Path,
+    leaf: LeafWork,
+    last: Last,
+    inEach: boolean,
+    isFirst = false,
+  ): void => {
     const task = leaf.kind === "Ref" ? entry.tasks[leaf.taskId] : undefined;
     // It may delegate to any other.
     if (task?.protocol !== undefined) for (const name of Object.keys(entry.tasks)) ran.add(name);
     const prompts = leaf.kind === "Flow" ? Object.values(leaf.params ?? {}) : promptsOf(task);
-    checkPrompts(path, prompts, leaf, last, inEach);
+    checkPrompts(path, prompts, isFirst ? "in the first pass" : "here", leaf, last, inEach);
     if (leaf.kind !== "Ref") return;
     ran.add(leaf.taskId);
     const wanted = task?.availability?.previousTasks;
     if (wanted === undefined || wanted.some((name) => last.has(name))) return;
     const before = [...last].filter((name) => name !== undefined);
     const why = before.length === 0 ? "no task runs before it" : `before it runs ${listed(before)}`;
-    const reason = `Task ${JSON.stringify(leaf.taskId)} is never available here: its previousTasks contains ${listed(wanted)}, but ${why}.`;
-    found.push(warning(path, reason));
+    const when = isFirst
+      ? "not available in the first pass, which ends the loop"
+      : "never available here";
+    const reason = `Task ${JSON.stringify(leaf.taskId)} is ${when}: its previousTasks contains ${listed(wanted)}, but ${why}.`;
+    add(path, "previousTasks", reason);
+  };
+  /** The works that must succeed for the body of a loop to succeed the first time. */
+  const firstPass = (path: Path, work: Work, last: Last, inEach: boolean): void => {
+    if (isLeaf(work)) return followLeaf(path, work, last, inEach, true);
+    if (work.kind === "Loop" && work.preCondition === undefined)
+      return firstPass([...path, "body"], work.body, last, inEach);
+    if (work.kind !== "Seq" && work.kind !== "Par") return;
+    let before = last;
+    for (const [place, part] of partsOf(path, work)) {
+      firstPass(place, part, before, inEach);
+      if (work.kind === "Seq") before = after(before, effectOf(part, effects));
+    }
   };
   const follow = (path: Path, work: Work, last: Last, inEach: boolean): void => {
     if (isLeaf(work)) return followLeaf(path, work, last, inEach);
     if (work.kind === "Each" && "lines" in work.items)
-      checkPrompts([...path, "items", "lines"], [work.items.lines], work, last, inEach);
+      checkPrompts([...path, "items", "lines"], [work.items.lines], "here", work, last, inEach);
+    if (work.kind === "Each" && "values" in work.items && work.sample !== true) {
+      const { atMost = defaultAtMostItems, items } = work;
+      const count = new Set(items.values.map((value) => JSON.stringify(value))).size;
+      const reason = `There are ${count} items, and atMost is ${atMost}: the job fails before it begins.`;
+      const hint = "raise atMost or set sample: true";
+      if (count > atMost) add([...path, "items", "values"], "count", reason, hint);
+    }
     if (work.kind === "Par" || work.kind === "Loop")
       for (const { taskId } of taskWorks(work)) ran.add(taskId);
     if (neverRepeats(work)) {
       const hint = "add a postCondition, or an atMost of 2 or more";
-      found.push(warning(path, "This loop never repeats.", hint));
+      add(path, "repeats", "This loop never repeats.", hint);
     }
     // A branch follows the condition; of a Par all parts follow what was before it.
     const parts = partsOf(path, work);
     let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
     for (const [index, [place, part]] of parts.entries()) {
       follow(place, part, before, inEach || work.kind === "Each");
+      if (work.kind === "Loop" && part === work.body) {
+        const [, first] = work.preCondition ?? [];
+        firstPass(place, part, first ? after(last, effectOf(first, effects)) : last, inEach);
+      }
       const inOrder = work.kind === "Seq" || work.kind === "Loop" || index === 0;
       if (work.kind !== "Par" && inOrder) before = after(before, effectOf(part, effects));
     }
   };
   follow(root, job, new Set([undefined]), false);
-  return found;
+  return [...found.values()];
 }
 
 function neverRepeats(work: Work): boolean {

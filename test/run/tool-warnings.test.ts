@@ -82,6 +82,20 @@ describe("a tool that no task may call", () => {
 });
 
 describe("a task that can't do what it should", () => {
+  it("may call no tool, although it has the action protocol", () => {
+    const task = { model: { category: "fast" }, prompt: "x" };
+    const work = { kind: "Seq", works: ["a", "b"].map((taskId) => ({ kind: "Ref", taskId })) };
+    const tasks = { a: { ...task, ...all }, b: { ...task, protocol: "actions" } };
+    assert.match(
+      of(entryWith({ tools: { build }, tasks, jobs: { j: { work } } })).join("\n"),
+      /^entry\.tasks\["b"\]\.protocol: This task may call no tool, [^\n]*$/,
+    );
+    assert.match(
+      of(entryWithTask({ protocol: "actions" })).join("\n"),
+      /^entry\.tasks\["a"\]\.protocol: This task may call no tool, [^\n]*$/,
+    );
+  });
+
   it("has criteria that name a tool which its permissions don't allow", () => {
     const criteria = { toolExecuted: ["job_boolean_true", "build", "docs/search"], ...retry };
     const task = { criteria, permissions: { tools: ["docs/*"] } };
@@ -92,6 +106,17 @@ describe("a task that can't do what it should", () => {
       /toolExecuted\[1\]: The criteria can't hold, because the task may not call "build"\./,
     );
     assert.deepEqual(of(entryWithTask({ criteria, ...all }, parts)), []);
+  });
+
+  it("has more iterations than model calls", () => {
+    const task = { protocol: "actions", ...all };
+    assert.deepEqual(of(entryWithTask({ ...task, iterations: 200 }, parts)), []);
+    assert.match(
+      of(entryWithTask({ ...task, iterations: 201 }, parts)).join("\n"),
+      /^entry\.tasks\["a"\]\.iterations: .* modelCalls is 200\.[^\n]*$/,
+    );
+    const limits = { modelCalls: 300 };
+    assert.deepEqual(of(entryWithTask({ ...task, iterations: 201 }, { ...parts, limits })), []);
   });
 });
 
@@ -146,6 +171,14 @@ describe("knowledge that no task uses", () => {
     ]);
     assert.equal(of(entryWithTask({}, more)).length, 4);
   });
+
+  it("and so is a name that is listed twice", () => {
+    const task = { protocol: "actions", relics: ["a", "b", "a"] };
+    assert.match(
+      of(entryWithTask(task, more)).join("\n"),
+      /^entry\.tasks\["a"\]\.relics\[2\]: "a" is listed twice\.$/,
+    );
+  });
 });
 
 describe("a declaration with a likely mistake", () => {
@@ -198,5 +231,35 @@ describe("a declaration with a likely mistake", () => {
       /command: This is taken as the name of one program/,
     );
     assert.equal(lines({ mcpServers: { docs: { command: "C:\\Program Files\\docs.exe" } } }), "");
+  });
+});
+
+describe("a denial without effect", () => {
+  const denied = (task: object, ...tools: string[]): string[] =>
+    of(entryWithTask({ permissions: { tools }, ...task }, parts)).flatMap(
+      (line) => /permissions\.tools\[(\d)\]: (.*)/.exec(line)?.slice(1).join(" ") ?? [],
+    );
+  const vain = (index: number, why = "nothing allows it"): string =>
+    `${index} This denial has no effect: ${why}.`;
+
+  it("is a warning", () => {
+    const protocol = "no task that it concerns has protocol: actions";
+    assert.deepEqual(denied({}, "*", "!build", "!docs/search", "!trap_card", "!delegate/*"), [
+      vain(3, protocol),
+      vain(4, protocol),
+    ]);
+    assert.deepEqual(denied({}, "build", "!docs/*", "!docs/search", "!bash"), [
+      vain(1),
+      vain(2),
+      vain(3),
+    ]);
+    assert.deepEqual(denied({}, "!job_boolean_true"), [vain(0, "job tools can't be denied")]);
+  });
+
+  it("is none where it takes something away", () => {
+    const { tools } = { tools: ["!trap_card", "!task_manager", "!delegate", "!view"] };
+    assert.deepEqual(denied({ protocol: "actions" }, "*", ...tools), []);
+    const permissions = { preset: "workspace", tools: ["docs/*", "!docs/search", "!bash"] };
+    assert.deepEqual(denied({ permissions }), []);
   });
 });
