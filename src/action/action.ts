@@ -217,6 +217,7 @@ class Step {
       const delivered = await deliverRun(setting, paths, prepared, report, this.#redactor.text);
       const planned = await outputsOfPlan(inputs, paths, report);
       const outputs = { ...this.#githubRun.outputs(), ...delivered, ...planned };
+      for (const omission of this.#githubRun.omissions()) this.#warn(omission);
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const { judgement } = report;
       if (judgement.kind === "failed") sayLine(core, judgement.reason);

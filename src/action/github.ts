@@ -8,6 +8,7 @@ import {
   chartDetail,
   createGithubReporter,
   diagnosticAnnotations,
+  omittedFromOutputs,
   outputsOf,
   reasonAnnotations,
   type GithubCore,
@@ -47,6 +48,7 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
     reporters: [outputs, reporter],
     outputs: (): Outputs =>
       outputsOf(view, defined({ journal, journalArtifact, rehearsal, reportFile })),
+    omissions: () => omittedFromOutputs(view, defined({ reportFile })),
     /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
     finish: () => reporter.finish(),
   };

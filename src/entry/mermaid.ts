@@ -9,6 +9,8 @@ export interface MermaidOptions {
   readonly statusOf?: (workId: number) => NodeStatus | undefined;
   /** A second line for a task, such as `2 attempts, 31 s`. */
   readonly detailOf?: (workId: number) => string | undefined;
+  /** A Par of more tasks is drawn from left to right. Default: 6, what fits the width of a page. */
+  readonly sideBySide?: number;
 }
 
 /** The sign of a status, for those who see no color, and a style with its own text color, for light and dark pages. */
@@ -83,12 +85,9 @@ export function printFlowchart(
   return `${lines.join("\n")}\n`;
 }
 
-/** What fits the width of a page: a Par of more tasks is drawn from left to right. */
-const sideBySide = 6;
-
 /** The graph as the text of a Mermaid flowchart, with a final line break. */
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
-  const { statusOf } = options;
+  const { sideBySide = 6, statusOf } = options;
   const isWide = graph.nodes.some((node) => (node.arrows?.length ?? 0) > sideBySide);
   const { nodes, arrows } = drawing(graph);
   const styled = nodes.map(({ name, shape, label, workId }): MermaidNode => {

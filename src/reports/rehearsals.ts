@@ -180,13 +180,17 @@ function testCases(totals: RehearsalTotals): TestCase[] {
   return [...cases, { name, group: name, seconds: 0, result: "failure", reason: below }];
 }
 
-/** At each place of an invalid file, as the runner shows them beside the code; else one. */
+/** One at the place of the first reason, or at each place of an invalid file, as the runner shows them beside the code. */
 function annotations(report: RehearsalReport): string[] {
   if (report.kind === "invalid") {
     return report.diagnostics.map(({ file = report.file, line, column, ...diagnostic }) =>
       annotation("error", diagnosticLine(diagnostic), { file, line, col: column }),
     );
   }
-  const reasons = reasonsOf(report).join("\n");
-  return reasons === "" ? [] : [annotation("error", reasons, { file: report.file })];
+  const reasons = reasonsOf(report);
+  if (reasons.length === 0) return [];
+  // The place that the first failure begins with: `expect.works[1] (a.rehearsal.yml:31:7): …`.
+  const [, file, line, col] = /^\S+ \((.+?):(\d+):(\d+)\)/.exec(reasons[0] ?? "") ?? [];
+  const place = file === report.file ? { line, col } : {};
+  return [annotation("error", reasons.join("\n"), { file: report.file, ...place })];
 }

@@ -33,6 +33,11 @@ export function fit(text: string, width: number, align: "left" | "right" = "left
   return align === "left" ? cut + padding : padding + cut;
 }
 
+/** Exactly `width` columns: the middle is cut out, or it is padded. */
+export function fitName(text: string, width: number): string {
+  return fit(cutMiddle(text, width), width);
+}
+
 export function cutTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let result = "";
@@ -43,6 +48,18 @@ export function cutTo(text: string, width: number): string {
     result += segment;
   }
   return width < 1 ? "" : `${result}…`;
+}
+
+/** At most `width` columns; what is cut is the middle, because names that belong together differ at their ends. */
+export function cutMiddle(text: string, width: number): string {
+  if (stringWidth(text) <= width || width < 3) return cutTo(text, width);
+  const tail = Math.floor((width - 1) / 2);
+  let end = "";
+  for (const { segment } of [...new Intl.Segmenter().segment(text)].toReversed()) {
+    if (stringWidth(segment + end) > tail) break;
+    end = segment + end;
+  }
+  return cutTo(text, width - tail) + end;
 }
 
 /** `mm:ss`, from an hour on `h:mm:ss`. */

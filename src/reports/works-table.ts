@@ -1,18 +1,22 @@
 import stringWidth from "fast-string-width";
 import {
   elapsedMs,
+  itemsOf,
   itemsText,
   mostTelling,
   statusText,
+  wentBadly,
   worksOf,
   type Counters,
   type RunView,
   type WorkStatus,
+  type WorkView,
 } from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
-import { clockText, countText, cutTo, fit, oneLine } from "./text.ts";
+import { clockText, countText, cutTo, fit, fitName, oneLine } from "./text.ts";
 
 const MAX_ROWS = 100;
+const MAX_ITEMS = 20;
 const MIN_TASK = 8;
 
 const header = ["#", "task", "status", "attempts", "calls", "tokens in", "out", "time"];
@@ -25,22 +29,38 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
   const now = view.endedAt ?? view.startedAt ?? 0;
   const all = worksOf(view);
   const shown = mostTelling(all, MAX_ROWS);
-  const rows = shown.map((work) => [
-    String(work.workId),
-    oneLine([work.taskId, itemsText(work)].filter((text) => text !== "").join(", "), 200),
-    statusText(work.status),
-    ...numbers(work, elapsedMs(work, now)),
+  const rows = shown.flatMap((work) => [
+    {
+      cells: [
+        String(work.workId),
+        oneLine([work.taskId, itemsText(work)].filter((text) => text !== "").join(", "), 200),
+        statusText(work.status),
+        ...numbers(work, elapsedMs(work, now)),
+      ],
+      tone: tones[work.status],
+    },
+    ...failedItems(work).map((cells) => ({ cells, tone: tones.failed })),
   ]);
   const total = ["", "total", "", ...numbers(view.totals, now - (view.startedAt ?? now))];
-  const widths = columnWidths([header, ...rows, total], width);
+  const widths = columnWidths([header, ...rows.map(({ cells }) => cells), total], width);
   return [
     paint("faint", tableLine(header, widths)),
-    ...shown.map((work, index) =>
-      tableLine(rows[index] ?? [], widths, (status) => paint(tones[work.status], status)),
-    ),
+    ...rows.map(({ cells, tone }) => tableLine(cells, widths, (status) => paint(tone, status))),
     ...(shown.length < all.length ? [cutTo(`… and ${all.length - shown.length} more`, width)] : []),
     paint("faint", tableLine(total, widths)),
   ];
+}
+
+function failedItems(work: WorkView): string[][] {
+  const failed = itemsOf(work).filter(wentBadly);
+  const rows = failed
+    .slice(0, MAX_ITEMS)
+    .map(({ name, status, elapsedMs: took = 0 }) => [
+      ...["", `  ${oneLine(name, 200)}`, statusText(status), "", "", "", ""],
+      clockText(took),
+    ]);
+  const left = failed.length - rows.length;
+  return left > 0 ? [...rows, ["", `  … and ${left} more`, "failed"]] : rows;
 }
 
 function numbers(counters: Counters, milliseconds: number): string[] {
@@ -81,9 +101,9 @@ function tableLine(
 ): string {
   return cells
     .map((cell, column) => {
-      const isText = column === TASK || column === STATUS;
-      const text = fit(cell, widths[column] ?? 0, isText ? "left" : "right");
-      return column === STATUS ? paintStatus(text) : text;
+      const width = widths[column] ?? 0;
+      if (column === TASK) return fitName(cell, width);
+      return column === STATUS ? paintStatus(fit(cell, width)) : fit(cell, width, "right");
     })
     .join("  ")
     .trimEnd();

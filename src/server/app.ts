@@ -41,6 +41,15 @@ export function route<Path extends string>(
   app.on(["GET", "POST"], `/api/${path}`, handler);
 }
 
+/** Nothing of the request is in it. */
+const noSuchPage = `<!doctype html>
+<html lang="en">
+<title>Page not found · agent-jobs</title>
+<h1>Page not found</h1>
+<p><a href="/">Go to the portal</a></p>
+</html>
+`;
+
 /** An app whose requests are all allowed, with a body that is text. */
 export function createBareApp({ access, isStopping }: Served): Hono<Env> {
   const app = new Hono<Env>();
@@ -70,7 +79,12 @@ export function createBareApp({ access, isStopping }: Served): Hono<Env> {
     c.set("body", body);
     return next();
   });
-  app.notFound((c) => refuse("NotFound", `There is no ${c.req.path} on this server.`));
+  app.notFound((c) => {
+    const { method, path } = c.req;
+    const isBrowser = method === "GET" && /\btext\/html\b/i.test(c.req.header("Accept") ?? "");
+    if (isBrowser && !/^\/api(\/|$)/.test(path)) return c.html(noSuchPage, 404);
+    return refuse("NotFound", `There is no ${path} on this server.`);
+  });
   app.onError((error) => {
     // The client has hung up in the middle of its body, or there is a bug. Neither is for the other side to see.
     if (!("code" in error && error.code === "ECONNRESET")) process.emitWarning(error);

@@ -100,6 +100,15 @@ describe("agent-jobs rehearse", () => {
     assert.deepEqual(okLines(one.stdout), ["good.rehearsal.json"]);
   });
 
+  it("annotates a failed expectation at its place", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.json": simple,
+      "a.rehearsal.json": rehearsal({ expect: { result: "failed" } }).replace('"expect"', "\n$&"),
+    });
+    const { stdout } = await runCli(["rehearse", "--reporter", "github"], { cwd });
+    assert.match(stdout, /^::error file=a\.rehearsal\.json,line=2,col=10::expect\S* \(a\.reh/);
+  });
+
   it("counts what of the jobs no rehearsal has reached, and fails below the threshold", async (t) => {
     const criteria = { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 2 } };
     const ref = (taskId: string): object => ({ kind: "Ref", taskId });

@@ -62,6 +62,7 @@ describe("renderMermaid", () => {
     });
     assert.match(chart(par(6)), /^flowchart TD\n/);
     assert.match(chart(par(7)), /^flowchart LR\n/);
+    assert.match(chart(par(4), { sideBySide: 3 }), /^flowchart LR\n/);
   });
 
   it("colors tasks by their status and adds details", () => {

@@ -185,6 +185,13 @@ describe("a run with --otlp", () => {
     assert.match(String(tool["gen_ai.tool.call.id"]), /./);
     assert.equal(collector.span("invoke_agent first").attributes["gen_ai.agent.name"], "first");
     assert.equal(root.attributes["agent_jobs.outcome"], "succeeded");
+    const sumOf = (name: string): number =>
+      spans
+        .filter(({ kind, attributes: own }) => kind === "CLIENT" && own[name] !== undefined)
+        .reduce((sum, { attributes: own }) => sum + Number(own[name]), 0);
+    for (const name of [...Object.keys(usage), "agent_jobs.usage.cost"])
+      assert.equal(root.attributes[name], sumOf(name), name);
+    assert.ok(Number(root.attributes["agent_jobs.model_calls"]) > 1);
     assert.equal(collector.resource["service.name"], "agent-jobs");
 
     const decided = collector.span("invoke_agent first").events;

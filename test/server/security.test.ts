@@ -173,3 +173,24 @@ describe("a server with a token", () => {
       isRefused(await ask("/api/stop", { headers }), 403, "Forbidden");
   });
 });
+
+it("leads back to the portal from a mistyped address in a browser, and nowhere else", async (t) => {
+  const { ask } = await serve(t);
+  const headers = { Accept: "text/html" };
+  const page = await ask("/foo/%3Cscript%3E", { headers });
+  assert.equal(page.status, 404);
+  assert.equal(page.headers["content-type"], "text/html; charset=UTF-8");
+  assert.match(String(page.headers["content-security-policy"]), /default-src 'none'/);
+  assert.match(page.text, /<a href="\/">/);
+  assert.doesNotMatch(page.text, /script/);
+  for (const [path, asked] of [
+    ["/foo", {}],
+    ["/foo", { headers, method: "POST" }],
+    ["/api/foo", { headers }],
+    ["/api", { headers }],
+  ] as const) {
+    const answer = await ask(path, asked);
+    assert.equal(answer.status, 404, path);
+    assert.match(JSON.stringify(answer.json), /"NotFound"/);
+  }
+});

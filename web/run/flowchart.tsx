@@ -85,6 +85,8 @@ function JobChart({
       drawFlowchart(graph, {
         // The ends of a hexagon have no room for text.
         detailOf: (workId) => WIDEST_DETAIL + (conditions.has(workId) ? "00" : ""),
+        // More branches have no room beside the other panes.
+        sideBySide: 3,
       }),
     nodes: new Map(
       [...names].map(([workId, name]) => [

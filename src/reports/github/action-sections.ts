@@ -39,7 +39,7 @@ function headingOf(work: WorkView): string {
 }
 
 function overviewSection(work: WorkView, actions: ActionsView): Section {
-  const { accepted, rejected, actionCount, warnings, rejections } = actions;
+  const { accepted, rejected, actionCount, ended, warnings, rejections } = actions;
   const facts = [
     plural(accepted, "document"),
     ...(rejected > 0 ? [`${rejected} rejected`] : []),
@@ -48,10 +48,12 @@ function overviewSection(work: WorkView, actions: ActionsView): Section {
   ].join(" · ");
   const items = rejections.map((one) => `- ${inline(rejectedText(one), MAX_REJECTION)}`);
   const gantt = actionGantt(actions);
+  const undrawn = actionCount - (gantt === undefined ? 0 : Math.min(ended.length, MAX_BARS));
   const parts = [
     `<sub>${facts}</sub>`,
     items.join("\n"),
     gantt === undefined ? "" : fenced(gantt, "mermaid"),
+    undrawn > 0 ? `<sub>${plural(undrawn, "further action")} not drawn</sub>` : "",
   ];
   return {
     name: `the documents of ${nameOf(work)}`,
@@ -100,11 +102,19 @@ const MAX_CHARACTERS = 45_000;
 /** UTF-16 units of a label, before it is escaped. */
 const MAX_LABEL = 60;
 
-/** The latest actions over time as Mermaid text; undefined if none has ended, or if GitHub would not draw them. */
+/**
+ * The actions over time as Mermaid text: of too many those that did not succeed, and then the latest. Undefined if none
+ * has ended, or if GitHub would not draw them.
+ */
 export function actionGantt({ ended }: ActionsView): string | undefined {
   if (ended.length === 0) return undefined;
+  const wentWell = ({ status }: ActionView): number => Number(status === "succeeded");
+  const drawn = ended
+    .toReversed()
+    .sort((a, b) => wentWell(a) - wentWell(b))
+    .slice(0, MAX_BARS);
   const sections = new Map<string, string[]>();
-  for (const action of ended.slice(-MAX_BARS).sort((a, b) => a.number - b.number)) {
+  for (const action of drawn.sort((a, b) => a.number - b.number)) {
     const { iteration, task } = action;
     const title = escapeGantt(`${task === undefined ? "" : `${task}: `}Document ${iteration}`);
     sections.set(title, [...(sections.get(title) ?? []), barOf(action)]);

@@ -8,6 +8,7 @@ import {
   flowNode,
   wentBadly,
   type DecisionEntry,
+  type FlowView,
   type RunView,
   type StepView,
   type WorkView,
@@ -63,6 +64,7 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
       .toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
       .map((work) => failureAnnotation(work, options)),
     ...findingAnnotations(view),
+    ...(passed ? [] : works.flatMap((work) => handledFailures(work, options))),
     ...warnings
       .toSorted((a, b) => a.rank - b.rank || a.entry.at - b.entry.at)
       .map(({ work, entry }) => warningAnnotation(work, entry, options)),
@@ -156,11 +158,7 @@ function findingAnnotations(view: RunView): Annotation[] {
 function failureAnnotation(work: WorkView, options: AnnotationOptions): Annotation {
   const { taskId, flow, reason = "", advice } = work;
   const text = advice === undefined || reason.includes(advice) ? reason : `${reason}\n${advice}`;
-  const failed = flow?.steps.filter(({ status }) => status === "failed" || status === "canceled");
-  // These fail because something before them or in the called file did.
-  const isAction = (step: StepView): boolean =>
-    !["call", "failed", "on"].includes((flow && flowNode(flow, step)?.kind) ?? "");
-  const place = failed?.findLast(isAction) ?? flow?.steps.at(-1);
+  const place = flow && lastFailure(flow);
   const title = place === undefined ? `TASK FAILED: ${taskId}` : `FAILED: ${place.activity}`;
   return {
     level: "error",
@@ -168,6 +166,32 @@ function failureAnnotation(work: WorkView, options: AnnotationOptions): Annotati
     message: bounded(text),
     ...placeOf(work, options, place),
   };
+}
+
+/** The activity whose failure ended a workflow. */
+function lastFailure(flow: FlowView): StepView | undefined {
+  const failed = flow.steps.filter(({ status }) => status === "failed" || status === "canceled");
+  // These fail because something before them or in the called file did.
+  const isAction = (step: StepView): boolean =>
+    !["call", "failed", "on"].includes(flowNode(flow, step)?.kind ?? "");
+  return failed.findLast(isAction) ?? flow.steps.at(-1);
+}
+
+/** Activities that failed although the workflow went on. */
+function handledFailures(work: WorkView, options: AnnotationOptions): Annotation[] {
+  const { flow } = work;
+  const ended = flow && wentBadly(work) ? lastFailure(flow) : undefined;
+  return [...(flow?.activities ?? [])].flatMap(([file, activities]) =>
+    [...activities].flatMap(([activity, { status, reason = `${activity} failed.` }]) => {
+      const place = { file, activity };
+      const kind = flow && flowNode(flow, place)?.kind;
+      const isEnd = file === ended?.file && activity === ended.activity;
+      if (status !== "failed" || isEnd || kind === "check" || kind === "failed") return [];
+      const title = logLine(`FAILED: ${activity}`, MAX_TITLE);
+      const at = placeOf(work, options, place);
+      return [{ level: "warning" as const, title, message: bounded(reason), ...at }];
+    }),
+  );
 }
 
 function warningAnnotation(

@@ -15,7 +15,7 @@ import { clockText } from "../text.ts";
 export { chooseAnnotations, diagnosticAnnotations, reasonAnnotations } from "./annotations.ts";
 export type { GithubCore } from "./step-log.ts";
 export { chartDetail } from "./layout.ts";
-export { outputsOf, type OutputName, type Result } from "./step-outputs.ts";
+export { omittedFromOutputs, outputsOf, type OutputName, type Result } from "./step-outputs.ts";
 export { renderSummary, type SummaryOptions } from "./summary.ts";
 
 const MAX_STILL = 1000;

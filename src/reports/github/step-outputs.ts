@@ -75,9 +75,34 @@ export function deliveriesText(deliveries: readonly Delivery[]): string {
 
 /** Whole or not at all: half of it is no JSON. */
 function resultsText(view: RunView): string {
-  const results = resultsOf(view);
-  const text = results === null ? "" : JSON.stringify(results);
+  const text = wholeResults(view);
   return Buffer.byteLength(text) <= MAX_RESULTS ? text : "";
+}
+
+function wholeResults(view: RunView): string {
+  const results = resultsOf(view);
+  return results === null ? "" : JSON.stringify(results);
+}
+
+/** What the outputs leave out of the report and the results, and where that is, in sentences. */
+export function omittedFromOutputs(
+  view: RunView,
+  { reportFile }: Pick<OutputsOptions, "reportFile">,
+): readonly string[] {
+  const where = (name: string): string =>
+    reportFile === undefined ? `Set \`output-dir\` to keep ${name}.` : `${name} has all of it.`;
+  const report = Buffer.byteLength(jobReport(view) ?? "");
+  const results = Buffer.byteLength(wholeResults(view));
+  const omitted: string[] = [];
+  if (report > MAX_TEXT)
+    omitted.push(
+      `The output \`report\` has ${MAX_TEXT} of ${report} bytes. ${where(reportFile ?? "the whole report")}`,
+    );
+  if (results > MAX_RESULTS)
+    omitted.push(
+      `The output \`results\` is empty: the results have ${results} bytes, and it takes ${MAX_RESULTS}. ${where("run.json")}`,
+    );
+  return omitted;
 }
 
 /** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */

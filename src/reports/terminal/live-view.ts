@@ -20,7 +20,7 @@ import {
   runningWorks,
 } from "../doing.ts";
 import type { Paint } from "../paint.ts";
-import { clockText, countText, cutTo, fit, oneLine, plural } from "../text.ts";
+import { clockText, countText, cutTo, fitName, oneLine, plural } from "../text.ts";
 
 export interface LiveStream {
   write(text: string): unknown;
@@ -164,7 +164,7 @@ function workLine(
 ): string {
   const session = busySession(work) ?? [...work.sessions.values()].at(-1);
   const sign = phaseOf(work) === "queued" ? "·" : spinner[tick % spinner.length];
-  const start = cutTo(`${sign} ${fit(runningLabel(work), label)}`, width);
+  const start = cutTo(`${sign} ${fitName(runningLabel(work), label)}`, width);
   const facts = [
     doing(work, now),
     plural(work.modelCalls, "call"),

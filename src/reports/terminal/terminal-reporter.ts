@@ -15,7 +15,7 @@ import { eventLines, resultLines, type Verbosity } from "../event-line.ts";
 import { createLiveView, type LiveStream } from "./live-view.ts";
 import { createPaint } from "../paint.ts";
 import { Heartbeat } from "../doing.ts";
-import { clockText, cutTo, harmless, oneLine, paragraph } from "../text.ts";
+import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
 import { worksTable } from "../works-table.ts";
 import type { Clock } from "../../platform/clock.ts";
 
@@ -175,8 +175,8 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 }
 
 function workLabel(work: WorkRef): string {
-  const name = cutTo(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
-  if (work.item !== undefined) return `${name} ${cutTo(oneLine(work.item, 200), MAX_LABEL)}`;
+  const name = cutMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
+  if (work.item !== undefined) return `${name} ${cutMiddle(oneLine(work.item, 200), MAX_LABEL)}`;
   return work.iteration > 1 ? `${name} iteration ${work.iteration}` : name;
 }
 

@@ -157,7 +157,7 @@ test("any texts and times make a chart that Mermaid reads, with the same bars", 
   );
 });
 
-test("a chart of many actions has the latest, and there is none that GitHub would not draw", async () => {
+test("a chart of many actions has those that failed and the latest, and there is none that GitHub would not draw", async () => {
   const many = (label: string) =>
     viewOf(
       Array.from({ length: 300 }, (_, id): Told => ({ id: `a${id}`, label, iteration: id + 1 })),
@@ -165,6 +165,14 @@ test("a chart of many actions has the latest, and there is none that GitHub woul
   const gantt = actionGantt(many("build"));
   assert.equal((await ganttByMermaid(gantt ?? "")).length, 100);
   assert.match(gantt ?? "", /section Document 300\n/);
+  const failed = viewOf(
+    Array.from({ length: 300 }, (_, id): Told => ({
+      id: `a${id}`,
+      status: id === 7 ? "failed" : "succeeded",
+    })),
+  );
+  const bars = await ganttByMermaid(actionGantt(failed) ?? "");
+  assert.deepEqual([bars.length, bars[0]?.task, bars.at(-1)?.task], [100, "✗ a7", "✓ a299"]);
   assert.equal(actionGantt(many("⸻".repeat(100))), undefined);
   assert.equal(actionGantt(new ActionsView()), undefined);
 });

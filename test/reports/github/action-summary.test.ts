@@ -91,4 +91,5 @@ test("a long run stays within the limit, and says how many actions are omitted",
   assert.ok(Buffer.byteLength(page) < 1024 * 1024);
   assert.equal(hidden(page), "");
   assert.match(page, /<summary>300 actions, 900 earlier omitted<\/summary>/);
+  assert.match(page, /<sub>1100 further actions not drawn<\/sub>/);
 });

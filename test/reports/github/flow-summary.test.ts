@@ -129,6 +129,20 @@ test("a failure is annotated at the line of the activity in the file of the work
         line: 6,
         message: "No answer.",
       },
+      {
+        level: "warning",
+        title: "FAILED: EXECUTE_BUILD",
+        file: "docs/flow.wf.md",
+        line: 12,
+        message: "EXECUTE_BUILD ended with exit code 1.",
+      },
+      {
+        level: "warning",
+        title: "FAILED: CALL_PUBLISH",
+        file: "docs/flow.wf.md",
+        line: 14,
+        message: "No answer.",
+      },
     ],
   );
 });

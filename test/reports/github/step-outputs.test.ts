@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { applyEvent, createRunView } from "../../../src/events/view.ts";
-import { outputsOf } from "../../../src/reports/github/github-reporter.ts";
+import { omittedFromOutputs, outputsOf } from "../../../src/reports/github/github-reporter.ts";
 import * as arbitrary from "../../events/samples.ts";
 import { buildStory } from "../../rig/flow-events.ts";
 import * as samples from "./samples.ts";
@@ -50,6 +50,27 @@ test("the outputs tell what came of the run", () => {
     category: "SESSION CRASHED",
     text: "Prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
   });
+});
+
+test("what has no room in the outputs is told, with the place that has it", () => {
+  const { view } = buildStory().finish({ kind: "succeeded" }, "é".repeat(10_000));
+  const work = {
+    workId: 0,
+    taskId: "plan",
+    items: [],
+    findings: [],
+    proposals: [],
+    report: undefined,
+    verdict: undefined,
+  };
+  view.given.set("plan", { ...work, iteration: 1, result: { value: "x".repeat(20_000) } });
+  assert.equal(outputsOf(view).results, "");
+  assert.deepEqual(omittedFromOutputs(view, { reportFile: "out/report.md" }), [
+    "The output `report` has 8000 of 20000 bytes. out/report.md has all of it.",
+    "The output `results` is empty: the results have 20011 bytes, and it takes 16000. run.json has all of it.",
+  ]);
+  assert.match(omittedFromOutputs(view, {})[1] ?? "", /Set `output-dir` to keep run\.json\./);
+  assert.deepEqual(omittedFromOutputs(createRunView(), {}), []);
 });
 
 test("the result is success, failure or cancelled, and what the caller says for a run that was refused", () => {

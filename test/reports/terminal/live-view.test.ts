@@ -56,7 +56,7 @@ function rig(columns: number, rows: number, works: number): Rig {
 
 const first = { workId: 0, taskId: "task-0", iteration: 1 };
 
-test("a work that waits for a slot is queued, and what is written is counted", async () => {
+test("a work that waits for a slot is queued, what is written is counted, and names keep both ends", async () => {
   const { screen, clock, live, emit, view } = rig(60, 24, 2);
   const names = ["review-the-whole-of-the-api-1", "review-the-whole-of-the-api-2"];
   const started = names.map((taskId, index) => ({ workId: index + 2, taskId, iteration: 1 }));
@@ -72,8 +72,8 @@ test("a work that waits for a slot is queued, and what is written is counted", a
     "3 running, 1 queued, 0 of 4 done, 00:01, 0 model calls, 0 …",
     "⠋ #0 task-0               00:01 ~1.0k tokens written, 0 ca…",
     "⠋ #1 task-1               00:01 thinking, 0 calls, gpt-5",
-    "⠋ #3 review-the-whole-of… 00:01 starting, 0 calls, gpt-5",
-    "· #2 review-the-whole-of… 00:01 queued, 0 calls, gpt-5",
+    "⠋ #3 review-t…f-the-api-2 00:01 starting, 0 calls, gpt-5",
+    "· #2 review-t…f-the-api-1 00:01 queued, 0 calls, gpt-5",
   ]);
   const waiting = { kind: "waiting", milliseconds: 9_000, cause: "rate-limited" } as const;
   emit({ type: "decision", work: queued, decision: waiting });

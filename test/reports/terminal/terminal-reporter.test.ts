@@ -95,6 +95,34 @@ test("the last line is the outcome, exactly, and nothing follows it", () => {
   }
 });
 
+test("items over long paths are told apart, and the table has each that failed, up to a bound", () => {
+  const [start] = samples.story();
+  assert.ok(start !== undefined);
+  const items = Array.from(
+    { length: 22 },
+    (_, n) => `packages/dashboard/src/components/Page${n}.tsx`,
+  );
+  const events: RunEvent[] = items.flatMap((item, itemIndex) => {
+    const work = { ...samples.review, item, itemIndex };
+    const outcome = { kind: "failed", reason: "no" } as const;
+    return [
+      { at: 12_000, runId: "run", type: "work.started", work, modelId: "m1" },
+      { at: 14_000, runId: "run", type: "work.ended", work, outcome },
+    ];
+  });
+  const end: RunEvent = {
+    at: 15_000,
+    runId: "run",
+    type: "run.ended",
+    outcome: { kind: "succeeded" },
+  };
+  const text = run([start, ...events, end]);
+  assert.match(text, /00:02 #0 review packages\/dashboa…nents\/Page7\.tsx started, model m1\n/);
+  assert.match(text, /\n {5}packages\/dashboard\/src\/components\/Page19\.tsx +failed .* 00:02\n/);
+  assert.match(text, /\n {5}… and 2 more +failed\n/);
+  assert.doesNotMatch(text, /\n {5}packages\S+Page20/);
+});
+
 test("in a loop the line names the run", () => {
   const [start] = samples.story();
   assert.ok(start !== undefined);
