@@ -91,6 +91,7 @@ async function install(request: RuntimeRequest, platform: string): Promise<strin
     );
   }
   const { target, aside } = await writablePlace(request, platform);
+  await removeLeftovers(dirname(target));
   log(`Copilot runtime: installing ${name}@${runtimeVersion} into ${target} with npm.`);
   const began = systemClock.now();
   try {
@@ -177,17 +178,32 @@ function quoted(stderr: string): string {
 
 /** Another process may have installed it first. Its installation stays, unless it is broken. */
 async function moveIntoPlace(from: string, target: string, platform: string): Promise<void> {
-  const problemOfPackage = (root: string): string | undefined =>
-    runtimeProblem(runtimeInPackage(root, platform));
-  const problem = problemOfPackage(from);
+  const problem = runtimeProblem(runtimeInPackage(from, platform));
   if (problem !== undefined)
     throw new RuntimeNotFoundError(`npm has installed the Copilot runtime, ${problem}.`);
-  // A folder that holds something can't be renamed over.
-  if (problemOfPackage(target) !== undefined) await fs.rm(target, { recursive: true, force: true });
-  try {
-    await fs.rename(from, target);
-  } catch (error) {
-    if (problemOfPackage(target) !== undefined) throw error;
+  for (let round = 1; ; round += 1) {
+    try {
+      return await fs.rename(from, target);
+    } catch (error) {
+      if (runtimeProblem(runtimeInPackage(target, platform)) === undefined) return;
+      if (round === 3) throw error;
+      // A folder that holds something can't be renamed over.
+      await fs.rm(target, { recursive: true, force: true });
+    }
+  }
+}
+
+const asidePrefix = ".installing-";
+const leftoverMilliseconds = 3_600_000;
+
+/** What a killed install has left, an hour ago or more. */
+async function removeLeftovers(parent: string): Promise<void> {
+  for (const name of await fs.readdir(parent)) {
+    if (!name.startsWith(asidePrefix)) continue;
+    const path = join(parent, name);
+    const stat = await fs.stat(path).catch(() => undefined);
+    if (stat !== undefined && systemClock.now() - stat.mtimeMs > leftoverMilliseconds)
+      await fs.rm(path, { recursive: true, force: true }).catch(() => {});
   }
 }
 
@@ -220,7 +236,7 @@ async function writablePlace(
     const parent = dirname(target);
     try {
       await makeDirectory(parent);
-      const aside = await fs.mkdtemp(join(parent, ".installing-"));
+      const aside = await fs.mkdtemp(join(parent, asidePrefix));
       if (problems.length > 0) {
         request.warn(
           `The tool cache (RUNNER_TOOL_CACHE) can't store the Copilot runtime: ${problems.join("; ")}. It is installed into ${target} instead, for this job only.`,

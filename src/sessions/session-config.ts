@@ -144,10 +144,13 @@ function jobTools(names: readonly JobTool[] = availableTools): Tool[] {
 /** The runtime checks no arguments, and hides a thrown text from the model: an error is a result. */
 function answer(name: JobTool, given: unknown): ToolResultObject {
   const argument = isRecord(given) ? given["argument"] : undefined;
-  return typeof argument === "string"
-    ? { resultType: "success", textResultForLlm: "Reported." }
-    : {
-        resultType: "failure",
-        textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. Call it again.`,
-      };
+  if (typeof argument === "string") return { resultType: "success", textResultForLlm: "Reported." };
+  const next =
+    name === "job_prepare_document"
+      ? "Call it again."
+      : "A call that fails leaves the check of this turn without a verdict.";
+  return {
+    resultType: "failure",
+    textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. ${next}`,
+  };
 }

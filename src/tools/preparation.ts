@@ -209,7 +209,10 @@ export class Builds {
     }
   }
 
-  /** Only the call that starts it gets its progress, and it has the sandbox of that call. */
+  /**
+   * Only the call that starts it gets its progress. It is the author's program: without the sandbox of the call, it can
+   * install what a tool needs, and write what agents must not.
+   */
   #start(plan: BuildPlan, hash: string, context: CallContext): RunningBuild {
     const run = async (): Promise<ToolOutcome | undefined> => {
       const outcome = await this.#run(plan, context);
@@ -224,14 +227,13 @@ export class Builds {
 
   async #run(
     { tool, steps, minutes }: BuildPlan,
-    { onProgress, sandbox }: CallContext,
+    { onProgress }: CallContext,
   ): Promise<ToolOutcome | undefined> {
     const limit = startTimeLimit(this.#clock, minutes * 60_000);
     const context: CallContext = {
       signal: limit.signal,
       // Without a percentage: that would be of the build, not of the call.
       onProgress: ({ message }) => onProgress(defined({ message })),
-      sandbox,
     };
     try {
       for (const step of steps) {

@@ -163,6 +163,9 @@ export class Programs {
     if (!(await isDirectory(workingDirectory))) {
       return failed(`The working directory ${workingDirectory} does not exist.`);
     }
+    if (ended.code === "EACCES") {
+      return failed(`${field}: ${name} can't be executed. Does the file have execute permission?`);
+    }
     if (ended.code !== "ENOENT") {
       return failed(`${field}: ${name} can't be started: ${ended.reason}.`);
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmod, readFile, stat } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, utimes } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -242,6 +242,20 @@ describe("installing the runtime", () => {
     const { stdout } = await run(paths[0] ?? "");
     assert.equal(stdout, "runtime\n");
     assert.deepEqual(await rig.leftovers(), []);
+  });
+
+  it("clears what a killed install left an hour ago", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const parent = join(rig.toolCache, inCache, "..");
+    for (const name of [".installing-old", ".installing-new"])
+      await mkdir(join(parent, name), { recursive: true });
+    const longAgo = new Date(Date.now() - 2 * 3_600_000);
+    await utimes(join(parent, ".installing-old"), longAgo, longAgo);
+    await rig.ensure();
+    assert.deepEqual(
+      (await rig.leftovers()).map((name) => name.replace(/^.*\//, "")),
+      [".installing-new"],
+    );
   });
 
   it("keeps it in the temporary directory when there is no tool cache that can be written to", async (t) => {

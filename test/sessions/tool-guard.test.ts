@@ -32,6 +32,25 @@ test("a handler that throws is a result for the model, and the turn goes on", as
   assert.match(rig.server.requests[1]?.toolResults[0] ?? "", /throws failed: out of paper/);
 });
 
+test("a job tool that is called wrongly says what follows, and only asks again where a second call helps", async (t) => {
+  const names = ["job_boolean_true", "job_prerequisite_failed", "job_prepare_document"];
+  const rig = await sharedRig(t, ({ toolResults }) =>
+    toolResults.length === 0
+      ? { toolCalls: names.map((name) => ({ name, arguments: { argument: 1 } })) }
+      : { text: "I see." },
+  );
+  completed(await turn(await rig.open(), "Go"));
+  const told = rig.server.requests[1]?.toolResults ?? [];
+  assert.deepEqual(
+    told.map((text) => /must be a string\. (.*\.)/.exec(text)?.[1]),
+    [
+      "A call that fails leaves the check of this turn without a verdict.",
+      "A call that fails leaves the check of this turn without a verdict.",
+      "Call it again.",
+    ],
+  );
+});
+
 test("a result, as a text or as an object with one, is cut before it leaves the process", async () => {
   const long = "x".repeat(60_000_000);
   const invocation = { sessionId: "s", toolCallId: "1", toolName: "floods", arguments: {} };

@@ -127,7 +127,7 @@ test("a program that doesn't exist is named with the field of the entry", async 
   );
   assert.match(reasons["path"] ?? "", /tools\.path\.command.*no-such-file.*was not found/);
   assert.match(reasons["interpreter"] ?? "", /interpreter/);
-  assert.match(reasons["permission"] ?? "", /can't be started: .*EACCES/);
+  assert.match(reasons["permission"] ?? "", /execute permission/);
   assert.match(reasons["invalid"] ?? "", /tools\.invalid\.command/);
 });
 

@@ -31,7 +31,7 @@ interface ConnectOptions {
   /** What a program is started with, besides its own `env`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly graceMs: number;
-  /** For the start, and again for reading each page of the list of tools. */
+  /** For the start together with the first list of tools, and again for each later list. */
   readonly startMs: number;
   readonly redactor: Pick<Redactor, "text" | "stream">;
   /** Aborts the start, and ends what was started. */
@@ -86,6 +86,8 @@ export class Connection {
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
   #tools: Promise<readonly ServerTool[]> | undefined;
+  /** The list was read at the start, and nobody has asked for it since. */
+  #isFresh = false;
 
   private constructor(address: ServerAddress, options: ConnectOptions, loaded: ClientPackage) {
     this.#address = address;
@@ -102,7 +104,11 @@ export class Connection {
     options.onOpen(connection);
     const limit = startTimeLimit(systemClock, options.startMs, options.signal);
     try {
-      if ((await unlessAborted(connection.#start(), limit.signal)) === undefined)
+      const starting = connection.#start().then(async () => {
+        connection.#isFresh = true;
+        await (connection.#tools = connection.#allTools());
+      });
+      if ((await unlessAborted(starting, limit.signal)) === undefined)
         throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
@@ -125,10 +131,16 @@ export class Connection {
 
   async tools(): Promise<readonly ServerTool[]> {
     // At an address nobody says when the list has changed.
-    if (this.#address.kind === "url") this.#tools = undefined;
+    if (this.#address.kind === "url" && !this.#isFresh) this.#tools = undefined;
+    this.#isFresh = false;
     const tools = (this.#tools ??= this.#allTools());
+    const { startMs } = this.#options;
     try {
-      return await tools;
+      const listed = await within(tools, startMs, systemClock);
+      if (listed !== undefined) return listed.value;
+      this.#ended ??= `It did not list its tools within ${startMs / 1000} s (startSeconds).`;
+      await this.close();
+      throw new Error(this.#ended);
     } catch (error) {
       if (this.#tools === tools) this.#tools = undefined;
       const reason = this.#described(error);
@@ -302,7 +314,7 @@ export class Connection {
       // Not `listTools`: it prints what a server sends to our stderr.
       const list = await this.#client.request(
         { method: "tools/list", params: defined({ cursor }) },
-        { timeout: this.#options.startMs },
+        { timeout: noTimeout },
       );
       for (const tool of list.tools) tools.push(tool);
       cursor = list.nextCursor;

@@ -158,6 +158,7 @@ function called(id: number | string, message: Message): void {
         },
       });
     case "replaces":
+    case "hangs-later":
     case "changes":
       if (behavior === "replaces" && message.params?.name !== "open")
         return answer(text(`${message.params?.name} was called`));
@@ -211,7 +212,9 @@ function received(message: Message): void {
       });
       return;
     case "tools/list":
-      if (behavior === "hangs-in-list") return;
+      if (behavior === "hangs-in-list" || (behavior === "hangs-later" && changed.count > 0)) return;
+      if (behavior === "slow-pages")
+        return void setTimeout(() => send({ id, result: { tools: [], nextCursor: "again" } }), 50);
       return send({ id, result: listed(message.params?.cursor) });
     case "tools/call":
       return called(id, message);
