@@ -27,8 +27,8 @@ import { errorMessage } from "../../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
+import { pythonExecutor, pythonTags } from "./python.ts";
 import { ScriptOutput } from "./script-output.ts";
-import { shellQuoted } from "../value.ts";
 import { cut } from "../../events/cut.ts";
 
 /** What the interpreter needs in order to execute. */
@@ -145,9 +145,9 @@ export class ScriptRunner implements Scripts {
       return options.confine?.(folder.path);
     };
     const { state, graceMs } = options;
-    const shell = { folder: folder.path, environment, sandbox, workingDirectory, variables };
-    this.#shell = new BashShell({ ...shell, state, graceMs });
-    this.#executors = [...(options.executors ?? []), this.#shell, pythonIn(this.#shell)];
+    const common = { folder: folder.path, environment, sandbox };
+    this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
+    this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];
   }
 
   get tags(): readonly string[] {
@@ -349,19 +349,6 @@ class Bounds {
     const problem = { because: "limit", limit, reason: `Exceeded ${limitText(bound)}` } as const;
     return startTimer(this.#clock, minutes(bound.value), () => this.stop(problem));
   }
-}
-
-const pythonTags = ["python", "python3", "py"];
-
-/** A process for each script, in the directory and with the exported variables of the shell. */
-function pythonIn(shell: BashShell): Executor {
-  const command = (code: string): string => `python3 -c ${shellQuoted(code)}`;
-  return {
-    tags: pythonTags,
-    command,
-    // Unbuffered: what it has printed is there, and in order, also when it is ended.
-    run: (code, context) => shell.run(`PYTHONUNBUFFERED=1 command ${command(code)}`, context),
-  };
 }
 
 const stuck = { kind: "failed", reason: "The executor did not end in time." } as const;
