@@ -34,7 +34,7 @@ import { cut } from "../../events/cut.ts";
 /** What the interpreter needs in order to execute. */
 export interface Scripts {
   readonly tags: readonly string[];
-  /** One at a time. Rejects only if an executor of the host throws instead of naming its command. */
+  /** One at a time. Never rejects. */
   execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed>;
   /** For a checkpoint: what `state` of a run that is resumed has to be. */
   checkpoint(): ShellState;
@@ -206,7 +206,12 @@ export class ScriptRunner implements Scripts {
       const executor = this.#executor(tag);
       if (executor === undefined) return `No executor runs scripts with the tag ${tag}.`;
       if (executor.command === undefined) continue;
-      const command = executor.command(code);
+      let command: string;
+      try {
+        command = executor.command(code);
+      } catch (error) {
+        return `The executor of ${tag} can't tell what it would run: ${errorMessage(error)}.`;
+      }
       const decision = this.#judge(permissions, command);
       if (decision.kind !== "allowed")
         return `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${this.#advice(command)}`;

@@ -195,12 +195,22 @@ test("the host can add executors, which share the bounds, and take tags over", a
     },
   };
   const judged: Executor = { ...upper, tags: ["judged"], command: (code) => `upper ${code}` };
+  const mute: Executor = {
+    ...upper,
+    tags: ["mute"],
+    command: () => {
+      throw new Error("No words");
+    },
+  };
   const broken: Executor = { tags: ["broken"], run: () => Promise.reject(new Error("It broke")) };
   const { execute, workspace, runner } = await scriptsRig(t, {
     permissions: "read-only",
-    executors: [upper, judged, broken],
+    executors: [upper, judged, broken, mute],
   });
-  assert.deepEqual(runner.tags, "upper bash judged broken sh shell python python3 py".split(" "));
+  assert.deepEqual(
+    runner.tags,
+    "upper bash judged broken mute sh shell python python3 py".split(" "),
+  );
   const { runs } = await execute({ tag: "upper", code: "a" }, "b");
   assert.deepEqual(
     runs.map(({ output, exitCode }) => [output, exitCode]),
@@ -211,6 +221,9 @@ test("the host can add executors, which share the bounds, and take tags over", a
   );
   const denied = await execute({ tag: "judged", code: "a" });
   assert.ok(denied.kind === "failed" && denied.because === "denied");
+  const unnamed = await execute({ tag: "mute", code: "a" });
+  assert.ok(unnamed.kind === "failed" && unnamed.because === "denied");
+  assert.match(unnamed.reason, /mute can't tell[^]*No words/);
   const failed = await execute({ tag: "broken", code: "a" });
   assert.ok(failed.kind === "failed" && failed.because === "broken");
   assert.equal(failed.reason, "It broke");
