@@ -263,6 +263,7 @@ export class ScriptRunner implements Scripts {
           reason: `The output is longer than ${longestOutput} bytes`,
         }),
       onText: (text) => onOutput({ script: index, text }),
+      clock,
       redacting: redact?.(),
     });
     this.#outputs.add(output);
