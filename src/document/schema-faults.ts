@@ -3,7 +3,7 @@
  * is: against a description of draft 2020-12. Unknown keywords are allowed, as JSON Schema says.
  */
 import { compileExpression } from "./expression.ts";
-import { defined, isRecord } from "./guards.ts";
+import { defined, isRecord, isText } from "./guards.ts";
 import { type Path, valueAt } from "./problem.ts";
 import { meaning, schemaCheck } from "./schema-check.ts";
 
@@ -13,13 +13,18 @@ export interface SchemaFault {
   readonly hint?: string;
 }
 
-type Meaning = "reference" | "anchor" | "expression" | "by expression";
+type Meaning = "reference" | "anchor" | "id" | "expression" | "by expression";
 const means = (what: Meaning, schema: object): object => ({ ...schema, [meaning]: what });
 
 const part = { $ref: "#" };
 const parts = { type: "array", items: part, minItems: 1 };
 const partsByName = { type: "object", additionalProperties: part };
 const text = { type: "string" };
+const anchor = {
+  ...text,
+  pattern: "^[A-Za-z_][-A-Za-z0-9._]*$",
+  description: "An anchor has letters, digits, _, - and ., and begins with no digit.",
+};
 const size = { type: "integer", minimum: 0 };
 const names = { type: "array", items: text };
 const type = { enum: ["object", "array", "string", "number", "integer", "boolean", "null"] };
@@ -32,8 +37,8 @@ const jsonSchema = {
   dependentRequired: { nullable: ["type"] },
   properties: {
     ...each("$ref $dynamicRef", means("reference", text)),
-    ...each("$anchor $dynamicAnchor", means("anchor", text)),
-    $id: text,
+    ...each("$anchor $dynamicAnchor", means("anchor", anchor)),
+    $id: means("id", text),
     type: {
       anyOf: [
         { type: "string", ...type },
@@ -63,13 +68,51 @@ const check = schemaCheck(jsonSchema, "schema");
 export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonly SchemaFault[] {
   const inspected = check.inspect(schema);
   if (inspected.kind === "refused") return inspected.problems;
-  const anchors = inspected.places.flatMap((one) => (one.meaning === "anchor" ? one.value : []));
-  return inspected.places.flatMap(({ meaning: what, value, path }) => {
+  const { places } = inspected;
+  const holders = new Map<unknown, unknown>();
+  for (const { meaning: what, value, path } of places)
+    if (what === "anchor") holders.set(`#${String(value)}`, valueAt(schema, path.slice(0, -1)));
+  const targetOf: TargetOf = (reference) =>
+    /^#(?:\/|$)/.test(reference) ? valueAt(schema, pathOf(reference)) : holders.get(reference);
+  const ids = new Set<unknown>();
+  const faults = places.flatMap(({ meaning: what, value, path }): readonly SchemaFault[] => {
     if (what === "expression") return faultOfExpression(String(value), path);
     if (what === "by expression")
       return Object.keys(value ?? {}).flatMap((key) => faultOfExpression(key, [...path, key]));
-    return what === "reference" ? faultOfReference(String(value), path, schema, anchors) : [];
+    if (what === "reference") return faultOfReference(String(value), path, targetOf);
+    const isDouble = what === "id" && ids.size === ids.add(value).size;
+    return isDouble ? [{ path, reason: "Another schema in this one has the same $id." }] : [];
   });
+  if (faults.length > 0) return faults;
+  const endless = places.find(
+    ({ meaning: what, value, path }) =>
+      what === "reference" &&
+      applies(targetOf(String(value)), valueAt(schema, path.slice(0, -1)), targetOf),
+  );
+  return endless === undefined
+    ? []
+    : [{ path: endless.path, reason: "Refers to itself without end." }];
+}
+
+type TargetOf = (reference: string) => unknown;
+
+const applicators = "allOf anyOf oneOf not if then else".split(" ");
+
+/** Whether all that a schema says of one and the same value includes what `part` says. */
+function applies(schema: unknown, part: unknown, targetOf: TargetOf): boolean {
+  const all = new Set([schema]);
+  for (const one of all) {
+    if (one === part) return true;
+    if (!isRecord(one)) continue;
+    const references = [one["$ref"], one["$dynamicRef"]].filter(isText);
+    const below = [
+      ...applicators.flatMap((keyword) => one[keyword] ?? []),
+      ...Object.values(one["dependentSchemas"] ?? {}),
+      ...references.map(targetOf),
+    ];
+    for (const next of below) all.add(next);
+  }
+  return false;
 }
 
 function faultOfExpression(source: string, path: Path): readonly SchemaFault[] {
@@ -82,16 +125,14 @@ function faultOfExpression(source: string, path: Path): readonly SchemaFault[] {
 function faultOfReference(
   reference: string,
   path: Path,
-  schema: object,
-  anchors: readonly unknown[],
+  targetOf: TargetOf,
 ): readonly SchemaFault[] {
   if (!reference.startsWith("#")) {
     const hint = 'refer to a part of this schema, such as "#/$defs/name"';
     return [{ path, reason: "Other schemas are not loaded.", hint }];
   }
-  const target = /^#(?:\/|$)/.test(reference) ? valueAt(schema, pathOf(reference)) : undefined;
-  if (isRecord(target) || typeof target === "boolean" || anchors.includes(reference.slice(1)))
-    return [];
+  const target = targetOf(reference);
+  if (isRecord(target) || typeof target === "boolean") return [];
   return [{ path, reason: `There is no ${JSON.stringify(reference)} in this schema.` }];
 }
 

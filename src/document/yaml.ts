@@ -36,6 +36,11 @@ export function readYaml(text: string, limits: Limits): ReadText {
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault !== undefined) {
     const [offset] = fault.pos;
+    const [, quote] = /^Missing closing (["'])/.exec(fault.message) ?? [];
+    if (quote !== undefined) {
+      const begin = text.lastIndexOf(quote, offset - 1);
+      return rejected(begin, `Not valid YAML: This text has no closing ${quote}.`);
+    }
     const { reason = sentence(fault.message), hint = quoteHint(text, offset) } =
       commonFault(text, fault) ?? {};
     return rejected(offset, `Not valid YAML: ${reason}`, hint);

@@ -3,7 +3,7 @@
  * each `Loop`, the items of each `Each`. The points are a fold over the tree of works, so that they are the same for all
  * rehearsals of a job.
  */
-import type { AltWork, EachWork, LoopWork, PreparedEntry } from "../entry/model.ts";
+import type { AltWork, EachWork, LoopWork, PreparedEntry, Work } from "../entry/model.ts";
 import { allWorks, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
@@ -14,8 +14,11 @@ type Way = "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "ite
 type Turning = AltWork<number> | LoopWork<number> | EachWork<number>;
 type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
+type Ways = Readonly<Partial<Record<Way, Point>>>;
+
 function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   const tree = entry.jobs[jobName]?.work;
+  const ways = waysIn(tree);
   const points = (tree === undefined ? [] : allWorks(tree)).flatMap((work): readonly Point[] => {
     switch (work.kind) {
       case "Ref": {
@@ -28,7 +31,7 @@ function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
       case "Alt":
       case "Loop":
       case "Each":
-        return Object.values(waysOf(work));
+        return Object.values(ways.get(work) ?? {});
       case "Seq":
       case "Par":
         return [];
@@ -37,12 +40,29 @@ function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   return [...new Set(points)];
 }
 
-function waysOf(work: Turning): Readonly<Partial<Record<Way, Point>>> {
+/** The ways of each turning. Of two with the same first leaf, the inner one gets a number. */
+function waysIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Ways> {
+  const names: string[] = [];
+  const ways = new Map<Work<number>, Ways>();
+  for (const work of tree === undefined ? [] : allWorks(tree)) {
+    if (work.kind !== "Alt" && work.kind !== "Loop" && work.kind !== "Each") continue;
+    const name = nameOfTurning(work);
+    names.push(name);
+    const count = names.filter((one) => one === name).length;
+    ways.set(work, waysOf(work, count === 1 ? name : `${name} [${count}]`));
+  }
+  return ways;
+}
+
+function nameOfTurning(work: Turning): string {
   const [first] = leafWorks(
     "condition" in work ? work.condition : "body" in work ? work.body : work.work,
   );
   const leaf = first === undefined ? "nothing" : nameOf(first);
-  const name = `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
+  return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
+}
+
+function waysOf(work: Turning, name: string): Ways {
   switch (work.kind) {
     case "Alt": {
       const branch = (way: "trueWork" | "falseWork"): Point =>
@@ -81,10 +101,12 @@ function nameOf(work: Leaf): string {
 export class ReachedPoints {
   readonly points = new Set<Point>();
   readonly #leaves: readonly Leaf[];
+  readonly #ways: ReadonlyMap<Work<number>, Ways>;
 
   constructor({ entry, jobName }: { readonly entry: PreparedEntry; readonly jobName: string }) {
     const tree = entry.jobs[jobName]?.work;
     this.#leaves = tree === undefined ? [] : leafWorks<number>(tree);
+    this.#ways = waysIn(tree);
   }
 
   report(event: RunEvent): void {
@@ -95,7 +117,7 @@ export class ReachedPoints {
   }
 
   take({ work, taken }: { readonly work: Turning; readonly taken: Way }): void {
-    const point = waysOf(work)[taken];
+    const point = this.#ways.get(work)?.[taken];
     if (point !== undefined) this.points.add(point);
   }
 }

@@ -55,7 +55,7 @@ const files: readonly (readonly [string, string])[] = [
     task("x\n    protocol:actions"),
     "This is neither a field nor part of a string. (write a space after the colon)",
   ],
-  [task('"Review this'), 'Not valid YAML: Missing closing "quote.'],
+  [task('"Review this'), '5:13: Not valid YAML: This text has no closing ".'],
   [task("'It's mine'"), quotes("''", "17")],
   [task('"Say "hi" to me"'), quotes('\\"', "19")],
 ];

@@ -180,6 +180,19 @@ describe("agent-jobs rehearse", () => {
     assert.match(whole.stdout, /total: 10 of 10, 100 %/);
   });
 
+  it("counts two works of a kind with the same first task separately", async (t) => {
+    const a = { kind: "Ref", taskId: "a" };
+    const inner = { kind: "Loop", body: a, atMost: 2 };
+    const workspace = await makeWorkspace(t, {
+      "e.json": entryOf({ kind: "Loop", body: inner, atMost: 2 }, { a: say("Say A") }),
+      "a.rehearsal.json": rehearsal({
+        sessions: [{ task: "a", repeat: "any", turns: [{ prompt: "Say A", text: "ok" }] }],
+      }),
+    });
+    const { stdout } = await runCli(["rehearse", "--coverage"], { cwd: workspace.path });
+    assert.match(stdout, /e\.json, job: 3 of 3\n/);
+  });
+
   it("counts an Each without items as not reached", async (t) => {
     const each = { kind: "Each", items: { files: ["*.txt"] }, work: { kind: "Ref", taskId: "a" } };
     const git = (files: object): object => ({ git: true, files });

@@ -38,7 +38,7 @@ describe("JSON", () => {
 
 describe("YAML", () => {
   const faults: readonly (readonly [text: string, line: RegExp])[] = [
-    ["a: 'x", /^f:1:6: Not valid YAML: Missing closing 'quote\.$/],
+    ["a: 'x", /^f:1:4: Not valid YAML: This text has no closing '\.$/],
     ["a: [1, 2", /^f:1:9: Not valid YAML: Flow sequence .* end with a \]\.$/],
     ["a: b: c", /^f:1:4: Not valid YAML: Unquoted text can't contain ": "\./],
     ["\ta: 1", /^f:1:1: Not valid YAML: Tabs are not allowed as indentation\.$/],

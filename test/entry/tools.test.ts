@@ -183,6 +183,23 @@ describe("the parameters of a tool", () => {
         { $ref: "https://example.org/x.json" },
         /^parameters\.\$ref: Other schemas are not loaded\.$/,
       ],
+      [{ $ref: "#" }, /^parameters\.\$ref: Refers to itself without end\.$/],
+      [{ allOf: [{ $ref: "#" }] }, /^parameters\.allOf\[0\]\.\$ref: Refers to itself/],
+      [
+        {
+          properties: { a: { $ref: "#/$defs/b" } },
+          $defs: {
+            b: { anyOf: [{ type: "null" }, { $ref: "#c" }] },
+            c: { $anchor: "c", $ref: "#/%24defs/b" },
+          },
+        },
+        /^parameters\.\$defs\.[bc].*\$ref: Refers to itself without end\.$/,
+      ],
+      [
+        { properties: { a: { $id: "x" }, b: { $id: "x" } } },
+        /^parameters\.properties\.b\.\$id: Another schema in this one has the same \$id\.$/,
+      ],
+      [{ $anchor: "1x" }, /^parameters\.\$anchor: Is invalid\.$/],
       [{ $ref: 1 }, /^parameters\.\$ref: Must be text, not 1\.$/],
       [{ type: "object", enum: 1 }, /^parameters\.enum: Must be a list, not 1/],
     ];

@@ -99,11 +99,13 @@ export function restoreRun(
   const before = replayed(workflow, options, { ...earlier, events: known });
   if (before.difference !== undefined) return refused(before.difference);
   if (hasEnded) {
-    const { effect, difference } =
+    const { effect, exceeded, difference } =
       failure === undefined ? before : replayed(workflow, options, earlier);
-    const isEnd = failure === undefined || (effect.kind === "done" && isAnswer(effect));
-    if (difference === undefined && effect.kind === "done" && isEnd)
-      return refused(`The run has ended: ${effect.status}. There is nothing to resume.`);
+    if (difference === undefined && effect.kind === "done") {
+      if (exceeded) return refused(`${effect.failure?.reason} Raise the limit to go on.`);
+      if (failure === undefined || isAnswer(effect))
+        return refused(`The run has ended: ${effect.status}. There is nothing to resume.`);
+    }
   }
   const ended = endedOf(known);
   const shell = ended.findLast((event) => event.shell !== undefined)?.shell;
@@ -155,6 +157,8 @@ interface Replay {
   /** Whether the journal holds all that the rest of the run may use of it. */
   readonly isComplete: boolean;
   readonly effect: Effect;
+  /** The last step has exceeded a limit of the interpreter: it would again. */
+  readonly exceeded: boolean;
   readonly difference: string | undefined;
 }
 
@@ -175,11 +179,13 @@ function replayed(
     difference ??= `Step ${before.step} (${before.activity}) would now be different.`;
   };
   let effect: Effect = { kind: "pass" };
+  let exceeded = false;
   for (;;) {
     const result = difference === undefined ? recorded.result(effect) : undefined;
     if (result === undefined) break;
     const step = machine.step(result);
     ({ effect } = step);
+    exceeded = result.kind !== "failed" && step.events.some(isExceededLimit);
     step.events.forEach(compare);
   }
   if (!recorded.isOver)
@@ -189,7 +195,11 @@ function replayed(
   if (difference === undefined && effect.kind === "pass" && rest.length > 0)
     machine.step({ kind: "passed" }).events.forEach(compare);
   const why = "The workflow, a parameter, a limit or a variable of the environment has changed.";
-  return { isComplete, effect, difference: difference && `${difference} ${why}` };
+  return { isComplete, effect, exceeded, difference: difference && `${difference} ${why}` };
+}
+
+function isExceededLimit(event: FlowEvent): boolean {
+  return event.type === "decision" && event.decision.kind === "limit-exceeded";
 }
 
 /** What must be the same in a run that goes the same way. */

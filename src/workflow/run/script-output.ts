@@ -1,6 +1,8 @@
 /** The output of a script: complete in a file, its ends in memory, and piece by piece for who watches. */
+import type { Clock } from "../../platform/clock.ts";
 import { beginningOf, endOf } from "../../events/cut.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
+import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";
 import type { ScriptOutputPiece } from "./executor.ts";
 
@@ -12,12 +14,15 @@ export interface OutputOptions {
   /** How many are kept in the file. */
   readonly bytes: number;
   readonly onTooMuch: () => void;
-  /** Gets whole lines, except of very long ones. */
+  /** Gets whole lines, and the beginning of one only if its end doesn't come within a second. */
   readonly onText: (text: string) => void;
+  readonly clock: Clock;
   /** Redacts what is passed to `onText`. */
   readonly redacting: TextStream | undefined;
 }
 
+/** How long the beginning of a line is held back. */
+const lineMs = 1_000;
 const longestLine = 16 * 1024;
 
 export class ScriptOutput {
@@ -28,6 +33,8 @@ export class ScriptOutput {
   #bytes = 0;
   /** What was not shown yet, redacted. */
   #line = "";
+  /** Stops the timer that shows it. */
+  #waiting: Release | undefined;
 
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -48,6 +55,7 @@ export class ScriptOutput {
   /** The script is over; late output still goes to the file. */
   end(): void {
     this.#pass(this.#decoder.decode());
+    this.#waiting?.();
     this.#show(this.#options.redacting?.end() ?? "", true);
   }
 
@@ -66,9 +74,16 @@ export class ScriptOutput {
 
   #pass(text: string): void {
     if (text === "") return;
-    const { redacting } = this.#options;
+    const { redacting, clock } = this.#options;
     this.#ends.add(text);
     this.#show(redacting === undefined ? text : redacting.push(text));
+    // A line break has passed on what the timer was for.
+    if (text.includes("\n")) this.#waiting?.();
+    else if (this.#waiting !== undefined) return;
+    this.#waiting = startTimer(clock, lineMs, () => {
+      this.#waiting = undefined;
+      this.#show("", true);
+    });
   }
 
   /** `all`: the beginning of a line, too. */

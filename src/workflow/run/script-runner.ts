@@ -27,14 +27,14 @@ import { errorMessage } from "../../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
+import { pythonExecutor, pythonTags } from "./python.ts";
 import { ScriptOutput } from "./script-output.ts";
-import { shellQuoted } from "../value.ts";
 import { cut } from "../../events/cut.ts";
 
 /** What the interpreter needs in order to execute. */
 export interface Scripts {
   readonly tags: readonly string[];
-  /** One at a time. Rejects only if an executor of the host throws instead of naming its command. */
+  /** One at a time. Never rejects. */
   execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed>;
   /** For a checkpoint: what `state` of a run that is resumed has to be. */
   checkpoint(): ShellState;
@@ -145,9 +145,9 @@ export class ScriptRunner implements Scripts {
       return options.confine?.(folder.path);
     };
     const { state, graceMs } = options;
-    const shell = { folder: folder.path, environment, sandbox, workingDirectory, variables };
-    this.#shell = new BashShell({ ...shell, state, graceMs });
-    this.#executors = [...(options.executors ?? []), this.#shell, pythonIn(this.#shell)];
+    const common = { folder: folder.path, environment, sandbox };
+    this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
+    this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];
   }
 
   get tags(): readonly string[] {
@@ -206,7 +206,12 @@ export class ScriptRunner implements Scripts {
       const executor = this.#executor(tag);
       if (executor === undefined) return `No executor runs scripts with the tag ${tag}.`;
       if (executor.command === undefined) continue;
-      const command = executor.command(code);
+      let command: string;
+      try {
+        command = executor.command(code);
+      } catch (error) {
+        return `The executor of ${tag} can't tell what it would run: ${errorMessage(error)}.`;
+      }
       const decision = this.#judge(permissions, command);
       if (decision.kind !== "allowed")
         return `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${this.#advice(command)}`;
@@ -258,6 +263,7 @@ export class ScriptRunner implements Scripts {
           reason: `The output is longer than ${longestOutput} bytes`,
         }),
       onText: (text) => onOutput({ script: index, text }),
+      clock,
       redacting: redact?.(),
     });
     this.#outputs.add(output);
@@ -349,19 +355,6 @@ class Bounds {
     const problem = { because: "limit", limit, reason: `Exceeded ${limitText(bound)}` } as const;
     return startTimer(this.#clock, minutes(bound.value), () => this.stop(problem));
   }
-}
-
-const pythonTags = ["python", "python3", "py"];
-
-/** A process for each script, in the directory and with the exported variables of the shell. */
-function pythonIn(shell: BashShell): Executor {
-  const command = (code: string): string => `python3 -c ${shellQuoted(code)}`;
-  return {
-    tags: pythonTags,
-    command,
-    // Unbuffered: what it has printed is there, and in order, also when it is ended.
-    run: (code, context) => shell.run(`PYTHONUNBUFFERED=1 command ${command(code)}`, context),
-  };
 }
 
 const stuck = { kind: "failed", reason: "The executor did not end in time." } as const;

@@ -185,10 +185,15 @@ describe("a run that failed", () => {
     const flowchart = "START --> CALL_L[[l.wf.md]]\nCALL_L --> SUCCESS";
     const first = { limits: { activityHits: 3 }, variables: { A: "" } };
     const same = await ofFailed(flowchart, first);
-    const unchanged = await same.again();
-    assert.ok(unchanged.outcome.kind === "failed");
-    assert.match(unchanged.outcome.reason, /limits\.activityHits .*EXECUTE_A/);
-    assert.deepEqual(unchanged.asked, []);
+    assert.ok(same.found.kind === "refused");
+    assert.match(
+      same.found.reason,
+      /limits\.activityHits .*EXECUTE_A.* Raise the limit to go on\.$/,
+    );
+    const output = { limits: { outputCharacters: 1 } };
+    const long = await ofFailed("START --> EXECUTE_A[Execute: a]", output);
+    assert.ok(long.found.kind === "refused");
+    assert.match(long.found.reason, /limits\.outputCharacters .* Raise the limit to go on\.$/);
     const { again } = await ofFailed(flowchart, first, { limits: { activityHits: 4 } });
     const { outcome, asked } = await again();
     assert.deepEqual([outcome.kind, asked], ["succeeded", ["execute a"]]);

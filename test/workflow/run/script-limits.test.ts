@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { open, readFile, stat, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { createRedactor } from "../../../src/redaction/redactor.ts";
 import { processesMarked } from "../../../src/platform/processes.ts";
@@ -174,13 +174,39 @@ test("pieces of output come while the script runs, redacted; a secret in two of 
   assert.equal(executed.runs[0]?.output, `${lines}correct-horse-battery\n`);
 });
 
-test("output is shown by whole lines", async (t) => {
+test("output is shown by whole lines, and the beginning of a line after a second", async (t) => {
   const rig = await scriptsRig(t, { redact: createRedactor([]).stream });
+  await rig.run("mkfifo go");
+  // Opened for both, it never waits for the other side.
+  const pipe = await open(`${rig.workspace}/go`, "r+");
+  t.after(() => pipe.close());
+  const go = (): void => void pipe.write("\n");
   const shown: string[] = [];
-  const code = "printf 'one\\ntwo'; sleep 0.2; printf ' three\\nOverwrite? '";
-  await rig.runner.execute([{ tag: "bash", code }], {
-    signal: new AbortController().signal,
-    onOutput: ({ text }) => shown.push(text),
-  });
-  assert.equal(shown.join("|"), "one\n|two three\n|Overwrite? ");
+  // The question may come after the line before it.
+  const passTime = (left = 10_000): void => {
+    rig.clock.pass(1_000);
+    if (left > 0 && !shown.some((text) => text.includes("Overwrite")))
+      setImmediate(() => passTime(left - 1));
+  };
+  const running = rig.runner.execute(
+    [
+      {
+        tag: "bash",
+        code: String.raw`printf '\n> app@1 test\n> node test.js\n\nTests:'; read <go; printf ' 2 failed\nOverwrite? '; read <go; echo y`,
+      },
+    ],
+    {
+      signal: new AbortController().signal,
+      onOutput: ({ text }) => {
+        shown.push(text);
+        if (text.includes("failed")) passTime();
+        if (text.includes("Overwrite")) go();
+      },
+    },
+  );
+  go();
+  await running;
+  const lines = shown.join("|");
+  assert.match(lines, /> node test\.js\n/);
+  assert.match(lines, /Tests: 2 failed\n\|Overwrite\? ?\| ?y\n$/);
 });

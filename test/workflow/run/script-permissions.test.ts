@@ -156,6 +156,14 @@ test("python runs where the permissions allow its command, where the shell is", 
   assert.deepEqual(executed.runs, []);
 });
 
+test("no python3 of a folder that a script has put into PATH is taken", async (t) => {
+  const { execute } = await scriptsRig(t);
+  const plant = String.raw`mkdir bin; printf '#!/bin/sh\necho planted\n' >bin/python3; chmod +x bin/python3`;
+  const shell = `${plant}; export PATH="$PWD/bin:$PATH"; sleep 100 & echo $!`;
+  const { runs } = await execute(shell, { tag: "python", code: "print(1)" }, "kill -0 $!");
+  assert.deepEqual([runs[1]?.output, runs[2]?.exitCode], ["1\n", 0]);
+});
+
 test("a python script has the same bounds", async (t) => {
   const permissions = { preset: "workspace", shell: ["python3 **"] } as const;
   const { runner, clock, execute } = await scriptsRig(t, { permissions });
@@ -172,7 +180,7 @@ test("a python script has the same bounds", async (t) => {
   assert.ok(ended.kind === "failed" && ended.because === "limit");
   assert.equal(ended.runs[0]?.output, "''\ne\n");
   const killed = await execute({ tag: "py", code: "import os\nos.kill(os.getpid(), 9)" });
-  assert.deepEqual([killed.kind, killed.runs[0]?.exitCode], ["executed", 137]);
+  assert.ok(killed.kind === "failed" && killed.because === "killed");
   const failing = await execute({ tag: "python", code: "nope" });
   assert.match(failing.runs[0]?.output ?? "", /line 1[^]*NameError/);
 });
@@ -187,12 +195,22 @@ test("the host can add executors, which share the bounds, and take tags over", a
     },
   };
   const judged: Executor = { ...upper, tags: ["judged"], command: (code) => `upper ${code}` };
+  const mute: Executor = {
+    ...upper,
+    tags: ["mute"],
+    command: () => {
+      throw new Error("No words");
+    },
+  };
   const broken: Executor = { tags: ["broken"], run: () => Promise.reject(new Error("It broke")) };
   const { execute, workspace, runner } = await scriptsRig(t, {
     permissions: "read-only",
-    executors: [upper, judged, broken],
+    executors: [upper, judged, broken, mute],
   });
-  assert.deepEqual(runner.tags, "upper bash judged broken sh shell python python3 py".split(" "));
+  assert.deepEqual(
+    runner.tags,
+    "upper bash judged broken mute sh shell python python3 py".split(" "),
+  );
   const { runs } = await execute({ tag: "upper", code: "a" }, "b");
   assert.deepEqual(
     runs.map(({ output, exitCode }) => [output, exitCode]),
@@ -203,6 +221,9 @@ test("the host can add executors, which share the bounds, and take tags over", a
   );
   const denied = await execute({ tag: "judged", code: "a" });
   assert.ok(denied.kind === "failed" && denied.because === "denied");
+  const unnamed = await execute({ tag: "mute", code: "a" });
+  assert.ok(unnamed.kind === "failed" && unnamed.because === "denied");
+  assert.match(unnamed.reason, /mute can't tell[^]*No words/);
   const failed = await execute({ tag: "broken", code: "a" });
   assert.ok(failed.kind === "failed" && failed.because === "broken");
   assert.equal(failed.reason, "It broke");
