@@ -170,9 +170,13 @@ describe("source files", () => {
         .map((one) => basename(one))
         .join("|");
       const imported = new RegExp(
-        `[{,]\\s*${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/(?:${files})"|import\\("[^"]*/(?:${files})"\\)\\)\\.${name}\\b`,
+        `[{,]\\s*(?:type )?${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/(?:${files})"|import\\("[^"]*/(?:${files})"\\)\\)\\.${name}\\b`,
       );
-      return ![...source.values()].some((text) => imported.test(text));
+      const whole = new RegExp(`import \\* as (\\w+) from "[^"]*/(?:${files})"`);
+      return ![...source.values()].some((text) => {
+        const as = whole.exec(text)?.[1];
+        return imported.test(text) || (as !== undefined && text.includes(`${as}.${name}`));
+      });
     });
     assert.deepEqual(unused, []);
   });
