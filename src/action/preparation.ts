@@ -190,7 +190,7 @@ async function missingEntry(workspace: string, path: string): Promise<string | u
 
 async function entriesThere(workspace: string): Promise<string> {
   const entries = await findEntries(workspace);
-  if (entries.length === 0) return "The workspace has no entries.";
+  if (entries.length === 0) return "No entries were found in the workspace.";
   const more = entries.length > SHOWN_ENTRIES ? ` and ${entries.length - SHOWN_ENTRIES} more` : "";
   return `The workspace has these entries: ${entries.slice(0, SHOWN_ENTRIES).join(", ")}${more}.`;
 }

@@ -203,7 +203,7 @@ async function read({ entryFile, workingDirectory = "." }: OptionsOf<"call">): P
 }
 
 async function onlyEntry(): Promise<string> {
-  const entries = await findEntries(".", [""]);
+  const entries = await findEntries(".", 0);
   const [only] = entries;
   if (only !== undefined && entries.length === 1) return only;
   throw new UsageError(

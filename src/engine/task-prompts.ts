@@ -118,10 +118,12 @@ export class TaskPrompts {
       attempts: this.#attempts(role),
       lent: mode.kind === "borrowed",
       sessions: this.#keeper.source(role, prompt.retry),
-      onTurn: ({ kind, toolCalls }) => {
-        if (kind === "crashed") given.round += 1;
-        variables.report(toolCalls);
-        this.#document = documentIn(toolCalls) ?? this.#document;
+      onTurn: (outcome) => {
+        // What is sent again is reported anew. After an answer the dialogue goes on in its round.
+        if (outcome.kind === "crashed" && prompt.isAnswer?.(outcome.crash) !== true)
+          given.round += 1;
+        variables.report(outcome.toolCalls);
+        this.#document = documentIn(outcome.toolCalls) ?? this.#document;
       },
     });
   }

@@ -136,7 +136,8 @@ export class TaskRuns {
       depth: depth + 1,
     });
     release();
-    lastErrors.note(scope, undefined);
+    // The limit that ends the job names it.
+    if (this.#shared.scope.stopped === undefined) lastErrors.note(scope, undefined);
     scope.dispose();
     const { text = "" } = answer;
     if (outcome.kind === "succeeded") return { ...answer, kind: "succeeded", text };

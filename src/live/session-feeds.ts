@@ -164,8 +164,11 @@ interface OwnSessionOptions {
   readonly mask: (text: string) => string;
 }
 
+/** Of a prompt, and of all that is kept of a session, in UTF-16 units. */
 const MAX_PROMPT = 64 * 1024;
-const MAX_ASKED = 200;
+const MAX_ASKED = 1024 * 1024;
+/** What an item takes besides its text. */
+const ITEM = 100;
 
 /**
  * A session that a client started, and that belongs to no run: it takes prompts, one after the other, and can be lent
@@ -215,8 +218,14 @@ export class OwnSession {
     await this.session.stop();
   }
 
+  /** Forgets the oldest ones if there is no room. */
   #note(item: AskedItem): void {
     this.#asked.push(item);
-    if (this.#asked.length > MAX_ASKED) this.#asked.shift();
+    let size = 0;
+    const oldest = this.#asked.findLastIndex((one) => {
+      size += ITEM + (one.kind === "prompt" ? one.text : one.taskName).length;
+      return size > MAX_ASKED;
+    });
+    this.#asked.splice(0, oldest + 1);
   }
 }

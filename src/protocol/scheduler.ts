@@ -275,19 +275,21 @@ function signatureOf({ action, type, params = {}, sub_actions: members = [] }: A
   );
 }
 
-/** Characters of the reason of one member. */
-const shownReason = 200;
+/** Characters of the reasons of all members together. */
+const shownReasons = 3_000;
 
 /** What its members, which have all ended, make of a group. */
 function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeeded" | "failed" }> {
   const values: [string, unknown][] = [];
   const failures: string[] = [];
+  const failed = members.filter(({ state }) => state.status !== "succeeded");
+  const share = Math.max(200, Math.floor(shownReasons / failed.length));
   for (const { id, state } of members) {
     if (!isEnded(state)) continue;
     // A group that failed has what its other members returned.
     if ("output" in state) values.push([id, state.output?.value]);
     if (state.status === "succeeded") continue;
-    failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", shownReason)}`);
+    failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", share)}`);
   }
   const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
   if (failures.length === 0) return { status: "succeeded", output };

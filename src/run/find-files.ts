@@ -93,6 +93,8 @@ async function listedByGit(
   }
 }
 
+const unsearched = new Set(["node_modules", ".git"]);
+
 async function listed(folder: string): Promise<string[]> {
   const names: string[] = [];
   const visit = async (inside: string): Promise<void> => {
@@ -100,37 +102,35 @@ async function listed(folder: string): Promise<string[]> {
     for (const child of children) {
       const name = inside === "" ? child.name : `${inside}/${child.name}`;
       if (child.isFile()) names.push(name);
-      else if (child.isDirectory() && child.name !== "node_modules" && child.name !== ".git")
-        await visit(name);
+      else if (child.isDirectory() && !unsearched.has(child.name)) await visit(name);
     }
   };
   await visit("");
   return names;
 }
 
-/** Of each folder. */
+const MAX_DEPTH = 4;
+const MAX_FOLDERS = 300;
 const MAX_FILES = 300;
 const MAX_BYTES = 1_000_000;
 
-/** Where entries are in a repository. */
-export const entryFolders: readonly string[] = ["", ".github/agent-jobs"];
-
-/** Sorted; relative to the workspace, with `/`. */
-export async function findEntries(
-  workspace: string,
-  folders: readonly string[] = entryFolders,
-): Promise<string[]> {
+/** Looks for a short while: a repository can be large. Sorted; relative to the workspace, with `/`. */
+export async function findEntries(workspace: string, maxDepth = MAX_DEPTH): Promise<string[]> {
   const entries: string[] = [];
-  for (const folder of folders) {
-    const children = await readdir(join(workspace, folder), { withFileTypes: true }).catch(
-      () => [],
-    );
-    const named = children.filter(({ name }) =>
-      /^[\p{L}\p{N} ._@+-]*\.(?:json|ya?ml)$/u.test(name),
-    );
-    for (const child of named.slice(0, MAX_FILES)) {
-      const name = folder === "" ? child.name : `${folder}/${child.name}`;
-      if (!child.isFile() || isRehearsalName(name)) continue;
+  // Breadth first, so that what is near is found before the bounds are met.
+  const folders = [{ path: "", depth: 0 }];
+  let files = 0;
+  for (const { path, depth } of folders) {
+    const children = await readdir(join(workspace, path), { withFileTypes: true }).catch(() => []);
+    for (const child of children.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      const name = path === "" ? child.name : `${path}/${child.name}`;
+      if (child.isDirectory() && !unsearched.has(child.name)) {
+        if (depth < maxDepth && folders.length < MAX_FOLDERS)
+          folders.push({ path: name, depth: depth + 1 });
+      }
+      const isNamed = /^[\p{L}\p{N} ._@+-]*\.(?:json|ya?ml)$/u.test(child.name);
+      if (!child.isFile() || !isNamed || isRehearsalName(name) || files >= MAX_FILES) continue;
+      files += 1;
       if (await looksLikeEntry(join(workspace, name))) entries.push(name);
     }
   }

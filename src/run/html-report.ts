@@ -1,8 +1,9 @@
 /** Runs as one HTML file: the run under way (`--html-report`), or those of journals (`agent-jobs report`). */
-import { open, unlink } from "node:fs/promises";
+import { open, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
+import { readJournalFile } from "../journal/file.ts";
 import { isKept } from "../journal/write.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { OwnFile } from "../platform/own-file.ts";
@@ -78,11 +79,7 @@ export async function makeReport(
     throw new UsageError(`There are no *.jsonl files in ${paths.join(", ")}.`);
   if (output !== undefined) {
     checkOutputs(files, { report: output });
-    // A slip in the arguments must not cost the record of a run.
-    if (output.endsWith(".jsonl"))
-      throw new UsageError(
-        `The report would overwrite the journal ${output}. Choose another file.`,
-      );
+    await refuseJournal(output);
   }
   const report = await reportOfJournals(files);
   const { journals, runs, events, intact, readable } = report;
@@ -98,6 +95,17 @@ export async function makeReport(
   );
   return { journals, runs: runs.length, intact, html };
 }
+
+/** A slip in the arguments must not cost the record of a run. */
+async function refuseJournal(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() !== true || found.size === 0) return;
+  const { isJournal } = await readJournalFile(path, () => {}, { maxBytes: BEGINNING_BYTES });
+  if (isJournal)
+    throw new UsageError(`The report would overwrite the journal ${path}. Choose another file.`);
+}
+
+const BEGINNING_BYTES = 1024 * 1024;
 
 /** Throws in a build without `npm run page`. */
 function pageFiles(): PageFiles {

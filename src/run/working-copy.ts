@@ -20,6 +20,7 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
@@ -180,13 +181,23 @@ class Copy {
   }
 
   async #listed(cwd: string): Promise<readonly string[]> {
-    const listed = await runGit(
-      ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
-      { cwd, environment: this.#environment },
-    );
+    const excludes = ["-c", `core.excludesFile=${await this.#userExcludes(cwd)}`];
+    const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
+    const listed = await runGit([...excludes, ...list], { cwd, environment: this.#environment });
     // A repository in this one has a slash at its end.
     const names = listed.split("\0").map((name) => name.replace(/\/$/, ""));
     return names.filter((name) => name !== "");
+  }
+
+  /** What the user ignores everywhere. Their other settings have no effect here. */
+  async #userExcludes(cwd: string): Promise<string> {
+    const environment = this.#environment;
+    const { HOME = homedir(), GIT_CONFIG_GLOBAL } = environment;
+    const { XDG_CONFIG_HOME = join(HOME, ".config") } = environment;
+    const variables = { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL };
+    const asked = ["config", "--global", "--type=path", "--get", "core.excludesFile"];
+    const named = await runGit(asked, { cwd, environment, variables }).catch(() => "");
+    return named.trim() === "" ? join(XDG_CONFIG_HOME, "git", "ignore") : named.trim();
   }
 
   /** A link inside the folder points to its counterpart in the copy. Any other keeps its target. */

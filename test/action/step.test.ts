@@ -326,14 +326,14 @@ describe("a step that can't run a job", () => {
     const { outputs } = await refused(t, given, there);
     assert.match(
       outputs["reason"] ?? "",
-      /^There is no entry entries\/helo\.yml in the workspace \(\/.*\)\. Is `actions\/checkout` missing before this step\? The workspace has these entries: \.github\/agent-jobs\/review\.yml\.$/,
+      /^There is no entry entries\/helo\.yml in the workspace \(\/.*\)\. Is `actions\/checkout` missing before this step\? The workspace has these entries: \.github\/agent-jobs\/review\.yml, a\/b\/deep\.json, entries\/hello\.yml\.$/,
     );
   });
 
-  it("names at most ten entries", async (t) => {
+  it("names at most ten entries, and looks only for a while", async (t) => {
     const many = Array.from(
       { length: 400 },
-      (_, index) => [`.github/agent-jobs/e${index}.yml`, entry] as const,
+      (_, index) => [`deep/d${index}/e.yml`, entry] as const,
     );
     const { outputs } = await refused(
       t,

@@ -67,10 +67,11 @@ async function play(
   t: TestContext,
   folder: Workspace,
   args: readonly string[],
-  cwd = folder.path,
+  { cwd = folder.path, ...env }: { readonly cwd?: string; readonly HOME?: string } = {},
 ): Promise<Played> {
   const temporary = await makeWorkspace(t);
-  const { code, stdout, stderr } = await runCli(args, { cwd, env: { TMPDIR: temporary.path } });
+  const given = { TMPDIR: temporary.path, ...env };
+  const { code, stdout, stderr } = await runCli(args, { cwd, env: given });
   return { code, stdout: stdout + stderr, temporary };
 }
 
@@ -147,6 +148,27 @@ describe("a rehearsal that may write", () => {
     );
     const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
     assert.equal(code, 0, stdout);
+  });
+
+  it("leaves out what the user ignores everywhere, and takes no other setting of theirs", async (t) => {
+    const folder = await makeRepository(t, { "e.json": entry("workspace") });
+    for (const name of ["of-default", "of-config"]) await folder.write(`${name}.txt`, "");
+    const homes = {
+      "of-default": { ".config/git/ignore": "of-default.txt\n" },
+      "of-config": {
+        ".gitconfig": `[core]\n\texcludesFile = ~/mine\n\tfsmonitor = "touch ${folder.path}/evil; false"\n`,
+        mine: "of-config.txt\n",
+      },
+    };
+    for (const [ignored, files] of Object.entries(homes)) {
+      const home = await makeWorkspace(t, files);
+      const seen = Object.keys(homes).filter((name) => name !== ignored);
+      const expected = { contains: seen, excludes: [ignored] };
+      await folder.write("r.json", script("ls", expected));
+      const { code, stdout } = await play(t, folder, ["rehearse", "r.json"], { HOME: home.path });
+      assert.equal(code, 0, stdout);
+      assert.ok(!(await readdir(folder.path)).includes("evil"));
+    }
   });
 
   it("includes ignored folders that the rehearsal names, and nothing is written through to them", async (t) => {
@@ -299,7 +321,7 @@ describe("a rehearsal that may write", () => {
     );
     const folders = [main.path, place.path, library.path];
     const before = await Promise.all(folders.map(everything));
-    const { code, stdout } = await play(t, main, ["rehearse", "r.json"], tree);
+    const { code, stdout } = await play(t, main, ["rehearse", "r.json"], { cwd: tree });
     assert.equal(code, 0, stdout);
     assert.deepEqual(await Promise.all(folders.map(everything)), before);
   });

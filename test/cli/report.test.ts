@@ -99,6 +99,7 @@ test("report writes nothing if no journal can be read, or if it would overwrite 
   const workspace = await workspaceOf(t, {
     "a.jsonl": runOf("a"),
     "old.jsonl": runOf("old").slice(0, 900),
+    "old.log": runOf("old"),
     "notes.jsonl": "hello\n",
     "empty/x.txt": "",
     file: "",
@@ -112,6 +113,7 @@ test("report writes nothing if no journal can be read, or if it would overwrite 
     [["a.jsonl", "-o", "a.jsonl"], /The report a\.jsonl would overwrite a\.jsonl/],
     [["a.jsonl", "-o", "./empty/../a.jsonl"], /would overwrite/],
     [["a.jsonl", "-o", "old.jsonl"], /The report would overwrite the journal old\.jsonl/],
+    [["a.jsonl", "-o", "old.log"], /The report would overwrite the journal old\.log/],
     [["a.jsonl", "-o", "empty"], /Can't write the report empty: EISDIR/],
     [
       ["a.jsonl", "-o", "file/report.html"],
@@ -129,7 +131,10 @@ test("report writes nothing if no journal can be read, or if it would overwrite 
   }
   assert.equal(await workspace.read("a.jsonl"), runOf("a"));
   assert.equal(await workspace.read("old.jsonl"), runOf("old").slice(0, 900));
+  assert.equal(await workspace.read("old.log"), runOf("old"));
   await assert.rejects(stat(join(workspace.path, "report.html")));
+  const { code, stderr } = await workspace.report("a.jsonl", "-o", "new.jsonl");
+  assert.equal(code, 0, stderr);
 });
 
 test("report on a full disk suggests another file, not another TMPDIR", async (t) => {

@@ -147,6 +147,18 @@ describe("delegate", () => {
     assert.match(outcome.kind === "failed" ? outcome.reason : "", /limits\.tokens/);
   });
 
+  it("leaves its last error to the limit that ends the job", async () => {
+    const refusal = { statusCode: 429, message: "slow down", subAgent: false } as const;
+    const { outcome } = await delegating({
+      limits: { jobMinutes: 1 },
+      others: () => ({ takes: 120_000, acts: [{ kind: "model.failed", ...refusal }] }),
+    });
+    assert.match(
+      outcome.kind === "failed" ? outcome.reason : "",
+      /jobMinutes.*The last error was: the model server answered 429: "slow down"/,
+    );
+  });
+
   it("may delegate again, and knows how deep it is", async () => {
     const depths: number[] = [];
     const { outcome } = await delegating({

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
+import { applyEvent, createRunView } from "../../src/events/view.ts";
+import { collectOutputs } from "../../src/outputs/collect.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { stopped, talk } from "./dialogue-rig.ts";
@@ -129,6 +131,37 @@ describe("a task with the action protocol", () => {
     assert.match(prompts[1] ?? "", /"code": "cut"/);
     assert.equal(sessions.opened[1]?.history?.[0]?.text, "Ship it.");
     assert.ok(!decisions.some((text) => text.includes("Giving up")), decisions.join("\n"));
+  });
+
+  it("keeps what it found before an answer that was too long", async () => {
+    const crash = { cause: "answer-too-long", message: "The answer has more than 4 MB." } as const;
+    const found = (message: string): readonly [string, unknown] => ["job_annotate", { message }];
+    const { events } = await talk({
+      task: { prompt: ["Ship it, and use job_annotate."] },
+      tools: [tool("build")],
+      outputChecks: {
+        finding: (value, task) => {
+          const message = String(Object(value).message);
+          const common = { path: "a.ts", line: 1, severity: "warning", rule: task, task } as const;
+          return Promise.resolve({
+            kind: "accepted",
+            value: { ...common, message, fingerprint: message },
+          });
+        },
+        proposal: () => Promise.reject(new Error()),
+      },
+      answers: [
+        { calls: [found("first")], text: documentOf([action("build")]) },
+        { crash },
+        { calls: [found("second")], text: stopped() },
+      ],
+    });
+    const view = createRunView();
+    for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
+    assert.deepEqual(
+      collectOutputs(view).findings.map(({ message }) => message),
+      ["first", "second"],
+    );
   });
 
   it("thinks first if it may, with actions that only read", async () => {

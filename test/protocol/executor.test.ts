@@ -244,6 +244,19 @@ describe("groups", () => {
     assert.deepEqual(ended, ["a", "b"]);
   });
 
+  it("say what went wrong in each of the members that failed, up to 3,000 characters", async () => {
+    const fails = "x".repeat(1_000);
+    for (const [count, isWhole] of [
+      [2, true],
+      [5, false],
+    ] as const) {
+      const members = Array.from({ length: count }, (_, index) => safe(`a${index}`, { fails }));
+      const [text = ""] = await bench().results(documentOf([group("g", members)]));
+      assert.equal(text.match(/the end of stderr/g)?.length, isWhole ? count : undefined, text);
+      assert.equal(text.match(/x{600}/g)?.length, count);
+    }
+  });
+
   it("keep what members of groups within them returned, and report it, also if they are canceled", async () => {
     const { execute, executor, results, events } = bench();
     const inner = group("inner", [safe("a", { fails: "no" }), safe("b")]);
