@@ -80,8 +80,10 @@ export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonl
     if (what === "by expression")
       return Object.keys(value ?? {}).flatMap((key) => faultOfExpression(key, [...path, key]));
     if (what === "reference") return faultOfReference(String(value), path, targetOf);
-    const isDouble = what === "id" && ids.size === ids.add(value).size;
-    return isDouble ? [{ path, reason: "Another schema in this one has the same $id." }] : [];
+    if (what !== "id") return [];
+    if (ids.has(value)) return [{ path, reason: "Another schema in this one has the same $id." }];
+    ids.add(value);
+    return [];
   });
   if (faults.length > 0) return faults;
   const endless = places.find(

@@ -224,7 +224,11 @@ class EntryChecker {
       const add = (reason: string, hint = {}): void =>
         this.#problems.add(path, `$${name}: ${reason}`, { ...hint, text: `$${name}` });
       if (!known.has(of)) {
-        const hint = this.#problems.suggest(of, known);
+        const longer = [...known].find((one) => one.startsWith(of) && /[^A-Za-z\d-]/.test(one));
+        const hint =
+          longer === undefined
+            ? this.#problems.suggest(of, known)
+            : { hint: `${JSON.stringify(longer)} can't be a part of a variable: use hyphens` };
         add(`there is no ${what} ${JSON.stringify(of)}.`, hint);
       } else if (kind === "result" && !this.#hasResult(of))
         add(`task ${JSON.stringify(of)} has no criteria.result.`);

@@ -156,9 +156,19 @@ const variable = "[A-Za-z_][A-Za-z0-9_]*";
 const reference =
   "env: must be followed by the name of an environment variable, as in env:DOCS_TOKEN";
 
-/** Texts by name. */
-function passed(description: string, propertyNames: object, pattern: string): object {
-  return { ...map({ ...textOf(reference), pattern }, { description }), propertyNames };
+/** Texts by name. `controls`: the characters that they can't have. */
+function passed(
+  description: string,
+  propertyNames: object,
+  pattern: string,
+  controls: string,
+): object {
+  const harmless = {
+    pattern: `^[^${controls}]*$`,
+    description: "Must not contain control characters.",
+  };
+  const value = { ...textOf(reference), pattern, allOf: [harmless] };
+  return { ...map(value, { description }), propertyNames };
 }
 
 export const mcpServerSchema = object(
@@ -168,14 +178,16 @@ export const mcpServerSchema = object(
     env: passed(
       "Environment variables of the program. env:NAME is the value of a variable that is passed with --env NAME.",
       { pattern: `^${variable}$`, description: "A variable has letters, digits and _." },
-      `^(?!env:)[^\\u0000]*$|^env:${variable}$`,
+      `^(?!env:)|^env:${variable}$`,
+      "\\u0000",
     ),
     url: named("The address of a server that is already running: Streamable HTTP."),
     headers: passed(
       "Headers of the requests to the address. env:NAME is the value of a variable that is passed with --env NAME.",
       { pattern: "^[\\w!#$%&'*+.^`|~\\-]+$", description: "A header has letters, digits and -." },
-      // No control characters, and no `env:` without a name, as a word.
-      `^(?!(?:.*\\s)?env:(?!${variable}(?:\\s|$)))[^\\u0000-\\u0008\\u000a-\\u001f\\u007f]*$`,
+      // No `env:` without a name, as a word.
+      `^(?!(?:.*\\s)?env:(?!${variable}(?:\\s|$)))`,
+      "\\u0000-\\u0008\\u000a-\\u001f\\u007f",
     ),
     permissions: ref(
       "permissions",

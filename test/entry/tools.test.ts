@@ -278,6 +278,11 @@ describe("an MCP server", () => {
     assert.match(header("Authorization", "Bearer env:A-B").join(), /: Is invalid\.$/);
     assert.match(header("X Key", "x").join(), /"X Key" can't be a name here\./);
     assert.match(header("X", "a\r\nB: c").join(), /: Is invalid\.$/);
+    const split = { docs: { url: "http://x", headers: { X: "a\r\nB: c" } } };
+    assert.match(
+      linesOf(JSON.stringify(entryWith({ mcpServers: split })), "e.json").join("\n"),
+      /^[^\n]*X"\]: Is invalid\. \(Must not contain control characters\.\)$/,
+    );
   });
 
   it("has tools that are named without the server", () => {

@@ -29,7 +29,8 @@ export type Answers = Readonly<Record<string, readonly string[]>>;
 
 /** Why an ASK has no answer, and how to give one. */
 export function missingAnswer(activity: string, times: number): string {
+  const answers = times === 1 ? "one answer" : `${times} answers`;
   const given =
-    times === 0 ? "has no answer, and nobody is there to be asked" : `has only ${times} answers`;
+    times === 0 ? "has no answer, and nobody is there to be asked" : `has only ${answers}`;
   return `${activity} ${given}. Give one with --answer ${activity}=…, with the input answers of the action, or with answers in the front matter.`;
 }
