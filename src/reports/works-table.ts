@@ -53,14 +53,16 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
 
 function failedItems(work: WorkView): string[][] {
   const failed = itemsOf(work).filter(wentBadly);
+  const row = (name: string, status: string, time: string): string[] => {
+    return ["", `  ${name}`, status, "", "", "", "", time];
+  };
   const rows = failed
     .slice(0, MAX_ITEMS)
-    .map(({ name, status, elapsedMs: took = 0 }) => [
-      ...["", `  ${oneLine(name, 200)}`, statusText(status), "", "", "", ""],
-      clockText(took),
-    ]);
+    .map(({ name, status, elapsedMs: took = 0 }) =>
+      row(oneLine(name, 200), statusText(status), clockText(took)),
+    );
   const left = failed.length - rows.length;
-  return left > 0 ? [...rows, ["", `  … and ${left} more`, "failed"]] : rows;
+  return left > 0 ? [...rows, row(`… and ${left} more`, statusText("failed"), "")] : rows;
 }
 
 function numbers(counters: Counters, milliseconds: number): string[] {
