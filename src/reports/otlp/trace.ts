@@ -9,14 +9,7 @@
 import type { ActionWaiting } from "../../events/action.ts";
 import { decisionOf } from "../../events/decision-of.ts";
 import type { Decision } from "../../events/decision.ts";
-import type {
-  Acted,
-  RunEvent,
-  RunOutcome,
-  SessionActed,
-  TurnStarted,
-  WorkRef,
-} from "../../events/event.ts";
+import type { Acted, RunEvent, RunOutcome, TurnStarted, WorkRef } from "../../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../../events/plan.ts";
 import type { StepStarted } from "../../events/step.ts";
 import { outcomeReason } from "../../events/view.ts";
@@ -54,7 +47,12 @@ export class Trace {
   readonly #run: RunSpans;
   readonly #root: OpenSpan;
   readonly #works = new Map<string, WorkSpans>();
-  readonly #totals = { calls: 0, input: 0, output: 0, cost: 0 };
+  readonly #usage = {
+    "agent_jobs.model_calls": 0,
+    "gen_ai.usage.input_tokens": 0,
+    "gen_ai.usage.output_tokens": 0,
+    "agent_jobs.usage.cost": 0,
+  };
   readonly #jobName: string;
   readonly #planned: ReadonlyMap<number, PlannedWork>;
 
@@ -88,14 +86,7 @@ export class Trace {
 
   /** Ends what is under way: nothing of the run follows. */
   end(at: number, end: SpanEnd = {}): void {
-    const { calls, input, output, cost } = this.#totals;
-    const usage = {
-      "agent_jobs.model_calls": calls,
-      "gen_ai.usage.input_tokens": input,
-      "gen_ai.usage.output_tokens": output,
-      "agent_jobs.usage.cost": cost,
-    };
-    this.#root.endAll(at, { ...end, attributes: { ...usage, ...end.attributes } });
+    this.#root.endAll(at, { ...end, attributes: { ...this.#usage, ...end.attributes } });
   }
 
   #applyItself(event: RunEvent): void {
@@ -146,12 +137,12 @@ export class Trace {
     }
   }
 
-  #count(activity: SessionActed["activity"]): void {
+  #count(activity: Parameters<TurnSpans["apply"]>[0]): void {
     if (activity.kind !== "model.used") return;
-    this.#totals.calls += 1;
-    this.#totals.input += activity.inputTokens;
-    this.#totals.output += activity.outputTokens;
-    this.#totals.cost += activity.cost;
+    this.#usage["agent_jobs.model_calls"] += 1;
+    this.#usage["gen_ai.usage.input_tokens"] += activity.inputTokens;
+    this.#usage["gen_ai.usage.output_tokens"] += activity.outputTokens;
+    this.#usage["agent_jobs.usage.cost"] += activity.cost;
   }
 
   #endRun(outcome: RunOutcome, at: number): void {
