@@ -9,14 +9,7 @@
 import type { ActionWaiting } from "../../events/action.ts";
 import { decisionOf } from "../../events/decision-of.ts";
 import type { Decision } from "../../events/decision.ts";
-import type {
-  Acted,
-  RunEvent,
-  RunOutcome,
-  SessionActed,
-  TurnStarted,
-  WorkRef,
-} from "../../events/event.ts";
+import type { Acted, RunEvent, RunOutcome, TurnStarted, WorkRef } from "../../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../../events/plan.ts";
 import type { StepStarted } from "../../events/step.ts";
 import { outcomeReason } from "../../events/view.ts";
@@ -27,7 +20,7 @@ import {
   type SpanEnd,
   type TraceOptions,
 } from "./span.ts";
-import { toolAttributes, TurnSpans } from "./turn-spans.ts";
+import { toolAttributes, TurnSpans, UsageSums } from "./turn-spans.ts";
 
 interface WorkSpans {
   readonly span: OpenSpan;
@@ -54,7 +47,7 @@ export class Trace {
   readonly #run: RunSpans;
   readonly #root: OpenSpan;
   readonly #works = new Map<string, WorkSpans>();
-  readonly #totals = { calls: 0, input: 0, output: 0, cost: 0 };
+  readonly #usage = new UsageSums();
   readonly #jobName: string;
   readonly #planned: ReadonlyMap<number, PlannedWork>;
 
@@ -88,14 +81,7 @@ export class Trace {
 
   /** Ends what is under way: nothing of the run follows. */
   end(at: number, end: SpanEnd = {}): void {
-    const { calls, input, output, cost } = this.#totals;
-    const usage = {
-      "agent_jobs.model_calls": calls,
-      "gen_ai.usage.input_tokens": input,
-      "gen_ai.usage.output_tokens": output,
-      "agent_jobs.usage.cost": cost,
-    };
-    this.#root.endAll(at, { ...end, attributes: { ...usage, ...end.attributes } });
+    this.#root.endAll(at, { ...end, attributes: { ...this.#usage.attributes, ...end.attributes } });
   }
 
   #applyItself(event: RunEvent): void {
@@ -127,7 +113,7 @@ export class Trace {
         return;
       }
       case "activity":
-        this.#count(event.activity);
+        this.#usage.add(event.activity);
         return this.#taskIn(event.work)?.turns.get(event.turnId)?.apply(event.activity, at);
       case "step.started":
         return this.#startStep(event, at);
@@ -144,14 +130,6 @@ export class Trace {
       default:
         return;
     }
-  }
-
-  #count(activity: SessionActed["activity"]): void {
-    if (activity.kind !== "model.used") return;
-    this.#totals.calls += 1;
-    this.#totals.input += activity.inputTokens;
-    this.#totals.output += activity.outputTokens;
-    this.#totals.cost += activity.cost;
   }
 
   #endRun(outcome: RunOutcome, at: number): void {
