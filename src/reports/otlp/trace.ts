@@ -20,7 +20,7 @@ import {
   type SpanEnd,
   type TraceOptions,
 } from "./span.ts";
-import { toolAttributes, TurnSpans } from "./turn-spans.ts";
+import { toolAttributes, TurnSpans, UsageSums } from "./turn-spans.ts";
 
 interface WorkSpans {
   readonly span: OpenSpan;
@@ -47,12 +47,7 @@ export class Trace {
   readonly #run: RunSpans;
   readonly #root: OpenSpan;
   readonly #works = new Map<string, WorkSpans>();
-  readonly #usage = {
-    "agent_jobs.model_calls": 0,
-    "gen_ai.usage.input_tokens": 0,
-    "gen_ai.usage.output_tokens": 0,
-    "agent_jobs.usage.cost": 0,
-  };
+  readonly #usage = new UsageSums();
   readonly #jobName: string;
   readonly #planned: ReadonlyMap<number, PlannedWork>;
 
@@ -86,7 +81,7 @@ export class Trace {
 
   /** Ends what is under way: nothing of the run follows. */
   end(at: number, end: SpanEnd = {}): void {
-    this.#root.endAll(at, { ...end, attributes: { ...this.#usage, ...end.attributes } });
+    this.#root.endAll(at, { ...end, attributes: { ...this.#usage.attributes, ...end.attributes } });
   }
 
   #applyItself(event: RunEvent): void {
@@ -118,7 +113,7 @@ export class Trace {
         return;
       }
       case "activity":
-        this.#count(event.activity);
+        this.#usage.add(event.activity);
         return this.#taskIn(event.work)?.turns.get(event.turnId)?.apply(event.activity, at);
       case "step.started":
         return this.#startStep(event, at);
@@ -135,14 +130,6 @@ export class Trace {
       default:
         return;
     }
-  }
-
-  #count(activity: Parameters<TurnSpans["apply"]>[0]): void {
-    if (activity.kind !== "model.used") return;
-    this.#usage["agent_jobs.model_calls"] += 1;
-    this.#usage["gen_ai.usage.input_tokens"] += activity.inputTokens;
-    this.#usage["gen_ai.usage.output_tokens"] += activity.outputTokens;
-    this.#usage["agent_jobs.usage.cost"] += activity.cost;
   }
 
   #endRun(outcome: RunOutcome, at: number): void {

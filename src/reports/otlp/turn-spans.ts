@@ -184,6 +184,24 @@ export class TurnSpans {
   }
 }
 
+/** Of all model calls of a run. */
+export class UsageSums {
+  readonly attributes = {
+    "agent_jobs.model_calls": 0,
+    "gen_ai.usage.input_tokens": 0,
+    "gen_ai.usage.output_tokens": 0,
+    "agent_jobs.usage.cost": 0,
+  };
+
+  add(activity: SessionActivity): void {
+    if (activity.kind !== "model.used") return;
+    this.attributes["agent_jobs.model_calls"] += 1;
+    this.attributes["gen_ai.usage.input_tokens"] += activity.inputTokens;
+    this.attributes["gen_ai.usage.output_tokens"] += activity.outputTokens;
+    this.attributes["agent_jobs.usage.cost"] += activity.cost;
+  }
+}
+
 function answerOf({ text, toolCalls }: ModelReplied, finish = ""): Message {
   const calls = toolCalls.map(({ id, name, arguments: given }) => ({
     type: "tool_call",
