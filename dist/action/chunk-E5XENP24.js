@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-function o(r){return typeof r=="object"&&r!==null&&!Array.isArray(r)}function i(r){return Array.isArray(r)}function u(r){try{return JSON.parse(r)}catch{return}}function s(r){return typeof r=="string"}function c(r){let n={};for(let t in r){let e=r[t];e!==void 0&&(n[t]=e)}return n}export{o as a,i as b,u as c,s as d,c as e};
