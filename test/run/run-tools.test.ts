@@ -32,7 +32,8 @@ test("the relics of an entry read the working directory of the run, redacted", a
   const outcome = await relic?.read("password", { signal, onProgress: () => {} });
   assert.deepEqual(outcome, {
     kind: "succeeded",
-    value: "docs/a.md:1\nThe password is ***.\n\nLeft out of these files: 1 that this task may not read, without text, or too large.",
+    value:
+      "docs/a.md:1\nThe password is ***.\n\nLeft out of these files: 1 that this task may not read, without text, or too large.",
   });
 });
 
