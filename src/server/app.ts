@@ -7,7 +7,7 @@ import type { JournalFolder } from "../reports/journals.ts";
 import type { Clock } from "../platform/clock.ts";
 import { refuse } from "./answers.ts";
 import { checkTarget, readBody } from "./request.ts";
-import { securityHeaders, type Access } from "./security.ts";
+import { asksForPage, page, securityHeaders, type Access } from "./security.ts";
 
 /** What the server shows; its state is all in here. */
 export interface Served {
@@ -41,15 +41,6 @@ export function route<Path extends string>(
   app.on(["GET", "POST"], `/api/${path}`, handler);
 }
 
-/** Nothing of the request is in it. */
-const noSuchPage = `<!doctype html>
-<html lang="en">
-<title>Page not found · agent-jobs</title>
-<h1>Page not found</h1>
-<p><a href="/">Go to the portal</a></p>
-</html>
-`;
-
 /** An app whose requests are all allowed, with a body that is text. */
 export function createBareApp({ access, isStopping }: Served): Hono<Env> {
   const app = new Hono<Env>();
@@ -65,8 +56,7 @@ export function createBareApp({ access, isStopping }: Served): Hono<Env> {
     const { path } = c.req;
     const { headers, method = "" } = incoming;
     const answer = access.check({ method, path, headers, token: c.req.query("token") });
-    if (answer !== undefined) return answer;
-    return next();
+    return answer ?? next();
   });
   app.use("/api/*", async (c, next) => {
     const { method } = c.req;
@@ -81,8 +71,8 @@ export function createBareApp({ access, isStopping }: Served): Hono<Env> {
   });
   app.notFound((c) => {
     const { method, path } = c.req;
-    const isBrowser = method === "GET" && /\btext\/html\b/i.test(c.req.header("Accept") ?? "");
-    if (isBrowser && !/^\/api(\/|$)/.test(path)) return c.html(noSuchPage, 404);
+    if (asksForPage({ method, path, headers: c.env.incoming.headers }))
+      return page(404, "Page not found", '<a href="/">Go to the portal</a>');
     return refuse("NotFound", `There is no ${path} on this server.`);
   });
   app.onError((error) => {

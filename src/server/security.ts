@@ -82,6 +82,10 @@ export class Access {
     const sent = this.#tokenIn(headers, token);
     if (sent === "right") return undefined;
     const isWrong = sent === "wrong" || (isPage && given !== undefined);
+    if (asksForPage({ method, path, headers })) {
+      const title = isWrong ? "The token is wrong" : "This server requires a token";
+      return page(401, title, "Open the portal with <code>/?token=TOKEN</code>.");
+    }
     const why = isWrong
       ? "The token is not the one of this server."
       : "This server requires a token.";
@@ -137,6 +141,28 @@ export function asHost(hostname: string): string {
 function isSameOrigin(origin: string, host: string): boolean {
   const [, named] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
   return named?.toLowerCase() === host.toLowerCase();
+}
+
+/** For a browser that asks for the portal; nothing of the request is in it. */
+export function page(status: number, title: string, text: string): Response {
+  const body = `<!doctype html>
+<html lang="en">
+<title>${title} · agent-jobs</title>
+<h1>${title}</h1>
+<p>${text}</p>
+</html>
+`;
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'",
+  };
+  return new Response(body, { status, headers });
+}
+
+export function asksForPage({ method, path, headers }: Omit<AskedFor, "token">): boolean {
+  return (
+    method === "GET" && /\btext\/html\b/i.test(headers.accept ?? "") && !/^\/api(\/|$)/.test(path)
+  );
 }
 
 /** Not the token itself: a cookie goes to every server on this host name, whatever its port. */

@@ -134,20 +134,35 @@ describe("a server with a token", () => {
     assert.equal((await ask("/api/test", { headers: { Cookie: forged } })).status, 401);
   });
 
-  it("tells a wrong token from none", async (t) => {
+  it("tells a wrong token from none, and a browser gets it as a page that says what to do", async (t) => {
     const { ask, port } = await serve(t, { token });
-    const bearer = { Authorization: "Bearer another" };
+    const browser = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
     const cookie = { Cookie: `agent-jobs-${port}=of-another-time` };
+    const bearer = { Authorization: "Bearer another" };
     for (const [path, headers, says] of [
-      ["/", {}, /requires a token.*\/\?token=TOKEN/],
-      ["/foo", {}, /requires a token/],
+      ["/", {}, /requires a token/],
       ["/?token=another", {}, /not the one of this server/],
       ["/api/test", bearer, /not the one of this server/],
       ["/api/test", cookie, /not the one of this server/],
+      ["/api/test", browser, /requires a token/],
     ] as const) {
       const answer = await ask(path, { headers });
       assert.equal(answer.status, 401);
       assert.match(JSON.stringify(answer.json), says);
+    }
+    for (const [path, headers, says] of [
+      ["/", browser, /requires a token/],
+      ["/foo", browser, /requires a token/],
+      ["/?token=<script>another", browser, /token is wrong/],
+      ["/", { ...browser, ...cookie }, /token is wrong/],
+    ] as const) {
+      const { status, headers: sent, text } = await ask(path, { headers });
+      assert.equal(status, 401);
+      assert.equal(sent["content-type"], "text/html; charset=utf-8");
+      assert.match(String(sent["content-security-policy"]), /default-src 'none'/);
+      assert.match(text, says);
+      assert.match(text, /\/\?token=TOKEN/);
+      assert.doesNotMatch(text, /<script|another/);
     }
   });
 
@@ -179,7 +194,7 @@ it("leads back to the portal from a mistyped address in a browser, and nowhere e
   const headers = { Accept: "text/html" };
   const page = await ask("/foo/%3Cscript%3E", { headers });
   assert.equal(page.status, 404);
-  assert.equal(page.headers["content-type"], "text/html; charset=UTF-8");
+  assert.equal(page.headers["content-type"], "text/html; charset=utf-8");
   assert.match(String(page.headers["content-security-policy"]), /default-src 'none'/);
   assert.match(page.text, /<a href="\/">/);
   assert.doesNotMatch(page.text, /script/);
