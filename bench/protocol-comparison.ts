@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Task, ToolDeclaration } from "../src/entry/model.ts";
-import { JobHost } from "../src/index.ts";
+import { JobHost } from "agent-jobs";
 import { type RecordedRequest, type Reply, startModelServer } from "../test/rig/model-server.ts";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "5" } } });

@@ -18,7 +18,7 @@ export const rooms = {
     holds:
       "text to a value with positions (JSON, YAML, Markdown), schemas, expressions, diagnostics",
     imports: [],
-    packages: ["ajv", "yaml", "#jsonc-parser", "markdown-it", "re2js"],
+    packages: ["ajv", "yaml", "jsonc-parser", "markdown-it", "re2js"],
     node: ["module"],
   },
   platform: {

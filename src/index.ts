@@ -2,8 +2,6 @@
  * The library: `import { installJobsEntry, startJob } from "agent-jobs"`. Re-exports only; the free
  * functions belong to one default `JobHost`. See `docs/library.md`.
  */
-import "./entry/bundled.ts";
-
 export * from "./entry/index.ts";
 export { loadEntry, readRehearsal } from "./run/entry-files.ts";
 export { loadWorkflow } from "./run/workflow-files.ts";

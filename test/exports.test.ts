@@ -35,45 +35,37 @@ describe("everything that is exported", () => {
   });
 });
 
-/** The packages and files that a program is bundled from. */
-async function inputsOf(code: string): Promise<string[]> {
-  const { metafile } = await build({
+async function bundled(code: string): Promise<string> {
+  const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: root },
     bundle: true,
     write: false,
-    metafile: true,
     platform: "node",
     format: "esm",
     logLevel: "silent",
   });
-  return Object.keys(metafile.inputs);
+  return outputFiles.map(({ text }) => text).join("\n");
 }
 
 test("agent-jobs/entry brings neither the SDK nor ajv along", async (t) => {
-  const inputs = await inputsOf(`import * as entry from "agent-jobs/entry"; console.log(entry);`);
-  assert.ok(inputs.some((file) => file.includes("node_modules/yaml")));
-  const others = /copilot-sdk|node_modules\/(?:ajv|vscode-jsonrpc|koffi|commander|@actions)/;
-  assert.deepEqual(
-    inputs.filter((file) => others.test(file)),
-    [],
-  );
+  const loaded = await bundled(`import * as entry from "agent-jobs/entry"; console.log(entry);`);
+  assert.match(loaded, /YAMLParseError/);
+  assert.doesNotMatch(loaded, /createMessageConnection|CopilotClient|no schema with key or ref/);
   const { path } = await makeWorkspace(t);
   const { stdout } = await run(
     process.execPath,
     [
       "--input-type=module",
       "--eval",
-      `import { createRequire } from "node:module";
-       const { validateEntry, generateChartNodes, renderMermaid } = await import("agent-jobs/entry");
-       const loaded = () => Object.keys(createRequire(process.cwd() + "/x.js").cache).filter((file) => file.includes("/ajv/")).length;
+      `const { validateEntry, generateChartNodes, renderMermaid } = await import("agent-jobs/entry");
        const entry = { models: { driving: "m" }, tasks: { t: { prompt: "p", model: { category: "driving" } } }, jobs: { j: { work: { kind: "Ref", taskId: "t" } } } };
        const prepared = validateEntry(entry, "");
-       console.log(loaded(), renderMermaid(generateChartNodes(prepared.jobs.j.work)).includes("t #35;0"));
-       try { validateEntry({ ...entry, task: 1 }, ""); } catch (error) { console.log(error.diagnostics[0].hint, loaded() > 0); }`,
+       console.log(renderMermaid(generateChartNodes(prepared.jobs.j.work)).includes("t #35;0"));
+       try { validateEntry({ ...entry, task: 1 }, ""); } catch (error) { console.log(error.diagnostics[0].hint); }`,
     ],
     { cwd: root, env: { PATH: process.env["PATH"], HOME: path } },
   );
-  assert.equal(stdout, '0 true\ndid you mean "tasks"? false\n');
+  assert.equal(stdout, 'true\ndid you mean "tasks"?\n');
 });
 
 test("a program that is bundled as an ES module runs jobs, and says what is wrong with entries", async (t) => {
@@ -127,9 +119,6 @@ test("what is installed with the package is what the library and the command lin
       .filter(({ external = false, path }) => external && !path.startsWith("node:"))
       .map(({ path }) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path),
   );
-  // By its other name, so that bundlers take its ES modules.
-  imported.add("jsonc-parser");
-  imported.delete("#jsonc-parser");
   assert.deepEqual([...imported].sort(), Object.keys(manifest.dependencies).sort());
 });
 

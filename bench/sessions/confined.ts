@@ -3,7 +3,7 @@
  *
  *   node confined.js off|required|hosts BASE-URL FOLDER
  */
-import { JobHost, type Entry } from "../../src/index.ts";
+import { JobHost, type Entry } from "agent-jobs";
 import { confined, median, modelId, type ConfinedSample } from "./workload.ts";
 
 const [, , mode = "", baseUrl = "", folder = ""] = process.argv;

@@ -3,7 +3,7 @@
  *
  *   node runner.js WORKLOAD BASE-URL FOLDER
  */
-import { JobHost, type Entry } from "../../src/index.ts";
+import { JobHost, type Entry } from "agent-jobs";
 import { measure } from "./meter.ts";
 import { modelId, prompt, workloadOf } from "./workload.ts";
 

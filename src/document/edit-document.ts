@@ -1,5 +1,5 @@
 /** Changes a field of a document that a person wrote, and nothing around it: comments and layout stay. */
-import { applyEdits, modify } from "#jsonc-parser";
+import { applyEdits, modify } from "jsonc-parser";
 import { Document, isMap, isScalar, parseDocument, YAMLMap, type Pair } from "yaml";
 import type { DocumentFormat } from "./read-document.ts";
 

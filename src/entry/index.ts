@@ -2,8 +2,6 @@
  * `import { loadEntry } from "agent-jobs/entry"`: entries as data. Reads, checks and draws them, and loads neither
  * the Copilot SDK nor a compiler of schemas. Re-exports only.
  */
-import "./bundled.ts";
-
 export {
   availableTools,
   permissionPresets,

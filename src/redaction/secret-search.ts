@@ -54,46 +54,65 @@ export class SecretSearch {
   }
 }
 
-/** Words that are looked for in one pass, by one expression. */
+/** Every word has so many characters. */
+const SHORTEST = 3;
+const MARKS = 2 ** (6 * SHORTEST);
+
+/** Of the last characters of a text, when one more comes. */
+const markOf = (mark: number, unit: number): number => ((mark << 6) ^ unit) & (MARKS - 1);
+
+/**
+ * Words that are looked for in one pass. An expression with hundreds of words tries most of them at each character of
+ * base64, so only places are looked at whose first characters have the mark of a word.
+ */
 class Beginnings {
   readonly #items = new Map<string, Set<string | Token>>();
   readonly #prefixes = new Set<string>();
-  readonly #lengths: readonly number[];
-  readonly #any: RegExp;
+  readonly #longest: number;
+  readonly #isMark = new Uint8Array(MARKS);
+  readonly #words = new Map<number, string[]>();
 
   constructor(words: Iterable<readonly [word: string, item: string | Token]>) {
     for (const [word, item] of words) {
-      const items = this.#items.get(word) ?? new Set();
-      this.#items.set(word, items.add(item));
-      for (let end = 1; end < word.length; end += 1) this.#prefixes.add(word.slice(0, end));
+      const items = this.#items.get(word);
+      if (items === undefined) this.#add(word);
+      this.#items.set(word, (items ?? new Set()).add(item));
     }
-    const known = [...this.#items.keys()];
-    this.#lengths = [...new Set(known.map(({ length }) => length))].toSorted((a, b) => b - a);
-    this.#any = new RegExp(known.map(literally).join("|"), "g");
+    this.#longest = Math.max(...[...this.#items.keys()].map(({ length }) => length));
+  }
+
+  #add(word: string): void {
+    for (let end = 1; end < word.length; end += 1) this.#prefixes.add(word.slice(0, end));
+    let mark = 0;
+    for (let at = 0; at < SHORTEST; at += 1) mark = markOf(mark, word.charCodeAt(at));
+    this.#isMark[mark] = 1;
+    this.#words.set(mark, [...(this.#words.get(mark) ?? []), word]);
   }
 
   /** Calls `found` for every word in the text. Returns how many of its last characters may still become one. */
   scan(text: string, found: (item: string | Token, at: number) => void): number {
-    const any = this.#any;
-    any.lastIndex = 0;
-    for (let match = any.exec(text); match !== null; match = any.exec(text)) {
-      const { index } = match;
-      // One word may begin with another.
-      for (const length of this.#lengths) {
-        for (const item of this.#items.get(text.slice(index, index + length)) ?? [])
-          found(item, index);
-      }
-      any.lastIndex = index + 1;
+    const isMark = this.#isMark;
+    let mark = 0;
+    for (let end = 0; end < text.length; end += 1) {
+      mark = markOf(mark, text.charCodeAt(end));
+      if (isMark[mark] === 1 && end + 1 >= SHORTEST) this.#look(text, mark, end + 1 - SHORTEST, found);
     }
-    const [longest = 1] = this.#lengths;
-    let open = Math.min(longest - 1, text.length);
+    let open = Math.min(this.#longest - 1, text.length);
     while (open > 0 && !this.#prefixes.has(text.slice(-open))) open -= 1;
     return open;
   }
-}
 
-function literally(word: string): string {
-  return word.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
+  #look(
+    text: string,
+    mark: number,
+    at: number,
+    found: (item: string | Token, at: number) => void,
+  ): void {
+    for (const word of this.#words.get(mark) ?? []) {
+      if (!text.startsWith(word, at)) continue;
+      for (const item of this.#items.get(word) ?? []) found(item, at);
+    }
+  }
 }
 
 class Reader {

@@ -1,5 +1,4 @@
 /** `import { rehearse } from "agent-jobs/testing"`: rehearsals in a suite of one's own, such as node:test or Vitest. */
-import "../entry/bundled.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import { processEnvironment, type Environment } from "../platform/environment.ts";
