@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { licensesOf, packagesIn } from "./licenses.mjs";
+import { onFirstUse, seldomFiles } from "./on-first-use.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -41,14 +42,18 @@ const unusedParts = {
 /** Folder → what makes its files: names → contents. */
 const bundles = {
   cli: async () => {
-    const files = await bundle("dist/cli", { main: "src/cli/main.js" });
+    const files = await bundle("dist/cli", { main: "src/cli/main.js" }, { plugins: [onFirstUse] });
     // As it is: any Node reads it, to say which one is needed.
     const launcher = fs.readFileSync(join(root, "scripts", "launcher.js"), "utf8");
     files.set("index.js", `#!/usr/bin/env node\n${launcher}`);
     return files;
   },
   action: () =>
-    bundle("dist/action", { index: "src/action/main.js", "post/index": "src/action/post.js" }),
+    bundle(
+      "dist/action",
+      { index: "src/action/main.js", "post/index": "src/action/post.js" },
+      { plugins: [onFirstUse] },
+    ),
   library: () =>
     bundle(
       "build/library",
@@ -77,25 +82,30 @@ for (const name of positionals.length === 0 ? ["action", "cli", "web"] : positio
   else publish(name, files, folder);
 }
 
-async function bundle(outdir, entries, options) {
-  const { metafile, outputFiles } = await build({
+async function bundle(outdir, entries, { plugins = [], ...named } = {}) {
+  const options = {
     absWorkingDir: root,
+    outdir,
+    bundle: true,
+    platform: "node",
+    target: "node20.19",
+    minify: true,
+    legalComments: "none",
+    metafile: true,
+    write: false,
+    ...named,
+  };
+  const main = await build({
+    ...options,
     entryPoints: Object.fromEntries(
       Object.entries(entries).map(([name, file]) => [name, join(values.build, file)]),
     ),
-    outdir,
-    bundle: true,
     // What is loaded on demand is in files of its own.
     splitting: true,
     chunkNames: "[name]-[hash]",
     format: "esm",
-    platform: "node",
-    target: "node20.19",
-    minify: true,
-    ...options,
-    legalComments: "none",
-    // Its build for Node reads an environment variable for each token, which takes a sixth of the time of a large file.
     alias: {
+      // Its build for Node reads an environment variable for each token, which takes a sixth of the time of a large file.
       yaml: join(root, "node_modules/yaml/browser/index.js"),
       // Its "main" asks for its parts in a way that can't be bundled.
       "jsonc-parser": join(root, "node_modules/jsonc-parser/lib/esm/main.js"),
@@ -104,20 +114,24 @@ async function bundle(outdir, entries, options) {
     banner: {
       js: 'import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);',
     },
-    plugins: [unusedParts],
-    metafile: true,
-    write: false,
+    plugins: [unusedParts, ...plugins],
   });
+  const results = plugins.includes(onFirstUse) ? [main, await seldomFiles(options)] : [main];
   const files = new Map(
-    outputFiles.map(({ path, contents }) => [relative(join(root, outdir), path), contents]),
+    results
+      .flatMap(({ outputFiles }) => outputFiles)
+      .map(({ path, contents }) => [relative(join(root, outdir), path), contents]),
   );
   files.set("package.json", '{ "type": "module" }\n');
-  const packages = [...packagesIn(metafile).keys(), ...(await packagesInTexts())];
+  const packages = [
+    ...results.flatMap(({ metafile }) => [...packagesIn(metafile).keys()]),
+    ...(await packagesInTexts()),
+  ];
   files.set(
     "licenses.txt",
     licensesOf(
       root,
-      packages.filter((folder) => folder !== ""),
+      [...new Set(packages)].filter((one) => one !== ""),
     ),
   );
   return files;

@@ -66,7 +66,7 @@ function fitting(text: string, maxLength: number, write: (text: string) => strin
 }
 
 function written(tree: Nodes): string {
-  return toMarkdown(tree, options);
+  return toMarkdown(tree, (options ??= makeOptions()));
 }
 
 /**
@@ -101,7 +101,9 @@ function doubledPipe(_pipe: string, backslash: string): string {
   return backslash === "" ? "\\|" : "\\ \\|";
 }
 
-const options: Options = {
+/** Made when the first text is written, because the packages are loaded then. */
+let options: Options | undefined;
+const makeOptions = (): Options => ({
   bullet: "-",
   rule: "-",
   fences: true,
@@ -118,4 +120,4 @@ const options: Options = {
       unsafe: [{ character: "~", inConstruct: "phrasing" }],
     },
   ],
-};
+});

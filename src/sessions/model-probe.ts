@@ -2,7 +2,7 @@
  * Whether the model server is reachable. The runtime itself reports it only after 23 seconds, and again for each
  * further attempt.
  *
- * It asks for the list of models, never for a completion: when no model has answered within a second of the start
+ * It asks for the list of models, never for a completion: when no model has answered within two seconds of the start
  * of the runtime, and after a crash without an answer. While the server is unreachable it keeps asking, so that a run
  * that is ended can report what it waited for.
  */
@@ -12,7 +12,7 @@ import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
 import { askForModels, type Provider } from "./model-server.ts";
 
-const firstMs = 1_000;
+const firstMs = 2_000;
 const answerMs = 3_500;
 const againMs = 5_000;
 
@@ -43,7 +43,7 @@ export class ModelProbe {
     return this.#problem === undefined ? undefined : this.#server;
   }
 
-  /** Returns at once. Asks only if no model answers in the next second. */
+  /** Returns at once. Asks only if no model answers within two seconds. */
   watch(): void {
     this.#answered = false;
     if (this.#watches) return;

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-NFITLDCA.js";import"./chunk-SBRH3A3C.js";import"./chunk-ZRNPJBB4.js";import"./chunk-QWEV7J6Z.js";import"./chunk-NJHQDAP6.js";import"./chunk-VCZ6JWVX.js";import"./chunk-PVJSSH55.js";import"./chunk-S5T2UK5V.js";import"./chunk-KGOT7QOY.js";import"./chunk-BFP7CTRQ.js";import"./chunk-3XVIXNGD.js";import"./chunk-A6SNF6BQ.js";import"./chunk-URNUEHZC.js";import"./chunk-6RP4AOO3.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};
