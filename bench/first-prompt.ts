@@ -14,6 +14,8 @@ const ROUNDS = 9;
 const root = join(import.meta.dirname, "..", "..");
 const folder = await mkdtemp(join(tmpdir(), "agent-jobs-bench-"));
 const entry = {
+  // The bare script has none.
+  permissions: { sandbox: "off" },
   models: { driving: "bench" },
   tasks: { hello: { prompt: "Say hello", model: { category: "driving" } } },
   jobs: { hello: { work: { kind: "Ref", taskId: "hello" } } },

@@ -113,7 +113,7 @@ export function measureRedaction(): readonly Figure[] {
 /** Prints each figure, and whether it is above its goal. Returns whether none is. */
 export function printFigures(figures: readonly Figure[]): boolean {
   for (const { name, value, unit, most = Infinity } of figures) {
-    const above = value > most ? `, above ${most}` : "";
+    const above = value > most ? `, above ${Number(most.toFixed(2))}` : "";
     console.log(`${name.padEnd(44)} ${value.toFixed(2)} ${unit}${above}`);
   }
   return figures.every(({ value, most = Infinity }) => value <= most);

@@ -1,51 +1,52 @@
 // Runs the compiled tests, four processes at a time. To start a process and to load the code costs more than most
-// files of tests, so the files of a room whose tests change nothing of their process share one.
+// files of tests, so files of a room share one.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Rooms whose tests leave the working directory, the environment and the streams of the process alone. */
-const together = [
-  "change",
-  "document",
-  "engine",
-  "entry",
-  "events",
-  "evals",
-  "github",
-  "journal",
-  "outputs",
-  "permissions",
-  "protocol",
-  "redaction",
-  "rehearsal",
-  "reports",
-  "rig",
-  "tools",
-  "web",
-  "workflow",
+/** Files that change something of their process, measure it, or are slow enough to have one of their own. */
+const alone = [
+  /^(browser|canary|chaos|fuzz)\b/,
+  /^action\/uncaught/,
+  /^cli\/(entry-tools|launcher|output|sandbox|signals|tool|workflow-tools)/,
+  /^live\/live-jobs/,
+  /^platform\/(clock|run-folder|search-path|waiting)/,
+  /^run\/run-tools/,
+  /^runtime\/(broken-pipe|leftovers|provide-runtime|runtime-pool)/,
+  /^sessions\/callbacks/,
 ];
+/** Of one process. Most of what the tests of these rooms take is the time of other processes. */
+const most = { action: 7, cli: 7, live: 7, recipes: 2, run: 7, scripts: 3, server: 6, sessions: 8 };
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tests = join(root, "build", "test");
-const groups = join(root, "build", "groups");
+const folder = join(root, "build", "groups");
 const files = readdirSync(tests, { recursive: true })
   .filter((name) => name.endsWith(".test.js"))
   .toSorted((a, b) => (a < b ? -1 : 1));
-const roomOf = (file) => file.split(sep)[0];
+const names = files.map((file) => file.replaceAll(sep, "/").slice(0, -".test.js".length));
+const own = names.filter((name) => !name.includes("/") || alone.some((one) => one.test(name)));
+const groups = new Map();
+for (const name of names) {
+  if (own.includes(name)) continue;
+  const [room] = name.split("/");
+  const inRoom = groups.get(room) ?? [[]];
+  if (inRoom.at(-1).length >= (most[room] ?? Infinity)) inRoom.push([]);
+  inRoom.at(-1).push(name);
+  groups.set(room, inRoom);
+}
 
-rmSync(groups, { recursive: true, force: true });
-mkdirSync(groups, { recursive: true });
-const shared = together.map((room) => {
-  const imports = files
-    .filter((file) => roomOf(file) === room)
-    .map((file) => `import ${JSON.stringify(`../test/${file.replaceAll(sep, "/")}`)};\n`);
-  const group = join(groups, `${room}.test.js`);
-  writeFileSync(group, imports.join(""));
-  return group;
-});
-const alone = files.filter((file) => !together.includes(roomOf(file)));
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const shared = [...groups].flatMap(([room, parts]) =>
+  parts.map((part, index) => {
+    const group = join(folder, `${room}${parts.length === 1 ? "" : `-${index + 1}`}.test.js`);
+    const imports = part.map((name) => `import "../test/${name}.test.js";\n`);
+    writeFileSync(group, imports.join(""));
+    return group;
+  }),
+);
 
 const { status } = spawnSync(
   process.execPath,
@@ -54,7 +55,9 @@ const { status } = spawnSync(
     "--test-reporter=./scripts/test-reporter.mjs",
     "--test-concurrency=4",
     "--test-timeout=600000",
-    ...[...shared, ...alone.map((file) => join(tests, file))].map((file) => relative(root, file)),
+    ...[...shared, ...own.map((name) => join(tests, `${name}.test.js`))].map((file) =>
+      relative(root, file),
+    ),
   ],
   { cwd: root, stdio: "inherit" },
 );
