@@ -1,8 +1,4 @@
-/**
- * For applications that are bundled as an ES module: packages in CommonJS ask for Node's own modules by `require`,
- * which doesn't exist in such a bundle unless it is defined (`Dynamic require of "util" is not supported`).
- * So it is defined, globally, where this runs from a file that is not ours. Has to be imported first.
- */
+// Packages in CommonJS ask for Node's modules by `require`, which a bundle that is an ES module doesn't have.
 import { createRequire } from "node:module";
 
 const isBundled = !/\/entry\/bundled\.[jt]s$/.test(import.meta.url);
