@@ -1,7 +1,4 @@
-/**
- * The step from its start to its end. Owns the order (inputs, paths, key, trust, entry, runtime, run) and that
- * every end, whichever it is, has outputs, a summary and a reason.
- */
+/** The step. Owns that every end, whichever it is, has outputs, a summary and a reason. */
 import { defined } from "../document/guards.ts";
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
@@ -59,7 +56,6 @@ import { setUpSandbox } from "./sandbox.ts";
 import { Stop } from "./stop.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";
 
-/** Disposes of the cancellation, which may have happened already. */
 export async function runAction(cancellation: Cancellation): Promise<Ending> {
   const environment = readEnvironment();
   const core = runnerCore;
@@ -115,7 +111,6 @@ class Step {
     }
   }
 
-  /** When there is no time left to end in an orderly way. */
   async saveWhatIsKnown(): Promise<void> {
     const run = this.#githubRun;
     if (run === undefined) {
@@ -261,7 +256,6 @@ class Step {
     for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 
-  /** There was no run, for a known reason or because of a bug. */
   async #endWithoutRun(error: unknown): Promise<Ending> {
     const canceled = this.#cancellation.signal.aborted;
     const result = canceled ? "cancelled" : error instanceof Stop ? error.result : "failure";
@@ -279,7 +273,6 @@ class Step {
     return result === "skipped" && written ? "passed" : "failed";
   }
 
-  /** Nothing that is under way ends by itself. */
   async endAtOnce(error: unknown): Promise<never> {
     // What reports an error may cause the next one.
     if (this.#endsAtOnce) process.exit(1);
@@ -299,7 +292,6 @@ class Step {
     }
   }
 
-  /** Reports what is wrong, and returns the sentences. */
   #say(error: unknown): readonly string[] {
     if (error instanceof DiagnosticsError) {
       const diagnostics = error.diagnostics.map((diagnostic) => this.#shown(diagnostic));
@@ -323,7 +315,6 @@ class Step {
     return reasons;
   }
 
-  /** With a file that is relative to the workspace, wherever it was read. */
   #shown(diagnostic: Diagnostic): Diagnostic {
     const { file, reason, hint } = diagnostic;
     const base = this.#baseFolder;
@@ -346,7 +337,6 @@ class Step {
     });
   }
 
-  /** The runner's files may be full or gone. */
   #tell(what: string, write: () => void): boolean {
     try {
       write();

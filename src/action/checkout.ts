@@ -6,12 +6,10 @@ import { sha } from "../github/webhook-event.ts";
 import type { Environment } from "./inputs.ts";
 
 export interface Checkout {
-  /** Absolute: the folder that has the `.git`. */
   readonly root: string;
   readonly commit: string | undefined;
 }
 
-/** The checkout that a folder is in; undefined if it is in none. */
 export async function checkoutOf(
   folder: string,
   environment: Environment,

@@ -69,7 +69,6 @@ async function deliveriesOf(
   return deliver(about, port, { staged, clock: systemClock });
 }
 
-/** Of `mode: deliver`: the outputs of the step. Throws a `Stop`. */
 export async function deliverFromJournal(
   setting: Setting,
   paths: Paths,

@@ -1,4 +1,3 @@
-/** What the action reports on GitHub: the run and how the step ends, or why no run was started. */
 import { defined } from "../document/guards.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -60,7 +59,6 @@ export function outputsWithoutRun(result: Result, reason: string): Outputs {
 
 const MAX_PROBLEMS = 10;
 
-/** The summary of a step that starts no run, with the first problems of the entry. */
 export function summaryWithoutRun(
   result: Result,
   reasons: readonly string[],
@@ -80,7 +78,6 @@ export function summaryWithoutRun(
   return `## agent-jobs: ${what}\n\n${parts.join("\n\n")}\n`;
 }
 
-/** Reports the problems of an entry or a rehearsal: as annotations, if enabled, and in the log if not all are annotated. */
 export function reportDiagnostics(
   core: GithubCore,
   diagnostics: readonly Diagnostic[],
@@ -95,7 +92,6 @@ export function reportDiagnostics(
   for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
 }
 
-/** Reports why no run was started: as annotations, if enabled, and in the log if not all are annotated. */
 export function reportReasons(
   core: GithubCore,
   level: "error" | "notice",
@@ -112,16 +108,13 @@ export function reportReasons(
 /** GitHub shows ten warnings per step. The others are left to the run. */
 const maxWarnings = 3;
 
-/** Reports the warnings about a valid entry: all in the log, and the first ones as annotations, if enabled. */
 export function reportWarnings(
   core: GithubCore,
   warnings: readonly Diagnostic[],
   options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
 ): void {
   const shown = options.annotations === "all" ? warnings.slice(0, maxWarnings) : [];
-  for (const annotation of diagnosticAnnotations(shown, options)) {
-    annotate(core, annotation);
-  }
+  for (const annotation of diagnosticAnnotations(shown, options)) annotate(core, annotation);
   for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
 }
 
@@ -130,15 +123,12 @@ export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
   core.info(logLine(text, 4000));
 }
 
-/** The text of an annotation, without workflow commands in any line, and at most 4096 characters. */
 export function annotationText(text: string): string {
   return cut(breakOldMarker(text), 4096);
 }
 
-/** Whether the step has failed: for the exit code. */
 export type Ending = "passed" | "failed";
 
-/** `failures`: what of the records of the run is incomplete, or can't be trusted. */
 export function endOf(
   { outcome: { kind }, judgement, complete }: RunReport,
   outputs: Outputs,

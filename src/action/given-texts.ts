@@ -1,4 +1,3 @@
-/** What a step is given as text, which may come from an event. */
 import { cut } from "../events/cut.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import type { Answers, Params } from "../run/options.ts";
@@ -51,21 +50,13 @@ function cleaned(raw: string, what: string, core: RunnerCore): string {
   return text;
 }
 
-/**
- * Text of an event (titles, bodies, comments) is untrusted data. Text that is invisible on GitHub
- * must not reach a model either.
- */
+/** Text of an event is untrusted: what is invisible on GitHub must not reach a model either. */
 export const MAX_EVENT_TEXT = 100_000;
-
-interface CleanText {
-  readonly text: string;
-  readonly cut: number;
-}
 
 /** `<!-->` and `<!--->` are whole comments. */
 const comment = /<!--(?:-?>|[^]*?(?:-->|$))/g;
 
-export function cleanEventText(raw: string): CleanText {
+export function cleanEventText(raw: string): { readonly text: string; readonly cut: number } {
   const visible = raw
     .replace(/\r\n?|[\u2028\u2029]/g, "\n")
     .replace(/\p{Cs}/gu, "\uFFFD")

@@ -1,7 +1,4 @@
-/**
- * From the environment that the runner makes for us to typed inputs; all problems at once. The only file
- * of this room that reads the environment. Paths are checked in `preparation.ts`: that takes the file system.
- */
+/** The only file of this room that reads the environment. Paths are checked in `preparation.ts`. */
 import {
   addAnswer,
   addInput,
@@ -68,12 +65,10 @@ export const inputValues = {
     : readonly [(typeof inputDefaults)[Name], ...string[]];
 };
 
-/** The name of the environment variable in which the runner hands an input over: hyphens stay. */
 export function inputVariable(name: InputName): string {
   return `INPUT_${name.replaceAll(" ", "_").toUpperCase()}`;
 }
 
-/** Each input once: its name, how it is read, and the field that it becomes. Paths are as they were given. */
 function inputsFrom(read: Reader, environment: Environment) {
   return {
     mode: read.choice("mode", inputValues.mode),
@@ -152,7 +147,6 @@ export function readInputs(environment: Environment): ReadInputs {
   return { inputs, problems };
 }
 
-/** What the modes of a job that is shared out need, and what only they can use. */
 function problemsOfPart({ mode, shard, shards, journals, journal, resume }: Inputs): string[] {
   const problems: string[] = [];
   const need = (condition: boolean, problem: string): void => {
@@ -178,7 +172,6 @@ function problemsOfPart({ mode, shard, shards, journals, journal, resume }: Inpu
   return problems;
 }
 
-/** The input, else the environment variable that steps set by themselves: our default without the runner's. */
 function gitHubToken(environment: Environment): string | undefined {
   return (
     present(environment[inputVariable("github-token")]) ?? present(environment["GITHUB_TOKEN"])
@@ -229,7 +222,6 @@ class Reader {
       : { rehearse: undefined, rehearsals: lines };
   }
 
-  /** One of the values, of which the first one is the default. */
   choice<T extends string>(name: InputName, values: readonly [T, ...T[]]): T {
     return this.optional(name, values) ?? values[0];
   }

@@ -1,10 +1,7 @@
 /**
- * What a prepared job may do in this step, decided by its entry alone, before an agent starts.
- *
- * - If a stranger's issue starts it: read the checkout, and add labels that its entry lists. All else could be turned
- *   against the repository by whoever writes the issue.
- * - In a checkout of another commit than the entry's: start no tool, because the files of the checkout decide what it
- *   does, and no server that names one of them. A server starts in an empty folder there.
+ * What a prepared job may do. If a stranger's issue starts it: read the checkout, and add labels that its entry lists. In
+ * a checkout of another commit than the entry's: start no tool, because the files there decide what it does, and no
+ * server that names one of them.
  */
 import { statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
@@ -53,7 +50,6 @@ function harmsOf(job: PreparedJob): readonly string[] {
   return [...harms];
 }
 
-/** What of the outputs is a text, or more than a label. */
 function publishes({ report, findings, proposals = {} }: Outputs): readonly string[] {
   const { label: _label, from: _from, ...others } = proposals;
   return [
@@ -103,7 +99,6 @@ export function checkPrograms(
   }
 }
 
-/** False for words that are not paths. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
@@ -116,7 +111,6 @@ function howToRun(commit: string): string {
   return `Check out ${commit} and let the agent work there (on most events, that is actions/checkout without \`ref\` and \`repository\`, in an image that has git). Files of another commit can be in a subfolder, as data.`;
 }
 
-/** `field`: such as `tools.build`, `mcpServers.docs`. */
 export type DeclaredProgram =
   | { readonly kind: "tool"; readonly field: string }
   | { readonly kind: "server"; readonly field: string; readonly command: readonly string[] };

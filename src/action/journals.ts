@@ -1,8 +1,4 @@
-/**
- * The journals that a step continues from: those of the parts of a job (its plan, its shards), and that of an earlier
- * attempt of the workflow run, for `resume: auto`. The latter is an artifact that the same run uploaded under a name
- * that identifies the step: `journal-artifact`.
- */
+/** The journals of a job's parts, and for `resume: auto` that of an earlier attempt, an artifact of the same run. */
 import { createHash, randomUUID } from "node:crypto";
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -92,10 +88,8 @@ export async function outputsOfPlan(
 
 const MAX_BYTES = 500_000_000;
 const MAX_ZIP_BYTES = 50_000_000;
-/** Attempts that are looked at, the latest first. */
 const MAX_ATTEMPTS = 10;
 
-/** Undefined outside of a workflow run. */
 export function journalArtifact(
   environment: Environment,
   inputs: Inputs,
@@ -116,7 +110,6 @@ function artifactPrefix({ entry, job, userInput, inputs, params }: Inputs): stri
   return `agent-jobs-${createHash("sha256").update(asked).digest("hex").slice(0, 8)}`;
 }
 
-/** Prepares the run, from the journal of an earlier attempt if there is one that can be resumed. */
 export async function prepareAttempt(
   setting: Setting,
   options: RunOptions,
@@ -143,7 +136,6 @@ async function isOfPlan(journal: string, { shard, resume }: RunOptions): Promise
   return started?.part?.kind === "shard" && started.part.plan === plan.started?.runId;
 }
 
-/** Undefined: there is none, so the run starts from its beginning. */
 async function earlierJournal(
   setting: Setting,
   warn: (text: string) => void,

@@ -1,7 +1,4 @@
-/**
- * What `action.yml` names as `main`: exit code out. Imports next to nothing before it listens for signals: to
- * load the rest takes a quarter of a second, in which a canceled step would end without outputs and summary.
- */
+/** Imports next to nothing before it listens for signals: to load the rest takes a quarter of a second. */
 import { appendFileSync } from "node:fs";
 import { cancelOnSignals } from "../run/cancellation.ts";
 import { unlessAborted } from "../platform/waiting.ts";
@@ -33,7 +30,6 @@ process.exitCode = (await loaded.value(cancellation)) === "failed" ? 1 : 0;
 // Exits even if a dependency still keeps the process alive.
 setTimeout(() => process.exit(), 1_000).unref();
 
-/** The outputs and the summary of a step that was canceled before it began. */
 function reportCancellation(reason: string): void {
   const environment = processEnvironment();
   const write = (name: string, text: string): void => {

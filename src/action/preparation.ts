@@ -1,4 +1,3 @@
-/** From typed inputs to the options of a run: trust, paths, the entry's true text, the user input. */
 import { defined } from "../document/guards.ts";
 import { mkdir, mkdtemp, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,7 +23,6 @@ import { telemetryTarget } from "../run/telemetry-target.ts";
 export interface Setting {
   readonly inputs: Inputs;
   readonly environment: Environment;
-  /** Absolute; also the current directory. */
   readonly workspace: string;
   readonly core: RunnerCore;
   readonly signal: AbortSignal;
@@ -81,7 +79,6 @@ export interface Sources {
   readonly workTree: WorkTree;
   readonly entryFile: string;
   readonly rehearse: string | undefined;
-  /** The folder whose files replace those of the workspace. Undefined for the workspace itself. */
   readonly baseFolder: string | undefined;
   /** Why the job has to be harmless. Undefined if it may do what its entry says. */
   readonly distrust: string | undefined;
@@ -181,7 +178,6 @@ export async function trustedSources(
 
 const SHOWN_ENTRIES = 10;
 
-/** Undefined if there is something at the path, whatever it is. */
 async function missingEntry(workspace: string, path: string): Promise<string | undefined> {
   const found = await stat(resolve(workspace, path)).catch(() => undefined);
   if (found !== undefined) return undefined;
@@ -259,7 +255,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
 /** More than this is a mistake, and GitHub answers no more than a thousand requests in an hour. */
 const MAX_REACHED = 100;
 
-/** The entry, with its prompts and every file that its workflows name, and the rehearsal, as they are at the base, in a folder of their own. */
+/** The entry, the rehearsal, and every file that they name, as they are at the base, in a folder of their own. */
 async function fromBase(
   setting: Setting,
   { entry, rehearse }: Paths,
@@ -347,7 +343,6 @@ async function nameInRepository(
   return relative(checkout.root, absolute).replaceAll(sep, "/");
 }
 
-/** The options of the command line that are lists here. */
 const lists: ReadonlyMap<string, "params" | "answers" | "inputs"> = new Map([
   ["param", "params"],
   ["answer", "answers"],

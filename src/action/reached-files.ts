@@ -1,7 +1,4 @@
-/**
- * Which files decide what an entry runs, besides itself: its prompts, the workflows of its jobs, and what workflows
- * call, include and name with `file:`. For an edge that must know where they come from before they are believed.
- */
+/** The files that decide what an entry runs: an edge must know where they come from before they are believed. */
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
@@ -13,15 +10,11 @@ import { loadWorkflow } from "../workflow/read/load-workflow.ts";
 import type { Params } from "../run/options.ts";
 import { filesAround, isWorkflowFile, promptsAround } from "../run/workflow-files.ts";
 
-/** Absolute paths, without the entry itself. */
-export interface ReachedFiles {
-  readonly found: readonly string[];
-  /** They may name further ones. */
-  readonly missing: readonly string[];
-}
-
 /** What is wrong with a file doesn't matter here: whoever runs it says so. `params`: of an entry that is a workflow. */
-export function reachedFiles(entryFile: string, params: Params = {}): ReachedFiles {
+export function reachedFiles(
+  entryFile: string,
+  params: Params = {},
+): { readonly found: readonly string[]; readonly missing: readonly string[] } {
   const reached = new Map<string, boolean>();
   const seen = (path: string, isThere: boolean): void => void reached.set(path, isThere);
   if (isWorkflowFile(entryFile)) {
@@ -60,7 +53,7 @@ function follow(
   }
 }
 
-/** The workflows of all jobs, each with the values of its parameters in all of them. Prompts are seen on the way. */
+/** With the values of the parameters of each in all jobs. Prompts are seen on the way. */
 function workflowsOf(
   entryFile: string,
   seen: (path: string, isThere: boolean) => void,

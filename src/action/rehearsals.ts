@@ -1,4 +1,3 @@
-/** A step whose input `rehearse` names several rehearsals: they are run as tests, as `agent-jobs rehearse` does. */
 import { resolve } from "node:path";
 import { reasonsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
 import { inline } from "../reports/github/escape.ts";
@@ -16,11 +15,9 @@ import { insideWorkspace } from "./workspace-paths.ts";
 
 export interface Rehearsals {
   readonly files: readonly string[];
-  /** All files that decide what is run, with those. Absolute. */
   readonly deciding: readonly string[];
 }
 
-/** What is about one run, and says nothing to a rehearsal that names its own entry. */
 const ofOneRun = {
   job: "job",
   userInput: "user-input",
@@ -114,7 +111,6 @@ export async function rehearseAll(
 
 const MAX_ROWS = 200;
 
-/** With those that have not passed. */
 function summaryOf(reports: readonly RehearsalReport[], counts: string): string {
   const listed = reports.filter(({ kind }) => kind !== "passed");
   const rows = listed.slice(0, MAX_ROWS).map((report) => {

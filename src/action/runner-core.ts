@@ -1,11 +1,9 @@
-/** The toolkit behind the narrow port that the reporter and the action need. */
 import * as core from "@actions/core";
 import type { GithubCore } from "./github.ts";
 
-/** The name under which the main step leaves the run's mark (`RUN_MARK`) to the post step. */
 export const MARK_STATE = "run";
 
-/** Whether the state that the post step finds is a mark: an older step may have left something else. */
+/** An older step may have left something else. */
 export function isMark(value: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }

@@ -1,10 +1,6 @@
 /**
- * Makes the sandbox work on a hosted Linux runner, which is a virtual machine of this job alone: installs bubblewrap, and
- * lets it make user namespaces where AppArmor keeps it from that (Ubuntu 24.04). Never throws: where this fails, the
- * tasks that need a sandbox are refused, with the reason.
- *
- * The profile is loaded under the name that the one of Ubuntu 25.04 has, and takes its place: in that one, a sandbox can't
- * start another, as the runtime does for its commands.
+ * Makes the sandbox work on a hosted Linux runner. Never throws: tasks that need a sandbox are refused then. The profile
+ * replaces that of Ubuntu 25.04, in which a sandbox can't start another, as the runtime does for its commands.
  */
 import { sayLine } from "./github.ts";
 import { startTimeLimit } from "../platform/waiting.ts";

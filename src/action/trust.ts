@@ -26,7 +26,7 @@ export interface TrustOptions {
   readonly onRunner: boolean;
 }
 
-/** The commits that are checked out. Undefined if there is none or it is unknown. */
+/** Undefined: there is none, or it is unknown. */
 export interface CheckedOut {
   /** Where the agent works and where its input is. */
   readonly work: readonly (string | undefined)[];
@@ -199,7 +199,6 @@ async function standingOf(
 
 const runAgain = "let a user with write access re-run the job (“Re-run jobs”)";
 
-/** Names all users at once, with advice for each. */
 function notTrusted(
   event: EventFacts,
   standings: readonly Standing[],
@@ -285,7 +284,6 @@ async function judgeTree(
     : { kind: "trusted", reason: `${reason}; the checkout is not at GITHUB_SHA`, baseRef: commit };
 }
 
-/** True if each of these commits is known and the same. */
 export function areAt(heads: readonly (string | undefined)[], commit: string): boolean {
   return heads.length > 0 && heads.every((head) => head === commit);
 }

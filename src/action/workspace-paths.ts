@@ -1,4 +1,3 @@
-/** Paths of the inputs: relative to the workspace, and never out of it, links resolved. */
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { leaves } from "../platform/search-path.ts";
@@ -11,10 +10,6 @@ export type CheckedPath =
     }
   | { readonly kind: "outside"; readonly problem: string };
 
-/**
- * @param workspace absolute
- * @param name of the input, for the message
- */
 export async function insideWorkspace(
   workspace: string,
   name: string,
@@ -36,18 +31,18 @@ export async function insideWorkspace(
   return { kind: "inside", path: path === "" ? "." : path.replaceAll(sep, "/") };
 }
 
-/** True if an absolute path is in the folder by its name, wherever links lead. */
+/** By its name, wherever links lead. */
 export function isBelow(folder: string, path: string): boolean {
   return !leaves(relative(folder, path));
 }
 
-/** True if an absolute path is in the folder, links resolved; a path that isn't there counts by its name. */
+/** Links resolved; a path that isn't there counts by its name. */
 export async function isInside(folder: string, path: string): Promise<boolean> {
   const real = (await realTarget(path)) ?? path;
   return !leaves(relative(await realpath(folder), real));
 }
 
-/** Where a path ends up, also if its last parts are yet to be made; undefined behind a dangling link. */
+/** Also if its last parts are yet to be made; undefined behind a dangling link. */
 async function realTarget(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);

@@ -1,7 +1,4 @@
-/**
- * Paths as JavaScript expressions: fields that a schema names are dotted, and keys that an author chose are
- * bracketed: `entry.tasks["a"].model`, `entry.grid[0].jobs[1].jobName`.
- */
+/** Fields that a schema names are dotted, keys of an author bracketed: `entry.tasks["a"].model`. */
 import { isRecord } from "./guards.ts";
 import { type Path, valueAt } from "./problem.ts";
 

@@ -3,12 +3,10 @@ import { applyEdits, modify } from "jsonc-parser";
 import { Document, isMap, isScalar, parseDocument, YAMLMap, type Pair } from "yaml";
 import type { DocumentFormat } from "./read-document.ts";
 
-/** `undefined` removes the field. */
 export type FieldChanges = Readonly<Record<string, unknown>>;
 
 const layout = { lineWidth: 0, blockQuote: "literal", aliasDuplicateObjects: false } as const;
 
-/** Changes fields of the object at the key `name` of the document, which is made if it isn't there. */
 export function editObject(
   text: string,
   format: DocumentFormat,

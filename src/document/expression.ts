@@ -1,8 +1,4 @@
-/**
- * The regular expressions of users: of a rehearsal, a workflow or a JSON Schema. A match takes time in proportion to
- * the text, whatever the expression: they run on an automaton (RE2), not on the backtracking of `RegExp`, which no
- * limit of a run can interrupt.
- */
+/** Regular expressions of users, in linear time: no limit of a run can interrupt the backtracking of `RegExp`. */
 import { defined } from "./guards.ts";
 import { RE2JS } from "re2js";
 
@@ -25,10 +21,7 @@ const MOST_INSTRUCTIONS = 2000;
 /** Instructions times characters, the worst case of a match: some tenths of a second. */
 const MOST_STEPS = 10_000_000;
 
-/**
- * A JavaScript regular expression, with the flag `u`, of what linear time allows. It may begin with flags for all of
- * it: `(?i)` ignores case, `(?s)` lets a dot match line breaks, `(?m)` lets `^` and `$` match at every line.
- */
+/** As JavaScript's with the flag `u`, as far as linear time allows. May begin with flags for all of it: `(?ims)`. */
 export function compileExpression(source: string): CompiledExpression {
   if (source.length > MOST_CHARACTERS) {
     return refused(`This regular expression is longer than ${MOST_CHARACTERS} characters.`);

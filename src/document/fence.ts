@@ -1,4 +1,3 @@
-/** A text in a code fence that is longer than any in the text, so that nothing in it can end the fence. */
 export function fenced(text: string, info = ""): string {
   const fence = fenceOf(text);
   return `${fence}${info}\n${text}\n${fence}`;

@@ -8,7 +8,6 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** The value of a text in JSON. Undefined if it is none. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -31,11 +30,7 @@ export function defined<T extends object>(fields: T): { [K in keyof T]?: T[K] & 
   return result;
 }
 
-/**
- * An object whose every key is its own: nothing is inherited, and `__proto__` is a key like any other.
- * (Its prototype is an empty object without prototype: V8 keeps such objects fast, which it doesn't
- * for those that have none at all.)
- */
+/** `__proto__` is a key like any other. V8 keeps objects with this prototype fast, unlike those without any. */
 export function emptyObject(): Record<string, unknown> {
   return Object.create(nothing);
 }

@@ -19,7 +19,6 @@ export function readJson(text: string, limits: Limits): ReadText {
     else parent[key] = item;
   };
   const enter = (container: Container, offset: number): void => {
-    // The parser recurses.
     if (open.length === limits.nesting) throw new TooDeep(offset);
     put(container);
     open.push(container);
@@ -41,7 +40,6 @@ export function readJson(text: string, limits: Limits): ReadText {
     onArrayEnd: leave,
     onLiteralValue: put,
     onError: (code, offset) => {
-      // Whatever follows the first fault in the syntax is a guess.
       syntax ??= syntaxFault(text, printParseErrorCode(code), offset);
     },
   };
@@ -78,7 +76,6 @@ function syntaxFault(text: string, code: ErrorName, offset: number): TextFault {
   return { offset, reason: reason.replace("…", () => found), ...defined({ hint }) };
 }
 
-/** `…` is what was found. */
 const faults: { readonly [Name in ErrorName]?: readonly [reason: string, hint?: string] } = {
   InvalidCommentToken: [
     "Comments are not allowed in JSON.",
@@ -96,7 +93,6 @@ const faults: { readonly [Name in ErrorName]?: readonly [reason: string, hint?: 
   InvalidCharacter: ["A string contains a control character.", "write \\t for a tab"],
 };
 
-/** `InvalidUnicode` → `invalid unicode`. */
 function words(name: string): string {
   return name.replace(/(?<!^)[A-Z]/g, " $&").toLowerCase();
 }

@@ -1,9 +1,6 @@
 /**
- * The structure of a Markdown file (CommonMark), with positions: YAML front matter, headings, code fences. Texts are
- * never interpreted: what lies between two headings is taken from the lines of the file as they are.
- *
- * Only the block parser of `markdown-it` runs. It takes linear time and bounds its own recursion; the parser of inline
- * texts, which nobody needs here, doesn't run.
+ * The structure of a Markdown file (CommonMark), with positions. Texts are taken from the lines as they are: only the
+ * block parser of `markdown-it` runs, which takes linear time and bounds its own recursion.
  */
 import { defined } from "./guards.ts";
 import MarkdownIt from "markdown-it";

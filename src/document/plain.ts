@@ -1,8 +1,4 @@
-/**
- * A copy of any JavaScript value as plain data: what JSON could hold, in objects without prototype.
- * Everything after it works on the copy, so an input with getters, a frozen one or one that changes
- * does no harm, and is never changed.
- */
+/** Everything works on the copy, so an input with getters or one that changes does no harm, and is never changed. */
 import type { Path } from "./problem.ts";
 import { emptyObject } from "./guards.ts";
 
@@ -23,10 +19,7 @@ class NotPlain extends Error {
   }
 }
 
-/**
- * Undefined means absent: a field is omitted; an item becomes null, as in JSON, or is omitted if `leavesOut` is true for
- * its list.
- */
+/** An undefined field is omitted; an item becomes null, as in JSON, or is omitted where `leavesOut` says so. */
 export function plainCopy(
   value: unknown,
   leavesOut: (list: Path) => boolean = () => false,

@@ -1,10 +1,8 @@
 import { defined, isList, isRecord } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
-/** The way from the root of a document to one of its values: keys and indexes. */
 export type Path = readonly (string | number)[];
 
-/** The value there; undefined if there is none. */
 export function valueAt(root: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, key) =>
@@ -19,10 +17,8 @@ export interface Position {
   readonly column: number;
 }
 
-/** Finds a value in the text it came from; see `ReadDocument`. */
 export type Locate = (path: Path) => Position;
 
-/** Where a value came from, as far as that is known. */
 export interface Place {
   readonly file?: string;
   readonly locate?: Locate;
@@ -36,13 +32,11 @@ export interface Problem {
   readonly reason: string;
   readonly hint?: string;
   readonly severity?: "warning";
-  /** What is wrong of the value, where it is a text. */
   readonly text?: string;
   /** For a misspelled field: the code path of the field that was meant. */
   readonly meant?: string;
 }
 
-/** Adds the places; with a document at hand the result is in reading order. */
 export function toDiagnostics(problems: readonly Problem[], place: Place = {}): Diagnostic[] {
   const { file, locate } = place;
   const diagnostics = problems.map(({ path, codePath, reason, hint, severity }): Diagnostic => ({

@@ -1,11 +1,6 @@
 /**
- * Text to value, with positions: the one place where text that a person wrote is parsed.
- *
- * Invariants: bad input of any kind becomes diagnostics, never a throw. Size and nesting are checked
- * before anything that recurses sees the text. Objects in the result have no prototype, so that
- * `__proto__`, `constructor` and `toString` are keys like any other and a look-up of a missing key
- * finds nothing. The value may share parts (YAML aliases), but is never cyclic, and written out in
- * full it is no larger than the size limit.
+ * The one place where text that a person wrote is parsed. Size and nesting are checked before anything that recurses sees
+ * it. Objects in the result have no prototype. The value is never cyclic, and bounded with all YAML aliases written out.
  */
 import { defined } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
@@ -41,7 +36,6 @@ export function formatOfFile(fileName: string): DocumentFormat | undefined {
 export type SourceText =
   { readonly kind: "text"; readonly text: string } | Extract<ReadDocument, { kind: "rejected" }>;
 
-/** The text of a file that is UTF-8, of a bearable size, and not empty. */
 export function readSource(source: string | Uint8Array, file?: string): SourceText {
   const rejected = (reason: string, more: Partial<Diagnostic> = {}): SourceText => ({
     kind: "rejected",
@@ -94,7 +88,6 @@ export function readDocument(
   }
 }
 
-/** Without the byte order mark; undefined for what is not UTF-8. */
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

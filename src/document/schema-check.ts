@@ -1,10 +1,7 @@
 /**
- * JSON Schema (draft 2020-12) with errors for people: one sentence per fault, at the fault, with the
- * expression of its place and, for misspelled names, a guess.
- *
- * Our schemas are walked beside the value. They use the keywords that are below, refer by `#/$defs/…` only, and the cases
- * of a union exclude each other: by a constant in a field (`discriminator`), by which field is there (`oneOf` of
- * `required`), or by type. A test compares what is accepted here with what ajv accepts.
+ * JSON Schema (draft 2020-12) with errors for people, for our own schemas. They use the keywords below, refer by
+ * `#/$defs/…` only, and the cases of a union exclude each other: by a constant in a field (`discriminator`), by which
+ * field is there, or by type. A test compares what is accepted here with what ajv accepts.
  */
 import { codePathOf, resolve } from "./code-path.ts";
 import { defined, isList, isRecord, isText } from "./guards.ts";
@@ -15,10 +12,7 @@ import { suggest } from "./suggest.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 
-/**
- * More faults than this are not looked for: a file with so many is not what it was taken for, and a list of a million
- * wrong elements would fill the memory with sentences.
- */
+/** A list of a million wrong elements would fill the memory with sentences. */
 export const reportedProblems = 20_000;
 
 /** A field of a schema: what its values are beyond their form, such as the name of a task. */
@@ -33,7 +27,6 @@ export interface MeantPlace {
 
 export type Inspection<T> = { readonly places: readonly MeantPlace[] } & (
   | { readonly kind: "accepted"; readonly value: T }
-  /** `complete`: these are all problems. */
   | { readonly kind: "refused"; readonly problems: Problem[]; readonly complete: boolean }
 );
 
@@ -41,7 +34,6 @@ export interface SchemaCheck<T> {
   accepts(value: unknown): value is T;
   /** What is wrong, as far as it is looked for; empty for an accepted value. */
   problems(value: unknown): Problem[];
-  /** The same, with the values that mean something. */
   inspect(value: unknown): Inspection<T>;
   diagnose(value: unknown, place?: Place): Diagnostic[];
   codePath(path: Path): string;
@@ -118,7 +110,6 @@ class Walk {
     this.#most = most;
   }
 
-  /** `meant`: by the schema that refers to this one. */
   check(value: unknown, given: unknown, meant?: unknown): void {
     const before = this.found.length;
     if (!isRecord(given) || before > this.#most) return;
@@ -271,7 +262,6 @@ class Walk {
   }
 }
 
-/** Sizes, numbers, texts, objects, lists and unions: all that is looked at. */
 const keywords = [
   ..."$ref type const enum minLength maxLength pattern minItems maxItems uniqueItems prefixItems items".split(
     " ",
@@ -307,7 +297,6 @@ function textsOf(value: unknown): readonly string[] {
   return isList(value) ? value.filter(isText) : [];
 }
 
-/** What a value must be for a case of a union to be meant: its types, or its constant. */
 function typesOf(branch: unknown, root: object): unknown {
   if (!isRecord(branch)) return [];
   const { $ref: reference, const: constant, type } = branch;
@@ -315,7 +304,6 @@ function typesOf(branch: unknown, root: object): unknown {
   return constant === undefined ? type : JSON.stringify(constant);
 }
 
-/** `types`: one, or a list of them. */
 function isOfTypes(data: unknown, types: unknown): boolean {
   return isList(types) ? types.some((type) => isOfTypes(data, type)) : isOfType(data, types);
 }

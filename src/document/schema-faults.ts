@@ -1,7 +1,4 @@
-/**
- * What is wrong with a JSON Schema that isn't ours, and where: the parameters of a tool. It is checked as any other value
- * is: against a description of draft 2020-12. Unknown keywords are allowed, as JSON Schema says.
- */
+/** Checks a JSON Schema that isn't ours, such as the parameters of a tool. Unknown keywords are allowed. */
 import { compileExpression } from "./expression.ts";
 import { defined, isRecord, isText } from "./guards.ts";
 import { type Path, valueAt } from "./problem.ts";

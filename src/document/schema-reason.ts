@@ -17,7 +17,6 @@ export interface Explained {
   readonly meant?: string;
 }
 
-/** One sentence for one fault; `path` is that of the value. */
 export function explain(error: Fault, path: Path, root: object): Explained {
   const params: Readonly<Record<string, unknown>> = error.params;
   const schema: unknown = error.schema;
@@ -124,7 +123,6 @@ function beyondBound({ keyword, schema, parentSchema, data, message }: Fault): s
   return `Must have ${keyword.startsWith("min") ? "at least" : "at most"} ${some}.`;
 }
 
-/** What to write instead of a value of another type, if it is obvious what was meant. */
 function meantValue(types: readonly string[], data: unknown): string | undefined {
   if (isRecord(data) && types.includes("string")) {
     const [[name, value] = ["", ""], ...more] = Object.entries(data);
@@ -174,13 +172,11 @@ function quote(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** `a`, `a or b`, `a, b or c`. */
 function list(words: readonly string[]): string {
   const last = words.at(-1) ?? "";
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }
 
-/** Types by their names; anything else, such as the constant `true`, by itself. */
 function either(types: readonly string[]): string {
   const names = types.map((type) => typeNames.get(type) ?? type);
   return list([...new Set(names)]);
@@ -196,7 +192,6 @@ const typeNames = new Map([
   ["null", "null"],
 ]);
 
-/** What was found, short enough for a sentence. */
 function describe(data: unknown): string {
   if (isText(data)) return data.length > 40 ? "another text" : `the text ${quote(data)}`;
   if (isList(data)) return "a list";

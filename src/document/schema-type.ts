@@ -1,8 +1,4 @@
-/**
- * The type of what a JSON Schema accepts, for schemas that are written `as const`: one description makes both. Only
- * types, and only the keywords that our schemas use. A plain string beside an object (`type: ["string", "object"]`) is
- * a union, which is what keeps TypeBox from describing these files.
- */
+/** The type of what a schema written `as const` accepts; only the keywords that our schemas use. */
 export type SchemaType<S> = typeof described extends keyof S
   ? Exclude<S[typeof described], undefined>
   : S extends { readonly const: infer Value }
@@ -19,7 +15,6 @@ export type SchemaType<S> = typeof described extends keyof S
 
 declare const described: unique symbol;
 
-/** A schema whose type is written down beside it, because it is made of data. Nothing has the field. */
 export interface Described<T> {
   readonly [described]?: T;
   readonly [keyword: string]: unknown;

@@ -22,7 +22,6 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
   return best ?? (longer.length === 1 ? longer[0] : undefined);
 }
 
-/** The same as a hint, ready to be spread into a problem. */
 export function suggestion(word: string, candidates: Iterable<string>): { hint?: string } {
   const best = suggest(word, candidates);
   return best === undefined ? {} : { hint: didYouMean(best) };

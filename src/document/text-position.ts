@@ -1,4 +1,3 @@
-/** Texts before they are values: where an offset is, and what reading one gives. */
 import type { Path, Position } from "./problem.ts";
 
 export function textPositions(text: string): (offset: number) => Position {
@@ -41,7 +40,6 @@ export type ReadText =
   | {
       readonly kind: "read";
       readonly value: unknown;
-      /** May be slow once, and is fast from then on. */
       readonly offsetOf: (path: Path) => number;
     }
   | { readonly kind: "rejected"; readonly faults: readonly TextFault[] };

@@ -1,8 +1,4 @@
-/**
- * Checks values that don't come from a file against JSON Schemas that aren't ours: the arguments of a tool. Unlike
- * `schema-check.ts` it accepts any schema of draft 2020-12 that ajv can compile, ignores formats and unknown
- * keywords, and takes values with ordinary prototypes. Regular expressions are matched in linear time.
- */
+/** For schemas that aren't ours: any that ajv can compile. Formats are ignored; expressions take linear time. */
 import type { AnySchemaObject, ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { compileExpression } from "./expression.ts";

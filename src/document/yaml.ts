@@ -1,27 +1,30 @@
 /**
- * YAML 1.2 (core schema), one document, plus merge keys (`<<`), which people expect with anchors.
- *
- * The composer of `yaml` recurses, and a text that is nested deeply enough ends the process. Its
- * lexer and its parser of concrete syntax keep explicit stacks, so the text goes through those
- * first, under watch; the composer sees only what has passed.
+ * YAML 1.2 (core schema), plus merge keys. The composer of `yaml` recurses, and a text that is nested deeply enough would
+ * end the process: so the lexer and parser, which have explicit stacks, go first, under watch.
  */
-import { defined } from "./guards.ts";
 import {
+  type Alias,
   Composer,
   type CST,
   type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
   Lexer,
+  type Node,
   Parser,
+  type Scalar,
+  type YAMLMap,
   type YAMLParseError,
   type YAMLWarning,
 } from "yaml";
+import { defined, emptyObject, isRecord } from "./guards.ts";
+import type { Path } from "./problem.ts";
 import type { Limits, ReadText, TextFault } from "./text-position.ts";
-import { convertYaml, yamlOffsets } from "./yaml-value.ts";
 
-/**
- * The stack of the concrete syntax holds the document, then one item for each list or object, then
- * the scalar at hand. The converter counts exactly; this bound only has to keep recursion short.
- */
+/** For the document and a scalar. The converter counts exactly; this only has to keep recursion short. */
 const stackMargin = 10;
 
 export function readYaml(text: string, limits: Limits): ReadText {
@@ -54,26 +57,20 @@ export function readYaml(text: string, limits: Limits): ReadText {
   }
   if (document.contents === null) return rejected(0, "The file is empty.");
 
-  const converted = convertYaml(document.contents, limits);
-  if (converted.faults.length > 0) {
-    const faults = converted.faults.map((one) => {
+  const converter = new Converter(limits);
+  const value = converter.convert(document.contents, 0);
+  if (converter.faults.length > 0) {
+    const faults = converter.faults.map((one) => {
       const hint = one.hint ?? quoteHint(text, one.offset);
       return hint === undefined ? one : { ...one, hint };
     });
     return { kind: "rejected", faults };
   }
-  return {
-    kind: "read",
-    value: converted.value,
-    offsetOf: yamlOffsets(document.contents, converted.targets),
-  };
+  return { kind: "read", value, offsetOf: yamlOffsets(document.contents, converter.targets) };
 }
 
 function rejected(offset: number, reason: string, hint?: string): ReadText {
-  return {
-    kind: "rejected",
-    faults: [{ offset, reason, ...defined({ hint }) }],
-  };
+  return { kind: "rejected", faults: [{ offset, reason, ...defined({ hint }) }] };
 }
 
 function parseConcrete(text: string, limits: Limits): CST.Token[] | TextFault {
@@ -82,15 +79,11 @@ function parseConcrete(text: string, limits: Limits): CST.Token[] | TextFault {
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) tokens.push(token);
     if (parser.stack.length > limits.nesting + stackMargin) {
-      return { offset: parser.offset, reason: tooDeep(limits) };
+      return { offset: parser.offset, reason: `Nested deeper than ${limits.nesting} levels.` };
     }
   }
   for (const token of parser.end()) tokens.push(token);
   return tokens;
-}
-
-function tooDeep(limits: Limits): string {
-  return `Nested deeper than ${limits.nesting} levels.`;
 }
 
 function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
@@ -108,7 +101,6 @@ function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
   return documents;
 }
 
-/** The first line of a message of `yaml`, with a full stop. */
 function sentence(message: string): string {
   const line = message.split("\n", 1)[0] ?? "";
   return /[.!?]$/.test(line) ? line : `${line}.`;
@@ -160,4 +152,185 @@ function quoteHint(text: string, offset: number): string | undefined {
   // An alias of a plain name may well be one.
   if (/^\*[\w-]*$/.test(whole) || whole.includes('"')) return undefined;
   return `quote it: "${whole}"`;
+}
+
+/** Nodes of `yaml` to plain values, with aliases and merge keys written out, and their size bounded. */
+class Converter {
+  readonly faults: TextFault[] = [];
+  readonly targets = new Map<Alias, Node>();
+  readonly #anchors = new Map<string, Node>();
+  readonly #open = new Set<Node>();
+  readonly #limits: Limits;
+  /** The outermost alias whose value is being converted once more. */
+  #within: Alias | undefined;
+  #size = 0;
+  #stopped = false;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  convert(node: unknown, depth: number): unknown {
+    if (this.#stopped) return undefined;
+    if (isAlias(node)) return this.#alias(node, depth);
+    if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    // What aliases make of a short text takes memory for each value, however short it is.
+    this.#size += this.#within === undefined ? 1 : 100;
+    if (isScalar(node)) return this.#scalar(node);
+    if (depth === this.#limits.nesting) {
+      this.#stop(node, `Nested deeper than ${this.#limits.nesting} levels.`);
+      return undefined;
+    }
+    this.#open.add(node);
+    const value = isSeq(node)
+      ? node.items.map((item) => this.convert(item, depth + 1))
+      : this.#map(node, depth + 1);
+    this.#open.delete(node);
+    return value;
+  }
+
+  #scalar(node: Scalar): unknown {
+    const { value } = node;
+    this.#size += node.source?.length ?? 0;
+    if (value === null || typeof value === "string") return value;
+    if (typeof value === "number" || typeof value === "boolean") return value;
+    this.#fault(node, "A value must be a string, a number, true, false or null.");
+    return null;
+  }
+
+  #map(map: YAMLMap, depth: number): Record<string, unknown> {
+    const object = emptyObject();
+    const merged: unknown[] = [];
+    for (const pair of map.items) {
+      if (isMergeKey(pair.key)) {
+        for (const source of this.#mergeSources(pair.value, depth)) merged.push(source);
+        continue;
+      }
+      const key = this.#key(pair.key);
+      if (key === undefined) {
+        this.#fault(pair.key, "A key must be a string.", "put it in quotes");
+      } else if (key in object) {
+        this.#fault(pair.key, `Duplicate key ${JSON.stringify(key)}.`);
+      } else {
+        // An absent value comes as null, in `a:` as in `? a`.
+        object[key] = this.convert(pair.value, depth);
+      }
+    }
+    for (const source of merged) {
+      for (const [key, value] of Object.entries(source ?? {})) {
+        if (!(key in object)) object[key] = value;
+      }
+    }
+    return object;
+  }
+
+  #mergeSources(node: unknown, depth: number): unknown[] {
+    const value = this.convert(node, depth);
+    const sources: unknown[] = Array.isArray(value) ? value : [value];
+    const ok = sources.every(isRecord);
+    if (ok) return sources;
+    if (!this.#stopped) this.#fault(node, "Only objects can be merged with <<.");
+    return [];
+  }
+
+  /** Numbers and booleans count as they are written: `404: …` is the key "404". */
+  #key(key: unknown): string | undefined {
+    const node = isAlias(key) ? this.#targetOf(key) : key;
+    if (!isScalar(node)) return undefined;
+    this.#size += node.source?.length ?? 0;
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (typeof node.value === "string") return node.value;
+    const other = typeof node.value === "number" || typeof node.value === "boolean";
+    return other ? node.source : undefined;
+  }
+
+  #alias(alias: Alias, depth: number): unknown {
+    const target = this.#targetOf(alias);
+    if (target === undefined) {
+      // A glob such as `**/*.md`, which must be quoted.
+      const reason = /[*/]/.test(alias.source)
+        ? `\`*${alias.source}\` is read as a YAML alias.`
+        : `There is no anchor &${alias.source} before this alias.`;
+      this.#fault(alias, reason);
+      return null;
+    }
+    if (this.#open.has(target)) {
+      this.#fault(alias, `The anchor &${alias.source} contains itself.`);
+      return null;
+    }
+    const outer = this.#within;
+    this.#within ??= alias;
+    const value = this.convert(target, depth);
+    if (this.#size > this.#limits.bytes) {
+      const limit = this.#limits.bytes / 1e6;
+      this.#stop(alias, `With all aliases expanded, the file has more than ${limit} MB.`);
+    }
+    this.#within = outer;
+    return value;
+  }
+
+  #targetOf(alias: Alias): Node | undefined {
+    const target = this.targets.get(alias) ?? this.#anchors.get(alias.source);
+    if (target !== undefined) this.targets.set(alias, target);
+    return target;
+  }
+
+  #stop(node: Node, reason: string): void {
+    if (!this.#stopped) this.faults.push({ offset: offsetOf(this.#within ?? node), reason });
+    this.#stopped = true;
+  }
+
+  #fault(node: unknown, reason: string, hint?: string): void {
+    // The faults in the value of an alias have been found at its anchor.
+    if (this.#within !== undefined) return;
+    this.faults.push({ offset: offsetOf(node), reason, ...defined({ hint }) });
+  }
+}
+
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && key.value === "<<" && key.type === "PLAIN";
+}
+
+function offsetOf(node: unknown): number {
+  const range = isAlias(node) || isScalar(node) || isMap(node) || isSeq(node) ? node.range : null;
+  return range?.[0] ?? 0;
+}
+
+/** Positions by path. Fields that came by a merge key are found at the object they were merged into. */
+function yamlOffsets(root: Node, targets: ReadonlyMap<Alias, Node>): (path: Path) => number {
+  const members = new WeakMap<YAMLMap, Map<string, unknown>>();
+  const child = (node: unknown, key: string | number): unknown => {
+    const target = isAlias(node) ? targets.get(node) : node;
+    if (isSeq(target)) return typeof key === "number" ? target.items[key] : undefined;
+    if (!isMap(target)) return undefined;
+    let known = members.get(target);
+    if (known === undefined) {
+      known = new Map();
+      for (const pair of target.items) {
+        if (!isPair(pair)) continue;
+        const keyNode = isAlias(pair.key) ? targets.get(pair.key) : pair.key;
+        if (!isScalar(keyNode)) continue;
+        const text = typeof keyNode.value === "string" ? keyNode.value : keyNode.source;
+        // An empty value has no position of its own.
+        const place = isEmpty(pair.value) ? pair.key : pair.value;
+        if (text !== undefined) known.set(text, place);
+      }
+      members.set(target, known);
+    }
+    return known.get(String(key));
+  };
+  return (path) => {
+    let node: unknown = root;
+    for (const key of path) {
+      const next = child(node, key);
+      if (next === undefined || next === null) break;
+      node = next;
+    }
+    return offsetOf(node);
+  };
+}
+
+function isEmpty(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null && (node.source ?? "") === "");
 }

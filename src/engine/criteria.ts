@@ -36,7 +36,7 @@ function lettersOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z]/g, "");
 }
 
-/** Whether the change has anything for the task; globs match a file by its former path, too. */
+/** Globs match a file by its former path, too. */
 export function judgeChange(
   wanted: true | readonly string[],
   changed: readonly ChangedFile[] | undefined,
@@ -73,12 +73,7 @@ export function judgePreviousTask(
   return { kind: holds ? "holds" : "fails", field: "previousTasks", content, reason };
 }
 
-/**
- * A condition holds when `job_boolean_true` is the last of the two boolean tools of the turn. In an
- * availability check a call of `job_prerequisite_failed` is a failure, whatever else was called. What the
- * model meant by a call that failed can't be known, nor how an answer that was cut would have ended: then
- * there is no verdict at all.
- */
+/** What a call that failed meant, and how an answer that was cut would have ended, can't be known: no verdict. */
 export function judgeCondition(
   purpose: "availability" | "criteria",
   condition: string,
@@ -115,7 +110,6 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
-/** What did not hold, for the prompt of a retry. */
 export interface FailedChecks {
   readonly missing?: readonly string[];
   readonly commands?: readonly FailedCommand[];

@@ -1,7 +1,4 @@
-/**
- * A task whose prompt takes several turns: what the engine knows of a front-end such as the action protocol.
- * Availability, criteria, retries and limits are those of every task; each turn goes through the one prompt loop.
- */
+/** What the engine knows of a front-end whose task takes several turns, such as the action protocol. */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
@@ -46,20 +43,12 @@ export type DelegateEnd =
   | { readonly kind: "succeeded"; readonly text: string; readonly document?: string }
   | { readonly kind: "failed"; readonly reason: string; readonly text?: string };
 
-/** Lives as long as the run of the task, across its criteria retries. */
 export interface Dialogue {
-  /**
-   * Of the sessions in which its turns take place. A session that was lent already has its system prompt: there, this
-   * one stands in front of the first text that is sent.
-   */
+  /** Of a session that was lent, the system prompt stands in front of the first text instead. */
   readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools" | "readable">;
   readonly answerFormat?: AnswerFormat;
-  /**
-   * From a prompt of the task until the model is done with it. Never throws. When it resolves, all that it started
-   * has ended. It resolves soon after the scope has stopped.
-   */
+  /** Never throws. Resolves soon after the scope has stopped, when all that it started has ended. */
   round(prompt: string, send: SendTurn): Promise<RoundEnd>;
-  /** Ends everything. Bounded in time, never throws. */
   close(): Promise<void>;
 }
 
@@ -75,17 +64,12 @@ export type RoundEnd =
 
 interface Answered extends Judged {
   readonly kind: "completed";
-  /** The answer for people. */
   readonly text: string;
 }
 
-/** What criteria are judged by. */
 export interface Judged {
   /** Those of all turns of the round, and its actions that called tools. */
   readonly toolCalls: readonly ToolCall[];
-  /**
-   * Why the round has failed although the model has stopped, regardless of its tool calls. The criteria allow retries as
-   * for any round that fails.
-   */
+  /** Why the round has failed although the model has stopped, whatever tools were called. */
   readonly fault?: string | undefined;
 }

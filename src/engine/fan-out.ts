@@ -1,7 +1,4 @@
-/**
- * A job on several machines: its first `Each` or `Par` at the top is the fan-out, whose members are shared out among
- * shards. What comes before it runs once, by the plan; what comes after it runs once, where the shards are merged.
- */
+/** A job on several machines: the members of its first `Each` or `Par` at the top are shared out among shards. */
 import type { EachWork, ParallelWork, Work } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { RunPlan } from "../events/plan.ts";
@@ -12,20 +9,15 @@ import type { WorkRunner } from "./run-work.ts";
 type Fan = EachWork<number> | ParallelWork<number>;
 
 export interface Shard {
-  /** From 1. */
   readonly index: number;
   readonly count: number;
 }
 
-/** How this run shares a job with others. `part`: as its plan says it. */
 export type FanOut = { readonly part: NonNullable<RunPlan["part"]> } &
   /** Ends with the fan-out, of which these members run; none of them in a plan. */
   (
     | { readonly kind: "part"; readonly members: ReadonlySet<number> }
-    /**
-     * Other runs have done the fan-out, and nothing of it runs. `members`: those that count. `missing`: why there is
-     * nothing of a work of a member.
-     */
+    /** Other runs have done the fan-out. `missing`: why there is nothing of a work of a member. */
     | {
         readonly kind: "merged";
         readonly members: ReadonlySet<number>;
@@ -35,12 +27,10 @@ export type FanOut = { readonly part: NonNullable<RunPlan["part"]> } &
 
 export interface FoundFan {
   readonly fan: Fan;
-  /** The works up to it, with it. */
   readonly until: Work<number>;
   readonly workIds: ReadonlySet<number>;
 }
 
-/** Undefined: the job has none. */
 export function fanOf(work: Work<number>): FoundFan | undefined {
   const works = work.kind === "Seq" ? work.works : [work];
   const at = works.findIndex(({ kind }) => kind === "Each" || kind === "Par");
@@ -57,7 +47,6 @@ export function memberOf(fan: Fan, workId: number, { items }: Pick<Place, "items
   );
 }
 
-/** How much of the job each member is, as far as that is known before it runs. */
 export function weightsOf(fan: Fan, items: number): readonly number[] {
   return fan.kind === "Each"
     ? Array.from({ length: items }, () => 1)

@@ -1,7 +1,4 @@
-/**
- * What the engine knows of a Markdown workflow: a leaf of a job that produces its own prompts. `workflow/` runs it,
- * and sends its prompts through the one loop of `send-prompt.ts`.
- */
+/** What the engine knows of a Markdown workflow: a leaf of a job that sends its own prompts. */
 import type { FlowChart } from "../events/flow.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
@@ -15,14 +12,12 @@ export interface FlowSpec {
   readonly permissions: Permissions;
   readonly chart: FlowChart;
   readonly params?: Readonly<Record<string, string>>;
-  /** What its agents may call beside the runtime's own tools: that of the tasks, or one of its own. */
   readonly toolSource?: ToolSource | undefined;
   readonly restoredSteps?: number;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
 }
 
-/** `report`: its RESULT. */
 export type FlowEnd = TaskOutcome & { readonly report?: string };
 
 export interface FlowContext {

@@ -1,4 +1,3 @@
-/** What an `Each` goes through: from its source to the items, checked before the first of them is run. */
 import { isList } from "../document/guards.ts";
 import { itemsText } from "../entry/chart.ts";
 import {
@@ -21,14 +20,11 @@ import type { Scope } from "./scope.ts";
 export interface Place {
   /** What a crash stops: the job, or the part of it that may crash alone. */
   readonly scope: Scope;
-  /** Of each `Each` around it, the outermost first. */
   readonly items: readonly Item[];
 }
 
 export interface Item {
-  /** As it is. What is no text is its JSON, on one line. */
   readonly text: string;
-  /** From 0. */
   readonly index: number;
 }
 
@@ -38,10 +34,7 @@ interface Found {
 }
 
 export type Items =
-  | Found
-  /** `unanswered`, as there is no verdict of a check. */
-  | { readonly kind: "unanswered"; readonly reason: string }
-  | { readonly kind: "stopped" };
+  Found | { readonly kind: "unanswered"; readonly reason: string } | { readonly kind: "stopped" };
 
 export interface EachItemsOptions {
   readonly workspace: Workspace | undefined;
@@ -49,23 +42,19 @@ export interface EachItemsOptions {
   readonly note: (text: string) => void;
   readonly past: Pick<Past, "takeItems">;
   readonly emit: EnginePorts["emit"];
-  /** With the values of its variables. */
   readonly textOf: (prompt: Prompt, place: Place) => string;
   readonly resultOf: (task: string, place: Place) => { readonly value: unknown } | undefined;
   readonly run: (command: Command, place: Place) => Promise<CommandResult>;
 }
 
-/** Finds the items of a job: static sources before anything runs, the others when their `Each` begins. */
 export class EachItems {
   readonly #options: EachItemsOptions;
-  /** Of the sources that are the same during the whole job. */
   readonly #known = new Map<EachWork<number>, Items>();
 
   constructor(options: EachItemsOptions) {
     this.#options = options;
   }
 
-  /** Counts what can be counted before anything is paid for. Undefined: nothing stands in the way. */
   async prepare(work: Work<number>, place: Place): Promise<Exclude<Items, Found> | undefined> {
     for (const each of allWorks(work)) {
       if (each.kind !== "Each" || !isStatic(each.items)) continue;
@@ -135,12 +124,11 @@ export class EachItems {
   }
 }
 
-/** Whether a source is the same during the whole job, so that it can be counted before anything is paid for. */
+/** These can be counted before anything is paid for. */
 function isStatic(items: ItemSource): boolean {
   return "values" in items || "files" in items || "changedFiles" in items;
 }
 
-/** What a source gave, without what is there twice, and within `atMost`. `note`: what authors should know of it. */
 function itemsFrom(
   work: EachWork<number>,
   values: readonly unknown[],
@@ -165,7 +153,6 @@ function itemsFrom(
   return { kind: "found", items };
 }
 
-/** The lines that are items: without white space around them, list markers, and empty lines. */
 function linesOf(text: string): readonly string[] {
   return text
     .split(/\r\n|\r|\n/)

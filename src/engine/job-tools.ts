@@ -1,4 +1,3 @@
-/** The tools with which a task hands in something: for other tasks, for people, for GitHub, and for later runs. */
 import { isRecord } from "../document/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import {
@@ -34,7 +33,7 @@ export interface HandingIn {
   readonly memory?: PlannedMemory | undefined;
 }
 
-/** Those that the task is offered: `job_result` with `criteria.result`, the others if its prompts or criteria name them. */
+/** Without `job_result`, only those that the prompts or criteria name: each tool costs the runtime. */
 export function jobTools(handing: HandingIn): readonly SessionTool[] {
   const { task, checks, proposals, memory } = handing;
   const { prompt, criteria } = task;
@@ -249,7 +248,6 @@ function handIn({ given, emit }: HandingIn, event: GivenEvent): undefined {
   emit(event);
 }
 
-/** One of several of a round. The first of a later round says that it replaces those before. */
 function handInOne(
   handing: HandingIn,
   event: EventOf<"finding.reported" | "proposal.made">,

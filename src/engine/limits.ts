@@ -1,4 +1,3 @@
-/** The bounds of a run, resolved, and the counters that are held against them. */
 import { defined } from "../document/guards.ts";
 import { defaultLimits, type Limits } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -11,13 +10,12 @@ import type { Scope } from "./scope.ts";
 export type LimitSources = { readonly [Name in keyof Limits]?: string };
 
 export type ResolvedLimits = Required<Limits> & {
-  /** Of the limits that are not the default. */
   readonly setBy?: LimitSources;
 };
 
 type LimitLayer = (Limits & { readonly setBy?: LimitSources | undefined }) | undefined;
 
-/** Later ones win: `resolveLimits(entry.limits, options.limits)`. What names no source is a field of the entry. */
+/** Later layers win. What names no source is a field of the entry. */
 export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits {
   const sources = layers.map((layer) => {
     const { setBy: named, ...limits } = layer ?? {};
@@ -30,11 +28,7 @@ export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits 
 
 const noneOfThePart = { jobMinutes: Infinity, tokens: Infinity, cost: Infinity };
 
-/**
- * Of a part of a run that brings limits of its own, such as a workflow in a job: they hold where the run has only a
- * default. `jobMinutes`, `tokens` and `cost` are those of the part alone, by default none, because the run's own hold
- * for the part anyway.
- */
+/** Of a part with limits of its own, such as a workflow: they hold where the run has only a default. */
 export function partLimits(
   run: ResolvedLimits,
   own: Limits | undefined,
@@ -66,7 +60,6 @@ export function exceeded<Name extends keyof Limits>(
 
 export const minutes = (count: number): number => count * 60_000;
 
-/** Stops the scope after so many minutes, of which some milliseconds have passed already, unless it is released. */
 export function startDeadline(
   clock: Clock,
   limits: ResolvedLimits,
@@ -80,7 +73,6 @@ export function startDeadline(
   return startTimer(clock, left, () => scope.stop(reason));
 }
 
-/** What the model calls of a turn are counted against. */
 export interface Budgets {
   readonly calls: CallBudget;
   readonly usage: UsageBudget;
@@ -88,10 +80,7 @@ export interface Budgets {
 
 type UsageLimits = Pick<ResolvedLimits, "tokens" | "cost" | "setBy">;
 
-/**
- * The tokens and the cost of a whole job, or of a part of it with limits of its own: counted from the runtime's own
- * account, sub-agents included. What a part spends, the whole spends too; the budget of a part stops only its scope.
- */
+/** Counted from the runtime's own account, sub-agents included. What a part spends, the whole spends too. */
 export class UsageBudget {
   readonly #limits: UsageLimits;
   readonly #scope: Scope;
@@ -105,7 +94,6 @@ export class UsageBudget {
     this.#whole = whole;
   }
 
-  /** Of a part. `scope` is a child of the scope of this budget, so that it stops with the whole. */
   child(limits: UsageLimits, scope: Scope): UsageBudget {
     return new UsageBudget(limits, scope, this);
   }
@@ -135,10 +123,7 @@ function withoutNoise(cost: number): number {
   return Math.round(cost * 1e6) / 1e6;
 }
 
-/**
- * Of one iteration of a task, or of whatever the scope stands for. The call of a sub-agent is seen when it is
- * over, one of the task itself as it begins.
- */
+/** The call of a sub-agent is seen when it is over, one of the task itself as it begins. */
 export class CallBudget {
   readonly #limits: ResolvedLimits;
   readonly #task: Scope;
@@ -160,7 +145,6 @@ export class CallBudget {
     if (repeatedByRuntime(statusCode)) this.beforeCall();
   }
 
-  /** To be called when another call is about to be made: a spent budget allows none. */
   beforeCall(): void {
     if (this.#spent >= this.#limits.modelCalls) this.#exceed();
   }
@@ -179,10 +163,7 @@ function repeatedByRuntime(statusCode: number | undefined): boolean {
 /** After so many answers of the model that only met denials, the next ones only burn tokens. */
 export const DENIALS_IN_A_ROW = 10;
 
-/**
- * Ends a turn in which nothing but denials happens. Counted are answers of the model, not denials:
- * the calls of one answer were all made before the model could learn from the first of them.
- */
+/** Counts answers of the model, not denials: the calls of one were all made before it could learn from the first. */
 export class DenialStreak {
   readonly #turn: Scope;
   #answers = 0;

@@ -1,7 +1,4 @@
-/**
- * The start and the end of a session of a work, with their events: the same for tasks and for workflows. And which
- * sessions a task has. It knows nothing of prompts, retries or verdicts.
- */
+/** The sessions of a work, with their events. Knows nothing of prompts, retries or verdicts. */
 import { defined } from "../document/guards.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
@@ -23,13 +20,12 @@ import type {
   ToolSource,
 } from "./ports.ts";
 import { unlessStopped, type Scope } from "./scope.ts";
-import type { Acquired, SessionSource } from "./send-prompt.ts";
+import { canceled, type Acquired, type SessionSource } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
 import type { Variables } from "./variables.ts";
 
 export interface OpeningContext {
   readonly work: WorkRef;
-  /** Of the work; the signal of the request may abort before. */
   readonly scope: Scope;
   readonly ports: EnginePorts;
 }
@@ -45,7 +41,6 @@ interface Tooling {
   readonly toolSource?: ToolSource | undefined;
   readonly permissions: Permissions;
   readonly only?: readonly string[];
-  /** Failures of servers that were reported; added to. */
   readonly reported: Set<string>;
 }
 
@@ -80,7 +75,6 @@ export async function offeredTools(
   };
 }
 
-/** Reports optional servers that can't be used. Returns a crash if a required one can't be used. */
 export function crashOf(
   failures: readonly ServerFailure[],
   report: (failure: ServerFailure) => void,
@@ -93,8 +87,6 @@ export function crashOf(
   );
   return { cause: "configuration", message: reasons.join("\n") };
 }
-
-const canceled = { kind: "canceled", toolCalls: [] } as const;
 
 export async function openSession(context: OpeningContext, opening: Opening): Promise<Acquired> {
   const { work, scope, ports } = context;
@@ -114,7 +106,6 @@ export async function openSession(context: OpeningContext, opening: Opening): Pr
   return result;
 }
 
-/** `succeeded`: as `taskSessionStopped` reports it. */
 export async function closeSession(
   { work, scope, ports }: OpeningContext,
   session: Session,
@@ -125,7 +116,6 @@ export async function closeSession(
   ports.emit({ type: "session.ended", work, sessionId: session.id, role, succeeded });
 }
 
-/** All sessions of the run may read the folder, too. */
 export function withReadable(ports: EnginePorts, folder: string | undefined): EnginePorts {
   if (folder === undefined) return ports;
   const { sessions } = ports;
@@ -138,7 +128,6 @@ export function withReadable(ports: EnginePorts, folder: string | undefined): En
   };
 }
 
-/** What a dialogue asks of a session for its turns. */
 type OfDialogue = () => Promise<Partial<SessionRequest> | Crashed>;
 
 interface Request {
@@ -149,11 +138,7 @@ interface Request {
   readonly signal: AbortSignal;
 }
 
-/**
- * Opens and closes the sessions of one iteration of a task, one or more for its purposes. Invariants: at most one is
- * open; one that crashed is never used again; each that was started is ended exactly once (a borrowed one is neither
- * started nor ended here).
- */
+/** At most one session is open; one that crashed is never used again; a borrowed one is neither started nor ended. */
 export class SessionKeeper {
   readonly #context: TaskContext;
   readonly #dialogue: OfDialogue | undefined;
@@ -165,7 +150,6 @@ export class SessionKeeper {
     this.#dialogue = dialogue;
   }
 
-  /** Where the attempts of one prompt get their sessions. `retry`: 0, else the criteria retry. */
   source(role: "driving" | "task", retry: number): SessionSource {
     return {
       acquire: (modelId, attempt, signal) =>
@@ -217,12 +201,10 @@ export class SessionKeeper {
     };
   }
 
-  /** The purpose is served: with multiple models its session is no longer needed. */
   async purposeServed(wentWell: boolean): Promise<void> {
     if (this.#context.mode.kind === "multiple") await this.end(wentWell);
   }
 
-  /** Ends the open session, if there is one. `succeeded`: as `taskSessionStopped` reports it. */
   async end(succeeded: boolean): Promise<void> {
     const open = this.#open;
     if (open === undefined) return;
@@ -231,10 +213,7 @@ export class SessionKeeper {
   }
 }
 
-/**
- * Each tool makes a session more expensive for the runtime, so a session is offered those that its texts name, or whose
- * variables they use. Those that give a verdict belong together, and to every condition.
- */
+/** Each tool makes a session more expensive for the runtime. Those that give a verdict belong together. */
 function jobToolsFor(
   role: SessionRole,
   { prompt, availability, criteria }: PreparedTask,

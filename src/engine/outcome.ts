@@ -1,4 +1,3 @@
-/** How a task or a workflow ends, and what stood in the way of one that was stopped. */
 import { defined } from "../document/guards.ts";
 import { crashText, type Crash } from "../events/crash.ts";
 import type { WorkOutcome } from "../events/event.ts";
@@ -9,14 +8,11 @@ export type TaskOutcome =
   | { readonly kind: "succeeded" }
   /** `answer`: availability or criteria decided it, not a limit or a crash. */
   | { readonly kind: "failed"; readonly reason: string; readonly answer: boolean }
-  /** All attempts failed, and no retry follows. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   /** The change has nothing for it. */
   | { readonly kind: "skipped"; readonly reason: string }
-  /** Something outside the task stopped it. */
   | { readonly kind: "stopped"; readonly reason: StopReason };
 
-/** Why it has not succeeded. */
 export function reasonOf(outcome: Exclude<TaskOutcome, { kind: "succeeded" }>): string {
   if (outcome.kind === "crashed") return crashText(outcome.crash);
   return outcome.kind === "stopped" ? stopText(outcome.reason) : outcome.reason;
@@ -41,10 +37,7 @@ export function asReported(outcome: TaskOutcome): WorkOutcome {
   }
 }
 
-/**
- * The last error of each work that is under way, with advice: what stood in the way if a limit ends it. By the scope of
- * the work.
- */
+/** The last error of each work under way, by its scope: what stood in the way if a limit ends it. */
 export class LastErrors {
   readonly #errors = new Map<Scope, string>();
   readonly #awaited: () => string | undefined;
@@ -73,7 +66,13 @@ export class LastErrors {
   }
 }
 
-/** Why a scope has stopped: for a limit, with the error that stood in the way. */
+/** By whoever stops this work alone, or with more. */
+export function stoppedAs(stopped: StopReason | undefined): TaskOutcome {
+  if (stopped?.kind === "work-stopped")
+    return { kind: "failed", reason: stopText(stopped), answer: false };
+  return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
+}
+
 export function stopOf({ stopped }: Scope, lastError: string | undefined): StopReason | undefined {
   return stopped?.kind === "limit" ? { ...stopped, ...defined({ lastError }) } : stopped;
 }

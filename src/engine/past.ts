@@ -1,11 +1,4 @@
-/**
- * What an earlier run of a job has done. A run that resumes it takes over each work that is done, with what it left,
- * instead of running it; the control flow itself is gone through again. So it ends up where the earlier run was, and
- * goes on from there.
- *
- * A work is known by its id, its items, and how often it has run for them. Works of parallel branches may end in any
- * order: what is taken over does not depend on it.
- */
+/** What an earlier run has done: a run that resumes it takes that over, and goes through the control flow again. */
 import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
 
 export type GivenEvent = EventOf<
@@ -17,17 +10,12 @@ export type GivenEvent = EventOf<
   | "note.added"
 >;
 
-/**
- * One run of a work that isn't run again. In a run that is resumed: it succeeded, was skipped, or is a condition that
- * has answered no. Where shards are merged, it may also have failed or crashed.
- */
+/** It succeeded, was skipped, or is a condition that answered no; of merged shards, it may also have failed. */
 export interface PastWork {
   readonly workId: number;
-  /** The items that it ran for, the outermost first. */
   readonly items: readonly string[];
   readonly modelId?: string | undefined;
   readonly outcome: Exclude<WorkOutcome, { kind: "canceled" }>;
-  /** As `$previous-result` has it. */
   readonly output: string;
   readonly report?: string | undefined;
   /** In their order, also those of tasks that it has delegated to. */
@@ -50,7 +38,6 @@ export interface Spent {
 export interface PastRun extends Spent {
   readonly runId: string;
   readonly traceparent?: string | undefined;
-  /** In the order of their ends. */
   readonly works: readonly PastWork[];
   readonly lists: readonly PastItems[];
 }
@@ -61,7 +48,6 @@ interface Place {
 
 interface Taken {
   readonly past: PastWork;
-  /** Its place among all ends, from 1. */
   readonly order: number;
 }
 
@@ -111,7 +97,6 @@ function textsOf({ items }: Place): readonly string[] {
   return items.map(({ text }) => text);
 }
 
-/** A given event as that of another run of its work. */
 export function givenIn(work: WorkRef, event: GivenEvent): GivenEvent {
   return { ...event, work: { ...work, taskId: event.work.taskId } };
 }

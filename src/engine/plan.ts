@@ -1,4 +1,3 @@
-/** What to run, and the plan of it in `run.started`. */
 import {
   workflowLimits,
   type FlowWork,
@@ -33,7 +32,6 @@ import type { PastRun } from "./past.ts";
 import type { OutputChecks, ToolSource, Workspace } from "./ports.ts";
 import { Variables, type ValueOf } from "./variables.ts";
 
-/** What to run, and within which bounds: the same for a job and for a single task. */
 export interface RunSpec {
   readonly entry: PreparedEntry;
   readonly version: string;
@@ -41,38 +39,32 @@ export interface RunSpec {
   readonly entryFile?: string;
   readonly traceparent?: string;
   readonly userInput: string;
-  /** Of the runtime variables that stay the same during the job, by name without `$`. */
+  /** Of the runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
   readonly change?: RunChange;
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   readonly permissionsOf: (taskId: string) => Permissions;
-  /** The workflows of the entry, by their file as it names them. */
   readonly flows?: Readonly<Record<string, FlowSpec>>;
-  /** Where commands run and files are listed. Only a job without `Run`, `Each` and commands needs none. */
   readonly workspace?: Workspace;
   readonly inputs?: Readonly<Record<string, string>>;
   readonly resultChecks?: Readonly<Record<string, (value: unknown) => readonly string[]>>;
-  /** What the job publishes. Default: as the entry says. */
   readonly outputs?: Outputs;
   readonly origin?: Origin;
   /** Without them, neither findings nor proposals can be handed in. */
   readonly outputChecks?: OutputChecks;
   readonly toolSource?: ToolSource;
-  /** What must be the same for the run to be resumed. */
   readonly fingerprintsOf?: (jobName: string) => JobFingerprints;
   readonly past?: PastRun;
   readonly memory?: PlannedMemory;
-  /** The part of the job that runs here. Default: all of it. */
   readonly fanOut?: FanOut;
-  /** How tasks with a protocol talk to their model, by task. */
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
 
 export interface RunChange {
   readonly planned: PlannedChange;
   readonly files: readonly ChangedFile[];
-  /** Absolute. It holds the diff, and all sessions and programs of the run may read it. */
+  /** Holds the diff; all sessions and programs of the run may read it. */
   readonly folder: string;
 }
 
@@ -126,7 +118,6 @@ export function flowOf({ flows = {} }: RunSpec, { file }: FlowWork<number>): Flo
   return flow;
 }
 
-/** The parameters that a work gives to its workflow, as texts. `previousResult`: what the work before reported. */
 export function paramsOf(
   spec: RunSpec,
   leaf: FlowWork<number>,
@@ -144,7 +135,6 @@ export function paramsOf(
   return { ...Object.fromEntries(own), ...params };
 }
 
-/** Of a task on its own: a job of one work with the id 0. */
 export function planOfTask(
   spec: RunSpec,
   taskId: string,
@@ -176,7 +166,6 @@ function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permis
   );
 }
 
-/** Those that only concern workflows, only if they are set or the job has one. */
 function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
   const planned = (name: keyof Limits): PlannedLimit => ({
     value: Number.isFinite(limits[name]) ? limits[name] : null,

@@ -1,7 +1,4 @@
-/**
- * What the engine needs of the world, as narrow as it needs it. `sessions/` implements `SessionFactory`
- * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
- */
+/** What the engine needs of the world: `sessions/` and `platform/` implement it, the engine's tests fake it. */
 import type { AltWork, EachWork, Command, JobTool, LoopWork, Permissions } from "../entry/model.ts";
 import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -17,7 +14,7 @@ export interface TurnGate {
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** The part of a task that a session is for. A rehearsal selects its rules by this. */
+/** A rehearsal selects its rules by this. */
 export interface SessionLabel extends WorkRef {
   readonly role: SessionRole;
   readonly modelId: string;
@@ -31,7 +28,7 @@ export interface SessionLabel extends WorkRef {
 export interface StepActivity {
   readonly id: string;
   readonly file: string;
-  /** The how-manieth time it is reached in this run of the file; from 1 on. */
+  /** From 1, in this run of the file. */
   readonly hit: number;
 }
 
@@ -41,26 +38,15 @@ export interface SessionRequest {
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
-  /** The job tools that its prompts can use. Default: all. */
   readonly jobTools?: readonly JobTool[];
-  /** Beside the job tools. */
   readonly tools?: readonly SessionTool[];
-  /**
-   * What takes the place of `tools`; undefined while nothing does. Asked before each turn and after each call of such a
-   * tool. Never throws.
-   */
+  /** What replaces `tools`, if anything does. Asked before each turn and after each call of such a tool. Never throws. */
   readonly changedTools?: () => Promise<readonly SessionTool[] | undefined>;
-  /**
-   * Names of the only tools that the model is offered, as far as the permissions can allow them. Job tools and
-   * `tools` need to be named too. A name that no tool has is ignored. Default: all that the permissions can allow.
-   */
+  /** The only tools that are offered, job tools and `tools` included. Default: all that the permissions can allow. */
   readonly availableTools?: readonly string[];
   /** Default: the runtime's own. `append`: after it; `replace`: instead of it, its rules of safety included. */
   readonly systemPrompt?: { readonly mode: "append" | "replace"; readonly text: string };
-  /**
-   * The conversation so far. Every request of the session's own conversation has it before the first prompt; those of
-   * sub-agents don't. A message without text is left out.
-   */
+  /** The conversation so far, which sub-agents don't get. Messages without text are left out. */
   readonly history?: readonly PastMessage[];
   /** Folders that the session may read, and not write, whatever its permissions allow. Absolute. */
   readonly readable?: readonly string[];
@@ -79,7 +65,6 @@ export interface PastMessage {
   readonly text: string;
 }
 
-/** A tool whose handler runs in this process. */
 export interface SessionTool {
   /** Of a server, `server/tool`. The model may know it under another name; everybody else knows it under this one. */
   readonly name: string;
@@ -101,38 +86,28 @@ export interface SessionToolCall {
   readonly sessionId: string;
   /** Aborts at the end of the time limit, and with the turn. */
   readonly signal: AbortSignal;
-  /** Shown to people while the call runs. */
   readonly onProgress: (text: string) => void;
 }
 
-/** What tasks and workflows may call beside the runtime's own tools. */
 export interface ToolSource {
-  /** Loads the code that it will need, before anything runs. Never throws. */
   prepare?(): Promise<void>;
-  /**
-   * For a session with these permissions. Never throws. Starts what has to be started; what can't be used is among the
-   * failures. Without one that is required, the session must not be opened. `only`: patterns, as in
-   * `permissions.tools`; no other tools are offered, and no servers are started for them. Default: all.
-   */
+  /** Never throws. `only`: patterns, as in `permissions.tools`; no servers are started for other tools. */
   offer(
     permissions: Permissions,
     signal: AbortSignal,
     only?: readonly string[],
   ): Promise<ToolOffer>;
-  /** Ends what it has started. Called once, at the end of the run. Bounded in time, never throws. */
   close(): Promise<void>;
 }
 
 export interface ToolOffer {
   readonly tools: readonly SessionTool[];
-  /** Where they keep results that are too long for the model. */
   readonly readable?: readonly string[];
   readonly failures: readonly ServerFailure[];
-  /** What is offered by now, if a server has announced a change since this was asked last. Never throws. */
+  /** Never throws. What is offered by now, if a server has announced a change since this was asked last. */
   readonly changed?: (signal: AbortSignal) => Promise<ToolOffer | undefined>;
 }
 
-/** An MCP server that could not be started, or that has ended, or a tool of it that can't be offered. */
 export interface ServerFailure {
   readonly server: string;
   readonly reason: string;
@@ -153,22 +128,17 @@ export interface SessionFactory {
   open(request: SessionRequest, signal: AbortSignal): Promise<Opened>;
 }
 
-/** One conversation with a model. One turn at a time. */
 export interface Session {
   readonly id: string;
   readonly modelId: string;
-  /** Sends one prompt and waits until the session is done with it. Never throws. */
   runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome>;
   /** Ends the conversation and everything it started. Idempotent, bounded in time, never throws. */
   close(): Promise<void>;
 }
 
 export interface TurnOptions {
-  /** Aborts the turn; the outcome is then `canceled`, within a few seconds. */
   readonly signal: AbortSignal;
-  /** Deadline of the whole turn, in milliseconds. */
   readonly turnMs: number;
-  /** Longest silence of the session while no tool runs, in milliseconds. */
   readonly idleMs: number;
   readonly activity?: StepActivity;
   /** What the answer should be. Nothing guarantees that it is. Sub-agents are not asked for it. */
@@ -195,11 +165,10 @@ export interface ToolCall {
   readonly succeeded: boolean;
 }
 
-/** What works do in the working directory themselves, besides asking models. */
 export interface Workspace {
   /** Runs what an author wrote. Never throws; ends with the signal, with all processes that the command started. */
   runCommand(request: CommandRequest): Promise<CommandEnd>;
-  /** Files that git tracks, relative to the working directory. Rejects if git can't tell. */
+  /** Rejects if git can't tell. */
   files(globs: readonly string[]): Promise<readonly string[]>;
   /** Ends what commands have left running. Called once, at the end of the run. Bounded in time, never throws. */
   close(): Promise<void>;
@@ -217,12 +186,10 @@ export type CommandEnd =
   | {
       readonly kind: "exited";
       readonly code: number;
-      /** The end of what it printed. */
       readonly tail: string;
       readonly output: string;
       readonly file?: string;
     }
-  /** It did not start, or something ended it. */
   | {
       readonly kind: "failed";
       readonly reason: string;
@@ -230,10 +197,7 @@ export type CommandEnd =
       readonly file?: string;
     };
 
-/**
- * A way that a work has taken. `noPass`: the precondition ended the loop before its first pass. `items`: an `Each` has
- * had some.
- */
+/** `noPass`: the precondition ended the loop before its first pass. */
 export type Way =
   | { readonly work: AltWork<number>; readonly taken: "trueWork" | "falseWork" }
   | { readonly work: LoopWork<number>; readonly taken: "noPass" | "furtherPass" | "atMost" }
@@ -247,16 +211,14 @@ export interface EnginePorts {
   readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
-  /** The model server, while there is no connection to it. */
   readonly awaited?: (() => string | undefined) | undefined;
   /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
   readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
-  /** An `Alt`, a `Loop` or an `Each` of the job goes this way. */
   readonly onWay?: ((way: Way) => void) | undefined;
   readonly emit: (event: RunEventBody) => void;
 }
 
-/** Checks what agents hand in for people. What is refused says why, in words that the model can act on. */
+/** What is refused says why, in words that the model can act on. */
 export interface OutputChecks {
   finding(value: unknown, task: string, signal: AbortSignal): Promise<Checked<Finding>>;
   proposal(

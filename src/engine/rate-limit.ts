@@ -1,10 +1,4 @@
-/**
- * What a rate limit that one session meets means for the turns of the others: they wait, instead of burning
- * their attempts against it. One for all runs that use the same models.
- *
- * Invariants: while the limit holds at most one turn begins at a time, and only after a pause; the first
- * answer of the model server lifts it for all; no single wait is longer than `LONGEST_WAIT_MS`.
- */
+/** Turns wait for a rate limit that another met. One at a time tries it, after a pause; an answer lifts it. */
 import type { Clock } from "../platform/clock.ts";
 import { linkSignals } from "../platform/waiting.ts";
 
@@ -12,10 +6,8 @@ const SHORTEST_PAUSE_MS = 5_000;
 export const LONGEST_WAIT_MS = 120_000;
 
 export class RateLimit {
-  /** When it was met first; undefined when there is none. */
   #since: number | undefined;
   #until = 0;
-  /** The one turn that was let through as a probe. */
   #trying: symbol | undefined;
   #change = new AbortController();
   readonly #clock: Clock;
@@ -40,7 +32,6 @@ export class RateLimit {
     this.#changed();
   }
 
-  /** The model server has answered. */
   lifted(): void {
     if (this.#since === undefined) return;
     this.#since = undefined;
@@ -50,10 +41,7 @@ export class RateLimit {
     this.#changed();
   }
 
-  /**
-   * Resolves when a turn may begin, or when `signal` aborts. `onWait` is called once, if it has to wait.
-   * The returned function must be called when the turn has ended.
-   */
+  /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
   async enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void> {
     let reported = false;
     while (this.#since !== undefined && !signal.aborted) {

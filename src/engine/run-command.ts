@@ -1,4 +1,3 @@
-/** Commands that authors wrote: as a work, as a criterion, as the source of items. */
 import { defined } from "../document/guards.ts";
 import { defaultCommandMinutes, type Command } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
@@ -13,7 +12,6 @@ export interface CommandContext {
   readonly workspace: Workspace | undefined;
   readonly clock: Clock;
   readonly scope: Scope;
-  /** Of `label.log`, if what it prints is kept. */
   readonly label: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly decide: (decision: MadeDecision) => void;
@@ -31,7 +29,6 @@ export type CommandResult =
     }
   | { readonly kind: "stopped" };
 
-/** Never throws. `stopped`: the scope has stopped, and nothing of the command is left. */
 export async function runCommand(
   { workspace, clock, scope, label, variables, decide }: CommandContext,
   command: Command,
@@ -72,7 +69,7 @@ function howItEnded(end: CommandEnd): string {
   return end.kind === "exited" ? `exit ${end.code}` : end.reason;
 }
 
-/** The environment of a command: the values that prompts have as variables. Nothing is put into the command itself. */
+/** Nothing is put into the command itself. */
 export function commandVariables(
   values: Readonly<Record<string, string>>,
   { item, itemIndex }: Pick<WorkRef, "item" | "itemIndex">,

@@ -1,11 +1,4 @@
-/**
- * A job, or a task on its own, from its first event to its last, and each of its works from its start to its end.
- * Statements 15–19 of docs/internals/engine.md.
- *
- * Owns the scope of the job, its counters and the numbering of iterations. Invariants: `run.started` is the
- * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
- * with the number of works done.
- */
+/** Statements 15–19 of docs/internals/engine.md. Nothing here grows with the number of works done. */
 import { defined } from "../document/guards.ts";
 import type { LeafWork, Work } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
@@ -27,14 +20,13 @@ import type { EnginePorts, Session } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import { Scope, stopText, unlessStopped } from "./scope.ts";
-import { asReported, LastErrors, stopOf, type TaskOutcome } from "./outcome.ts";
+import { asReported, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
 export interface JobSpec extends RunSpec {
   readonly jobName: string;
 }
 
-/** A task on its own (`startTask`): it is reported as a job of one work with the id 0. */
 export interface TaskSpec extends RunSpec {
   readonly taskName: string;
   readonly modelOverride?: string;
@@ -57,7 +49,6 @@ export async function runJob(
   return run.whole(jobName, planOf(own, work), () => run.tree(work));
 }
 
-/** Never throws; as `runJob`, for one task. */
 export async function runSingleTask(
   spec: TaskSpec,
   ports: EnginePorts,
@@ -94,11 +85,9 @@ class JobRun {
   readonly #usage: UsageBudget;
   readonly #values: JobValues;
   readonly #past: Past;
-  /** Whether a prompt may have `$previous-result`, which a run that resumes this one needs. */
   readonly #keepsOutput: boolean;
   readonly #tasks: TaskRuns;
   readonly #lastErrors: LastErrors;
-  /** By work id, so bounded by the size of the job's tree. */
   readonly #iterations = new Map<number, number>();
   #finishes: number;
   #turns = 0;
@@ -148,7 +137,6 @@ class JobRun {
     return outcome;
   }
 
-  /** All works of a job. What can be counted before anything is paid for is counted first. */
   async tree(work: Work<number>): Promise<WorkResult> {
     const place = { scope: this.#scope, items: [] };
     const items = new EachItems({
@@ -179,7 +167,6 @@ class JobRun {
     return runWork(shared(runner, work, fanOut, this.#past), work, undefined, place);
   }
 
-  /** Limits of the whole run hold for what was spent before, too. */
   #resume({ runId, tokens, cost, works }: PastRun): void {
     const taken = works.length === 1 ? "1 work is" : `${works.length} works are`;
     this.#note(`resumes the run ${runId}: ${taken} taken over`);
@@ -261,7 +248,7 @@ class JobRun {
         const taskId = leafName(leaf);
         return this.#work({ workId, taskId }, place, async (work, scope) => {
           const end = await runCommand(this.#values.commandContext(work, scope), leaf);
-          if (end.kind === "stopped") return stoppedIn(scope);
+          if (end.kind === "stopped") return stoppedAs(scope.stopped);
           const { tail: output } = end;
           if (end.kind === "passed") return { kind: "succeeded", output };
           const failed = `command ${JSON.stringify(taskId)} failed (${end.how})`;
@@ -272,7 +259,6 @@ class JobRun {
     }
   }
 
-  /** A task that is the whole run. */
   async single(start: TaskStart): Promise<WorkResult> {
     const { workId: workIdInJob, taskId } = start;
     const ended = await this.#task(start, { scope: this.#scope, items: [] });
@@ -290,7 +276,7 @@ class JobRun {
     });
   }
 
-  /** A work that an earlier run has done: what it left is said again, so that the journal of this run is whole. */
+  /** What it left is said again, so that the journal of this run is whole. */
   #takeOver(leaf: LeafWork<number>, place: Place, past: PastWork): Ended | undefined {
     if (place.scope.stopped !== undefined) return undefined;
     const { emit } = this.#ports;
@@ -314,7 +300,7 @@ class JobRun {
     return { workId, taskId, iteration, ...itemFields(items) };
   }
 
-  /** An iteration of a work, from its start to its end. Undefined: it was too late to begin. */
+  /** Undefined: it was too late to begin. */
   async #work(
     { workId, taskId, modelId }: Pick<TaskStart, "workId" | "taskId"> & Partial<TaskStart>,
     place: Place,
@@ -342,7 +328,6 @@ class JobRun {
     this.#ports.emit({ type: "work.ended", work, outcome: asReported(ended), ...left });
   }
 
-  /** What the end of a work means for the works around it. `order`: of one that ended in an earlier run. */
   #resultOf(
     leaf: LeafWork<number>,
     before: Finished | undefined,
@@ -373,11 +358,4 @@ function failureOf(leaf: LeafWork<number>, reason: string, output: string): stri
     case "Run":
       return reason;
   }
-}
-
-/** A command was stopped: by whoever stops this work alone, or with more. */
-function stoppedIn({ stopped }: Scope): TaskOutcome {
-  if (stopped?.kind === "work-stopped")
-    return { kind: "failed", reason: stopText(stopped), answer: false };
-  return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
 }

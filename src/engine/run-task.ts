@@ -1,7 +1,4 @@
-/**
- * One run of one task: availability, prompt, criteria, retries (statements 8–14 of `docs/internals/engine.md`).
- * `send-prompt.ts` sends a prompt to a session, and `task-prompts.ts` chooses the session.
- */
+/** One run of one task: availability, prompt, criteria, retries (statements 8–14 of `docs/internals/engine.md`). */
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
@@ -17,7 +14,7 @@ import {
   type Verdict,
 } from "./criteria.ts";
 import { startDeadline } from "./limits.ts";
-import { stopOf, type TaskOutcome } from "./outcome.ts";
+import { stopOf, stoppedAs, type TaskOutcome } from "./outcome.ts";
 import type { Judged, RoundEnd } from "./dialogue.ts";
 import { runCommand } from "./run-command.ts";
 import { stopText } from "./scope.ts";
@@ -27,9 +24,7 @@ import { TaskPrompts, type Answer } from "./task-prompts.ts";
 type PreparedCriteria = NonNullable<PreparedTask["criteria"]>;
 
 export interface AvailabilityInput {
-  /** The task that finished last before this one along the control flow. */
   readonly previousTask: string | undefined;
-  /** Skips the whole check (`startTask`'s `ignorePrerequisiteCheck`). */
   readonly skip: boolean;
 }
 
@@ -53,7 +48,6 @@ export async function runTask(
   return { outcome, answer: prompts.answer };
 }
 
-/** `canceled` while a prompt was under way: what it means depends on who stopped it. */
 type Result = TaskOutcome | { readonly kind: "canceled" };
 
 /** A stop wins over the failure that it may have caused; a limit of the task's own is a failure. */
@@ -71,9 +65,7 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     decide(context, { ...stopped, kind: "limit-exceeded", scope: of });
     return { kind: "failed", reason: stopText(stopped), answer: false };
   }
-  if (stopped?.kind === "work-stopped")
-    return { kind: "failed", reason: stopText(stopped), answer: false };
-  return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
+  return stoppedAs(stopped);
 }
 
 async function runPhases(
@@ -119,7 +111,6 @@ async function checkAvailability(
   return "field" in asked ? available(context, asked) : asked;
 }
 
-/** The end of the task, if the check doesn't hold. */
 function available(
   context: TaskContext,
   { kind, ...check }: Verdict<AvailabilityField>,
@@ -146,10 +137,8 @@ async function askCondition(
   return end.kind === "completed" ? judge(end) : end;
 }
 
-/** No answer came of a prompt. */
 type Unserved = Extract<RoundEnd, { kind: "crashed" | "canceled" }>;
 
-/** Statements 11–13: the prompt, its criteria, and the retries that the failure action allows. */
 async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
   const { task } = context;
   const first = await prompts.round({
@@ -197,7 +186,6 @@ type Check =
       readonly reason: string;
       readonly answer: boolean;
     }
-  /** No further retry would help. */
   | { readonly kind: "ended"; readonly reason: string }
   | Unserved;
 
@@ -273,7 +261,6 @@ function checked(
   return { kind: "fails", failed, reason: check.reason, answer: kind === "fails" };
 }
 
-/** All of them run, so that a retry knows everything that is wrong. */
 async function checkCommands(context: TaskContext, all: readonly Command[]): Promise<Check> {
   const commands: FailedCommand[] = [];
   for (const command of all) {

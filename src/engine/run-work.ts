@@ -1,7 +1,4 @@
-/**
- * The control flow of a job: the only switch over the kinds of work. Statements 15–17 of
- * docs/internals/engine.md. Owns nothing but the order of things; what a leaf does is `runLeaf`.
- */
+/** The only switch over the kinds of work (statements 15–17 of docs/internals/engine.md). */
 import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/model.ts";
 import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import { clipWords, withOutput } from "../events/cut.ts";
@@ -10,9 +7,7 @@ import type { Item, Items, Place } from "./items.ts";
 import type { Way } from "./ports.ts";
 import { stopText } from "./scope.ts";
 
-/** The work that finished last along a path, with its place in the order of all finishes. */
 export interface Finished {
-  /** Undefined: only commands have run. */
   readonly taskId: string | undefined;
   readonly order: number;
   /** The RESULT of a workflow, the last answer of a task, or the end of what a command after it printed. */
@@ -23,14 +18,9 @@ export type WorkResult =
   | { readonly kind: "succeeded"; readonly last: Finished | undefined }
   | Failed
   | Skipped
-  /** A cancel, a limit or a crash: the whole job, or the part that outlives crashes, is coming to its end. */
   | { readonly kind: "stopped" };
 
-/**
- * `failed`: also the answer "no" of a condition. `unanswered`: without a verdict of availability or criteria: a limit, a
- * crash, an answer that was cut. It fails like any other, but a condition that ends this way has not answered, nor has
- * one that it is a part of.
- */
+/** `unanswered`: without a verdict (a limit, a crash, a cut answer). A condition that ends so has not answered. */
 interface Failed {
   readonly kind: "failed" | "unanswered";
   readonly last: Finished | undefined;
@@ -54,15 +44,12 @@ export interface WorkRunner {
     place: Place,
   ) => Promise<WorkResult>;
   readonly itemsOf: (work: EachWork<number>, place: Place) => Promise<Items>;
-  /** Called when a loop was about to begin more than `loopIterations` iterations. */
   readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly note: (text: string) => void;
   readonly onWay?: ((way: Way) => void) | undefined;
-  /** Those of the items or parallel works of one work that run here. Default: all. */
   readonly only?: { readonly of: Work<number>; readonly members: ReadonlySet<number> };
 }
 
-/** `last`: the task that finished before this work began. */
 export async function runWork(
   runner: WorkRunner,
   work: Work<number>,
@@ -169,11 +156,7 @@ async function runEach(
   return joined(results, last, "items");
 }
 
-/**
- * Without `postCondition` the body isn't repeated, and without `preCondition` the body runs. `atMost` sets the
- * maximum of iterations: an absent condition then starts the next one. A body that is skipped ends the loop: it would be
- * skipped again.
- */
+/** `atMost`: an absent condition starts the next iteration. A skipped body ends the loop: it would be skipped again. */
 async function runLoop(
   runner: WorkRunner,
   work: LoopWork<number>,
@@ -182,15 +165,12 @@ async function runLoop(
 ): Promise<WorkResult> {
   const { body, postCondition, atMost } = work;
   let latest = last;
-  /** Why nothing has run so far; undefined once something has. */
   let skipped: Skipped | undefined = { kind: "skipped", last, reason: "" };
   const see = (result: WorkResult): void => {
     skipped = skipped && result.kind === "skipped" ? result : undefined;
   };
   const end = (): WorkResult => skipped ?? { kind: "succeeded", last: latest };
-  /** What the condition that was asked last has answered, as the continuation of a reason. */
   let goOn = "";
-  /** The end of the loop, or undefined if the condition asks it to go on. */
   const ask = async (field: "preCondition" | "postCondition"): Promise<WorkResult | undefined> => {
     const condition = work[field];
     if (condition === undefined) return undefined;
@@ -229,7 +209,6 @@ async function runLoop(
   }
 }
 
-/** All iterations are done, and every condition that is given has asked for another one. */
 function afterAtMost(
   runner: WorkRunner,
   work: LoopWork<number>,
@@ -247,7 +226,6 @@ function afterAtMost(
     : { kind: "failed", last, reason };
 }
 
-/** The answer of a condition that didn't let its loop end. */
 function answerText(
   field: "preCondition" | "postCondition",
   condition: Work<number>,
@@ -270,7 +248,6 @@ function loopScope({ body }: LoopWork<number>): LoopScope {
 
 const NO_ANSWER = "a condition did not answer: ";
 
-/** How a composite takes the end of its condition. */
 function asCondition(result: WorkResult): Exclude<WorkResult, Skipped> {
   if (result.kind === "skipped") return { ...result, kind: "failed" };
   return result.kind !== "unanswered" || result.reason.startsWith(NO_ANSWER)
@@ -278,7 +255,6 @@ function asCondition(result: WorkResult): Exclude<WorkResult, Skipped> {
     : { ...result, reason: `${NO_ANSWER}${result.reason}` };
 }
 
-/** All have ended: it failed if any did; the last task is the one that finished last. */
 function joined(
   results: readonly WorkResult[],
   before: Finished | undefined,

@@ -1,8 +1,4 @@
-/**
- * Cancellation, in one place. A scope owns an `AbortSignal` and the reason of its stop; stopping it
- * stops its children, disposing it lets go of its parent, so that nothing grows with the number of
- * works done. The first reason wins.
- */
+/** A tree of cancellation: the first reason wins. A disposed scope lets go of its parent, so that nothing grows. */
 import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -11,19 +7,15 @@ import { onAbort, unlessStuck, type Release } from "../platform/waiting.ts";
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
   | { readonly kind: "task-crashed"; readonly taskId: string; readonly crash: Crash }
-  /** Only this work: it fails, and the job goes on. */
   | { readonly kind: "work-stopped"; readonly reason: string }
   | LimitStop;
 
 interface LimitStop extends ExceededLimit {
   readonly kind: "limit";
-  readonly limit: StoppingLimit;
+  readonly limit: "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
 }
 
-type StoppingLimit = "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
-
 export class Scope {
-  /** Children and listeners, in the order in which they came. */
   readonly #listeners = new Set<(reason: StopReason) => void>();
   /** Made on first use of the signal: many scopes need none, and a controller is the most expensive part of a scope. */
   #controller: AbortController | undefined;
@@ -32,7 +24,6 @@ export class Scope {
 
   private constructor() {}
 
-  /** A scope of its own, stopped as `canceled` when `signal` aborts. */
   static root(signal: AbortSignal | undefined): Scope {
     const scope = new Scope();
     scope.#release = onAbort(signal, () =>
@@ -61,7 +52,6 @@ export class Scope {
     return this.#stopped;
   }
 
-  /** Calls the listener once, when the scope stops; at once if it has. Returns the way to unsubscribe. */
   onStop(listener: (reason: StopReason) => void): Release {
     if (this.#stopped !== undefined) {
       listener(this.#stopped);
@@ -79,7 +69,6 @@ export class Scope {
     this.#listeners.clear();
   }
 
-  /** Must be called when the work of this scope is over. */
   dispose(): void {
     this.#release();
   }
@@ -88,10 +77,7 @@ export class Scope {
 /** How long a stopped run still waits for what it stopped; a cancel must be over within 5 seconds. */
 const STOP_GRACE_MS = 2_000;
 
-/**
- * Waits for `promise`, but no longer than `STOP_GRACE_MS` after `scope` has stopped; then undefined. What
- * a session does is bounded by contract: this is the bound for one that breaks it.
- */
+/** What a session does is bounded by contract: this is the bound for one that breaks it. */
 export async function unlessStopped<T>(
   scope: Scope,
   clock: Clock,

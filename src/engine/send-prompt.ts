@@ -1,8 +1,4 @@
-/**
- * The one loop of attempts. It sends a prompt, and sends it again after crashes, as far as the attempts and
- * the remedy of the crash allow. Every front-end sends through it, so limits and budgets hold for each turn
- * of a model. It knows sessions and turns, but not tasks.
- */
+/** The one loop of attempts. Every front-end sends through it, so limits and budgets hold for each turn of a model. */
 import { defined } from "../document/guards.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
@@ -47,7 +43,6 @@ interface ModelBudget {
   readonly retries: number;
 }
 
-/** After the first attempt the models of the list take turns, one attempt each, while their retries last. */
 export function roundRobin(first: string, budgets: readonly ModelBudget[]): Attempts {
   const models = inTurn(first, budgets);
   return {
@@ -67,7 +62,6 @@ function* inTurn(first: string, budgets: readonly ModelBudget[]): Generator<stri
 
 export interface Prompt {
   readonly purpose: Purpose;
-  /** 0, else the number of the retry that it is a part of. */
   readonly retry: number;
   /** A function is asked before each attempt, which counts from 1. */
   readonly text: string | ((attempt: number) => string);
@@ -76,26 +70,21 @@ export interface Prompt {
   readonly sessions: SessionSource;
   readonly activity?: StepActivity;
   readonly answerFormat?: AnswerFormat | undefined;
-  /** A crash that says something about the answer: the prompt is not sent again. */
   readonly isAnswer?: (crash: Crash) => boolean;
   readonly onTurn?: (outcome: TurnOutcome) => void;
 }
 
 export interface SessionSource {
-  /** `signal` aborts when the scope of the attempt stops. */
   acquire(modelId: string, attempt: number, signal: AbortSignal): Promise<Acquired>;
   /** Its session has crashed: it must not be acquired again. */
   discard(): Promise<void>;
 }
 
-export type Acquired = Opened | typeof stopped;
+export type Acquired = Opened | typeof canceled;
 
-const stopped = { kind: "canceled", toolCalls: [] } as const;
+export const canceled = { kind: "canceled", toolCalls: [] } as const;
 
-/**
- * The outcome of the last turn. `crashed`: no attempt is left, or a further one would not help. `canceled`: the
- * scope has stopped. Throws only what a port throws that must not.
- */
+/** `crashed`: no attempt is left, or a further one would not help. */
 export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
   const { scope } = sender;
   const { purpose, lent = false } = prompt;
@@ -108,7 +97,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     const outcome = await sendOnce(sender, prompt, modelId, attempt);
     if (outcome.kind === "canceled") return outcome;
     prompt.onTurn?.(outcome);
-    if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : stopped;
+    if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : canceled;
 
     let { crash } = outcome;
     if (crash.cause === "deadline") {
@@ -125,7 +114,6 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     const isAnswer = prompt.isAnswer?.(crash) === true;
     if (remedy.kind === "retry-later") overloaded += 1;
     if (remedy.kind === "retry-uncounted" && !isAnswer) count += 1;
-    // How many attempts may follow, however many the budget still has.
     const further = {
       "give-up": 0,
       "retry-later": OVERLOADED_RETRIES + 1 - overloaded,
@@ -143,7 +131,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     }
     const wait = waitFor(crash, remedy, outcome.opening === true);
     if (wait !== undefined) await waitBeforeRetry(sender, wait, (waits += 1));
-    if (scope.stopped !== undefined) return stopped;
+    if (scope.stopped !== undefined) return canceled;
     if (remedy.kind !== "retry-uncounted") modelId = nextModel();
     decide(sender, { kind: "further-attempt", purpose, attempt: attempt + 1, attempts, modelId });
   }
@@ -182,15 +170,13 @@ async function waitBeforeRetry(
   await ports.clock.sleep(milliseconds, scope.signal);
 }
 
-type Attempted = TurnOutcome & { readonly opening?: true };
-
 async function sendOnce(
   sender: Sender,
   prompt: Prompt,
   modelId: string,
   attempt: number,
-): Promise<Attempted> {
-  if (sender.scope.stopped !== undefined) return stopped;
+): Promise<TurnOutcome & { readonly opening?: true }> {
+  if (sender.scope.stopped !== undefined) return canceled;
   // Of its own, so that a turn can be ended without all else.
   const scope = sender.scope.child();
   try {
@@ -204,30 +190,26 @@ async function sendOnce(
         decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
       );
       try {
-        return await runTurn(sender, prompt, { scope, session, attempt });
+        return await runTurn(sender, prompt, scope, session, attempt);
       } finally {
         leave();
       }
     }, scope.signal);
-    return outcome ?? stopped;
+    return outcome ?? canceled;
   } finally {
     scope.dispose();
   }
 }
 
-interface Attempt {
-  readonly scope: Scope;
-  readonly session: Session;
-  readonly attempt: number;
-}
-
 async function runTurn(
   sender: Sender,
   { purpose, retry, text, activity, answerFormat }: Prompt,
-  { scope: turnScope, session, attempt }: Attempt,
+  turnScope: Scope,
+  session: Session,
+  attempt: number,
 ): Promise<TurnOutcome> {
   const { scope, ports, limits, emit } = sender;
-  if (scope.stopped !== undefined) return stopped;
+  if (scope.stopped !== undefined) return canceled;
   const asked = typeof text === "string" ? text : text(attempt);
   const prompt = attempt > 1 ? SESSION_CRASH_PREFIX + asked : asked;
   const { id: sessionId, modelId } = session;
@@ -244,7 +226,7 @@ async function runTurn(
   });
   const result = await unlessStopped(turnScope, ports.clock, turn);
   watch.end();
-  const outcome = scope.stopped === undefined ? asCrash(result, denials.crash) : stopped;
+  const outcome = scope.stopped === undefined ? asCrash(result, denials.crash) : canceled;
   emit({ type: "turn.ended", sessionId, turnId, purpose, outcome: outcome.kind });
   return outcome;
 }
@@ -254,16 +236,12 @@ const abortedByOthers: Crash = {
   message: "The turn was aborted from outside this run.",
 };
 
-/** A canceled turn was ended because of its denials, or aborted from outside. */
 function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): TurnOutcome {
   if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
   return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash: denied ?? abortedByOthers };
 }
 
-/**
- * Only until the turn is over: a session that could not be stopped in time may continue, and its events are
- * dropped. The tools that it leaves open are ended.
- */
+/** A session that could not be stopped in time may go on: its events are dropped. Tools that it leaves open are ended. */
 class TurnWatch {
   readonly #sender: Sender;
   readonly #turn: { readonly sessionId: string; readonly turnId: string };
@@ -316,7 +294,6 @@ class TurnWatch {
     this.#over = true;
   }
 
-  /** With the name of the tool. What the stop of the sender has cut off is no error. */
   #ended(ended: ToolEnded): ToolEnded {
     const open = this.#openTools ?? [];
     const index = open.findIndex(({ id }) => id === ended.toolCallId);
@@ -338,7 +315,6 @@ function failureText({ statusCode, message }: ModelFailed): string {
   return withAdvice(message === undefined ? what : `${what}: "${message}"`, advice);
 }
 
-/** Who sends prompts: the same for all of a task, of a workflow, of a conversation. */
 export interface Sender {
   readonly ports: Pick<EnginePorts, "clock" | "gate" | "rateLimit" | "random">;
   readonly scope: Scope;
@@ -348,13 +324,11 @@ export interface Sender {
   readonly subject: string;
   readonly emit: (event: PromptEvent) => void;
   readonly nextTurnId: () => string;
-  /** Called with an error of a turn, with advice, and with undefined when a model has answered. */
   readonly onError?: (error: string | undefined) => void;
 }
 
 type WithoutWork<Event> = Omit<Event, "work">;
 
-/** The events of a turn. The emitter adds the work that they belong to. */
 export type PromptEvent =
   | WithoutWork<TurnStarted>
   | WithoutWork<TurnEnded>

@@ -11,16 +11,11 @@ import type { CommandContext } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
-/**
- * The sessions of a task. `single`: one for everything; `multiple`: one for each purpose; `borrowed`: a session
- * of the caller, which is never replaced and never closed.
- */
 type SessionMode =
   | { readonly kind: "single" }
   | { readonly kind: "multiple" }
   | { readonly kind: "borrowed"; readonly session: Session };
 
-/** Everything that one iteration of one task needs to know. */
 export interface TaskContext {
   readonly spec: RunSpec;
   readonly task: PreparedTask;
@@ -35,7 +30,6 @@ export interface TaskContext {
   readonly commands: CommandContext;
   readonly lastErrors: LastErrors;
   readonly nextTurnId: () => string;
-  /** Of a task whose prompt takes several turns. Called at most once. */
   readonly startDialogue: (() => Promise<Dialogue | Crashed>) | undefined;
   readonly ports: EnginePorts;
 }

@@ -1,7 +1,3 @@
-/**
- * What a task adds to the sending of a prompt: its variables, the session of each purpose, its models, its dialogue,
- * and the work that the events belong to.
- */
 import { defined } from "../document/guards.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
@@ -24,11 +20,9 @@ import {
 import type { TaskContext } from "./task-context.ts";
 import { argumentOf } from "./variables.ts";
 
-/** From a prompt of the task, or of a condition, until the model is done with it. */
 interface Round {
   readonly prompt: ExpandedPrompt;
   readonly retry: number;
-  /** Whether a turn that completed has served its purpose; a session of its own ends with that. */
   readonly wentWell: (judged: Judged) => boolean;
 }
 
@@ -36,10 +30,8 @@ interface Condition extends Round {
   readonly purpose: Exclude<Purpose, "prompt">;
 }
 
-/** What a round of a task leaves behind for others. */
 export interface Answer {
   readonly text?: string;
-  /** What was named last with `job_prepare_document`. */
   readonly document?: string;
 }
 
@@ -69,7 +61,6 @@ export class TaskPrompts {
     };
   }
 
-  /** A turn of its own, in the driving session if there is one. Never `failed`. */
   async condition({ prompt, purpose, retry, wentWell }: Condition): Promise<RoundEnd> {
     const { variables } = this.#context;
     const text = (): string => variables.expand(prompt);
@@ -134,7 +125,6 @@ export class TaskPrompts {
     return this.#context.scope.stopped === undefined ? end : { kind: "canceled" };
   }
 
-  /** Ends the dialogue and the session that is open, if there is one. */
   async end(succeeded: boolean): Promise<void> {
     await Promise.all([this.#dialogue?.close(), this.#keeper.end(succeeded)]);
   }
@@ -175,10 +165,7 @@ const HISTORY_CHARACTERS = 400_000;
 
 type SendFormatted = (text: string, format: AnswerFormat | undefined) => Promise<TurnOutcome>;
 
-/**
- * The dialogue of one run of a task, as its sessions need it: started when the first of them is opened, and known to
- * each that replaces another. It sends nothing itself.
- */
+/** Started when the first session of the task is opened, and known to each that replaces another. */
 class TaskDialogue {
   readonly #context: TaskContext;
   readonly #start: () => Promise<Dialogue | Crashed>;
@@ -191,7 +178,6 @@ class TaskDialogue {
     this.#start = start;
   }
 
-  /** Of a session that is opened now. Empty if the scope has stopped meanwhile. */
   async session(): Promise<Partial<SessionRequest> | Crashed> {
     const dialogue = await this.#started();
     if (dialogue === undefined) return {};
@@ -242,7 +228,6 @@ class TaskDialogue {
   }
 }
 
-/** The task itself and the latest of the conversation: the rest of a very long one is left out. */
 function historyOf(conversation: readonly PastMessage[]): readonly PastMessage[] {
   const most = HISTORY_CHARACTERS;
   const longest = Math.floor(most / 8);

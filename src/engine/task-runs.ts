@@ -1,4 +1,3 @@
-/** Runs of tasks: as works of a job, and on behalf of others. */
 import type { WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
@@ -19,7 +18,6 @@ export interface TaskInput {
   readonly borrowed?: Session;
 }
 
-/** One run of a task: as a work of the job, or delegated by one. */
 export interface TaskRun extends TaskInput {
   readonly work: WorkRef;
   readonly scope: Scope;
@@ -114,10 +112,7 @@ export class TaskRuns {
       });
   }
 
-  /**
-   * Runs a task for the dialogue of another, as a part of its work: it has limits of its own as every task, ends with
-   * the signal, and counts in the budgets of the job. Its crash is a failure.
-   */
+  /** As a part of the work: limits of its own, the budgets of the job. Its crash is a failure. */
   async #delegate(
     { work, depth }: TaskRun,
     { taskId, input }: DelegateRequest,

@@ -1,22 +1,19 @@
-/** The runtime variables of one run of one task ("Tools and Runtime Variables"). */
 import { isRecord } from "../document/guards.ts";
 import { expandPromptDynamic, variablesIn } from "../entry/prompt.ts";
 import type { Entry, ExpandedPrompt } from "../entry/model.ts";
+import { firstLine } from "../events/cut.ts";
 import type { ToolCall } from "./ports.ts";
 
 interface KnownValues {
   readonly userInput: string;
   readonly taskModel: string;
-  /** What the work before reported. Empty is as good as absent. */
   readonly previousResult?: string | undefined;
-  /** Of the change, the items, the inputs, and what other tasks have left. By the name without `$`. */
   readonly ofJob?: ValueOf | undefined;
 }
 
 export type ValueOf = (name: string) => string | undefined;
 
 export class Variables {
-  /** What comes from outside of the task. */
   readonly given: readonly string[];
   readonly #entry: Entry;
   readonly #ofJob: ValueOf;
@@ -24,7 +21,6 @@ export class Variables {
   readonly #onMissing: (name: string) => void;
   readonly #missing = new Set<string>();
 
-  /** `onMissing`: called once for each variable that was expanded without a value. */
   constructor(
     entry: Entry,
     { userInput, taskModel, previousResult = "", ofJob = () => undefined }: KnownValues,
@@ -39,7 +35,6 @@ export class Variables {
     if (previousResult.trim() !== "") this.#values.set("previous-result", previousResult);
   }
 
-  /** Takes over what the job tools reported, in the order in which they were called. */
   report(toolCalls: readonly ToolCall[]): void {
     for (const call of toolCalls) {
       const argument = argumentOf(call);
@@ -76,12 +71,7 @@ export class Variables {
   }
 }
 
-/** Of a job tool: they all have one parameter, a string. */
 export function argumentOf({ arguments: given }: ToolCall): string | undefined {
   const argument = isRecord(given) ? given["argument"] : undefined;
   return typeof argument === "string" ? argument : undefined;
-}
-
-function firstLine(text: string): string {
-  return (text.split(/\r\n|\r|\n/, 1)[0] ?? "").trim();
 }

@@ -1,10 +1,4 @@
-/**
- * A job as a graph to be drawn: tasks, and the points where the flow forks, joins or is decided. The HTTP API
- * hands it out as it is (`copilot/job`), and `mermaid.ts` draws it.
- *
- * Every construct but a Seq has a node for its end, so each part has one node that leads into it and one that
- * leads out of it, and the graph has one end: the only node without arrows.
- */
+/** A job as a graph. Every construct but a Seq has a node for its end, so each part has one way in and one out. */
 import { defined } from "../document/guards.ts";
 import type { EachWork, Model, Work } from "./model.ts";
 import { promptText } from "./prompt.ts";
@@ -23,7 +17,6 @@ export type ChartHint =
   | "AltEnd";
 
 export interface ChartArrow {
-  /** The id of a node. */
   readonly to: number;
   /** It leads back to where a loop begins. */
   readonly loopBack: boolean;
@@ -32,7 +25,6 @@ export interface ChartArrow {
 }
 
 export interface ChartNode {
-  /** Its place in the list. */
   readonly id: number;
   readonly hint: ChartHint;
   readonly label?: string;
@@ -172,7 +164,6 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
   return { nodes };
 }
 
-/** What an `Each` goes through, and how. */
 export function itemsText({ items, parallel = false }: EachWork | EachWork<number>): string {
   const how = parallel ? ", in parallel" : "";
   if ("values" in items) return `of ${items.values.length} values${how}`;

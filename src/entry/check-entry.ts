@@ -1,7 +1,4 @@
-/**
- * The checks that compare two places of an entry, for the parts that the schema has accepted. They
- * add no follow-up problems: what depends on something that is broken is passed over.
- */
+/** What compares two places of an entry. What depends on something that is broken is passed over. */
 import { isList, isText } from "../document/guards.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
@@ -189,7 +186,6 @@ class EntryChecker {
     );
   }
 
-  /** Undefined if a part is missing. */
   #expand(
     prompt: Salvaged<Prompt>,
     path: Path,
@@ -211,7 +207,6 @@ class EntryChecker {
     return expansion.complete ? expansion : undefined;
   }
 
-  /** Those that name a task or an input. */
   #checkVariables(text: string, path: Path): void {
     for (const name of new Set(variablesIn(text))) {
       const variable = runtimeVariable(name);

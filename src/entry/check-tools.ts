@@ -1,7 +1,4 @@
-/**
- * The checks of what agents may call (tools, MCP servers, relics, monuments) and of the names by which tasks refer to
- * it. As in `check-entry.ts`: for the parts that the schema has accepted, without follow-up problems.
- */
+/** What agents may call, checked as in `check-entry.ts`. */
 import { defined } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
@@ -32,7 +29,6 @@ export class ToolChecker {
     this.#problems = problems;
   }
 
-  /** What compares the parts of a declaration, or of a task. */
   checkDeclarations(): void {
     const { tools, mcpServers, relics, monuments, tasks } = this.#entry;
     for (const [name, tool] of Object.entries(tools ?? {})) this.#checkTool(name, tool ?? {});
@@ -170,7 +166,6 @@ export function checkParameters(
   }
 }
 
-/** Whether a path, or a glob, is absolute or has a part that leads up. */
 export function leadsOutside(parts: readonly string[]): boolean {
   const [first = ""] = parts;
   return first === "" || first === "~" || /^[A-Za-z]:/.test(first) || parts.includes("..");

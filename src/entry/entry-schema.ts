@@ -1,7 +1,4 @@
-/**
- * The JSON Schema of an entry file, for editors and for the first check of the loader. Titles, descriptions,
- * defaults and examples are for editors. Checks that compare two places of the file are in `check-entry.ts`.
- */
+/** The JSON Schema of an entry file. Checks that compare two places of the file are in `check-entry.ts`. */
 import { limitProperties } from "./limits.ts";
 import { availableTools, permissionPresets, sandboxModes } from "./model.ts";
 import {

@@ -1,24 +1,18 @@
 /**
- * The globs of `permissions.read` and `permissions.write`: `*`, `?`, `[a-z]`, `{a,b}`, `**` for any folders, a
- * backslash before what is meant as it is. Reading and matching; pure.
- *
- * Not a regular expression on purpose: what a path is matched against comes from an entry, the path from a
- * model, and `*a*a*a*b` must not take seconds. Matching takes time in proportion to the path.
+ * The globs of `permissions.read` and `permissions.write`. Not a regular expression on purpose: the glob comes from an
+ * entry, the path from a model, and `*a*a*a*b` must not take seconds. Matching takes time in proportion to the path.
  */
 
-/** One of the patterns that a glob expands to, as segments between slashes. */
 export interface Glob {
   readonly text: string;
   readonly parts: readonly Part[];
 }
 
-/** A literal name, any number of folders, or a pattern for one name. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "folders" }
   | { readonly kind: "pattern"; readonly tokens: readonly Token[] };
 
-/** Any characters, this one, or one that fits. */
 type Token = { readonly kind: "any" } | { readonly kind: "char"; readonly char: string } | Fitting;
 
 interface Fitting {
@@ -29,7 +23,6 @@ interface Fitting {
 const longest = 1_000;
 const mostAlternatives = 100;
 
-/** The patterns that a glob expands to, or why it is invalid. */
 export function readGlob(glob: string): readonly Glob[] | string {
   const known = read.get(glob);
   if (known !== undefined) return known;
@@ -200,10 +193,7 @@ function readSet(content: string): Fitting["fits"] {
   };
 }
 
-/**
- * Whether a relative path matches one of the globs, and none of those that begin with `!`. With such ones only, all
- * other paths do. Invalid globs match nothing.
- */
+/** With globs that begin with `!` only, all other paths match. Invalid globs match nothing. */
 export function isAmong(globs: readonly string[], path: string): boolean {
   const names = path.split("/");
   const matches = (glob: string): boolean => {
@@ -219,7 +209,6 @@ export function isAmong(globs: readonly string[], path: string): boolean {
   );
 }
 
-/** Whether the segments of a pattern match the names of a path. */
 export function partsMatch(
   parts: readonly Part[],
   names: readonly string[],

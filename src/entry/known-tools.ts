@@ -1,4 +1,3 @@
-/** The names of tools: those that something else has already, and the patterns of `permissions.tools`. Pure. */
 import { availableTools } from "./model.ts";
 
 /** With which a task leaves something for others and for people. Not a part of `availableTools`, which the library exports. */
@@ -11,7 +10,6 @@ export const reportTools: readonly string[] = [
   "job_remember",
 ];
 
-/** What the action protocol itself offers. */
 export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
 
 /** Of the Copilot runtime, whatever the model and the system; it takes the name for its own tool. */
@@ -46,7 +44,6 @@ export const runtimeTools: readonly string[] = [
   "write_agent",
 ];
 
-/** Whose a name is, for a sentence; undefined if it is free. */
 export function ownerOf(name: string): string | undefined {
   if ([...availableTools, ...reportTools].includes(name)) return "a job tool";
   if ((protocolTools as readonly string[]).includes(name)) return "a part of the action protocol";
@@ -54,9 +51,8 @@ export function ownerOf(name: string): string | undefined {
 }
 
 /**
- * Whether a pattern, without its `!`, covers a tool: the name of one, `*` for every tool, `server/*` for every tool of
- * an MCP server, `delegate/*` for every task. `./name` is a tool of the entry, never one of the runtime. (As an
- * allowance, `*` doesn't cover delegation: `mayDelegate` sees to that.)
+ * `pattern`: without its `!`. `./name` is a tool of the entry, never one of the runtime. (As an allowance, `*` doesn't
+ * cover delegation: `mayDelegate` sees to that.)
  */
 export function toolPatternMatches(pattern: string, name: string): boolean {
   if (pattern === "*") return true;

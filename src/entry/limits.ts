@@ -1,4 +1,3 @@
-/** The limits of a run, and what they are if nobody sets them. */
 import { positive, whole } from "./schema-parts.ts";
 
 /** Bounds of a run, with their defaults. Minutes and cost may be fractions; infinity is none. */
@@ -40,7 +39,6 @@ export const defaultLimits = {
 /** All optional, all positive. Defaults: `defaultLimits`. */
 export type Limits = { readonly [Name in keyof typeof defaultLimits]?: number };
 
-/** The limits that concern only workflows. */
 export const workflowLimits = [
   "activityHits",
   "activities",
@@ -50,7 +48,6 @@ export const workflowLimits = [
   "commandMinutes",
   "commandIdleMinutes",
 ] as const satisfies readonly (keyof Limits)[];
-export type WorkflowLimit = (typeof workflowLimits)[number];
 
 /** For limits that override those of an entry: without defaults, because the entry has the fallback. */
 export const overridingLimits: Readonly<

@@ -17,7 +17,6 @@ export type LoadedEntry =
       readonly locateTask: (taskName: string) => Position;
       /** Valid, but probably not intended. */
       readonly warnings: readonly Diagnostic[];
-      /** Where its jobs use workflows. */
       readonly leaves: readonly FlowLeaf[];
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
@@ -59,7 +58,6 @@ export function loadEntry(
   }
 }
 
-/** By what a rehearsal must have, and an entry can't. */
 function isRehearsal(value: unknown): boolean {
   return (
     isRecord(value) &&

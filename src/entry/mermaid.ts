@@ -1,11 +1,9 @@
 import type { ChartGraph, ChartNode } from "./chart.ts";
 
-/** How a work stands, as colors show it. */
 export type NodeStatus =
   "pending" | "running" | "succeeded" | "failed" | "retried" | "skipped" | "canceled" | "answered";
 
 export interface MermaidOptions {
-  /** Colors a task; absent or undefined leaves it plain. */
   readonly statusOf?: (workId: number) => NodeStatus | undefined;
   /** A second line for a task, such as `2 attempts, 31 s`. */
   readonly detailOf?: (workId: number) => string | undefined;
@@ -36,7 +34,6 @@ const shapes = {
   decision: ["{", "}"],
   condition: ["{{", "}}"],
   input: ["[/", "/]"],
-  comment: ["@{ shape: comment, label: ", " }"],
   task: ["[", "]"],
 } as const;
 
@@ -98,7 +95,6 @@ export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): 
   return printFlowchart(isWide ? "LR" : "TD", [{ nodes: styled }], arrows);
 }
 
-/** The name that `renderMermaid` gives the node of each task, by its work id. */
 export function mermaidNames(graph: ChartGraph): ReadonlyMap<number, string> {
   return new Map(
     drawing(graph).nodes.flatMap(({ name, workId }) =>
@@ -122,7 +118,6 @@ function drawing(graph: ChartGraph): {
   const drawn = graph.nodes.filter(isDrawn);
   const names = new Map(drawn.map(({ id }, index) => [id, `n${index + 1}`]));
   const end = `n${drawn.length + 1}`;
-  /** Where an arrow to this node leads in the drawing. */
   const nameOf = (id: number): string => {
     const name = names.get(id);
     if (name !== undefined) return name;
@@ -169,10 +164,7 @@ function textOf(label: string, workId: number | undefined, { detailOf }: Mermaid
   return `${label} #${workId}${detail === undefined ? "" : `\n${detail}`}`;
 }
 
-/**
- * Text as Mermaid shows it literally: punctuation that could be syntax, Markdown or HTML becomes a
- * numeric entity (`#34;`), a line break becomes `<br/>`, any other control character a space.
- */
+/** Punctuation that could be syntax, Markdown or HTML becomes a numeric entity, a line break `<br/>`. */
 export function escapeLabel(text: string): string {
   const escaped = text
     .replace(/\r\n?/g, "\n")

@@ -23,19 +23,14 @@ export interface Models {
 }
 
 export interface Availability {
-  /**
-   * The change must have a file (`true`), or one that the globs match; they are relative to the root of the repository.
-   * Otherwise the task is skipped.
-   */
+  /** There must be a changed file (`true`), or one that the globs match. Otherwise the task is skipped. */
   readonly change?: true | readonly string[];
-  /** The task that finished last before this one must be in the list. */
   readonly previousTasks?: readonly string[];
   /** Asked in the driving session; holds when `job_boolean_true` is the last boolean tool called. */
   readonly condition?: Prompt;
 }
 
 export interface FailureAction {
-  /** How often the task is retried after its criteria did not hold. */
   readonly retryTimes: number;
   readonly additionalPrompt?: Prompt;
 }
@@ -118,10 +113,8 @@ export interface DrivingSessionRetry {
 /** What a run can be given with `--input NAME=VALUE`. */
 export interface Input {
   readonly description: string;
-  /** Default: false. */
   readonly required?: boolean;
   readonly default?: string;
-  /** The only values that are allowed. */
   readonly options?: readonly string[];
 }
 
@@ -158,11 +151,7 @@ export interface Entry<Id extends number = never> {
   readonly monuments?: Readonly<Record<string, MonumentDeclaration>>;
 }
 
-/**
- * An entry that `validateEntry` has checked and filled: every prompt is expanded to one string in
- * an array, work trees are simplified and numbered, `Job.requireUserInput` is present. The engine
- * accepts nothing else.
- */
+/** An entry that `validateEntry` has checked, with prompts expanded and works numbered. The engine takes no other. */
 export interface PreparedEntry extends Entry<number> {
   /** With every prompt expanded. */
   readonly tasks: Readonly<Record<string, PreparedTask>>;
@@ -170,7 +159,6 @@ export interface PreparedEntry extends Entry<number> {
   readonly jobs: Readonly<Record<string, PreparedJob>>;
 }
 
-/** What an entry, or the front matter of a workflow, declares for agents to call. */
 export type DeclaredTools = Pick<Entry<number>, "tools" | "mcpServers">;
 
 /** Exactly one string: the result of `expandPromptStatic`. */
@@ -199,7 +187,6 @@ export const availableTools = [
 ] as const;
 export type JobTool = (typeof availableTools)[number];
 
-/** The runtime variables that job tools set. */
 export const reportedBy: Readonly<Record<string, JobTool>> = {
   "reported-document": "job_prepare_document",
   "reported-true-reason": "job_boolean_true",

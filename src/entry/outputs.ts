@@ -1,4 +1,3 @@
-/** What a job publishes, and what its agents may have done on GitHub. */
 import { choice, listOf, names, object, text } from "./schema-parts.ts";
 
 export const severities = ["notice", "warning", "error"] as const;
@@ -7,7 +6,6 @@ export type Severity = (typeof severities)[number];
 export const verdicts = ["pass", "needs-work", "reject"] as const;
 export type VerdictWord = (typeof verdicts)[number];
 
-/** Tasks whose contributions count. */
 interface From {
   /** Default: for findings and proposals, all tasks; for the report and the verdict, the last that gave one. */
   readonly from?: readonly string[];
@@ -87,7 +85,6 @@ interface Publishing {
   readonly outputs?: Outputs;
 }
 
-/** Those of the job replace those of the entry. */
 export function outputsOf(
   { outputs, jobs }: Publishing & { readonly jobs: Readonly<Record<string, Publishing>> },
   jobName: string,
@@ -182,7 +179,6 @@ const proposals = object(
   { description: "What agents may propose; the runner does it after the job." },
 );
 
-/** The JSON Schema of what a job publishes. */
 export const outputsSchema = object({ report, findings, verdict, proposals }, [], {
   title: "Outputs",
   description: "What a job publishes. Default: annotations and the summary.",

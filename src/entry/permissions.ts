@@ -1,5 +1,3 @@
-/** What an agent may do, as an author writes it. Source of the rules: `docs/permissions.md`. */
-
 /** Where permissions start from: see `docs/permissions.md`. */
 export type PermissionPreset = "read-only" | "workspace" | "all";
 /** All of them, from the strictest on. */
@@ -19,10 +17,7 @@ export interface PermissionRules {
   readonly sandbox?: SandboxMode;
 }
 
-/**
- * `auto`: wherever this machine has a sandbox; where it has none, only tasks that start no programs run. `required`: every
- * task needs one. `off`: none is used.
- */
+/** `auto`: without a sandbox here, only tasks that start no programs run. `required`: every task needs one. */
 export type SandboxMode = "auto" | "required" | "off";
 /** All of them, from the weakest on. */
 export const sandboxModes: readonly SandboxMode[] = ["off", "auto", "required"];

@@ -1,4 +1,3 @@
-/** Raw value in, prepared entry or all of its problems out. */
 import { checkEntry } from "./check-entry.ts";
 import { entryCheck, entryNames, type EntryNames, salvage } from "./problems.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
@@ -35,10 +34,8 @@ import { PromptExpander } from "./prompt.ts";
 import { entryWarnings, type WarningChecks } from "./warnings.ts";
 import { assignWorkId, mapEach, mapLeaves, partsOf, simplifyWork, taskWorks } from "./work.ts";
 
-/** A workflow in a job, as the document has it. */
 export interface FlowLeaf {
   readonly path: Path;
-  /** Of its `file`. */
   readonly codePath: string;
   readonly work: FlowWork;
 }
@@ -47,15 +44,12 @@ export type PrepareResult =
   | {
       readonly kind: "prepared";
       readonly entry: PreparedEntry;
-      /** Valid, but probably not intended. */
       readonly warnings: readonly Diagnostic[];
-      /** Where its jobs use workflows. */
       readonly leaves: readonly FlowLeaf[];
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
 export interface PrepareOptions extends Place {
-  /** Put before every expression. */
   readonly codePath?: string;
   readonly checks?: WarningChecks;
   /** Without it, an entry with prompts in files is rejected. */
@@ -63,11 +57,9 @@ export interface PrepareOptions extends Place {
 }
 
 /**
- * Checks an entry and returns it prepared: prompts expanded, works simplified and numbered, every
- * `requireUserInput` filled in. The input is not changed.
+ * Checks an entry and returns it prepared: prompts expanded, works simplified and numbered. The input is not changed.
  *
- * @throws {DiagnosticsError} with the first problem as its message, `${codePath}entry.…: REASON`,
- * and all of them as `diagnostics`.
+ * @throws {DiagnosticsError} with all problems as `diagnostics`, and the first as its message.
  */
 export function validateEntry(entry: unknown, codePath: string): PreparedEntry {
   const result = prepareEntry(entry, { codePath });
@@ -79,7 +71,6 @@ export function validateEntry(entry: unknown, codePath: string): PreparedEntry {
   }
 }
 
-/** The same, but with the problems as a value. */
 export function prepareEntry(value: unknown, options: PrepareOptions = {}): PrepareResult {
   const copy = plainCopy(value, (list) => !isRowOfGrid(list));
   if (copy.kind === "copied") return preparePlain(copy.value, options);
@@ -92,7 +83,7 @@ function isRowOfGrid([field, , row, ...deeper]: Path): boolean {
   return field === "grid" && row === "jobs" && deeper.length === 0;
 }
 
-/** The same for plain data of the caller's own making, such as a document: it may be changed. */
+/** For plain data of the caller's own making, such as a document: it may be changed. */
 export function preparePlain(data: unknown, given: PrepareOptions): PrepareResult {
   const names = entryNames(data);
   const inspected = entryCheck.inspect(data);

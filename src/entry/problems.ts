@@ -1,4 +1,3 @@
-/** What the checks of an entry have found so far, and which parts of it are broken. */
 import { defined, isList, isRecord } from "../document/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { type Path, type Problem, valueAt } from "../document/problem.ts";
@@ -42,13 +41,11 @@ export class Problems {
     return this.#suggestionsLeft-- > 0 ? suggestion(name, known) : {};
   }
 
-  /** The same, or all names if none is similar. */
   suggestAny(name: string, known: readonly string[]): Hint {
     const all = known.length === 0 ? {} : { hint: `possible names: ${listed(known)}` };
     return { ...all, ...this.suggest(name, known) };
   }
 
-  /** Whether nothing in this part has a problem so far. */
   isSound(part: Path): boolean {
     return ![...this.#ofSchema, ...this.all].some(({ path }) =>
       part.every((key, index) => path[index] === key),
@@ -88,17 +85,13 @@ export function entryNames(value: unknown) {
   };
 }
 
-/** Some names, short enough for a sentence. */
 export function listed(names: Iterable<string>): string {
   const all = [...names];
   const shown = all.slice(0, 20);
   return shown.join(", ") + (all.length > shown.length ? ", …" : "");
 }
 
-/**
- * A `T` without the values that its schema rejects: any field may be absent, but the remaining fields are
- * valid.
- */
+/** A `T` without the values that its schema rejects: any field may be absent. */
 export type Salvaged<T> = unknown extends T
   ? T
   : T extends string | number | boolean | null
@@ -107,7 +100,6 @@ export type Salvaged<T> = unknown extends T
       ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
       : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
 
-/** Takes out, in place, every value that a problem is about; undefined if it is no object at all. */
 export function salvage<T>(value: unknown, problems: readonly Problem[]): Salvaged<T> | undefined {
   for (const { path } of problems) remove(value, path);
   return isSalvaged<T>(value) ? value : undefined;

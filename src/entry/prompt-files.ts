@@ -1,7 +1,4 @@
-/**
- * Prompts in files of their own. Their text replaces `{ file }` before anything else looks at the entry, so that
- * nothing after this knows them.
- */
+/** Prompts in files of their own: their text replaces `{ file }` before anything else looks at the entry. */
 import { defined, isList, isRecord, isText } from "../document/guards.ts";
 import { type Path, type Position, type Problem, valueAt } from "../document/problem.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
@@ -11,31 +8,25 @@ export type PromptFile =
   | {
       readonly kind: "read";
       readonly text: string;
-      /** The file as people find it. Default: as the entry names it. */
       readonly place?: string;
     }
   | { readonly kind: "refused"; readonly reason: string; readonly hint?: string };
 
-/** Reads the file of a prompt, relative to the entry. */
 export type ReadPrompt = (file: string) => PromptFile;
 
-/** For an entry that is not read from a file. */
 const nowhere: ReadPrompt = (file) => ({
   kind: "refused",
   reason: `The file ${JSON.stringify(file)} can't be read: it is relative to the file of the entry, and this entry doesn't come from one.`,
   hint: "load the entry from its file, or insert the text",
 });
 
-/** A text that stands in place of its file. */
 export interface InsertedPrompt {
   readonly path: Path;
-  /** As people find it. */
   readonly file: string;
   readonly text: string;
 }
 
 interface Insertion {
-  /** With the texts in place of their files. */
   readonly places: readonly MeantPlace[];
   readonly problems: readonly Problem[];
   readonly inserted: readonly InsertedPrompt[];
@@ -76,7 +67,7 @@ function isPrompt(meaning: string): boolean {
   return meaning === "variable" || meaning === "condition" || meaning.startsWith("prompt");
 }
 
-/** Where in the file of a prompt a problem is, if its text is there. The path of a problem may be that of a list of prompts. */
+/** The path of a problem may be that of a list of prompts. */
 export function placeInPrompt(
   { path, text }: Problem,
   inserted: readonly InsertedPrompt[],

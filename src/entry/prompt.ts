@@ -1,13 +1,7 @@
 /**
- * Expansion of prompts: statically when an entry is prepared, dynamically each time one is sent. The static one collects
- * its faults.
- *
- * Each variable is expanded once and remembered, so that large entries stay fast; sizes are bounded
- * before text is built, so that doubling variables can't fill the memory. A fault inside a variable
- * is reported at its first use only.
- *
- * The result means, to `expandPromptDynamic`, exactly what the parts meant: where joining two parts
- * would make a variable or a `$$` that neither of them wrote, the `$` is doubled.
+ * Prompts are expanded statically when an entry is prepared, and dynamically each time they are sent. Each variable is
+ * expanded once, and sizes are bounded before text is built, so that doubling variables can't fill the memory. Where
+ * joining two parts would make a variable or a `$$` that neither of them wrote, the `$` is doubled.
  */
 import { defined } from "../document/guards.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
@@ -18,24 +12,19 @@ import { runtimeVariable } from "./runtime-variables.ts";
 export const variablePattern = /\$\$|\$([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z][A-Za-z0-9]*)*)/g;
 
 export const promptLimits = {
-  /** Characters of one expanded prompt. */
   prompt: 10_000_000,
-  /** Variables within one another. */
   nesting: 100,
 } as const;
 
 export interface PromptFault {
-  /** Names of the variables that lead to the fault, outermost first, without `$`. */
   readonly trail: readonly string[];
   readonly reason: string;
-  /** The name, without `$`, of a variable that does not exist. */
   readonly missing?: string;
 }
 
 export interface Expansion {
   readonly text: string;
   readonly faults: readonly PromptFault[];
-  /** False if a part is missing because of a fault, reported here or before. */
   readonly complete: boolean;
   readonly usesUserInput: boolean;
 }
@@ -55,7 +44,6 @@ const nothing: Piece = { text: "", tail: "plain", complete: false, usesUserInput
 export class PromptExpander {
   readonly #lookUp: (name: string) => Prompt | null | undefined;
   readonly #known = new Map<string, Piece>();
-  /** The variables that lead to the text at hand, outermost first. */
   #trail: string[] = [];
   #faults: PromptFault[] = [];
   readonly #said = new Set<string>();
@@ -170,12 +158,10 @@ function runsOn(tail: Tail, text: string): boolean {
 }
 
 /**
- * Joins the lines with LF and inserts the prompt variables, to any depth. Runtime variables and `$$`
- * stay. With `requiresBooleanTool` the result must mention `job_boolean_true` or
- * `job_boolean_false`.
+ * Joins the lines with LF and inserts the prompt variables, to any depth. Runtime variables and `$$` stay. With
+ * `requiresBooleanTool` the result must mention `job_boolean_true` or `job_boolean_false`.
  *
- * @throws {DiagnosticsError} `${codePath}: Cannot find prompt variable: $name.` and the like, with
- * `/$name` appended to the path for each variable on the way.
+ * @throws {DiagnosticsError} with `/$name` appended to the path for each variable on the way.
  */
 export function expandPromptStatic(
   entry: Pick<Entry, "promptVariables">,
@@ -196,15 +182,11 @@ export function expandPromptStatic(
   return [text];
 }
 
-/** The code path of a fault in a variable: `entry.tasks["a"].prompt/$outer/$inner`. */
 export function trailPath(codePath: string, trail: readonly string[]): string {
   return codePath + trail.map((name) => `/$${name}`).join("");
 }
 
-/**
- * Inserts the values, whose keys have no `$`. A variable without a value becomes `<MISSING>`, and
- * `$$` becomes `$`. Values are inserted as they are, never expanded again.
- */
+/** Values, whose keys have no `$`, are inserted as they are. One that is missing becomes `<MISSING>`, and `$$` a `$`. */
 export function expandPromptDynamic(
   _entry: Pick<Entry, "promptVariables">,
   prompt: Prompt,
@@ -220,7 +202,6 @@ export function expandPromptDynamic(
   return [text];
 }
 
-/** Those that a task sends. */
 export function promptsOf(task: Task | undefined): Prompt[] {
   return [
     task?.prompt,

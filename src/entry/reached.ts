@@ -1,4 +1,3 @@
-/** What the works of a job reach: its tasks, and whether any of them uses the change. */
 import type { ItemSource, PreparedEntry, PreparedTask, Prompt, Work } from "./model.ts";
 import { promptsOf, variablesIn } from "./prompt.ts";
 import { allWorks, commandsOf, leafWorks, taskWorks } from "./work.ts";
@@ -10,7 +9,6 @@ export function reachedTasks(entry: PreparedEntry, work: Work<number>): readonly
   return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
 }
 
-/** Whether the change has to be known before the work can run. */
 export function usesChange(entry: PreparedEntry, work: Work<number>): boolean {
   const commands = commandsOf([{ work }], entry.tasks);
   return (

@@ -1,7 +1,5 @@
-/** Which variables get their values while a job runs, and what each of them is about. */
 import { runtimeVariables } from "./model.ts";
 
-/** Of the change that the job is about, of the item that an `Each` is at, and of earlier runs. */
 const ofJob = [
   "change-base",
   "change-head",
@@ -12,7 +10,6 @@ const ofJob = [
   "memory",
 ] as const;
 
-/** Followed by the name of a task or of an input. */
 const families = {
   "report-of-": "report",
   "result-of-": "result",
@@ -21,9 +18,7 @@ const families = {
 } as const;
 
 export type RuntimeVariable =
-  /** Of the task that runs, of the change, or of the item. */
   | { readonly kind: "fixed"; readonly name: string }
-  /** What a task that ran before has left. */
   | { readonly kind: "report" | "result" | "findings"; readonly of: string }
   | { readonly kind: "input"; readonly of: string };
 
@@ -32,7 +27,6 @@ const fixed: ReadonlySet<string> = new Set([
   ...ofJob,
 ]);
 
-/** All that have no task or input in their name, without `$`. */
 export const fixedVariables: readonly string[] = [...fixed];
 
 /** `name`: without `$`. Undefined if no such variable can have a value. */

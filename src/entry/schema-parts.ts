@@ -1,8 +1,6 @@
-/** What the parts of the schema of an entry are built from, and what its values can mean. */
 import { defined } from "../document/guards.ts";
 import { meaning } from "../document/schema-check.ts";
 
-/** What is checked wherever the schema has it: names, patterns, prompts, and what compares several of its fields. */
 export type Meaning =
   | "category"
   | "task"
@@ -28,7 +26,6 @@ export type Meaning =
 export type PromptMeaning =
   "variable" | "prompt" | "prompt of a task" | "prompt of a work" | "condition";
 
-/** The schema, for values that mean this. */
 export function means(what: Meaning, schema: object = name): object {
   return { ...schema, [meaning]: what };
 }

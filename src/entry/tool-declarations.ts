@@ -1,4 +1,3 @@
-/** What an entry offers to agents beside the runtime's own tools. */
 import type { Permissions } from "./permissions.ts";
 import {
   flag,
@@ -41,7 +40,6 @@ interface ToolCommon {
   readonly readOnly?: boolean;
   /** Whether its calls may run beside other calls. Default: false. */
   readonly parallelSafe?: boolean;
-  /** What has to be done before the first call. */
   readonly build?: ToolBuild;
 }
 
@@ -112,7 +110,6 @@ const command = {
   description: "The program and its arguments, without a shell. Runs in the working directory.",
 };
 
-/** The cases of a union that are distinguished by which field is there. */
 function oneOfFields(...fields: readonly string[]): object {
   return { oneOf: fields.map((field) => ({ required: [field] })) };
 }
@@ -156,7 +153,6 @@ const variable = "[A-Za-z_][A-Za-z0-9_]*";
 const reference =
   "env: must be followed by the name of an environment variable, as in env:DOCS_TOKEN";
 
-/** Texts by name. `controls`: the characters that they can't have. */
 function passed(
   description: string,
   propertyNames: object,

@@ -1,4 +1,3 @@
-/** Finds tools, servers, relics and monuments that probably can't be used as intended. Only for valid entries. Pure. */
 import type { Path, Problem } from "../document/problem.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { warning } from "./problems.ts";
@@ -17,22 +16,18 @@ import { protocolTools, runtimeTools, reportTools } from "./known-tools.ts";
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
   readonly allowsServer: (name: string) => boolean;
-  /** Whether a session has this tool of the runtime. */
   readonly offers: (name: string) => boolean;
 }
 
 export interface ToolWarningChecks {
   readonly toolPermissions?: (permissions: Permissions) => ToolPermissions;
-  /** Names of tools that are neither the entry's nor the runtime's. */
   readonly otherTools?: readonly string[];
-  /** Whether a text holds what looks like a token or a password. */
   readonly hasCredential?: (text: string) => boolean;
 }
 
 /** More suggestions would take longer than reading the file. */
 const mostSuggestions = 100;
 
-/** `usesFlows`: whether a job has a workflow, whose file says what its agents may call. */
 export function toolWarnings(
   entry: Entry,
   usesFlows: boolean,

@@ -1,29 +1,30 @@
-/** Finds what is valid but probably not what the author intended. Only for valid entries. Pure. */
 import {
+  defaultAtMostItems,
   reportedBy,
   type Entry,
   type FlowWork,
+  type LeafWork,
   type PreparedEntry,
   type PreparedTask,
+  type Prompt,
+  type Work,
 } from "./model.ts";
-import type { Problem } from "../document/problem.ts";
+import type { Path, Problem } from "../document/problem.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { promptText, promptsOf, variablesIn } from "./prompt.ts";
-import { warning } from "./problems.ts";
+import { listed, warning } from "./problems.ts";
+import { runtimeVariable } from "./runtime-variables.ts";
 import type { Meaning } from "./schema-parts.ts";
 import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
-import { leafWorks, taskWorks } from "./work.ts";
-import { workWarnings } from "./work-warnings.ts";
+import { isLeaf, leafName, leafWorks, partsOf, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
 export type CommandPatternCheck = (pattern: string) => string | undefined;
 
-/** What other parts know. Without one of them, what it would find is not reported. */
 export interface WarningChecks extends ToolWarningChecks {
   readonly checkCommandPattern?: CommandPatternCheck;
 }
 
-/** `prepared`: the same entry, with its prompts expanded. `places`: what means something in it. */
 export function entryWarnings(
   entry: Entry,
   prepared: PreparedEntry,
@@ -123,10 +124,7 @@ function unusedVariables(entry: Entry, flows: readonly FlowWork[]): Problem[] {
     .map((name) => warning(["promptVariables", name], "No prompt uses this variable."));
 }
 
-/**
- * Prompts that are sent for the first time before the model can have reported what they use: no earlier prompt of the
- * task mentions the tool. Variables don't outlive the run of a task.
- */
+/** Prompts that are first sent before the model can have reported what they use: variables don't outlive a run. */
 function missingReports(name: string, { prompt, availability, criteria }: PreparedTask): Problem[] {
   const { condition, toolExecuted = [], failureAction } = criteria ?? {};
   // What the model has called once the prompt has done its part.
@@ -159,4 +157,181 @@ function missingReports(name: string, { prompt, availability, criteria }: Prepar
     if (one === availability?.condition) before = before.replaceAll("job_boolean_false", "");
     return problems;
   });
+}
+
+type Last = ReadonlySet<string | undefined>;
+
+/** What a work makes of that: its own last works, and whether it may end without having run any. */
+interface Effect {
+  readonly ends: Last;
+  readonly through: boolean;
+}
+
+/** Works that can't do what was intended where they are. Follows the control flow, and takes each way for possible. */
+function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
+  const found = new Map<string, Problem>();
+  const effects = new Map<Work, Effect>();
+  const ran = new Set<string>();
+
+  const add = (path: Path, what: string, ...problem: readonly [string, string?]): void => {
+    const key = JSON.stringify([...path, what]);
+    if (!found.has(key)) found.set(key, warning(path, ...problem));
+  };
+  const missing = (name: string, work: Work, last: Last, inEach: boolean): string | undefined => {
+    if (work.kind !== "Ref" && Object.hasOwn(reportedBy, name))
+      return "only the prompts of a task can use it";
+    if (!inEach && (name === "item" || name === "item-index")) return "no Each is around this work";
+    if (name === "previous-result" && [...last].every((one) => one === undefined))
+      return "nothing runs before it";
+    const variable = runtimeVariable(name);
+    if (variable === undefined || variable.kind === "fixed" || variable.kind === "input")
+      return undefined;
+    if (ran.has(variable.of) || entry.tasks[variable.of] === undefined) return undefined;
+    return `task ${JSON.stringify(variable.of)} can't have run before`;
+  };
+  const checkPrompts = (
+    path: Path,
+    prompts: readonly Prompt[],
+    when: string,
+    ...where: readonly [work: Work, last: Last, inEach: boolean]
+  ): void => {
+    for (const name of new Set(prompts.flatMap(variablesIn))) {
+      const why = missing(name, ...where);
+      if (why !== undefined) add(path, name, `$${name} has no value ${when}: ${why}.`);
+    }
+  };
+  const followLeaf = (
+    path: Path,
+    leaf: LeafWork,
+    last: Last,
+    inEach: boolean,
+    isFirst = false,
+  ): void => {
+    const task = leaf.kind === "Ref" ? entry.tasks[leaf.taskId] : undefined;
+    // It may delegate to any other.
+    if (task?.protocol !== undefined) for (const name of Object.keys(entry.tasks)) ran.add(name);
+    const prompts = leaf.kind === "Flow" ? Object.values(leaf.params ?? {}) : promptsOf(task);
+    checkPrompts(path, prompts, isFirst ? "in the first pass" : "here", leaf, last, inEach);
+    if (leaf.kind !== "Ref") return;
+    ran.add(leaf.taskId);
+    const wanted = task?.availability?.previousTasks;
+    if (wanted === undefined || wanted.some((name) => last.has(name))) return;
+    const before = [...last].filter((name) => name !== undefined);
+    const why = before.length === 0 ? "no task runs before it" : `before it runs ${listed(before)}`;
+    const when = isFirst
+      ? "not available in the first pass, which ends the loop"
+      : "never available here";
+    const reason = `Task ${JSON.stringify(leaf.taskId)} is ${when}: its previousTasks contains ${listed(wanted)}, but ${why}.`;
+    add(path, "previousTasks", reason);
+  };
+  /** The works that must succeed for the body of a loop to succeed the first time. */
+  const firstPass = (path: Path, work: Work, last: Last, inEach: boolean): void => {
+    if (isLeaf(work)) return followLeaf(path, work, last, inEach, true);
+    if (work.kind === "Loop" && work.preCondition === undefined)
+      return firstPass([...path, "body"], work.body, last, inEach);
+    if (work.kind !== "Seq" && work.kind !== "Par") return;
+    let before = last;
+    for (const [place, part] of partsOf(path, work)) {
+      firstPass(place, part, before, inEach);
+      if (work.kind === "Seq") before = after(before, effectOf(part, effects));
+    }
+  };
+  const follow = (path: Path, work: Work, last: Last, inEach: boolean): void => {
+    if (isLeaf(work)) return followLeaf(path, work, last, inEach);
+    if (work.kind === "Each" && "lines" in work.items)
+      checkPrompts([...path, "items", "lines"], [work.items.lines], "here", work, last, inEach);
+    if (work.kind === "Each" && "values" in work.items && work.sample !== true) {
+      const { atMost = defaultAtMostItems, items } = work;
+      const count = new Set(items.values.map((value) => JSON.stringify(value))).size;
+      const reason = `There are ${count} items, and atMost is ${atMost}: the job fails before it begins.`;
+      const hint = "raise atMost or set sample: true";
+      if (count > atMost) add([...path, "items", "values"], "count", reason, hint);
+    }
+    if (work.kind === "Par" || work.kind === "Loop")
+      for (const { taskId } of taskWorks(work)) ran.add(taskId);
+    if (neverRepeats(work)) {
+      const hint = "add a postCondition, or an atMost of 2 or more";
+      add(path, "repeats", "This loop never repeats.", hint);
+    }
+    // A branch follows the condition; of a Par all parts follow what was before it.
+    const parts = partsOf(path, work);
+    let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
+    for (const [index, [place, part]] of parts.entries()) {
+      follow(place, part, before, inEach || work.kind === "Each");
+      if (work.kind === "Loop" && part === work.body) {
+        const [, first] = work.preCondition ?? [];
+        firstPass(place, part, first ? after(last, effectOf(first, effects)) : last, inEach);
+      }
+      const inOrder = work.kind === "Seq" || work.kind === "Loop" || index === 0;
+      if (work.kind !== "Par" && inOrder) before = after(before, effectOf(part, effects));
+    }
+  };
+  follow(root, job, new Set([undefined]), false);
+  return [...found.values()];
+}
+
+function neverRepeats(work: Work): boolean {
+  if (work.kind !== "Loop") return false;
+  const { atMost, preCondition, postCondition } = work;
+  // Its precondition decides on the only pass.
+  if (atMost === 1) return preCondition === undefined;
+  return atMost === undefined && postCondition === undefined;
+}
+
+function effectOf(work: Work, known: Map<Work, Effect>): Effect {
+  const before = known.get(work);
+  if (before !== undefined) return before;
+  const effect = makeEffect(work, (part) => effectOf(part, known));
+  known.set(work, effect);
+  return effect;
+}
+
+const nothing: Effect = { ends: new Set(), through: true };
+
+function makeEffect(work: Work, of: (part: Work) => Effect): Effect {
+  switch (work.kind) {
+    case "Ref":
+    case "Flow":
+      return { ends: new Set([leafName(work)]), through: false };
+    case "Run":
+      // It leaves its output, and `previousTasks` passes over it.
+      return { ends: new Set([leafName(work)]), through: true };
+    case "Each":
+      return either([nothing, of(work.work)]);
+    case "Seq":
+      return inSequence(work.works.map(of));
+    case "Par":
+      return work.works.length === 0 ? nothing : either(work.works.map(of));
+    case "Alt": {
+      const branches = [work.trueWork, work.falseWork].map((one) => (one ? of(one) : nothing));
+      return inSequence([of(work.condition), either(branches)]);
+    }
+    case "Loop": {
+      const { preCondition: first, body, postCondition: last } = work;
+      const pass = inSequence([first?.[1], body, last?.[1]].flatMap((one) => (one ? of(one) : [])));
+      // It may end after its precondition, too.
+      return first === undefined ? pass : either([of(first[1]), pass]);
+    }
+  }
+}
+
+function inSequence(effects: readonly Effect[]): Effect {
+  return effects.reduce(
+    (first, second) => ({
+      ends: after(first.ends, second),
+      through: first.through && second.through,
+    }),
+    nothing,
+  );
+}
+
+function either(effects: readonly Effect[]): Effect {
+  return {
+    ends: new Set(effects.flatMap(({ ends }) => [...ends])),
+    through: effects.some(({ through }) => through),
+  };
+}
+
+function after(last: Last, { ends, through }: Effect, maybe = through): Last {
+  return maybe ? new Set([...last, ...ends]) : ends;
 }

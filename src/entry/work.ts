@@ -1,7 +1,4 @@
-/**
- * Operations on work trees. None of them changes its input. What is inside of each kind of work stands in `placedParts`
- * and `mapParts` alone: whoever walks a tree does it with them.
- */
+/** What is inside of each kind of work stands in `placedParts` and `mapParts` alone. */
 import type { Path } from "../document/problem.ts";
 import type {
   Command,
@@ -19,13 +16,11 @@ type Leaves<I extends Id> = LeafWork<I>;
 
 interface Part<W> {
   readonly work: W;
-  /** From the work that it is in. */
   readonly path: Path;
   /** Its outcome decides how the work that it is in goes on. */
   readonly condition?: true;
 }
 
-/** The works directly inside a work, in reading order, each with its place. */
 function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   work: Work<I, Leaf>,
 ): readonly Part<Work<I, Leaf>>[] {
@@ -54,7 +49,6 @@ function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   }
 }
 
-/** The same work with other parts, which are made in reading order. */
 function mapParts<I extends Id, O extends Id, To extends Leaves<O>>(
   work: CompositeWork<I>,
   map: (part: Work<I>) => Work<O, To>,
@@ -96,22 +90,17 @@ function isComposite<I extends Id>(work: Work<I>): work is CompositeWork<I> {
   return !isLeaf(work);
 }
 
-/** The works directly inside a work, in reading order. */
 export function workParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   work: Work<I, Leaf>,
 ): readonly Work<I, Leaf>[] {
   return placedParts<I, Leaf>(work).map((part) => part.work);
 }
 
-/** The same, with their paths in the document that describes them. */
 export function partsOf(path: Path, work: Work): readonly (readonly [Path, Work])[] {
   return placedParts(work).map((part) => [[...path, ...part.path], part.work]);
 }
 
-/**
- * Flattens `Seq` directly in `Seq` and `Par` directly in `Par`, over any number of levels, in every
- * part of the tree. A `Par` that takes crashes in another way than the one around it stays.
- */
+/** Flattens `Seq` in `Seq` and `Par` in `Par`. A `Par` that takes crashes in another way than that around it stays. */
 export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
   if (!isComposite(work)) return work;
   const simple = mapParts<I, I, LeafWork<I>>(work, simplifyWork);
@@ -132,10 +121,7 @@ function takesCrashes<I extends Id>(work: Listing<I>): OnCrash {
   return work.kind === "Par" ? (work.onCrash ?? "stop") : "stop";
 }
 
-/**
- * Numbers the leaves of a job 0, 1, 2… in reading order: a condition before its branches, a
- * precondition before the body before the postcondition. Ids that are there already are replaced.
- */
+/** Numbers the leaves of a job from 0 in reading order. Ids that are there already are replaced. */
 export function assignWorkId(work: Work): Work<number> {
   let next = 0;
   return mapLeaves(work, (leaf): LeafWork<number> => ({ ...leaf, workIdInJob: next++ }));
@@ -150,7 +136,6 @@ export function mapLeaves<I extends Id, O extends Id, To extends Leaves<O>>(
     : change(work);
 }
 
-/** Maps what an `Each` says of itself, wherever there is one. */
 export function mapEach<I extends Id>(
   work: Work<I>,
   change: (each: EachWork<I>) => EachWork<I>,
@@ -166,7 +151,6 @@ export function leafWorks<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   return allWorks<I, Leaf>(work).filter((part) => isLeaf<I, Leaf>(part));
 }
 
-/** A work and all that is inside of it, in reading order. */
 export function allWorks<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   work: Work<I, Leaf>,
 ): Work<I, Leaf>[] {
@@ -183,7 +167,6 @@ export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
   return leafWorks(work).filter((leaf) => leaf.kind === "Ref");
 }
 
-/** Every command of jobs: works, criteria of their tasks, and sources of items. */
 export function commandsOf(
   jobs: readonly { readonly work: Work<Id> }[],
   tasks: Readonly<Record<string, Pick<Task, "criteria">>>,
@@ -198,7 +181,6 @@ export function commandsOf(
   );
 }
 
-/** What a leaf is called where works are listed: its task, the file of its workflow, or the name of its command. */
 export function leafName(leaf: LeafWork | LeafWork<Id>): string {
   switch (leaf.kind) {
     case "Ref":

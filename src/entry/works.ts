@@ -19,14 +19,10 @@ export type Prompt = string | readonly string[];
 /** A model by its category (a key of `Entry.models`) or by its id. */
 export type Model = { readonly category: string } | { readonly id: string };
 
-/**
- * `Work<never>` is a tree as an author writes it, `Work<number>` one whose leaves carry a
- * `workIdInJob` (see `assignWorkId`). `Leaf` is what is known of each leaf of the tree.
- */
+/** As an author writes it; `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
 export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
   Leaf | CompositeWork<Id, Leaf>;
 
-/** What says when its parts run. */
 export type CompositeWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
   | SequentialWork<Id, Leaf>
   | ParallelWork<Id, Leaf>
@@ -127,7 +123,7 @@ export interface EachWork<Id extends number = never, Leaf extends LeafWork<Id> =
 
 export const defaultAtMostItems = 50;
 
-/** Where items come from. An item that is no text is its JSON. */
+/** An item that is no text is its JSON. */
 export type ItemSource =
   | { readonly values: readonly unknown[] }
   /** Tracked files. A glob that starts with `!` excludes. */
@@ -141,7 +137,6 @@ export type ItemSource =
   /** A list in the structured result of a task. `path`: a JSON pointer; default: the result itself. */
   | { readonly result: string; readonly path?: string };
 
-/** Those of a command in the JSON Schema. */
 export const commandFields = {
   run: {
     type: ["string", "array"],
@@ -287,7 +282,6 @@ const kinds: Readonly<
   ],
 };
 
-/** The JSON Schema of a work. */
 export const workSchema = {
   title: "Work",
   type: "object",

@@ -1,7 +1,4 @@
-/**
- * What happens to the documents and actions of a task with the action protocol: one event for each transition of an
- * action. The executor emits them without `work`, which the task adds.
- */
+/** One event for each transition of an action. The executor emits them without `work`, which the task adds. */
 import * as is from "./shape.ts";
 import type { TypeOf } from "./shape.ts";
 
@@ -12,7 +9,6 @@ const status = is.words("waiting", "running", ...ran, "skipped");
 
 const ofAction = { id: is.text, iteration: is.natural };
 
-/** One transition of a document, an action or a card. */
 export const actionEvent = is.tagged("type", {
   "actions.accepted": {
     /** Accepted documents, from 1 on. */
@@ -38,7 +34,6 @@ export const actionEvent = is.tagged("type", {
     action: is.text,
     kind: is.words("group", "tool", "relic", "task_manager", "trap_card", "delegate"),
     execution: is.words("SYNC", "ASYNC"),
-    /** The id of its group. */
     group: is.optional(is.text),
     inThought: is.optional(is.yes),
     /** Ids of actions that must succeed first. */
@@ -63,13 +58,10 @@ export const actionEvent = is.tagged("type", {
     status: endedStatus,
     /** Since its start. 0 if it never started. */
     milliseconds: is.amount,
-    /** Why it did not succeed. */
     reason: is.optional(is.text),
     /** Of a skipped action: the one that it needed. */
     cause: is.optional(is.record({ id: is.text, status })),
-    /** The beginning of the result. */
     output: is.optional(is.text),
-    /** Of the whole result. */
     outputCharacters: is.optional(is.count),
     /** The result of an identical earlier action with this id: nothing was run. */
     replayed: is.optional(is.yes),
@@ -88,12 +80,9 @@ export type EndedStatus = TypeOf<typeof endedStatus>;
 /** One transition of a document, an action or a card. */
 export type ActionEvent = TypeOf<typeof actionEvent>;
 type Case<Type extends ActionEvent["type"]> = Extract<ActionEvent, { readonly type: Type }>;
-export type DocumentAccepted = Case<"actions.accepted">;
 export type DocumentRejected = Case<"actions.rejected">;
-export type DocumentWarning = Case<"actions.warning">;
 export type ActionWaiting = Case<"action.waiting">;
 export type ActionDisplay = NonNullable<ActionWaiting["display"]>;
 export type ActionStarted = Case<"action.started">;
 export type ActionProgress = Case<"action.progress">;
 export type ActionEnded = Case<"action.ended">;
-export type CardEnded = Case<"card.ended">;

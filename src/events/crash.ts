@@ -1,13 +1,8 @@
-/**
- * Why a turn did not end well, as a value with a cause. `sessions` and `runtime` find the cause where the
- * error arises. `crashRemedy` names what the caller should do about it: nothing else in the project
- * decides whether an error is worth a retry.
- */
+/** Why a turn did not end well. Only `crashRemedy` decides whether an error is worth a retry. */
 import { sentence } from "./cut.ts";
 import * as is from "./shape.ts";
 import type { Tagged, TypeOf } from "./shape.ts";
 
-/** The model server asks to wait. */
 const overloads = {
   "rate-limited": {
     status: is.exactly(429),
@@ -17,7 +12,6 @@ const overloads = {
   overloaded: { status: is.count, retryAfterMs: is.optional(is.amount) },
 };
 
-/** The model server rejected the request with an HTTP status. */
 const refusals = {
   /** Without a status: the runtime had no credentials to send. */
   auth: { status: is.optional(is.exactly(401)) },
@@ -29,7 +23,6 @@ const refusals = {
 };
 const refusal = is.tagged("cause", refusals);
 export type Refusal = TypeOf<typeof refusal>;
-/** One that asks to wait. */
 export type Overload = Tagged<"cause", typeof overloads>;
 
 const causes = is.tagged("cause", {
@@ -93,12 +86,10 @@ export type Remedy = (
   readonly advice?: string;
 };
 
-/** What to do about a crash after which no attempt is left. */
 export function crashAdvice(crash: Crash, use: SessionUse = {}): string | undefined {
   return crashRemedy(crash, use).advice;
 }
 
-/** The crash, and after how many attempts it was the last. */
 export function crashText({ message, attempts = 1 }: Crash): string {
   if (attempts === 1) return message;
   return `${sentence(message)} Gave up after ${attempts} attempts.`;
@@ -123,7 +114,6 @@ interface SessionUse {
 
 const memoryAdvice = "Check that this machine has enough memory, and run the job again.";
 
-/** Of the causes that say everything. */
 const remedies: Readonly<
   Record<
     Exclude<
@@ -208,7 +198,6 @@ function retry(advice: string): Remedy {
   return { kind: "retry", advice };
 }
 
-/** The HTTP status of the model server's answer, if there was one. */
 export function crashStatus(crash: Crash): number | undefined {
   if (crash.cause === "deadline") return crash.refusal?.status;
   return "status" in crash ? crash.status : undefined;

@@ -1,7 +1,4 @@
-/**
- * The longest beginning of `text` that has at most `limit` characters and ends at white space or at a quote:
- * where a text is cut before the redactor sees it, half a secret would no longer be recognized.
- */
+/** Ends at white space or a quote: where a text is cut before the redactor, half a secret would not be recognized. */
 export function beginningOf(text: string, limit: number): string {
   if (text.length <= limit) return text;
   let end = limit;
@@ -9,7 +6,6 @@ export function beginningOf(text: string, limit: number): string {
   return text.slice(0, end);
 }
 
-/** The same with a mark where something is left out. */
 export function clipWords(text: string, limit: number): string {
   return text.length <= limit ? text : `${beginningOf(text, limit)}…`;
 }
@@ -34,12 +30,10 @@ export function cut(text: string, limit: number): string {
   return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "");
 }
 
-/** The same with a mark where something is left out. */
 export function clip(text: string, length: number): string {
   return text.length <= length ? text : `${cut(text, length)}…`;
 }
 
-/** At most the last `limit` characters of a text that has been redacted. */
 export function cutStart(text: string, limit: number): string {
   return text.length <= limit
     ? text
@@ -48,10 +42,7 @@ export function cutStart(text: string, limit: number): string {
 
 const leftOut = /\n\[(\d+) characters left out\]\n/g;
 
-/**
- * Both ends of a text that has been redacted, never half of a character. The mark between them counts characters of the
- * original text: a mark of an earlier cut is not one of them, and what it counts is.
- */
+/** For a text that has been redacted. A mark of an earlier cut is not counted as text, but what it counts is. */
 export function bothEnds(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
@@ -75,6 +66,10 @@ export function wholeCharacters(text: string): string {
 /** With a full stop, unless it ends with a mark already. */
 export function sentence(text: string): string {
   return /[.!?]["')]?$/.test(text) ? text : `${text}.`;
+}
+
+export function firstLine(text: string): string {
+  return (text.split(/\r\n|\r|\n/, 1)[0] ?? "").trim();
 }
 
 const OUTPUT_CHARACTERS = 300;

@@ -1,4 +1,3 @@
-/** The decision of an event: one that it carries, or one that is derived from it. */
 import { defined } from "../document/guards.ts";
 import { beginningOf } from "./cut.ts";
 import type { Decision } from "./decision.ts";
@@ -53,16 +52,13 @@ function ofActivity(activity: SessionActivity): Decision | undefined {
     }
     case "tool.ended": {
       const { succeeded, stopped = false, toolName, error } = activity;
-      if (succeeded || stopped || isDenial(error?.code)) return undefined;
+      // A denial has an event of its own, with more details.
+      if (succeeded || stopped || error?.code === "denied" || error?.code === "rejected")
+        return undefined;
       const reason = beginningOf(error?.message ?? "no reason given", REASON_CHARACTERS);
       return { kind: "tool-call-failed", tool: toolName ?? UNKNOWN_TOOL, reason };
     }
     default:
       return undefined;
   }
-}
-
-/** A denial has an event of its own, with more details. */
-function isDenial(code: string | undefined): boolean {
-  return code === "denied" || code === "rejected";
 }

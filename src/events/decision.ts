@@ -1,4 +1,3 @@
-/** Decisions: the fields of every kind, and how it is presented. */
 import { crash } from "./crash.ts";
 import { withOutput } from "./cut.ts";
 import { exceededLimit, limitScope, limitText } from "./exceeded-limit.ts";
@@ -10,7 +9,6 @@ const purposes = {
   prompt: "prompt",
   criteria: "criteria check",
 } as const;
-/** What a turn is for. */
 export const purpose = is.nameOf(purposes);
 export type Purpose = TypeOf<typeof purpose>;
 
@@ -52,7 +50,6 @@ const waitingReasons = {
 const waitingCause = is.nameOf(waitingReasons);
 export type WaitingCause = TypeOf<typeof waitingCause>;
 
-/** Decisions that have an event of their own. */
 const made = {
   "availability-passed": availability,
   "availability-failed": availability,
@@ -65,7 +62,6 @@ const made = {
   "session-crashed": { purpose, attempt: is.natural, attempts: is.natural, crash },
   "further-attempt": {
     purpose,
-    /** The attempt that begins, from 2. */
     attempt: is.natural,
     attempts: is.natural,
     modelId: is.text,
@@ -74,19 +70,13 @@ const made = {
   waiting: {
     milliseconds: is.amount,
     cause: waitingCause,
-    /** The HTTP status that the model server answered; absent if another turn got it. */
     status: is.optional(is.natural),
   },
   "runtime-restarted": { reason: is.text },
-  /** No connection to the model server. */
   "model-unreachable": { server: is.text, reason: is.text },
-  /** Programs of agents run without a sandbox. */
   "sandbox-missing": { reason: is.text },
-  /** Processes and files of killed runs were removed. */
   "leftovers-ended": { runs: is.count },
-  /** Tasks go on without the tools of this MCP server. */
   "tool-server-failed": { server: is.text, reason: is.text },
-  /** A task goes on without a tool that it may call. */
   "tool-left-out": { reason: is.text },
   /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
   "name-missing": { activity: is.text, name: is.text },
@@ -104,7 +94,6 @@ const made = {
   note: { text: is.text },
 };
 
-/** Decisions that `decisionOf` derives from other events. */
 const derived = {
   "session-started": { sessionId: is.text, modelId: is.text, role },
   "session-ended": { sessionId: is.text, role },
@@ -121,7 +110,6 @@ export type DerivedDecision = Tagged<"kind", typeof derived>;
 export type Decision = MadeDecision | DerivedDecision;
 export type DecisionKind = Decision["kind"];
 
-/** The fields of every kind of decision, with their types. */
 export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>> = new Map(
   Object.entries<Fields>({ ...made, ...derived }).map(([kind, fields]) => [
     kind,
@@ -134,7 +122,6 @@ export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>>
   ]),
 );
 
-/** In the order in which they can be chosen from. */
 export const decisionCategories = [
   "TASK SUCCEEDED",
   "TASK FAILED",
@@ -147,7 +134,6 @@ export const decisionCategories = [
 ] as const;
 export type DecisionCategory = (typeof decisionCategories)[number];
 
-/** How a kind of decision is presented. */
 export interface DecisionTraits {
   readonly category: DecisionCategory;
   readonly severity: "good" | "neutral" | "detail" | "warning" | "error";
@@ -169,7 +155,6 @@ export interface Audience {
   readonly listed?: true;
 }
 
-/** The traits, and the text after the prefix. */
 type Row<Kind extends DecisionKind> = readonly [
   DecisionTraits,
   (decision: Extract<Decision, { kind: Kind }>) => string,
@@ -180,7 +165,6 @@ const normal: Audience = { log: "normal", atOnce: false, summary: true };
 const atOnce: Audience = { ...normal, atOnce: true };
 const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
 
-/** What decisions have in common. */
 const available = { category: "AVAILABILITY", severity: "good", audience: normal } as const;
 const met = { category: "CRITERIA", severity: "good", audience: normal } as const;
 const decided = { category: "DECISION", severity: "warning", audience: normal } as const;
@@ -192,7 +176,6 @@ const broken = { ...operation, severity: "error", audience: always } as const;
 const lifecycle = { ...operation, severity: "detail", audience: verbose } as const;
 const unmet = { severity: "warning", answer: true } as const;
 
-/** How each kind of decision is shown. */
 const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "availability-passed": [available, (check) => `availability.${holds(check)}`],
   "availability-failed": [{ ...available, ...unmet }, (check) => `availability.${fails(check)}`],
@@ -327,12 +310,11 @@ export function decisionTraits(kind: DecisionKind): DecisionTraits {
   return table[kind][0];
 }
 
-/** The category of a decision, such as `CRITERIA`. */
+/** Such as `CRITERIA`. */
 export function decisionCategory(decision: Decision): DecisionCategory {
   return decisionTraits(decision.kind).category;
 }
 
-/** The text after the prefix. */
 export function decisionMessage<Kind extends DecisionKind>(
   decision: Extract<Decision, { kind: Kind }> & { readonly kind: Kind },
 ): string {

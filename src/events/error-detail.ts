@@ -1,11 +1,4 @@
-/**
- * Any thrown value as a JSON string, for `[SESSION CRASHED]` decisions and for logs. Owns the bounds:
- * whatever comes in (cycles, getters that throw, proxies, megabytes), a JSON object of at most about
- * 64 KiB comes out, and nothing is ever thrown.
- *
- * The redactor runs after this function, so a text that is too long is cut at white space or at a quote:
- * a secret that was cut in two would no longer be recognized.
- */
+/** Whatever is thrown (cycles, getters that throw, proxies, megabytes), the JSON has at most about 64 KiB. */
 import { beginningOf } from "./cut.ts";
 
 const MAX_DEPTH = 6;
@@ -19,10 +12,7 @@ interface Budget {
   readonly open: Set<object>;
 }
 
-/**
- * Name, message, stack, cause (and causes of causes), the errors of an AggregateError and every other own
- * field, as a JSON string. Something that is no error keeps its value in `value`.
- */
+/** Any thrown value, with its causes and own fields, as a JSON string. Never throws. */
 export function errorToDetailedString(err: unknown): string {
   const budget: Budget = { left: MAX_TOTAL, open: new Set() };
   try {
@@ -39,7 +29,6 @@ function isError(value: unknown): value is object {
   return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
 }
 
-/** The message of something that is no error: its own `message`, else itself. */
 function briefly(value: unknown, budget: Budget): string {
   if (typeof value !== "object" || value === null) return String(describe(value, budget, 0));
   const message = field(value, "message");
@@ -65,7 +54,6 @@ function describe(value: unknown, budget: Budget, depth: number): unknown {
   }
 }
 
-/** Cycles, depth, and objects whose very inspection throws (a revoked proxy). */
 function describeObject(value: object, budget: Budget, depth: number): unknown {
   if (budget.open.has(value)) return "[circular]";
   if (depth >= MAX_DEPTH) return "[too deep]";

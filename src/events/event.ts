@@ -1,7 +1,4 @@
-/**
- * The one union of everything that happens in a run. The engine emits the bodies, and the sink stamps
- * and redacts them. The journal, the terminal, the summary and a recording are folds over them.
- */
+/** Everything that happens in a run. The sink stamps and redacts events; journal, terminal and views fold them. */
 import { actionEvent } from "./action.ts";
 import { crash } from "./crash.ts";
 import { sentence } from "./cut.ts";
@@ -38,11 +35,7 @@ const workOutcome = is.tagged("kind", {
 export type WorkOutcome = TypeOf<typeof workOutcome>;
 
 const session = { work, sessionId: is.text };
-const turn = {
-  ...session,
-  /** Unique in the run. */
-  turnId: is.text,
-};
+const turn = { ...session, turnId: is.text };
 
 const bodies = {
   "run.started": {
@@ -56,10 +49,7 @@ const bodies = {
   "run.ended": { outcome: runOutcome, jobOutcome: is.optional(runOutcome) },
   /** `modelId`: of the task session; a command has none. `restored`: taken over from the run that is resumed. */
   "work.started": { work, modelId: is.optional(is.text), restored: is.optional(is.yes) },
-  /**
-   * `report`: what it reports, the RESULT of a workflow. `output`: what `$previous-result` is after it, where a prompt
-   * has that and it is no report.
-   */
+  /** `report`: the RESULT of a workflow. `output`: what `$previous-result` is after it, if a prompt has that. */
   "work.ended": {
     work,
     outcome: workOutcome,
@@ -72,36 +62,17 @@ const bodies = {
     items: is.list(is.text),
     outerItems: is.optional(is.list(is.text)),
   },
-  /**
-   * A decision that can't be derived from another event; `decisionOf` returns both. `work` is null if it is about
-   * the whole job.
-   */
+  /** One that can't be derived from another event (`decisionOf` returns both). `work`: null for the whole job. */
   decision: { work: is.nullable(work), decision: madeDecision },
-  "session.started": {
-    ...session,
-    modelId: is.text,
-    role,
-    /** The criteria retry that it was started for; otherwise 0. */
-    retry: is.count,
-    /** Greater than 1 if it replaces a session that crashed. */
-    attempt: is.natural,
-  },
-  "session.ended": {
-    ...session,
-    role,
-    /**
-     * Of a session that served one purpose: whether that went well (a condition that does not hold did not).
-     * Of one that was open when the task ended: whether the task succeeded.
-     */
-    succeeded: is.flag,
-  },
+  /** `retry`: the criteria retry that it was started for, else 0. `attempt`: over 1 if it replaces a crashed session. */
+  "session.started": { ...session, modelId: is.text, role, retry: is.count, attempt: is.natural },
+  /** `succeeded`: whether the purpose of a session that had one was served, else whether its task succeeded. */
+  "session.ended": { ...session, role, succeeded: is.flag },
   "turn.started": {
     ...turn,
     modelId: is.text,
     purpose,
-    /** The number of the criteria retry; 0 before the first one. */
     retry: is.count,
-    /** Starts at 1, and is increased by every crash. */
     attempt: is.natural,
     prompt: is.text,
   },
@@ -126,7 +97,6 @@ const bodies = {
   "step.ended": stepEnded,
 };
 
-/** What the sink adds to every event. */
 const stamp = is.record({
   /** In milliseconds since 1970; never runs backwards within a run. */
   at: is.count,
@@ -157,7 +127,6 @@ export type TurnEnded = EventOf<"turn.ended">;
 export type SessionActed = EventOf<"activity">;
 export type Acted = EventOf<"action">;
 
-/** The reason, followed by the advice; empty for a success. */
 export function outcomeText(outcome: RunOutcome): string {
   if (outcome.kind === "succeeded") return "";
   const { reason } = outcome;

@@ -1,10 +1,8 @@
-/** A limit that was exceeded, what it applies to, and both in words. */
 import { workflowLimits, type Limits } from "../entry/model.ts";
 import { limitName } from "./plan.ts";
 import * as is from "./shape.ts";
 import type { ObjectOf, TypeOf } from "./shape.ts";
 
-/** What a limit applies to. */
 export const limitScope = is.tagged("kind", {
   job: {},
   task: { taskId: is.text },
@@ -20,7 +18,6 @@ export const limitScope = is.tagged("kind", {
 export type LimitScope = TypeOf<typeof limitScope>;
 
 export const exceededLimit = {
-  /** Its field in `limits` of an entry. */
   limit: limitName,
   value: is.positive,
   /** How much was used. Default: `value`. */
@@ -32,7 +29,6 @@ export const exceededLimit = {
 };
 export type ExceededLimit = ObjectOf<typeof exceededLimit>;
 
-/** A limit that was exceeded: its value, what was used of it, and where it can be changed. */
 export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
   const { limit, value, used = value, setBy, lastError } = exceeded;
   const of = scope === undefined || scope.kind === "job" ? "" : ` of ${scopeName(scope)}`;
@@ -46,7 +42,6 @@ export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
   return `limits.${limit}${of} (${bound}${source}${lastErrorText(lastError)}`;
 }
 
-/** Follows the reason why a run ended. */
 export function lastErrorText(lastError: string | undefined): string {
   return lastError === undefined ? "" : `. The last error was: ${lastError}`;
 }

@@ -1,7 +1,4 @@
-/**
- * What events say of a Markdown workflow: its flowcharts, what an activity asks of the outside, and what came of it.
- * The reporters know activities by these tables only.
- */
+/** What events say of a Markdown workflow. The reporters know activities by these tables only. */
 import {
   count,
   dictionary,
@@ -38,7 +35,6 @@ const flowNode = record({
   next: optional(text),
   /** Where it goes on after a failure; without it, the workflow fails. */
   other: optional(text),
-  /** The id of the file that it calls. */
   calls: optional(text),
 });
 export type FlowNode = TypeOf<typeof flowNode>;
@@ -49,17 +45,13 @@ const flowFile = record({
   file: text,
   title: optional(text),
   parameters: list(record({ name: text, default: optional(text) })),
-  /** In the order of the file. */
   activities: list(flowNode),
 });
-export type FlowFile = TypeOf<typeof flowFile>;
 
 export const flowChart = record({
-  /** The id of the file that runs first. */
   main: text,
   /** SHA-256 of what the workflow does, in hex; the same wherever it is, and whatever its front matter says. */
   fingerprint: optional(text),
-  /** By id. */
   files: dictionary(flowFile),
 });
 export type FlowChart = TypeOf<typeof flowChart>;
@@ -71,7 +63,6 @@ const script = record({
 });
 export type Script = TypeOf<typeof script>;
 
-/** What a step asks of the outside. */
 export const input = tagged("kind", {
   prompt: { agent: count, text },
   ask: { question: text, times: count },
@@ -83,18 +74,15 @@ const scriptRun = record({
   code: text,
   /** stdout and stderr, as they came; both ends if it was too long. */
   output: text,
-  /** Of the whole output. */
   outputCharacters: optional(count),
   /** The whole output, as bytes, while the run lasts. */
   outputFile: optional(text),
   /** 128 and the number of the signal, if one has ended the script. */
   exitCode: count,
-  /** It was ended for its time. */
   timedOut: optional(flag),
 });
 export type ScriptRun = TypeOf<typeof scriptRun>;
 
-/** What came of what a workflow asked of the outside. */
 export const effect = tagged("kind", {
   passed: {},
   answered: { text },

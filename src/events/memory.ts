@@ -1,17 +1,14 @@
 /** The notes that a job keeps between its runs: a Markdown list in a file. Pure: `run/memory.ts` reads and writes it. */
 
-/** As a run found it. */
 export interface PlannedMemory {
   /** Relative to the working directory. */
   readonly file: string;
-  /** Bytes of UTF-8. */
   readonly max: number;
   readonly text: string;
   /** Whether what tasks note is kept: not by a rehearsal, a part of a job, or a run that a stranger may have started. */
   readonly isKept: boolean;
 }
 
-/** One note, as a list item. */
 export function noteEntry(note: string): string {
   return `- ${note.trim().replaceAll(/\r\n?|\n/g, "\n  ")}\n`;
 }
@@ -40,7 +37,6 @@ export function remember(text: string, notes: readonly string[], max: number): s
   return head + all.slice(from).join("");
 }
 
-/** What a run changes, as the lines of a diff. */
 export function memoryDiff(
   { text, max }: PlannedMemory,
   notes: readonly string[],
@@ -55,7 +51,6 @@ export function memoryDiff(
   return [...lines("-", before, after), ...lines("+", after, before)];
 }
 
-/** Ends with a line break. */
 function lined(text: string): string {
   return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }

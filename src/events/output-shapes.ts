@@ -1,9 +1,7 @@
-/** What agents hand in for people: findings, a verdict, proposals. */
 import { severities, verdicts, type Outputs } from "../entry/outputs.ts";
 import * as is from "./shape.ts";
 import type { Shape, TypeOf } from "./shape.ts";
 
-/** What an agent reports at a line of a file. */
 export const finding = is.record({
   /** With slashes, relative to the root of the repository. */
   path: is.text,
@@ -30,9 +28,7 @@ export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.te
 export type Verdict = TypeOf<typeof verdict>;
 
 const target = {
-  /** Of an issue or a pull request. Absent: that of the event. */
   number: is.optional(is.natural),
-  /** Why, for people. */
   reason: is.optional(is.text),
 };
 const proposedFile = is.record({
@@ -46,7 +42,6 @@ const proposedFile = is.record({
 });
 export type ProposedFile = TypeOf<typeof proposedFile>;
 
-/** What an agent would like done on GitHub. */
 export const proposal = is.tagged("kind", {
   comment: { ...target, body: is.text },
   label: { ...target, labels: is.list(is.text) },
@@ -71,7 +66,6 @@ export const proposal = is.tagged("kind", {
 });
 export type Proposal = TypeOf<typeof proposal>;
 
-/** Where on GitHub a run belongs. */
 export const origin = is.record({
   /** `owner/name` */
   repository: is.text,
@@ -80,11 +74,9 @@ export const origin = is.record({
   /** Of the workflow run; a further attempt has the same. */
   workflowRun: is.text,
   attempt: is.natural,
-  /** The name of the event. */
   event: is.text,
   /** The commit that the run is about: the head of a pull request. */
   head: is.text,
-  /** Of the pull request or issue. */
   number: is.optional(is.natural),
   isPullRequest: is.optional(is.yes),
 });

@@ -1,4 +1,3 @@
-/** The plan of a run: reported once, by `run.started`, for everything that shows the run later. */
 import {
   onCrashes,
   type ItemSource,
@@ -14,12 +13,10 @@ import { origin, outputs } from "./output-shapes.ts";
 import * as is from "./shape.ts";
 import type { ObjectOf, Shape, Tagged, TypeOf } from "./shape.ts";
 
-/** Which piece of work an event belongs to. */
 export const workRef = is.record({
   workId: is.count,
   /** The task, or the file of a workflow as the entry names it. */
   taskId: is.text,
-  /** Counts the starts of this work in the run, from 1. */
   iteration: is.natural,
   /** Of the innermost `Each` that it runs in. */
   item: is.optional(is.text),
@@ -29,6 +26,11 @@ export const workRef = is.record({
   outerItems: is.optional(is.list(is.text)),
 });
 export type WorkRef = TypeOf<typeof workRef>;
+
+/** The outermost first; none outside of an `Each`. */
+export function itemsIn({ outerItems = [], item }: WorkRef): readonly string[] {
+  return item === undefined ? [] : [...outerItems, item];
+}
 
 /** Null: none. `source`: the option, input or field that set it, or `default`. */
 const fraction = is.record({ value: is.nullable(is.positive), source: is.text });
@@ -95,7 +97,6 @@ const leaves = {
     taskId: is.text,
     /** Those that are given. */
     params: is.dictionary(is.text),
-    /** Of its agents. */
     modelId: is.text,
     chart: flowChart,
     /** So many steps are taken over from the journal of an earlier run before anything is done. */
@@ -179,7 +180,6 @@ const change = is.record({
   uncommitted: is.optional(is.yes),
   /** The path of its diff while the run lasts. */
   diffFile: is.text,
-  /** Of all files. */
   count: is.count,
   /** The first ones. */
   files: is.list(changedFile),
@@ -187,7 +187,6 @@ const change = is.record({
 export type PlannedChange = TypeOf<typeof change>;
 
 export const plan = {
-  /** Of agent-jobs. */
   version: is.text,
   /** SHA-256 of the prepared entry, in hex; the same however the file is formatted. */
   entryFingerprint: is.text,
@@ -201,11 +200,8 @@ export const plan = {
   actionTasks: is.optional(is.list(is.text)),
   /** What the job is about, if it uses that. */
   change: is.optional(change),
-  /** What the job publishes, as its entry says. */
   outputs: is.optional(outputs),
-  /** Where on GitHub it belongs. */
   origin: is.optional(origin),
-  /** What it was given by name. */
   inputs: is.optional(is.dictionary(is.text)),
   /** What must be the same for the run to be resumed. */
   fingerprints: is.optional(
@@ -234,20 +230,17 @@ export const plan = {
   resumed: is.optional(
     is.record({
       runId: is.text,
-      /** How many works are taken over. */
       works: is.count,
       tokens: is.count,
       cost: is.amount,
       milliseconds: is.count,
     }),
   ),
-  /** The job's tree. */
   work: tree,
 };
 export type RunPlan = ObjectOf<typeof plan>;
 export type JobFingerprints = NonNullable<RunPlan["fingerprints"]>;
 
-/** A leaf of the tree, with its place in the job. */
 export interface PlannedWork {
   readonly workId: number;
   readonly taskId: string;
@@ -255,11 +248,9 @@ export interface PlannedWork {
   readonly modelId: string | undefined;
   /** It is a condition, or a part of one: its failure is an answer. */
   readonly condition: boolean;
-  /** Of a workflow. */
   readonly chart?: FlowChart;
 }
 
-/** Every leaf of a planned tree, in the order of the ids. */
 export function plannedWorks(tree: PlannedTree): readonly PlannedWork[] {
   const conditions = conditionIds(tree);
   return leafWorks<number, PlannedLeaf>(tree).map((leaf) => ({

@@ -1,4 +1,3 @@
-/** What happens inside a session: the SDK's events, translated once to types of agent-jobs. */
 import * as is from "./shape.ts";
 import type { TypeOf } from "./shape.ts";
 
@@ -55,7 +54,6 @@ export const sessionActivity = is.tagged("kind", {
         arguments: is.anything,
       }),
     ),
-    /** Not the root conversation. */
     subAgent: is.flag,
   },
   /** One model call, as the runtime accounts for it; sub-agents included. */
@@ -77,7 +75,6 @@ export const sessionActivity = is.tagged("kind", {
     modelId: is.optional(is.text),
     /** HTTP status of the answer, if there was one. */
     statusCode: is.optional(is.count),
-    /** The message of the runtime. */
     message: is.optional(is.text),
     subAgent: is.flag,
   },
@@ -102,21 +99,15 @@ export type ModelUsed = Kind<"model.used">;
 export type ModelFailed = Kind<"model.failed">;
 export type AnswerFinish = TypeOf<typeof finish>;
 export type PermissionDenied = Kind<"permission.denied">;
-/** A piece of a text that is coming in. */
 export type Delta = Kind<"reasoning.delta" | "message.delta" | "tool.delta">;
 
 /** The name of a failed tool call whose tool is unknown. */
 export const UNKNOWN_TOOL = "unknown";
 
 export function isDelta(activity: SessionActivity): activity is Delta {
-  return (
-    activity.kind === "message.delta" ||
-    activity.kind === "reasoning.delta" ||
-    activity.kind === "tool.delta"
-  );
+  return activity.kind.endsWith(".delta");
 }
 
-/** Which text of its session an activity is a piece or the end of. */
 export function textOf(activity: SessionActivity): string | undefined {
   switch (activity.kind) {
     case "message.delta":

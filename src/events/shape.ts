@@ -18,13 +18,9 @@ export interface Optional<out T> {
 
 export type Fields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>>;
 
-/** The type that a shape describes. */
 export type TypeOf<S> = S extends Optional<infer T> ? T : S extends Shape<infer T> ? T : never;
 
-/**
- * The type of an object with these fields. The mapped types keep the docstrings of the fields, for readers of the
- * library's declarations: they map over keys, without `as`.
- */
+/** Mapped over keys, without `as`, so that the library's declarations keep the docstrings of the fields. */
 export type ObjectOf<F> = { readonly [Name in keyof Members<F>]: Members<F>[Name] };
 type Members<F> = { [Name in Needed<F>]: TypeOf<F[Name]> } & {
   [Name in Exclude<keyof F, Needed<F>>]?: TypeOf<F[Name]>;
@@ -33,7 +29,6 @@ type Needed<F> = {
   [Name in keyof F]: F[Name] extends Optional<unknown> ? never : Name;
 }[keyof F];
 
-/** A union whose cases differ by the word in `Tag`. */
 export type Tagged<Tag extends string, Cases> = {
   [Word in keyof Cases]: Flat<{ readonly [Name in Tag]: Word } & ObjectOf<Cases[Word]>>;
 }[keyof Cases];
@@ -68,7 +63,6 @@ export function exactly<const Value extends number>(value: Value): Shape<Value> 
   return simple("number", String(value), (found) => found === value);
 }
 
-/** One of these words. */
 export function words<const Word extends string>(
   ...is: readonly Word[]
 ): Shape<Word> & { readonly is: readonly Word[] } {
@@ -76,7 +70,6 @@ export function words<const Word extends string>(
   return { ...known, is };
 }
 
-/** The name of one of these fields. */
 export function nameOf<Of extends object>(fields: Of): Shape<keyof Of & string> {
   return words(...Object.keys(fields).filter((name): name is keyof Of & string => name in fields));
 }
@@ -117,7 +110,6 @@ export function record<F extends Fields>(fields: F): Shape<ObjectOf<F>> {
   );
 }
 
-/** A union whose cases differ by a word in the field `tag`; the cases describe the other fields. */
 export function tagged<Tag extends string, Cases extends Readonly<Record<string, Fields>>>(
   tag: Tag,
   cases: Cases,
@@ -149,7 +141,6 @@ export function either<A, B>(a: Shape<A>, b: Shape<B>): Shape<A | B> {
   });
 }
 
-/** For a shape that contains itself. */
 export function nested<T>(shape: () => Shape<T>): Shape<T> {
   let depth = 0;
   return other((value) => {
@@ -161,7 +152,6 @@ export function nested<T>(shape: () => Shape<T>): Shape<T> {
   });
 }
 
-/** Narrows the value with which nothing is wrong. */
 export function fits<T>(shape: Shape<T>, value: unknown): value is T {
   return shape.fault(value) === undefined;
 }

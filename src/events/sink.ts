@@ -1,7 +1,4 @@
-/**
- * From the engine to the reporters. Owns the stamp (`at`, which never runs backwards, and `runId`), the one
- * redaction, and the isolation: a reporter can't affect runs or other reporters.
- */
+/** From the engine to the reporters: stamped, redacted once, and isolated from each other. */
 import type { Clock } from "../platform/clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
@@ -19,12 +16,10 @@ export interface Reporter {
   close?(): Promise<void>;
 }
 
-/** The first failure of a reporter, and the number of its failures. */
 export interface ReporterFailure {
   readonly reporter: string;
   readonly message: string;
   readonly count: number;
-  /** Events of the run are missing where they had to be kept. */
   readonly essential?: true;
 }
 
@@ -35,7 +30,6 @@ export interface Sink {
   close(): Promise<readonly ReporterFailure[]>;
 }
 
-/** Takes the secrets out of events; `redaction/` has one. */
 export interface EventRedactor {
   readonly text: (text: string) => string;
   /** What reporters receive instead of an event. */
@@ -43,7 +37,6 @@ export interface EventRedactor {
 }
 
 export interface SinkOptions {
-  /** Of the run whose events it gets: `newRunId()`. */
   readonly runId: string;
   readonly clock: Clock;
   readonly redactor: EventRedactor;
@@ -52,7 +45,6 @@ export interface SinkOptions {
 
 const CLOSE_MS = 2000;
 
-/** A new id for a run, unique everywhere. */
 export function newRunId(): string {
   return globalThis.crypto.randomUUID();
 }
@@ -96,16 +88,13 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
 
 export interface ReporterSetOptions {
   readonly clock: Clock;
-  /** Redacts the messages of failing reporters. */
   readonly redact: (text: string) => string;
   readonly reporters?: readonly Reporter[] | undefined;
-  /** Called with the first failure of each reporter. */
   readonly onFailure?: ((failure: ReporterFailure) => void) | undefined;
 }
 
 /** Reporters of the same events, isolated from each other. They can be added and removed at any time. */
 export class ReporterSet {
-  /** Each with its name in messages. */
   readonly #reporters = new Map<Reporter, string>();
   readonly #failures = new Map<string, ReporterFailure>();
   readonly #options: ReporterSetOptions;
@@ -123,12 +112,10 @@ export class ReporterSet {
     this.#reporters.set(reporter, reporter.name ?? `reporter ${this.#added}`);
   }
 
-  /** It receives no further events. The caller that removes it closes it. */
   remove(reporter: Reporter): void {
     this.#reporters.delete(reporter);
   }
 
-  /** Never throws. */
   report(event: RunEvent): void {
     for (const [reporter, name] of this.#reporters) {
       try {

@@ -1,7 +1,4 @@
-/**
- * The steps of a Markdown workflow: each run of an activity begins and ends with an event. The `effects` of all ended
- * steps, in order, are what came from outside: given to the interpreter again, they make the same state again.
- */
+/** The steps of a Markdown workflow. The `effects` of all ended steps, in order, make the same state again. */
 import { effect, input } from "./flow.ts";
 import { workRef } from "./plan.ts";
 import {
@@ -18,15 +15,11 @@ import {
   type TypeOf,
 } from "./shape.ts";
 
-/** What the shell of a run takes over when the run is resumed. */
 const shell = record({
-  /** Absolute. */
   workingDirectory: text,
   /** Exported variables that scripts have set. What the run itself provides is not among them, unless changed. */
   variables: dictionary(text),
-  /** Variables of the run that scripts have removed. */
   removed: list(text),
-  /** The functions of the shell, as it prints them. */
   functions: text,
 });
 export type ShellState = TypeOf<typeof shell>;
@@ -35,7 +28,6 @@ const step = {
   work: workRef,
   /** In this run of the work, from 1 on. The step of a CALL contains those of the called file. */
   step: natural,
-  /** The id of its file in the plan. */
   file: text,
   activity: text,
 };
@@ -64,11 +56,9 @@ export const stepEnded = {
   to: optional(text),
   /** RESULT, if it has changed. */
   result: optional(text),
-  /** The variables that have changed. */
   variables: optional(dictionary(text)),
   /** In order. Comes before what follows from it: an event that is too long is cut at its end. */
   effects: optional(list(effect)),
-  /** The shell of EXECUTE, if it has changed. */
   shell: optional(shell),
   /** The length of all texts in `effects` and `shell` before redaction. Shorter texts are incomplete. */
   characters: optional(count),
@@ -79,7 +69,6 @@ export type StepStarted = { readonly type: "step.started" } & ObjectOf<typeof st
 export type StepPrinted = { readonly type: "step.output" } & ObjectOf<typeof stepPrinted>;
 export type StepEnded = { readonly type: "step.ended" } & ObjectOf<typeof stepEnded>;
 
-/** The length of all texts of `effects` and `shell`. */
 export function stepCharacters({ effects, shell }: Pick<StepEnded, "effects" | "shell">): number {
   return textLength(effects) + textLength(shell);
 }

@@ -1,12 +1,4 @@
-/**
- * The documents and actions of a task with the action protocol: a fold over them, of the iteration of the work that
- * began last.
- *
- * - Every event costs the same, however many came before it.
- * - Memory is bounded: of the actions under way and of those that have ended, the latest are kept, with bounded texts.
- *   `counts` counts all of them, except those that were under way and are no longer kept.
- * - Events are accepted in any order: an end without a beginning is an action too.
- */
+/** A fold over actions in any order. Every event costs the same, and of many actions and texts only the latest stay. */
 import type {
   ActionEvent,
   ActionStatus,
@@ -17,15 +9,11 @@ import type {
 import { clip } from "./cut.ts";
 
 export class ActionsView {
-  /** Of the latest turn that sent a prompt. */
   sent: Sent | undefined;
   accepted = 0;
   rejected = 0;
-  /** The latest; `rejected` counts all. */
   readonly rejections: RejectionView[] = [];
-  /** How many there were. */
   warnings = 0;
-  /** Actions of all documents, members of groups as well. */
   readonly counts: Record<ActionStatus, number> = {
     waiting: 0,
     running: 0,
@@ -37,15 +25,12 @@ export class ActionsView {
   };
   /** Those that wait or run, in the order of their documents. */
   readonly open = new Map<string, OpenAction>();
-  /** The latest, in the order of their ends. */
   readonly ended: ActionView[] = [];
-  /** How many there were, ended or not. */
   actionCount = 0;
 }
 
 export interface RejectionView {
   readonly iteration: number;
-  /** The first ones. */
   readonly problems: DocumentRejected["problems"];
   readonly problemCount: number;
 }
@@ -64,11 +49,9 @@ export interface OpenAction {
   readonly background: boolean;
   readonly group: string | undefined;
   readonly inThought: boolean;
-  /** Of its display, if it has one. */
   readonly label: string | undefined;
   /** Undefined while it waits, or if it never started. */
   startedAt: number | undefined;
-  /** 0 to 95. */
   percent: number | undefined;
   message: string | undefined;
 }
@@ -81,7 +64,6 @@ export interface ActionView extends OpenAction {
   readonly replayed: boolean;
 }
 
-/** Ended actions kept of a work. */
 export const KEPT_ACTIONS = 300;
 /** More are never under way at once, unless the journal is damaged. */
 export const MAX_OPEN_ACTIONS = 4096;
@@ -89,10 +71,8 @@ const KEPT_REJECTIONS = 10;
 const KEPT_PROBLEMS = 5;
 const MAX_NAME = 200;
 const MAX_TEXT = 500;
-/** The rest is up to the end. */
 const MAX_PERCENT = 95;
 
-/** Which criteria retry a turn belongs to, and which attempt it is. */
 export interface Sent {
   readonly retry: number;
   readonly attempt: number;
@@ -103,7 +83,6 @@ export function isSending(last: Sent | undefined, { retry, attempt }: Sent): boo
   return last === undefined || retry !== last.retry || attempt > last.attempt;
 }
 
-/** `task`: the one that was run on behalf of an action, if the event is not about the work's own task. */
 export function applyAction(
   view: ActionsView,
   event: ActionEvent,
@@ -217,14 +196,12 @@ function end(
   keep(view.ended, { ...action, ...ending }, KEPT_ACTIONS);
 }
 
-/** Nothing runs after the end of the work. */
 export function endActions(view: ActionsView, endedAt: number): void {
   const canceled = { endedAt, status: "cancelled", reason: undefined, replayed: false } as const;
   for (const [key, action] of view.open)
     end(view, key, action, { ...canceled, startedAt: action.startedAt });
 }
 
-/** The action of an event that has just been applied. */
 export function actionOf(
   { open: under, ended }: ActionsView,
   event: ActionId,

@@ -1,10 +1,4 @@
-/**
- * The path of a workflow: a fold over its steps, of the iteration of the work that began last.
- *
- * - Memory depends on the number of different activities, never on the number of steps: an activity keeps its hits
- *   and its first visits, and the work its latest steps, with bounded texts.
- * - Steps are accepted in any order: an end without a beginning is a step too.
- */
+/** A fold over steps in any order. Memory depends on the number of activities, never on that of steps. */
 import type { FlowChart, FlowNode } from "./flow.ts";
 import { defined, isRecord } from "../document/guards.ts";
 import { bothEnds } from "./cut.ts";
@@ -13,11 +7,8 @@ import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
 export interface FlowView {
   /** Of the plan; undefined in a torn journal. */
   chart: FlowChart | undefined;
-  /** Those that were visited: by file, then by activity. */
   readonly activities: Map<string, Map<string, ActivityView>>;
-  /** The latest, in the order of their start. */
   readonly steps: StepView[];
-  /** How many there were. */
   stepCount: number;
   /** Steps that run: a CALL contains those of the called file. */
   readonly open: StepView[];
@@ -25,14 +16,10 @@ export interface FlowView {
 
 export type StepStatus = "running" | "succeeded" | "failed" | "canceled";
 
-/** An activity that was visited. */
 export interface ActivityView {
   hits: number;
-  /** The numbers of its first steps. */
   readonly visits: number[];
-  /** Of its latest step. */
   status: StepStatus;
-  /** Why its latest step did not succeed, bounded. */
   reason: string | undefined;
   /** How often the flow went on from it to its `next`, and to its `other` activity. */
   readonly taken: { next: number; other: number };
@@ -46,17 +33,13 @@ export interface StepView
   readonly startedAt: number;
   endedAt: number | undefined;
   status: StepStatus;
-  /** The end of what its scripts have printed, while it runs. */
   printed: string;
 }
 
-/** Steps kept of a work. */
 export const KEPT_STEPS = 100;
-/** Visits kept of an activity. */
 export const KEPT_VISITS = 10;
 /** Characters kept of each text of a step: both ends. */
 export const KEPT_STEP_TEXT = 8000;
-/** Scripts, effects and variables kept of a step. */
 const KEPT_ITEMS = 20;
 /** More workflows never call one another; for a damaged journal. */
 const MAX_OPEN = 100;
@@ -65,54 +48,12 @@ export function createFlowView(chart?: FlowChart): FlowView {
   return { chart, activities: new Map(), steps: [], stepCount: 0, open: [] };
 }
 
-export function startStep(flow: FlowView, event: StepStarted, at: number): void {
-  addStep(flow, event, at);
-}
-
-export function printStep(flow: FlowView, event: StepPrinted): void {
-  const step = flow.open.findLast((one) => one.step === event.step);
-  if (step !== undefined) step.printed = (step.printed + event.text).slice(-KEPT_STEP_TEXT);
-}
-
-export function endStep(flow: FlowView, event: StepEnded, at: number): void {
-  const index = flow.open.findLastIndex((one) => one.step === event.step);
-  const step = flow.open[index] ?? addStep(flow, { ...event, hit: 1 }, at);
-  // What it contains is over too.
-  for (const inner of flow.open.splice(index === -1 ? flow.open.length - 1 : index))
-    if (inner !== step) cancel(flow, inner, at);
-  const { reason, to, result, variables, effects } = event;
-  const status = event.succeeded ? "succeeded" : "failed";
-  Object.assign(step, { endedAt: at, status, printed: "" });
-  Object.assign(step, bounded({ reason, to, result, variables, effects }));
-  const activity = activityOf(flow, event);
-  Object.assign(activity, { status, reason: step.reason });
-  if (event.to !== undefined) activity.taken[event.succeeded ? "next" : "other"] += 1;
-}
-
-/** Nothing runs after the end of the work. */
-export function endSteps(flow: FlowView, at: number): void {
-  for (const step of flow.open.splice(0)) cancel(flow, step, at);
-}
-
-function cancel(flow: FlowView, step: StepView, at: number): void {
-  step.endedAt = at;
-  step.status = "canceled";
-  const activity = activityOf(flow, step);
-  if (activity.status === "running") activity.status = "canceled";
-}
-
-function addStep(
+export function startStep(
   flow: FlowView,
-  {
-    step: number,
-    file,
-    activity,
-    hit,
-    input,
-    restored,
-  }: Omit<StepStarted, "type" | "work" | "depth">,
+  event: Omit<StepStarted, "type" | "work" | "depth">,
   at: number,
 ): StepView {
+  const { step: number, file, activity, hit, input, restored } = event;
   const step: StepView = {
     step: number,
     file,
@@ -137,6 +78,37 @@ function addStep(
   return step;
 }
 
+export function printStep(flow: FlowView, event: StepPrinted): void {
+  const step = flow.open.findLast((one) => one.step === event.step);
+  if (step !== undefined) step.printed = (step.printed + event.text).slice(-KEPT_STEP_TEXT);
+}
+
+export function endStep(flow: FlowView, event: StepEnded, at: number): void {
+  const index = flow.open.findLastIndex((one) => one.step === event.step);
+  const step = flow.open[index] ?? startStep(flow, { ...event, hit: 1 }, at);
+  // What it contains is over too.
+  for (const inner of flow.open.splice(index === -1 ? flow.open.length - 1 : index))
+    if (inner !== step) cancel(flow, inner, at);
+  const { reason, to, result, variables, effects } = event;
+  const status = event.succeeded ? "succeeded" : "failed";
+  Object.assign(step, { endedAt: at, status, printed: "" });
+  Object.assign(step, bounded({ reason, to, result, variables, effects }));
+  const activity = activityOf(flow, event);
+  Object.assign(activity, { status, reason: step.reason });
+  if (event.to !== undefined) activity.taken[event.succeeded ? "next" : "other"] += 1;
+}
+
+export function endSteps(flow: FlowView, at: number): void {
+  for (const step of flow.open.splice(0)) cancel(flow, step, at);
+}
+
+function cancel(flow: FlowView, step: StepView, at: number): void {
+  step.endedAt = at;
+  step.status = "canceled";
+  const activity = activityOf(flow, step);
+  if (activity.status === "running") activity.status = "canceled";
+}
+
 interface Place {
   readonly file: string;
   readonly activity: string;
@@ -158,12 +130,10 @@ function activityOf(flow: FlowView, { file, activity }: Place): ActivityView {
   return visited;
 }
 
-/** What is done now; undefined between steps and after the end. */
 export function currentStep(flow: FlowView): StepView | undefined {
   return flow.open.at(-1);
 }
 
-/** Its box in the plan. */
 export function flowNode({ chart }: FlowView, { file, activity }: Place): FlowNode | undefined {
   if (chart === undefined || !Object.hasOwn(chart.files, file)) return undefined;
   return chart.files[file]?.activities.find(({ id }) => id === activity);

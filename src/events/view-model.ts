@@ -1,4 +1,3 @@
-/** The contents of a `RunView`. `view.ts` folds events into it. */
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
 import type { Finding, Proposal, Verdict } from "./output-shapes.ts";
@@ -8,10 +7,7 @@ import type { ActionsView } from "./view-actions.ts";
 import type { FlowView } from "./view-flow.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled" | "skipped";
-/**
- * `skipped`: the run is over and it never started, or the change had nothing for it. `answered-no`: it failed as a condition of an `Alt` or `Loop`
- * (or as a part of one), and that is its answer.
- */
+/** `skipped`: it never started, or the change had nothing for it. `answered-no`: it failed as (a part of) a condition. */
 export type WorkStatus = RunStatus | "crashed" | "answered-no";
 
 export class Usage {
@@ -20,7 +16,6 @@ export class Usage {
   outputTokens = 0;
   cacheReadTokens = 0;
   reasoningTokens = 0;
-  /** In the runtime's own unit (premium requests). */
   cost = 0;
 }
 
@@ -29,10 +24,8 @@ export class Counters extends Usage {
   runs = 0;
   /** Turns that sent the task's prompt: the first one, criteria retries, and further attempts. Not the others of a dialogue. */
   attempts = 0;
-  /** Criteria retries. */
   retries = 0;
   crashes = 0;
-  /** Denied permissions. */
   denials = 0;
 }
 
@@ -57,7 +50,6 @@ export interface DenialEntry {
   readonly workId: number;
   readonly taskId: string;
   readonly operation: string;
-  /** Bounded, as is the reason. */
   readonly target: string;
   readonly reason: string;
   count: number;
@@ -67,7 +59,6 @@ export interface DenialEntry {
 export interface OmissionEntry {
   readonly workId: number;
   readonly taskId: string;
-  /** Bounded. */
   readonly text: string;
 }
 
@@ -75,10 +66,8 @@ export interface OmissionEntry {
 export interface FailedCommand {
   readonly workId: number;
   readonly taskId: string;
-  /** Bounded, as is the end of its output. */
   readonly command: string;
   readonly exitCode: number;
-  /** Of the first one. */
   readonly output: string;
   count: number;
 }
@@ -87,13 +76,10 @@ export interface OpenSession {
   readonly sessionId: string;
   readonly modelId: string;
   readonly role: SessionRole;
-  /** The task that it works for, if that was run on behalf of an action. */
   readonly delegate: string | undefined;
-  /** What its current turn is for; undefined between turns. */
   purpose: Purpose | undefined;
   /** UTF-16 units of the answer or reasoning that is being written. */
   streamed: number;
-  /** By tool call id, in the order of their start. */
   readonly tools: Map<
     string,
     /** `command`: of a shell. */
@@ -105,9 +91,7 @@ export interface OpenSession {
 export interface GivenView {
   readonly workId: number;
   readonly taskId: string;
-  /** The run of the work that has left it. */
   readonly iteration: number;
-  /** The outermost first. */
   readonly items: readonly string[];
   report: { readonly title: string | undefined; readonly markdown: string } | undefined;
   result: { readonly value: unknown } | undefined;
@@ -118,12 +102,10 @@ export interface GivenView {
 
 /** What became of an item of an `Each` in one work, in the last iteration that it was run in. */
 export interface ItemView {
-  /** With the items of the `Each` around it, the outermost first. Bounded. */
   readonly name: string;
   status: WorkStatus;
   reason: string | undefined;
   startedAt: number;
-  /** In milliseconds; undefined while it runs. */
   elapsedMs: number | undefined;
 }
 
@@ -229,15 +211,11 @@ export class RunView {
   lastSpeaker: number | undefined;
 }
 
-/** Items kept for each work. */
 export const KEPT_ITEMS = 1_000;
 /** Decisions kept for each work, and for the job. */
 export const KEPT_DECISIONS = 50;
-/** Different denials kept of a run. */
 export const KEPT_DENIALS = 100;
-/** Different omissions kept of a run. */
 export const KEPT_OMISSIONS = 100;
-/** Different failed commands kept of a run. */
 export const KEPT_COMMANDS = 100;
 
 /** An empty view; `applyEvent` folds the events of a run into it. */

@@ -1,9 +1,7 @@
-/** The works of a view: what an event is about is found here, or made if nothing has announced it. */
 import { defined, isRecord } from "../document/guards.ts";
-import { clip, cutStart } from "./cut.ts";
-import type { SessionRole } from "./decision.ts";
-import type { SessionActed } from "./event.ts";
-import type { WorkRef } from "./plan.ts";
+import { clip, cutStart, firstLine } from "./cut.ts";
+import type { SessionActed, SessionStarted } from "./event.ts";
+import { itemsIn, type WorkRef } from "./plan.ts";
 import type { PermissionDenied, ToolEnded } from "./session-activity.ts";
 import { ActionsView, endActions } from "./view-actions.ts";
 import { createFlowView, endSteps, type FlowView } from "./view-flow.ts";
@@ -26,7 +24,6 @@ export const MAX_MESSAGE = 64 * 1024;
 const MAX_SHOWN = 500;
 const MAX_ITEM = 200;
 
-/** How long all iterations of the work have taken at the time `now`. */
 export function elapsedMs(work: WorkView, now: number): number {
   return work.finishedMs + (work.startedAt === undefined ? 0 : Math.max(0, now - work.startedAt));
 }
@@ -39,7 +36,7 @@ export function workOf(view: RunView, ref: WorkRef): WorkView {
   return work;
 }
 
-/** An iteration starts. The clock of a work runs while any of its iterations runs. */
+/** The clock of a work runs while any of its iterations runs. */
 export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   const { item } = ref;
   if (item === undefined || work.startedAt === undefined) {
@@ -82,7 +79,6 @@ export function itemsOf({ items }: WorkView): readonly ItemView[] {
   return [...items.values()].toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));
 }
 
-/** What became of the item that an event is about. */
 export function itemOf(work: WorkView, ref: WorkRef): ItemView | undefined {
   return ref.item === undefined ? undefined : work.items.get(itemKey(ref));
 }
@@ -109,7 +105,6 @@ export function statusText(status: WorkStatus): string {
   return status === "answered-no" ? "answered no" : status;
 }
 
-/** In the order of their ids. */
 export function worksOf({ works }: RunView): readonly WorkView[] {
   return [...works.values()].sort((a, b) => a.workId - b.workId);
 }
@@ -121,26 +116,15 @@ export function mostTelling(works: readonly WorkView[], most: number): readonly 
   return works.filter((work) => kept.has(work));
 }
 
-/** The items that a work runs for, the outermost first; none outside of an `Each`. */
-export function itemsIn({ outerItems = [], item }: WorkRef): readonly string[] {
-  return item === undefined ? [] : [...outerItems, item];
-}
-
 function itemKey(ref: WorkRef): string {
   return JSON.stringify(itemsIn(ref));
 }
 
-interface SessionHead {
-  readonly work: WorkRef;
-  readonly sessionId: string;
-  readonly modelId: string;
-  readonly role: SessionRole;
-}
-
 export function sessionOf(
   work: WorkView,
-  { work: ref, sessionId, modelId, role }: SessionHead,
+  head: Pick<SessionStarted, "work" | "sessionId" | "modelId" | "role">,
 ): OpenSession {
+  const { work: ref, sessionId, modelId, role } = head;
   const known = work.sessions.get(sessionId);
   if (known !== undefined) return known;
   const session: OpenSession = {
@@ -166,7 +150,6 @@ function stopClock(work: WorkView, at: number): void {
   if (work.actions !== undefined) endActions(work.actions, at);
 }
 
-/** Nothing runs after the end of the run. */
 export function settle(work: WorkView, at: number): void {
   stopClock(work, at);
   if (work.status === "pending") work.status = "skipped";
@@ -194,7 +177,6 @@ export function delegateIn(work: WorkView, { taskId }: WorkRef): string | undefi
   return taskId === work.taskId ? undefined : taskId;
 }
 
-/** Whether the answers of the task are documents of the action protocol. */
 export function hasProtocol({ plan, works }: RunView, { workId, taskId }: WorkRef): boolean {
   if (plan?.actionTasks !== undefined) return plan.actionTasks.includes(taskId);
   return works.get(workId)?.actions !== undefined;
@@ -230,7 +212,8 @@ export function applyActivity(
         ...defined({ command }),
       });
       if (activity.toolName === "job_prepare_document") {
-        view.reportedDocument = reportedDocument(activity.arguments) ?? view.reportedDocument;
+        const argument = textIn(activity.arguments, "argument");
+        if (argument !== undefined) view.reportedDocument = firstLine(argument);
       }
       return;
     }
@@ -251,7 +234,6 @@ export function applyActivity(
   }
 }
 
-/** What a work says to people. */
 export function keepMessage(view: RunView, work: WorkView, text: string): void {
   work.lastMessage = clip(text, MAX_MESSAGE);
   view.lastSpeaker = work.workId;
@@ -286,7 +268,7 @@ function keepCommand(
   keepOnce(view.failedCommands, entry, KEPT_COMMANDS);
 }
 
-/** Equal entries are kept once, with their count; of many different ones the first. The output of a command may differ. */
+/** Of many different entries the first are kept. The output of a command may differ. */
 export function keepOnce<T extends { readonly workId: number; count?: number }>(
   entries: T[],
   entry: T,
@@ -298,13 +280,6 @@ export function keepOnce<T extends { readonly workId: number; count?: number }>(
   if (known === undefined) {
     if (entries.length < most) entries.push(entry);
   } else if (known.count !== undefined) known.count += 1;
-}
-
-/** The value of `$reported-document` (docs/entry-format.md): the first line of what the tool was given. */
-function reportedDocument(given: unknown): string | undefined {
-  return textIn(given, "argument")
-    ?.split(/\r\n|\r|\n/, 1)[0]
-    ?.trim();
 }
 
 function textIn(value: unknown, key: string): string | undefined {

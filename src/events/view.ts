@@ -1,12 +1,7 @@
 /**
- * The state of a run as a fold over its events. The terminal, the job summary and a journal that is read back
- * all show it. Owns the numbers: every display of tokens or attempts reads them here.
- *
- * - `applyEvent` accepts any events in any order (a torn journal, a work that was never announced) and never
- *   throws; it ignores what it can't place.
- * - Memory depends on the number of works of the job, never on how often they run: a work keeps its
- *   totals, its open sessions, its last decisions, and the path of a workflow (`view-flow.ts`).
- * - Times are the events' own `at`, in milliseconds.
+ * The state of a run as a fold over its events. Owns the numbers: every display of tokens or attempts reads them here.
+ * `applyEvent` accepts any events in any order (a torn journal) and never throws. Memory depends on the number of works,
+ * never on how often they run.
  */
 import { defined } from "../document/guards.ts";
 import {
@@ -27,7 +22,7 @@ import {
   type WorkOutcome,
   type WorkRef,
 } from "./event.ts";
-import { plannedWorks, type RunPlan } from "./plan.ts";
+import { itemsIn, plannedWorks, type RunPlan } from "./plan.ts";
 import { ActionsView, applyAction, isSending } from "./view-actions.ts";
 import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
 import {
@@ -46,7 +41,6 @@ import {
   count,
   delegateIn,
   flowOf,
-  itemsIn,
   endIteration,
   keepMessage,
   keepOnce,
@@ -78,10 +72,7 @@ export {
 const MAX_DECISION_TEXT = 2000;
 const MAX_DELEGATE = 200;
 
-/**
- * The runs that the events belong to, by `runId`, in the order of their first events. `views`: of the events before,
- * which are changed in place.
- */
+/** By `runId`, in the order of their first events. `views`, those of earlier events, are changed in place. */
 export function viewsOf(
   events: Iterable<RunEvent>,
   views = new Map<string, RunView>(),
@@ -192,7 +183,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       applyActivity(view, workOf(view, event.work), event, event.at);
       return;
     case "step.started":
-      return startStep(flowOf(workOf(view, event.work)), event, event.at);
+      return void startStep(flowOf(workOf(view, event.work)), event, event.at);
     case "step.output":
       return printStep(flowOf(workOf(view, event.work)), event);
     case "step.ended":
@@ -243,7 +234,6 @@ function give(
   Object.assign(givenOf(view, ref) ?? {}, given);
 }
 
-/** `isFirst`: what its run has handed in before doesn't count any more. */
 function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
   if (isFirst) list?.splice(0);
   list?.push(item);
@@ -253,7 +243,7 @@ function isOfRun(given: GivenView | undefined, { workId, iteration }: WorkRef): 
   return given?.workId === workId && given.iteration === iteration;
 }
 
-/** Of this run of the task. Undefined for what comes after the first `KEPT_ITEMS`. */
+/** Undefined for what comes after the first `KEPT_ITEMS`. */
 function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
   const { workId, taskId, iteration } = ref;
   const key = keyOfGiven(ref);
@@ -354,7 +344,6 @@ export function outcomeReason(outcome: WorkOutcome): string | undefined {
   }
 }
 
-/** Why the run failed or was canceled, and what to do about it. */
 export function endText({ status, reason = "", advice }: RunView): string {
   return advice === undefined || status !== "failed"
     ? reason

@@ -1,18 +1,10 @@
-/**
- * Matches the commands of a shell line against the patterns of `permissions.shell`. Pure.
- *
- * Patterns say which programs an agent is meant to use. What a program may do is not read off its arguments: the sandbox
- * sees to that.
- */
+/** Patterns say which programs an agent is meant to use. What a program may do, the sandbox sees to. */
 import { clipWords } from "../events/cut.ts";
 import { wildcardMatches } from "./wildcard.ts";
 
 const maxBytes = 32_768;
 
-/**
- * Why a line may not run. Every command of it must match one of `allow` (`true`: any line), and none may match one of `deny`. A pattern
- * consists of words separated by blanks. `*` inside a word stands for any characters, as a word for any words.
- */
+/** Every command must match one of `allow` (`true`: any line), and none one of `deny`. `*` as a word: any words. */
 export function shellRefusal(
   line: string,
   allow: true | readonly string[],
@@ -93,7 +85,6 @@ function skipAnyWords(reached: Set<number>, pattern: readonly string[]): Set<num
  */
 function isDenied(command: readonly string[], denial: readonly string[], depth = 0): boolean {
   let before = "";
-  /** How many words of the denial may have been found. */
   let reached = skipAnyWords(new Set([0]), denial);
   for (const original of command) {
     const word = original.toLowerCase();
@@ -134,12 +125,7 @@ function shortened(words: readonly string[]): string {
   return clipWords(words.join(" "), maxShown);
 }
 
-/**
- * Splits a line of bash into the words of its commands. Never throws, in linear time.
- *
- * Invariant: unless the reading is `unclear`, bash runs these commands and no other. Variables, wildcards and braces
- * stay as they are written: what they become is never a further command.
- */
+/** Unless it is `unclear`, bash runs these commands and no other: variables and wildcards never become one. */
 interface ShellReading {
   /** If it is unclear: those that could be found. */
   readonly commands: readonly (readonly string[])[];

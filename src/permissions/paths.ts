@@ -1,10 +1,8 @@
-/** Where a path really leads, and whether the file rules of `permissions` allow it. Asks the file system, changes nothing. */
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { partsMatch, readGlob } from "../entry/glob.ts";
 import type { Part } from "../entry/glob.ts";
 
 export interface PathContext {
-  /** Absolute. */
   readonly workingDirectory: string;
   /** As `fs.realpathSync.native`: throws for what does not exist. */
   readonly realpath: (path: string) => string;
@@ -18,11 +16,8 @@ export interface PathContext {
 export const longestPath = 4_096;
 
 /**
- * Where a path leads with every symbolic link resolved; from the first part that does not exist, it goes on as
- * it is written. Undefined if that can't be resolved with certainty. Two places when `link/..` means one thing to the
- * operating system and another to a program that tidies the path up first: both must be fine.
- *
- * Asks the file system at most twice for each part.
+ * From the first part that does not exist, it goes on as it is written. Undefined if that can't be resolved with
+ * certainty. Two places when `link/..` means one thing to the system and another to a program that tidies it up first.
  */
 export function realLocations(path: string, context: PathContext): readonly string[] | undefined {
   // eslint-disable-next-line no-control-regex
@@ -51,7 +46,6 @@ function walk(path: string, separator: string | RegExp, context: PathContext): s
   /** What is still to be walked; the next part is the last one. */
   const parts = path.slice(root.length).split(separator).toReversed();
   let at = root;
-  /** What follows, and does not exist. */
   const missing: string[] = [];
   let links = 0;
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
@@ -98,7 +92,6 @@ export function isUnder(path: string, folder: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** Whether a glob of the entry matches a real path. Relative ones start at the working directory. */
 export function globMatches(glob: string, real: string, root: string, anyCase: boolean): boolean {
   const read = readGlob(glob);
   if (typeof read === "string") return false;
@@ -109,9 +102,8 @@ export function globMatches(glob: string, real: string, root: string, anyCase: b
 }
 
 /**
- * Whether a denial covers a real path; if `deep`, also whether it could cover something below: a search
- * would then show what it keeps away. Errs on the side of yes: case does not matter, links, `..` and `~` in
- * the fixed beginning of the glob are followed, and without a wildcard at its end it means all that is below.
+ * `deep`: also whether it could cover something below. Errs on the side of yes: case does not matter, links, `..` and `~`
+ * in the fixed beginning are followed, and without a wildcard at its end it means all that is below.
  */
 export function globDenies(
   glob: string,
@@ -140,7 +132,6 @@ export function globDenies(
   });
 }
 
-/** The path before the first wildcard, and the parts behind it. */
 export function fixedStart(
   parts: readonly Part[],
   absolute: boolean,

@@ -1,7 +1,4 @@
-/**
- * What an agent may do: a pure policy over requests. The default is to deny. A pattern that starts with `!`
- * denies, and a denial wins. `docs/permissions.md` describes the policy for users.
- */
+/** A pure policy over requests: denies by default, and a denial wins. For users: `docs/permissions.md`. */
 import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";
 import { shellRefusal } from "./commands.ts";
@@ -29,7 +26,6 @@ export type PermissionDecision =
     };
 
 export interface PermissionContext extends PathContext {
-  /** Default: this machine's. */
   readonly platform?: NodeJS.Platform;
   /** The folder that `~` means in a denial. Default: the user's home. */
   readonly home?: string;
@@ -73,7 +69,6 @@ export function decidePermission(
 
 const allowed: PermissionDecision = { kind: "allowed" };
 
-/** Of what was asked for, in a report and in the answer to the model. */
 const longestTarget = 1_000;
 
 function decision(
@@ -85,7 +80,6 @@ function decision(
   return { kind: "denied", operation, target: clipWords(target, longestTarget), reason };
 }
 
-/** One sentence for the model about what it may do instead. */
 export function describePermissions(permissions: Permissions): string {
   const { everything, writes, read, write, shell, url, tools } = ruleSet(permissions);
   if (everything) return "Everything is allowed, except for what is denied explicitly.";
@@ -105,7 +99,6 @@ function also(globs: Split): string {
   return globs.allow.length === 0 ? "" : ` and ${globs.allow.join(", ")}`;
 }
 
-/** Why a file must not be read or written. Undefined if it may be. */
 function fileReason(
   operation: "read" | "write",
   rules: RuleSet,
@@ -214,7 +207,6 @@ const toolReasons = {
   unnamed: "permissions.tools does not name it",
 } as const;
 
-/** What an agent asks for, independent of the SDK and its texts. */
 export type PermissionRequest =
   /** `paths` are names of one place; all of them have to be allowed. */
   | {

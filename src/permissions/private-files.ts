@@ -1,5 +1,3 @@
-/** Names of what holds credentials or runs code: as parts of a path, and as globs of a search. One list for both. */
-
 /** Git's own folder, files of passwords and keys, settings. A folder of such a name is private with all it holds. */
 const names = [
   ".git",
@@ -42,13 +40,11 @@ export function isPrivate(path: string): boolean {
   return path.split(/[\\/]/).some((part) => privatePart.test(part.replace(/:.*$/s, "")));
 }
 
-/** The names themselves, as they are mostly written. */
 export const privateNamesGlob = `**/{${[...names, credentials.glob].join(",")}}`;
 
 /**
- * The same for ripgrep's settings: in any case, with every ending, and with all that is in a folder of
- * such a name. A later one wins; one that begins with `!` says that a file is not private. A folder of the name of
- * an example counts as private here, which costs less than to tell it from the others. No list may be empty.
+ * For ripgrep: in any case, with every ending. A later one wins; `!` says that a file is not private. A folder of the
+ * name of an example counts as private, which costs less than to tell it from the others. No list may be empty.
  */
 export function orderedPrivateGlobs(): string[] {
   const listed = `{${[...names, credentials.glob].map(anyCase).join(",")}}`;

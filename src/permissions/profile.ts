@@ -1,9 +1,6 @@
 /**
- * What the permissions of a task mean for the programs that it starts: the paths and hosts that a sandbox grants. Made
- * from the same rules as the answers to the file tools, so that both agree, except that programs may read `.git`.
- *
- * A sandbox grants folders and files that exist. So the working directory is looked through once: each file of it that
- * the rules keep from file tools is hidden, or can't be written.
+ * What a sandbox grants, made from the rules of the file tools, so that both agree, except that programs may read `.git`.
+ * Only what exists can be granted: the working directory is looked through once for files to hide or to fix.
  */
 import { dirname, isAbsolute, join, sep } from "node:path";
 import { readGlob, type Part } from "../entry/glob.ts";
@@ -32,7 +29,6 @@ const skipped = "node_modules";
 const anyName = "\u{10FFFD}";
 /** What one list of single files may hold. Programs can't write those beyond it. */
 const mostFiles = 500;
-/** How many files may be looked at outside of the working directory. */
 const mostNames = 100_000;
 
 export async function sandboxProfile(
@@ -80,7 +76,6 @@ export async function sandboxProfile(
   };
 }
 
-/** Everything in the granted folders that must not be read, or not be written, by the rules. */
 async function search(
   rules: RuleSet,
   permissions: Permissions,
@@ -209,10 +204,7 @@ async function matches(
   return found;
 }
 
-/**
- * What denials name outside of the working directory, such as `!~/.ssh`. A pattern hides each folder in which it could
- * match something; in those that are `granted`, single files are looked for instead.
- */
+/** A pattern hides each folder in which it could match; in those that are `granted`, single files are looked for. */
 function elsewhere(
   globs: readonly string[],
   root: string,

@@ -1,4 +1,3 @@
-/** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
 import { isAbsolute } from "node:path";
 import { defined, isRecord, isText } from "../document/guards.ts";
 import { readGlob } from "../entry/glob.ts";
@@ -33,7 +32,6 @@ const shellTools = [
 ];
 const workspaceTools = [...readTools, ...writeTools, ...shellTools];
 
-/** Patterns, apart by what they do; without the `!`. */
 export interface Split {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
@@ -48,7 +46,6 @@ interface Grants {
   /** Files under the working directory, but private ones. */
   readonly writes: boolean;
   readonly shell: boolean;
-  /** Besides those for reading. */
   readonly tools: readonly string[];
 }
 
@@ -89,7 +86,6 @@ const grants: Readonly<Record<PermissionPreset, Grants>> = {
   },
 };
 
-/** Throws if the permissions name a preset that does not exist. */
 export function ruleSet(permissions: Permissions): RuleSet {
   const rules = inFull(permissions);
   const { preset } = rules;
@@ -113,9 +109,8 @@ export function ruleSet(permissions: Permissions): RuleSet {
 }
 
 /**
- * What holds for a task: its own permissions replace the entry's, but for a `sandbox` that they leave out; the option (`--permissions`) applies
- * where neither says anything, and is a ceiling where one does. Default: read-only. `declared`: the names of the
- * entry's own tools.
+ * A task's own permissions replace the entry's, but for a `sandbox` that they leave out; the option is a ceiling, or
+ * applies where neither says anything. `declared`: the names of the entry's own tools.
  */
 export function effectivePermissions(
   entry: Permissions | undefined,
@@ -130,17 +125,13 @@ export function effectivePermissions(
   return option === undefined ? stated : ceilPermissions(stated, option, declared);
 }
 
-/** Permissions that don't mention `sandbox` have that of the others. */
 export function withSandbox(task: Permissions, entry: Permissions | undefined): Permissions {
   const { sandbox } = typeof entry === "object" ? entry : {};
   if (sandbox === undefined) return task;
   return typeof task === "string" ? { preset: task, sandbox } : { sandbox, ...task };
 }
 
-/**
- * What both allow. Every denial stays. A tool of the entry (`declared`) is a command of the repository: it stays where
- * any command may run. A tool of an MCP server doesn't.
- */
+/** Every denial stays. A `declared` tool is a command of the repository: it stays where any command may run. */
 export function ceilPermissions(
   permissions: Permissions,
   ceiling: PermissionPreset,
@@ -177,7 +168,6 @@ export function ceilPermissions(
   };
 }
 
-/** The stricter one of what permissions say (default: `auto`) and of the option of the run. */
 export function sandboxMode(permissions: Permissions, option: SandboxMode = "off"): SandboxMode {
   const { sandbox: stated = "auto" } = typeof permissions === "string" ? {} : permissions;
   return sandboxModes.findLast((mode) => mode === stated || mode === option) ?? stated;
@@ -235,16 +225,12 @@ function split(patterns: readonly string[] | undefined): Split {
   };
 }
 
-/**
- * Whether the permissions allow a tool that is not the runtime's: of the entry, `server/tool` of an MCP server, or of
- * the program. A wildcard never covers the name of a tool of the runtime; a denial wins.
- */
+/** One that is not the runtime's. A wildcard never covers the name of a tool of the runtime; a denial wins. */
 export function allowsTool(permissions: Permissions, name: string): boolean {
   const { everything, tools } = ruleSet(permissions);
   return toolVerdict({ everything, tools }, name) === "allowed";
 }
 
-/** Why the name of a tool is denied. */
 export function toolVerdict(
   { everything, tools }: Pick<RuleSet, "everything" | "tools">,
   name: string,
@@ -257,7 +243,6 @@ export function toolVerdict(
   return patterns.some((pattern) => toolPatternMatches(pattern, name)) ? "allowed" : "unnamed";
 }
 
-/** Whether a task may call any tool of an MCP server, so that the server has to be started. */
 export function allowsServer(permissions: Permissions, server: string): boolean {
   const { everything, tools } = ruleSet(permissions);
   if (tools.deny.some((pattern) => pattern === "*" || pattern === `${server}/*`)) return false;
@@ -296,19 +281,17 @@ function isPlainName(pattern: string): boolean {
   return !/[*/]/.test(pattern);
 }
 
-/** Whether these permissions allow to read any private file: all of them, or one that a pattern names. */
 export function mayReadPrivateFiles(permissions: Permissions): boolean {
   const { everything, read } = ruleSet(permissions);
   return everything || read.allow.some(isPrivate);
 }
 
-/** Whether an agent or a workflow with these permissions may run at least one command. Doesn't check the patterns. */
+/** Doesn't check the patterns. */
 export function allowsCommands(permissions: Permissions): boolean {
   const { preset, shell } = inFull(permissions);
   return grants[preset].shell || shell === true || split(shell).allow.length > 0;
 }
 
-/** Whether the permissions list the allowed commands, instead of allowing all but the denied ones. */
 export function listsCommands(permissions: Permissions): boolean {
   return ruleSet(permissions).shell.allow !== true;
 }
@@ -319,9 +302,8 @@ export function canStartProcesses(permissions: Permissions): boolean {
 }
 
 /**
- * Delegation is allowed if `permissions.tools` names it: `delegate/TASK`, `delegate/*`, or `delegate` for every task.
- * `*` is not enough: it covers tools, and another task may have all permissions. Otherwise delegation is allowed only if
- * the other task can do nothing that the caller can't: it must not be a way around the permissions.
+ * Allowed if `permissions.tools` names it, by more than `*`: another task may have all permissions. Otherwise only if the
+ * other task can do nothing that the caller can't: it must not be a way around the permissions.
  */
 export function mayDelegate(caller: Permissions, task: string, other: Permissions): boolean {
   const own = ruleSet(caller);

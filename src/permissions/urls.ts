@@ -1,4 +1,3 @@
-/** Matches URLs against the patterns of `permissions.url`. Pure. */
 import { domainToASCII } from "node:url";
 import { wildcardMatches } from "./wildcard.ts";
 
@@ -6,9 +5,8 @@ import { wildcardMatches } from "./wildcard.ts";
 const maxLength = 8_192;
 
 /**
- * `*` matches any characters, and before the path any except a slash: `https://*.example.com/docs/*`.
- * A pattern without a path means every path, one without a scheme means https. A URL that carries a user
- * name matches nothing, nor does one that is neither http nor https.
+ * Before the path, `*` matches all but a slash. Without a path, every path is meant; without a scheme, https. A URL with
+ * a user name matches nothing, nor does one that is neither http nor https.
  */
 export function urlMatches(url: string, pattern: string): boolean {
   if (url.length > maxLength) return false;
@@ -31,9 +29,8 @@ export function urlMatches(url: string, pattern: string): boolean {
 }
 
 /**
- * Whether a denial covers the URL. Only host and path count, not scheme, user, port, case, how a character
- * is written, or a dot at the end of the host; a path also means what is below it, with any query. What
- * can't be read, or is too long, is denied.
+ * Not scheme, user, port, case, how a character is written, or a dot at the end of the host count; a path also means what
+ * is below it. What can't be read, or is too long, is denied.
  */
 export function urlDenied(url: string, pattern: string): boolean {
   const match = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(\/.*)?$/i.exec(
@@ -50,7 +47,6 @@ export function urlDenied(url: string, pattern: string): boolean {
   );
 }
 
-/** The host of a pattern of `permissions.url`, with its wildcards; none if the pattern has no host. */
 export function hostOf(pattern: string): string[] {
   const host = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(?:\/.*)?$/i.exec(
     pattern.trim(),

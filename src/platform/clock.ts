@@ -1,9 +1,6 @@
 /** Time, injected wherever something waits, so that tests don't wait. `system-clock.ts` is the real clock. */
 export interface Clock {
-  /**
-   * Milliseconds since the epoch, of a clock that only goes forward and never jumps: the difference of two
-   * readings is the time that has passed, even if the system's time is changed.
-   */
+  /** Milliseconds since the epoch. Only goes forward and never jumps, even if the system's time is changed. */
   now(): number;
   /** Resolves after `milliseconds`, or at once when `signal` aborts. Never rejects. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;

@@ -1,7 +1,6 @@
 /**
- * The environment of this process, and what of it the processes that we start may see: an allow-list. A token that is
- * not in it can't leak through a program, and a variable that makes programs load or run something else
- * (`NODE_OPTIONS`, `LD_PRELOAD`, `BASH_ENV`, `GIT_…`) has no say. Only the edges and this file read `process.env`.
+ * What the processes that we start may see of the environment: an allow-list. A token that is not in it can't leak, and a
+ * variable that makes programs load something else (`NODE_OPTIONS`, `LD_PRELOAD`, `BASH_ENV`, `GIT_…`) has no say.
  */
 import { isCi, isInWorkspace, safePath } from "./search-path.ts";
 
@@ -80,11 +79,7 @@ export function withGitSetting(
   };
 }
 
-/**
- * The part of `source` that every process we start may see. `PATH` has no relative, no empty folder, and none of the
- * GitHub workspace: the Copilot runtime itself runs `git` and `pgrep` from it, with a token in its environment. Neither
- * the home directory nor the shell is in the workspace.
- */
+/** Without folders of the workspace: the Copilot runtime runs `git` and `pgrep` with a token in its environment. */
 export function childEnvironment(source: Environment): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
@@ -106,16 +101,12 @@ function isAllowed(name: string): boolean {
   return allowed.has(upper) || upper.startsWith("LC_");
 }
 
-/**
- * A proxy may be given as `http://user:password@host`, or without the scheme. Its name and password are no
- * business of a shell; a password may hold an `@`.
- */
+/** `http://user:password@host`, also without the scheme. A password may hold an `@`. */
 function withoutPassword(name: string, value: string): string {
   if (!isProxy(name)) return value;
   return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?[^/\s]*@/i, "$1");
 }
 
-/** Whether a variable holds the address of a proxy, which may have a password in it. */
 export function isProxy(name: string): boolean {
   return /_PROXY$/i.test(name) && !/^NO_PROXY$/i.test(name);
 }

@@ -1,4 +1,3 @@
-/** The few things this project does to files, behind one door. */
 import {
   closeSync,
   mkdirSync,
@@ -24,7 +23,6 @@ export async function isDirectory(path: string): Promise<boolean> {
   );
 }
 
-/** The real path, or the path itself if nothing exists there. */
 export function realPathOf(path: string): string {
   try {
     return realpathSync.native(path);
@@ -33,10 +31,7 @@ export function realPathOf(path: string): string {
   }
 }
 
-/**
- * Creates a folder and its parents; one that is there is fine. Not with `recursive`: Node then loops forever where a
- * folder refuses children although it is there, as /proc does.
- */
+/** Not with `recursive`: Node then loops forever where a folder refuses children although it is there, as /proc does. */
 export function makeDirectoryNow(path: string): void {
   if (isFolder(path)) return;
   const parent = dirname(path);
@@ -60,7 +55,6 @@ export async function makeDirectory(path: string): Promise<void> {
 }
 
 export interface NewFile {
-  /** Does nothing after `close`. */
   write(bytes: Uint8Array): void;
   close(): void;
 }
@@ -84,7 +78,7 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
   await fs.writeFile(path, text, { flag: "wx", mode: 0o600 });
 }
 
-/** The same as `removeDirectory`, at once, as far as it goes: for a process that has no time left. */
+/** For a process that has no time left. */
 export function removeDirectoryNow(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 2 });
@@ -93,7 +87,7 @@ export function removeDirectoryNow(path: string): void {
   }
 }
 
-/** Removes a folder and all it holds; one that is not there is fine. A writer that is just ending is waited for. */
+/** A writer that is just ending is waited for. */
 export async function removeDirectory(path: string): Promise<void> {
   await fs.rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 }

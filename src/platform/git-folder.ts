@@ -1,8 +1,6 @@
 /**
- * What a sandbox has to protect in folders of git. Programs inside need the folders, but not the credentials in their
- * settings, and must not change what makes git run programs: later uses of git in this checkout rely on it.
- *
- * Invariant: nothing here follows a link or opens a pipe, because an agent may have made it.
+ * What a sandbox protects in folders of git: credentials in their settings, and what makes git run programs. Nothing here
+ * follows a link or opens a pipe, because an agent may have made it.
  */
 import {
   lstatSync,
@@ -22,7 +20,6 @@ interface GitFolder {
   readonly folders: readonly string[];
 }
 
-/** What is in a `.git`: its own settings and hooks, and those of its submodules and worktrees. */
 export function gitFolder(path: string): GitFolder {
   const settings: string[] = [];
   const fixed: string[] = [];
@@ -52,11 +49,7 @@ export function gitFolder(path: string): GitFolder {
   return { settings, fixed, hidden, folders };
 }
 
-/**
- * Only files that exist can be mounted read-only. So a folder without hooks gets an empty `hooks`, and one without
- * `commondir` gets that file, in which a program could otherwise name a folder with settings of its own. The file has no
- * effect, and stays there, because other runs may rely on it.
- */
+/** Only what exists can be mounted read-only. By a `commondir`, a program could name a folder of its own settings. */
 export function occupyGitFolder(path: string): void {
   for (const folder of gitFolder(path).folders) {
     try {
@@ -68,10 +61,7 @@ export function occupyGitFolder(path: string): void {
   }
 }
 
-/**
- * The folders of git that a checkout uses but doesn't contain: `.git` of a folder above, or the repository of a worktree
- * or a submodule. The latter must refer back to the checkout, so that a file `.git` can't name an arbitrary folder.
- */
+/** The repository of a worktree or a submodule must refer back to it, so that a file `.git` can't name any folder. */
 export function outerGitFolders(checkout: string): string[] {
   for (let at = checkout; ; at = dirname(at)) {
     const path = join(at, ".git");

@@ -24,13 +24,11 @@ const settings = [
 
 interface GitOptions {
   readonly cwd: string;
-  /** The environment of this process, whose `PATH` is searched for git. */
+  /** Its `PATH` is searched for git. */
   readonly environment: Environment;
-  /** Names and dates of authors, for example. Undefined removes a variable. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Its stdout. Rejects with the tail of its stderr if it fails. */
 export async function runGit(
   args: readonly string[],
   { cwd, environment, variables = {} }: GitOptions,

@@ -1,9 +1,6 @@
 /**
- * The only way out of a sandbox without a network of its own: a proxy for HTTP in this process, on a socket that is a
- * file, which connects to hosts that are listed.
- *
- * Invariants: a name is looked up here, and what it leads to is connected to, so no second answer counts; an address of
- * this machine, or one that only clouds use (169.254.…), is reached only if the list names it or `localhost`.
+ * The only way out of a sandbox without a network. A name is looked up here, and what it leads to is connected to, so no
+ * second answer counts; an address of this machine, or of a cloud's metadata, must be named by the list (or `localhost`).
  */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
@@ -19,12 +16,7 @@ export interface HostLists {
   readonly denied: readonly string[];
 }
 
-interface HostProxy {
-  close(): void;
-}
-
-/** `socket`: the path of the file. Rejects if it can't be made. */
-export async function startHostProxy(socket: string, hosts: HostLists): Promise<HostProxy> {
+export async function startHostProxy(socket: string, hosts: HostLists): Promise<{ close(): void }> {
   const open = new Set<Duplex>();
   const keep = <T extends Duplex>(stream: T): T => {
     open.add(stream);
@@ -111,7 +103,6 @@ function refusal(host: string): string {
   return `permissions.hosts and permissions.url don't name ${host}.\n`;
 }
 
-/** Where a host is, if the lists allow it. */
 async function addressOf(name: string, hosts: HostLists): Promise<string | undefined> {
   const host = name
     .toLowerCase()
@@ -155,7 +146,6 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
 
-/** Of this machine, or of a cloud's metadata. */
 function isHere(address: string): boolean {
   const own = new BlockList();
   for (const one of Object.values(networkInterfaces()).flatMap((some) => some ?? [])) {

@@ -1,12 +1,8 @@
-/** A file that says that a process works on something. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isRunning } from "./processes.ts";
 import { errorCode } from "./system-error.ts";
 
-/**
- * Makes the file, or replaces that of a process that is gone. Returns what removes it; undefined: a process that runs
- * has it. Where no file can be made, nobody else can make one either, and nothing is locked.
- */
+/** Undefined: a process that runs has it. Where no file can be made, nobody else can make one, and nothing is locked. */
 export function lockFile(path: string): (() => void) | undefined {
   for (const isLast of [false, true]) {
     try {

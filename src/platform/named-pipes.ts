@@ -1,8 +1,6 @@
 /**
- * Pipes that have a name, between this process and programs.
- *
- * Not those of `child_process`: they are sockets, so `echo x > /dev/stderr` fails on them, and nobody knows when all
- * that was written has arrived, because a program that runs on in the background keeps them open.
+ * Not the pipes of `child_process`: they are sockets, so `echo x > /dev/stderr` fails on them, and nobody knows when all
+ * has arrived, because a program in the background keeps them open.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, openSync, unlinkSync } from "node:fs";
@@ -15,7 +13,6 @@ import { findProgram } from "./search-path.ts";
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
-/** Makes the pipes. Rejects where there are none: on Windows. */
 export async function makeNamedPipes(
   paths: readonly string[],
   environment: Environment,
@@ -43,10 +40,7 @@ export class PipeReader {
   #held = Buffer.alloc(0);
   #finished: Promise<void> | undefined;
 
-  /**
-   * `onData` gets everything up to `finish`, and `onLate` what processes in the background write after it. When the
-   * last of them has ended, the pipe closes.
-   */
+  /** `onLate` gets what processes in the background write after `finish`, until the last of them has ended. */
   constructor(
     path: string,
     onData: (bytes: Uint8Array) => void,
@@ -71,7 +65,6 @@ export class PipeReader {
     this.#reader.on("error", () => this.close()).on("close", () => this.close());
   }
 
-  /** Resolves when everything that was written before has been passed on. */
   finish(): Promise<void> {
     this.#finished ??= new Promise((resolve) => {
       if (this.#stage.at !== "open") return resolve();
@@ -83,7 +76,6 @@ export class PipeReader {
     return this.#finished;
   }
 
-  /** Gives up what is not read yet. A program that writes to it gets a SIGPIPE. */
   close(): void {
     const before = this.#stage;
     if (before.at === "closed") return;

@@ -1,9 +1,6 @@
 /**
- * A file that a run writes about itself, in a place where an agent may be able to write too.
- *
- * Invariants: every byte goes to the file that was opened at the beginning, never through what was put in its
- * place; `close` finds out whether the file at that path still is that one and holds what was written, and
- * nothing else.
+ * A file that a run writes about itself, where an agent may write too. Every byte goes to the file that was opened first;
+ * `close` finds out whether it is still there and holds what was written.
  */
 import { createHash } from "node:crypto";
 import {
@@ -31,14 +28,9 @@ export class OwnFile {
   readonly #file: number;
   readonly #isNew: boolean;
   #hash = createHash("sha256");
-  /** What was there before is still there. */
   #toEmpty: boolean;
 
-  /**
-   * Makes the file and the folders above it; one that is there is replaced by the first write, or with `keep`
-   * continued. Throws if that is not possible: better to know before a run than after it. `what` it is, for messages:
-   * "journal".
-   */
+  /** Replaced by the first write, or with `keep` continued. Throws at once if that is not possible. `what`: "journal". */
   constructor(what: string, path: string, { keep = false }: { readonly keep?: boolean } = {}) {
     this.#what = what;
     this.#path = resolve(path);
@@ -53,7 +45,6 @@ export class OwnFile {
     if (keep) this.#hash.update(this.read());
   }
 
-  /** What the file holds; only of one that was kept. */
   read(): Uint8Array {
     const bytes = new Uint8Array(fstatSync(this.#file).size);
     let length = 0;
@@ -65,7 +56,6 @@ export class OwnFile {
     return bytes.subarray(0, length);
   }
 
-  /** Keeps the first `length` bytes; only of a file that was kept. */
   truncate(length: number): void {
     ftruncateSync(this.#file, length);
     this.#hash = createHash("sha256").update(this.read());
@@ -78,7 +68,6 @@ export class OwnFile {
     closeSync(this.#file);
   }
 
-  /** May write less than it is given. */
   write(bytes: Uint8Array, offset: number): number {
     if (this.#toEmpty && fstatSync(this.#file).isFile()) ftruncateSync(this.#file);
     this.#toEmpty = false;
@@ -87,10 +76,7 @@ export class OwnFile {
     return count;
   }
 
-  /**
-   * The whole content in parts, of a file that nothing was written to before. One that was deleted is not made again:
-   * its folder may be a link by now.
-   */
+  /** One that was deleted is not made again: its folder may be a link by now. */
   writeAll(parts: Iterable<string>): void {
     for (const part of parts) {
       const bytes = new TextEncoder().encode(part);

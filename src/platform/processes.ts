@@ -1,7 +1,4 @@
-/**
- * Looking at and ending processes. Nothing is ever ended by name: only a pid that we started, or one
- * whose environment carries a mark that we gave it.
- */
+/** Nothing is ever ended by name: only a pid that we started, or one whose environment carries our mark. */
 import { execFile, type ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -40,7 +37,6 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The exit code by which shells report that a signal has ended a program. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
@@ -51,7 +47,6 @@ export function endText(code: number | null, signal: NodeJS.Signals | null): str
   return signal ?? reported?.[0] ?? `exit code ${code}`;
 }
 
-/** Ends a process group: politely, and after `graceMs` for certain. Bounded by twice that time. */
 export async function endGroup(leader: number, graceMs: number): Promise<void> {
   if (!(leader > 1)) return;
   signalGroup(leader, "SIGTERM");
@@ -70,7 +65,6 @@ function isGroupGone(leader: number): boolean {
   });
 }
 
-/** The processes or threads that have a folder there. None if it is gone. */
 function idsIn(folder: string): number[] {
   try {
     return readdirSync(folder).map(Number).filter(Number.isInteger);
@@ -79,7 +73,6 @@ function idsIn(folder: string): number[] {
   }
 }
 
-/** Empty if the process is gone or another user's. */
 function fileOf(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "latin1");
@@ -89,7 +82,7 @@ function fileOf(pid: number, name: string): string {
 }
 
 /** The fields of `/proc/PID/stat` behind the name: state, parent, group… Empty if it is gone. */
-function statOf(pid: number): readonly string[] {
+export function statOf(pid: number): readonly string[] {
   const stat = fileOf(pid, "stat");
   // The name may hold blanks and brackets.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -102,19 +95,13 @@ function childrenOf(pid: number): number[] {
   );
 }
 
-/**
- * The pids of all processes, but this one, whose environment holds exactly `name=value`. Exact on Linux,
- * best effort on macOS (what `ps` shows), none elsewhere.
- */
+/** Exact on Linux, best effort on macOS (what `ps` shows), none elsewhere. */
 export async function processesMarked(name: string, value: string): Promise<number[]> {
   const mark = `${name}=${value}`;
   return process.platform === "darwin" ? fromPs(mark) : fromProc(mark);
 }
 
-/**
- * Ends every process that carries the mark: politely first, then for certain. Looks again after each
- * round, because a process may have forked while we looked. Bounded: about two seconds at worst.
- */
+/** Looks again after each round, because a process may have forked meanwhile. About two seconds at worst. */
 export async function endMarkedProcesses(name: string, value: string): Promise<void> {
   for (let round = 0; round < 8; round += 1) {
     const pids = await processesMarked(name, value);
@@ -129,10 +116,7 @@ export function killMarkedProcesses(name: string, value: string): void {
   for (const pid of fromProc(`${name}=${value}`)) sendSignal(pid, "SIGKILL");
 }
 
-/**
- * Ends a single process for certain. Bounded by twice that time. `child`: it, or what is around it, whose exit Node
- * reports, so that it need not be looked for again and again.
- */
+/** `child`: it, or what is around it, whose exit Node reports, so that it need not be looked for again and again. */
 export async function endProcess(
   pid: number,
   milliseconds: number,
@@ -210,7 +194,6 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
 }
 
-/** Runs a program (an absolute path) without a shell and returns its stdout. If it fails, rejects with the tail of its stderr. */
 export async function runProgram(
   program: string,
   args: readonly string[],

@@ -1,4 +1,3 @@
-/** Starts programs in process groups of their own, with or without a time limit. */
 import { defined } from "../document/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
@@ -16,14 +15,10 @@ export type ProgramEnd =
   | {
       readonly kind: "not-started";
       readonly reason: string;
-      /** Of the system error, such as `ENOENT`. */
       readonly code?: string;
     };
 
-export type ProgramOutcome =
-  | ProgramEnd
-  /** `signal` aborted; the program and its children are gone. */
-  | { readonly kind: "aborted" };
+export type ProgramOutcome = ProgramEnd | { readonly kind: "aborted" };
 
 export interface StartOptions {
   /** Absolute: the file of a program that was looked up before. Default: the command is looked up. */
@@ -36,13 +31,12 @@ export interface StartOptions {
   readonly input?: string;
   /** Its standard input stays open after `input`, for `stdin` of the started program. */
   readonly conversation?: boolean;
-  /** The program is started in it. Default: none. */
   readonly sandbox?: { readonly enter: string } | undefined;
   /** Whether this process goes on for as long as the program runs. Default: true. */
   readonly keepsRunning?: boolean;
   /** Receives what the program prints, as it comes. Not with `output`. */
   readonly onOutput?: (piece: Buffer, stream: OutputStream) => void;
-  /** Whether the program has a third stream for output, which is file descriptor 3. Requires `onOutput`. */
+  /** A third stream for output: file descriptor 3. Requires `onOutput`. */
   readonly messages?: boolean;
 }
 
@@ -157,10 +151,7 @@ export function startProgram(
   };
 }
 
-/**
- * The last output of a program is read after its exit. A child that holds the pipes open is not waited for, unless it
- * prints, and then not for long.
- */
+/** The last output is read after the exit. A child that holds the pipes open is waited for briefly. */
 async function drained(closed: Promise<unknown>, lastOutput: () => number): Promise<void> {
   const exited = performance.now();
   for (;;) {
@@ -171,12 +162,10 @@ async function drained(closed: Promise<unknown>, lastOutput: () => number): Prom
   }
 }
 
-/** Of the streams of a child, the ones for pipes have the method. */
 function unref(part: object | null): void {
   if (part !== null && "unref" in part && typeof part.unref === "function") part.unref();
 }
 
-/** As the system reports a program that is in no folder of `PATH`. */
 function notFound(command: string): Error {
   return Object.assign(new Error(`spawn ${command} ENOENT`), { code: "ENOENT" });
 }

@@ -1,7 +1,4 @@
-/**
- * Opens files for reading where others may write: what a path leads to can be replaced at any moment. So files are
- * opened first and judged then, and no other file of `src/` has flags of its own for it.
- */
+/** What a path leads to can be replaced at any moment: files are opened first and judged then. */
 import {
   closeSync,
   constants,
@@ -37,10 +34,7 @@ export function readSmallFile(path: string, longest: number): Uint8Array | undef
   return readIf(path, "followed", (file) => isSmall(file, longest));
 }
 
-/**
- * Opens a regular file for reading by its real path, which was judged before: undefined if a part of the path has
- * become a link since, or if there is no such file. What is read is in the file that was judged.
- */
+/** By its real path, which was judged before: undefined if a part of it has become a link since. */
 export async function openJudged(realPath: string): Promise<FileHandle | undefined> {
   const handle = await openToRead(realPath, "refused").catch(() => undefined);
   if (handle === undefined || isAt(handle.fd, realPath)) return handle;
@@ -48,7 +42,6 @@ export async function openJudged(realPath: string): Promise<FileHandle | undefin
   return undefined;
 }
 
-/** The bytes of such a file, at once. Undefined also if it has more than `longest`. Throws if they can't be read. */
 export function readJudged(realPath: string, longest: number): Uint8Array | undefined {
   return readIf(realPath, "refused", (file) => isAt(file, realPath) && isSmall(file, longest));
 }
@@ -71,7 +64,6 @@ function isSmall(file: number, longest: number): boolean {
   return found.isFile() && found.size <= longest;
 }
 
-/** Whether an open file is a regular one, and the one at this path without any link. */
 function isAt(file: number, realPath: string): boolean {
   const opened = fstatSync(file);
   if (!opened.isFile()) return false;
@@ -85,7 +77,6 @@ function isAt(file: number, realPath: string): boolean {
   }
 }
 
-/** The path of an open file, as Linux reports it. Undefined on other systems. */
 function openedPath(file: number): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {

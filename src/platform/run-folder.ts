@@ -1,9 +1,6 @@
 /**
- * A temporary folder that knows whose it is, so that leftovers of a killed process can be distinguished
- * from what a living one uses.
- *
- * Owns the file `owner.json` in it. Invariants: only a folder of the same user, made by a process that is
- * certainly dead, is removed; that is certain only for processes of this machine and this pid namespace.
+ * Only a folder of the same user, made by a process that is certainly dead, is removed: that is certain only for
+ * processes of this machine and this pid namespace.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
@@ -11,7 +8,7 @@ import { hostname, tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { isRecord, isText } from "../document/guards.ts";
 import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
-import { endMarkedProcesses, isRunning } from "./processes.ts";
+import { endMarkedProcesses, isRunning, statOf } from "./processes.ts";
 import { errorCode, errorMessage, SystemError } from "./system-error.ts";
 
 /** Every process that a run starts has this in its environment, with the run's mark as its value. */
@@ -34,7 +31,6 @@ interface Owner {
   readonly place: string;
 }
 
-/** Makes a folder under the system's temporary directory. `purpose` becomes a part of its name. */
 export async function makeRunFolder(purpose = "", mark: string = randomUUID()): Promise<RunFolder> {
   const path = await makeTemporaryDirectory(`${prefix}${purpose}`).catch((error: unknown) => {
     throw noFolder(error);
@@ -57,10 +53,7 @@ function noFolder(error: unknown): SystemError {
   return new SystemError(`${message}${advice}`, { cause: error });
 }
 
-/**
- * Whether a real path is in such a folder of any process, or would make a folder look like one. It holds programs that
- * run, and says which processes may be ended. Does not throw.
- */
+/** Also what would make a folder look like one: it says which processes may be ended. */
 export function isInRunFolder(realPath: string): boolean {
   const way = relative(realPathOf(tmpdir()), realPath).split(sep);
   const [name = "", next] = way;
@@ -69,10 +62,7 @@ export function isInRunFolder(realPath: string): boolean {
   return next?.toLowerCase() === ownerFile || existsSync(owner);
 }
 
-/**
- * Ends the processes and removes the folders of runs whose own process was killed. Never throws; a folder
- * that can't be judged stays. Returns the marks of the runs that had left something.
- */
+/** Never throws; a folder that can't be judged stays. Returns the marks of the runs that had left something. */
 export async function reapDeadRuns(): Promise<string[]> {
   const root = tmpdir();
   const names = await fs.readdir(root).catch(() => []);
@@ -114,14 +104,7 @@ function isDead({ pid, started, place }: Owner): boolean {
 
 /** Empty if the system doesn't provide it. A live process with this pid then counts as the owner. */
 function startOf(pid: number): string {
-  if (process.platform !== "linux") return "";
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name in the second field may hold blanks and brackets; the start time is field 22.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
-  } catch {
-    return "";
-  }
+  return statOf(pid)[19] ?? "";
 }
 
 function here(): string {

@@ -1,4 +1,3 @@
-/** What is mounted in a sandbox: the arguments of bubblewrap that a profile and its program need. */
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -25,7 +24,6 @@ export interface SandboxProfile {
    * some names in them. Each of their calls is judged; programs only read these folders.
    */
   readonly creatable: readonly string[];
-  /** Never writable. */
   readonly fixed: readonly string[];
   /** Empty, whether file or folder. */
   readonly hidden: readonly string[];
@@ -36,7 +34,6 @@ export interface SandboxProfile {
 
 export type SandboxNetwork = "none" | "all" | HostLists;
 
-/** The program that makes the sandbox, and what it grants. */
 export interface SandboxChoice {
   readonly bubblewrap: string;
   readonly profile: SandboxProfile;
@@ -51,9 +48,7 @@ export interface SandboxOptions extends SandboxChoice {
   readonly writable?: readonly string[];
   /** Whether it is started in a sandbox of the same profile, which hides what is to be hidden. */
   readonly isInside?: boolean;
-  /** What is `/tmp` inside. Default: an empty one for each program. */
   readonly temporary?: string | undefined;
-  /** Variables that programs of agents must not see. */
   readonly withheld?: readonly string[];
 }
 
@@ -150,7 +145,6 @@ function isReal(path: string): boolean {
   }
 }
 
-/** Those in which programs may write, without the granted ones themselves. */
 function foldersAbove(path: string, writable: readonly string[]): string[] {
   const above: string[] = [];
   for (let at = dirname(path); at !== dirname(at); at = dirname(at)) {
@@ -160,7 +154,6 @@ function foldersAbove(path: string, writable: readonly string[]): string[] {
   return above;
 }
 
-/** The file that is mounted over git's settings: itself, or a copy without credentials. */
 function shown(path: string, folder: string): string {
   const text = readFileSync(path, "utf8");
   const clean = withoutCredentials(text);

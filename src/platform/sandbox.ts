@@ -1,9 +1,6 @@
 /**
- * Runs programs in a sandbox (bubblewrap) that grants what a profile lists. Linux only.
- *
- * Owns the scripts and lists that it writes into a folder of the run. Invariants: what is not granted is not there, not
- * even by name; a program sees no process but its own, can't signal or trace another, and ends with whoever started
- * it; where bubblewrap can't set that up, nothing is started.
+ * Runs programs in a sandbox (bubblewrap): what is not granted is not there, not even by name; a program sees no process
+ * but its own, and ends with whoever started it; where that can't be set up, nothing is started.
  */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -32,10 +29,7 @@ export async function programSandbox(options: SandboxOptions): Promise<Sandbox> 
   return { enter, close: egress.close };
 }
 
-/**
- * The sandbox of a Copilot runtime. It starts its commands in sandboxes as well: with `bin` first in its `PATH`, it
- * takes our `bwrap`, which gives each of them the sandbox of programs, whatever the runtime would grant.
- */
+/** With `bin` first in `PATH`, the runtime takes our `bwrap`, which gives its commands the sandbox of programs. */
 export async function runtimeSandbox(
   options: SandboxOptions & {
     /** What commands need of the runtime: folders of `writable` and `readable`. */
@@ -123,7 +117,6 @@ interface Egress {
   readonly close: () => void;
 }
 
-/** How programs of the sandbox reach the hosts of the profile. */
 async function openEgress({ profile, folder }: SandboxOptions): Promise<Egress> {
   const { network } = profile;
   if (typeof network === "string") return { mounts: [], command: [], close: () => {} };
@@ -138,10 +131,8 @@ async function openEgress({ profile, folder }: SandboxOptions): Promise<Egress> 
   };
 }
 
-/** The port of the forwarder, in the network of the sandbox. */
 const port = 3128;
 
-/** A script that starts the forwarder inside, sets the proxy variables, and executes its arguments. */
 function forwardingScript(node: string, socket: string, hosts: HostLists): string {
   const code = `
     const { connect, createServer } = require("node:net");
@@ -166,10 +157,7 @@ exec "$@"
 /** Root keeps its capabilities in the namespaces unless they are dropped: it could unmount what hides files. */
 const namespaces =
   "--die-with-parent --unshare-user --unshare-ipc --unshare-uts --cap-drop ALL".split(" ");
-/**
- * Around other sandboxes. Without this capability, root can't make a user namespace in it; and who has the terminal of
- * this process can type into it.
- */
+/** Root needs the capability to make a user namespace. Who has our terminal could type into it. */
 const outerNamespaces = [
   ...namespaces,
   "--new-session",
@@ -212,7 +200,6 @@ export interface SandboxFound {
   readonly path: string;
 }
 
-/** How programs are started in a sandbox here, or why they can't be, with what to do. */
 type SandboxSupport =
   SandboxFound | { readonly kind: "none"; readonly reason: string; readonly advice: string };
 

@@ -1,20 +1,13 @@
-/**
- * Which program a name stands for. A folder of `PATH` that is relative, empty or in a checkout may hold whatever a
- * stranger's commit put there, so none of those is looked into; nor is a program taken that is a link into a checkout.
- */
+/** A folder of `PATH` that is relative, empty or in a checkout may hold whatever a stranger's commit put there. */
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What POSIX shells search without a `PATH`. */
 const standardPath = ["/usr/bin", "/bin"].join(delimiter);
 
-/**
- * `path` for what others start: without what is relative, empty or in the GitHub workspace; in CI, not in the working
- * directory either. Never empty: that would stand for the working directory.
- */
+/** In CI without the working directory, too. Never empty: that would stand for the working directory. */
 export function safePath(path: string, environment: Environment): string {
   const excluded = isCi(environment) ? checkouts(environment) : workspaceOf(environment);
   return foldersOf(path, excluded).join(delimiter) || standardPath;
@@ -24,11 +17,7 @@ export function isCi(environment: Environment): boolean {
   return !["", "0", "false"].includes((environment["CI"] ?? "").toLowerCase());
 }
 
-/**
- * The absolute path of what a command names, for a process with this environment. A bare name is only searched in the
- * absolute folders of its `PATH`, unlike by the system, which may also search the folder that the process starts in.
- * Undefined if there is none.
- */
+/** Only searched in absolute folders, unlike by the system, which may also search the folder of the process. */
 export function resolveCommand(
   command: string,
   cwd: string,
@@ -45,10 +34,7 @@ export function isBareName(command: string, system: NodeJS.Platform = process.pl
   return !(system === "win32" ? /[\\/]|^[a-z]:/i : /\//).test(command);
 }
 
-/**
- * The files that a name may stand for, in the order in which they are looked for. On Windows, those that can be
- * started without a shell: whatever `PATHEXT` says, `.cmd` and `.bat` are not.
- */
+/** On Windows, those that can be started without a shell: whatever `PATHEXT` says, `.cmd` and `.bat` are not. */
 export function fileNames(name: string, system: NodeJS.Platform = process.platform): string[] {
   if (system !== "win32" || /\.(?:com|exe)$/i.test(name)) return [name];
   return [`${name}.com`, `${name}.exe`];
@@ -125,7 +111,6 @@ function within(folders: readonly string[]): (path: string) => boolean {
   };
 }
 
-/** Of a relative path: whether it leads out of the folder that it starts in. */
 export function leaves(path: string): boolean {
   return path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
 }

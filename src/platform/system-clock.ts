@@ -1,12 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { onAbort, type Release } from "./waiting.ts";
 
-/**
- * The real time. Everything that waits takes a clock, so that tests can inject one.
- *
- * It is read from the system's clock once, when the process starts, and goes on with the monotonic one: a time
- * that is set forward or back meanwhile neither ends a turn nor lets a limit wait.
- */
+/** Read from the system's clock once, and goes on with the monotonic one: a time that is set meanwhile ends no turn. */
 export const systemClock: Clock = {
   now(): number {
     return Math.round(performance.timeOrigin + performance.now());

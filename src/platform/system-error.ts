@@ -22,7 +22,6 @@ export function errorMessage(error: unknown): string {
   return withAdvice(error, advice);
 }
 
-/** The same about a file that the user has named. */
 export function fileErrorMessage(error: unknown): string {
   if (errorCode(error) === "ENOENT") return "the file or its folder doesn't exist";
   return withAdvice(error, { ...advice, ...adviceForFile });

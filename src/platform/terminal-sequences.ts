@@ -1,7 +1,4 @@
-/**
- * The sequences by which a terminal is told to color text, to move its cursor or to set its title. They never go over
- * the end of a line.
- */
+/** Colors, moves of the cursor, titles. They never go over the end of a line. */
 const body = String.raw`[^\n\r\x07\x1b\x90-\x9f\\]{0,2000}`;
 const escapeEnd = String.raw`\x1b+\\+`;
 

@@ -1,8 +1,6 @@
 /**
- * Waiting, written once: for a promise, a time, the abort of a signal, or whichever of them comes first.
- *
- * Invariants: a wait that is over leaves no listener and no timer behind; a promise that is no longer waited for
- * rejects unnoticed; the time is that of the clock which is passed in. A loop that only pauses uses `Clock.sleep`.
+ * A wait that is over leaves no listener and no timer behind; a promise that is no longer waited for rejects unnoticed;
+ * the time is that of the clock which is passed in.
  */
 import { setMaxListeners } from "node:events";
 import type { Clock } from "./clock.ts";
@@ -21,10 +19,7 @@ const over = "over";
 /** Signals that may have any number of listeners: to say so takes longer than to listen. */
 const unlimited = new WeakSet<AbortSignal>();
 
-/**
- * Calls the listener once when the signal aborts, or at once if it already has.
- * One signal may serve a whole job of hundreds of sessions: Node's warning about many listeners reports no leak here.
- */
+/** One signal may serve hundreds of sessions: Node's warning about many listeners reports no leak here. */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): Release {
   if (signal === undefined) return nothing;
   if (signal.aborted) {
@@ -62,10 +57,7 @@ export async function unless<T>(
   }
 }
 
-/**
- * Waits for `promise`, at most `milliseconds`: the value in a box, or undefined when the time is over or the signal
- * aborts. A rejection in time is passed on.
- */
+/** At most `milliseconds`. A rejection in time is passed on. */
 export function within<T>(
   promise: Promise<T>,
   milliseconds: number,
@@ -79,7 +71,6 @@ export function within<T>(
   );
 }
 
-/** Waits for `promise`, without a limit of time: the value in a box, or undefined when the signal aborts. */
 export function unlessAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal,
@@ -87,10 +78,7 @@ export function unlessAborted<T>(
   return unless(promise, (giveUp) => onAbort(signal, giveUp));
 }
 
-/**
- * Waits for something that ends by itself when it is stopped, and may not do it: the value in a box, or undefined
- * `graceMs` after the stop.
- */
+/** For something that ends by itself when it is stopped, and may not do it: undefined `graceMs` after the stop. */
 export function unlessStuck<T>(
   promise: Promise<T>,
   stop: Occasion,
@@ -139,15 +127,11 @@ export function linkSignals(signals: readonly (AbortSignal | undefined)[]): Link
   };
 }
 
-/** A bound on something that takes a signal, from now on. */
 interface TimeLimit extends LinkedSignal {
   readonly isOver: boolean;
 }
 
-/**
- * `AbortSignal.any` with `AbortSignal.timeout` would be shorter, but takes no clock, and on Node 20 the timeout may be
- * collected before it fires.
- */
+/** `AbortSignal.timeout` takes no clock, and on Node 20 it may be collected before it fires. */
 export function startTimeLimit(clock: Clock, milliseconds: number, outer?: AbortSignal): TimeLimit {
   const late = new AbortController();
   const { signal, end } = linkSignals([outer, late.signal]);

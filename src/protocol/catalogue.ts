@@ -1,4 +1,3 @@
-/** What actions can call: the tools, relics and monuments at hand, and the built-in internals. */
 import { suggestion } from "../document/suggest.ts";
 import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
 import type { CallContext, Relic, Tool, ToolOutcome } from "../tools/tool.ts";
@@ -44,7 +43,6 @@ export type Resolved =
 const reserved = ["task_manager", "trap_card", "delegate"];
 
 export interface Catalogue {
-  /** Those that can be called. */
   readonly tools: readonly Tool[];
   readonly relics: ReadonlyMap<string, Relic>;
   resolve(action: ActionSpec): Resolved;
@@ -67,13 +65,9 @@ export interface CatalogueParts {
 /** Internal functions that are available unless they are denied. */
 export type Standard = "task_manager" | "trap_card";
 
-/** Called with the reason why a tool can't be called. */
 export type Refuse = (reason: string) => void;
 
-/**
- * Throws if a name is used twice or reserved, or if the parameters of a tool are not a valid JSON Schema. With `refuse`,
- * such a tool is left out instead.
- */
+/** Throws if a name is used twice or reserved, or a schema is invalid; with `refuse`, such a tool is left out. */
 export function createCatalogue(parts: CatalogueParts, refuse?: Refuse): Catalogue {
   const tools = new Map<string, Tool>();
   const checks = new Map<string, ValueCheck>();
@@ -151,7 +145,6 @@ export function createCatalogue(parts: CatalogueParts, refuse?: Refuse): Catalog
   };
 }
 
-/** Of a call of a tool, or of a member of a monument: whether it only reads. */
 export function isReadOnly(target: Target, params: Readonly<Record<string, unknown>>): boolean {
   switch (target.kind) {
     case "tool":
@@ -168,7 +161,7 @@ export function isReadOnly(target: Target, params: Readonly<Record<string, unkno
   }
 }
 
-/** Whether calls may overlap with other calls. Internals only look at the executor's own tables. */
+/** Internals only look at the executor's own tables. */
 export function isParallelSafe(target: Target): boolean {
   return target.kind !== "tool" || target.tool.parallelSafe === true;
 }
@@ -187,7 +180,6 @@ const builtIn: Readonly<Record<Exclude<Target["kind"], "tool">, ValueCheck>> = {
   delegate: ownCheck({ $ref: "#/$defs/delegate", $defs }),
 };
 
-/** Compiled on first use. */
 function ownCheck(schema: object): ValueCheck {
   let check: ValueCheck | undefined;
   return (value) => (check ??= compile("built-in", schema))(value);

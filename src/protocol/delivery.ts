@@ -1,7 +1,4 @@
-/**
- * What the next prompt tells about actions: results, each exactly once, and handles of what goes on in the
- * background. Results are cut to a bound; the whole can be read from a file, or with `get_result`.
- */
+/** What the next prompt tells about actions: results, each exactly once, and handles of what goes on. */
 import { defined } from "../document/guards.ts";
 import type { EndedStatus } from "../events/action.ts";
 import { cut } from "../events/cut.ts";
@@ -53,13 +50,11 @@ export interface Delivery {
 /** Keeps a text for the agent and the tools, and returns its path. */
 export type Store = (id: string, text: string) => Promise<string>;
 
-/** What is shown of a result when the prompt is full. */
 const leastCharacters = 200;
 
 export class Outbox {
   readonly #limits: ExecutorLimits;
   readonly #store: Store | undefined;
-  /** Those that have ended and are not delivered yet. */
   readonly results = new Set<Task>();
   readonly dispatched = new Set<Task>();
   readonly warnings: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * The action protocol as the dialogue of a task: the prompts of a round, the execution of each answer, and how the
- * round ends. It owns the executor of one run of the task; the sessions and the attempts are the engine's.
- */
+/** The action protocol as the dialogue of a task. Owns its executor; sessions and attempts are the engine's. */
 import { defined } from "../document/guards.ts";
 import type { Relic, Tool } from "../tools/tool.ts";
 import type { Dialogue, DialogueContext, RoundEnd, SendTurn } from "../engine/dialogue.ts";
@@ -28,14 +25,12 @@ export interface ActionDialogueOptions {
   readonly without?: readonly Standard[];
   readonly delegates?: readonly string[];
   readonly limits?: Partial<ExecutorLimits>;
-  /** Accepted documents in one round. */
   readonly iterations: number;
   /** Documents before the first. 0: none. */
   readonly preThinking?: number;
   readonly store?: Store;
   /** Folders that its sessions may read, such as the one of the store. Absolute. */
   readonly readable?: readonly string[];
-  /** Masks secrets in the answers of delegated tasks. */
   readonly redact?: (text: string) => string;
 }
 
@@ -57,7 +52,6 @@ class ActionDialogue implements Dialogue {
   readonly #closed = new AbortController();
   readonly #stop: LinkedSignal;
   #round = 0;
-  /** Of the last accepted document. */
   #iteration = 0;
 
   constructor(options: ActionDialogueOptions, context: DialogueContext) {
@@ -142,7 +136,6 @@ class ActionDialogue implements Dialogue {
     return [changes, newsText(delivery, standing, this.#options.without)].join("\n\n").trim();
   }
 
-  /** What the model has to know of tools that have changed since the last prompt. */
   async #changes(): Promise<string> {
     const changed = await this.#options.changedTools?.();
     if (changed === undefined) return "";
@@ -158,7 +151,6 @@ class ActionDialogue implements Dialogue {
     return end;
   }
 
-  /** What failed in the background without the model's knowledge, in sentences. */
   async #finish(signal: AbortSignal): Promise<readonly string[]> {
     const background = await this.#executor.settle(signal);
     return background.flatMap(({ id, action, status, reason = "" }) =>
@@ -214,11 +206,9 @@ const answerCut: ProtocolProblem = {
 
 export interface RoundLimits {
   readonly iterations: number;
-  /** Of the round of thinking before it. 0: there is none. */
   readonly preThinking: number;
 }
 
-/** `request`: what the next prompt asks for, besides what happened. Empty: to go on. */
 export type NextRound =
   | { readonly kind: "prompt"; readonly request: string }
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly response: string | null };
@@ -229,10 +219,7 @@ type Executed = Extract<Turn, { kind: "executed" }>;
 /** Rejected answers to one prompt that are followed by another attempt. */
 const repairsPerIteration = 2;
 
-/**
- * What follows an answer of the model: the rules of repairs, nudges and caps, apart from any session. One for each
- * round of a task.
- */
+/** The rules of repairs, nudges and caps, apart from any session. One for each round of a task. */
 export class Rounds {
   readonly #limits: RoundLimits;
   mode: "normal" | "thinking" | "refused";
@@ -268,7 +255,6 @@ export class Rounds {
     return prompt(problemsText(problems));
   }
 
-  /** The model decides how much it thinks, within the bound. */
   #thought({ next }: Executed): NextRound {
     if (next === "continue" && this.#accepted < this.#limits.preThinking) {
       return prompt('Continue thinking, or write "stop": true to begin the task.');

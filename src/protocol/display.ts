@@ -1,4 +1,3 @@
-/** What people see of an action while it runs. Nothing of it reaches the model. */
 import { defined } from "../document/guards.ts";
 import type { ActionDisplay } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -14,10 +13,7 @@ const mostPercent = 95;
 const stepPercent = 5;
 const pauseMs = 200;
 
-/**
- * One line: without control characters, line breaks and what changes the direction of text. Nothing takes the place
- * of what is hidden, and no word is cut: it is redacted later.
- */
+/** One line, in which nothing takes the place of what is hidden. No word is cut: it is redacted later. */
 export function labelOf(text: string): string {
   const line = withoutSequences(text.slice(0, 10 * longestLabel))
     .replaceAll(/[\t\n\v\f\r\u0085\p{Zl}\p{Zp}]+/gu, " ")
@@ -35,20 +31,12 @@ export function displayOf({ display, action }: ActionSpec): ActionDisplay | unde
   };
 }
 
-export interface CallProgress {
-  report(progress: ToolProgress): void;
-  end(): void;
-}
-
-/**
- * The progress of one call, for people: what it reports and, between, steps by the estimate of the model. It never goes
- * backward, doesn't reach the end too early, and doesn't come too often.
- */
+/** Steps by the estimate of the model fill the gaps. It never goes backward, and doesn't come too often. */
 export function startProgress(
   { display }: ActionSpec,
   clock: Clock,
   tell: (news: { readonly percent?: number; readonly message?: string }) => void,
-): CallProgress {
+): { report(progress: ToolProgress): void; end(): void } {
   const stepMs = (display?.estimated_duration_seconds ?? 0) * 10 * stepPercent;
   let stop: Release = () => {};
   let shownPercent = -1;

@@ -1,9 +1,4 @@
-/**
- * Accepts documents, one after the other: reads and checks them, and applies everything in them but the actions. Owns
- * the variables and the number of accepted documents.
- *
- * Invariant: a document with any problem changes nothing.
- */
+/** Accepts documents, one after the other. One with any problem changes nothing. */
 import { ordinaryValue } from "./params.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -53,7 +48,6 @@ export class Documents {
     return this.#variables.get(name);
   }
 
-  /** `refused`: the texts of a document are accepted, and none of its actions. */
   take(answer: unknown, { mode, problem }: ExecuteOptions): Accepted | Rejected {
     const { catalogue, emit, hasTask, limits } = this.#ports;
     const rejected = (rejection: Rejected): Rejected => {
@@ -104,7 +98,6 @@ export class Documents {
     return { kind: "accepted", document, iteration, actions };
   }
 
-  /** Null deletes. */
   #merge(changes: Readonly<Record<string, unknown>>): { set: string[]; deleted: string[] } {
     const set: string[] = [];
     const deleted: string[] = [];

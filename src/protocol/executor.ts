@@ -1,12 +1,6 @@
 /**
- * The executor of action documents: document in, results out. Usable without a job.
- *
- * It lives as long as the task that it works for, so that a later round can ask about the actions of an earlier one.
- * What actions call, the time and the store of long results are ports. Rights are not decided here: only what may be
- * called is in `tools`, `relics` and `delegation`.
- *
- * Invariants: if a document has any problem, nothing of it runs. `execute` resolves when everything SYNC in it has
- * ended, which all time limits together bound. Each result is delivered by `collect` exactly once.
+ * The executor of action documents: document in, results out. It lives as long as its task, so that a later round can ask
+ * about the actions of an earlier one. Rights are not decided here: `tools`, `relics` and `delegation` may all be called.
  */
 import { defined } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
@@ -58,10 +52,7 @@ export type Turn =
 
 /** How a run ended. */
 export interface RunEnd {
-  /**
-   * What was still going on in the background when the run ended, and what had ended there since the last prompt, with
-   * how it ended.
-   */
+  /** What went on in the background at the end, or had ended there since the last prompt. */
   readonly background: readonly TaskView[];
   /** Results that no prompt has delivered. */
   readonly undelivered: Delivery;
@@ -69,18 +60,15 @@ export interface RunEnd {
 
 /** Executes documents one after the other. It keeps variables, results and what runs in the background. */
 export interface ActionExecutor {
-  /**
-   * `answer`: the text of a model, or a document as a value. Resolves when the SYNC actions have ended. Never rejects.
-   * One document at a time.
-   */
+  /** The text of a model, or a document as a value. Resolves when the SYNC actions have ended. Never rejects. */
   execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
   /** What happened since the last call of it. Goes into the next prompt. */
   collect(): Promise<Delivery>;
   /** Runs the cards and reads the chosen relics, for the next prompt. */
   standing(signal?: AbortSignal): Promise<Standing>;
   /**
-   * The end of the run: waits for what goes on in the background, for each call at most its time limit, then cancels
-   * it. `signal` cancels it at once. Afterwards the executor accepts another run, with everything that it knows.
+   * The end of the run: waits for what goes on in the background, within its time limits, then cancels it. `signal`
+   * cancels it at once. Afterwards the executor accepts another run, with everything that it knows.
    */
   finish(signal?: AbortSignal): Promise<RunEnd>;
   /** All actions of all documents, in order. */
@@ -105,7 +93,6 @@ export class Executor implements ActionExecutor {
   readonly #standing: StandingActions;
   readonly #outbox: Outbox;
   readonly #catalogue: Catalogue;
-  /** What further documents can call, in place of the tools so far. */
   readonly offer: (tools: readonly Tool[]) => void;
 
   constructor(options: ExecutorOptions, refuse?: Refuse) {
@@ -151,7 +138,6 @@ export class Executor implements ActionExecutor {
     onAbort(signal, () => this.#cancelAll());
   }
 
-  /** Those that can be called. */
   get tools(): readonly Tool[] {
     return this.#catalogue.tools;
   }
@@ -213,7 +199,6 @@ export class Executor implements ActionExecutor {
     return this.#views(ended.filter((task) => task.inBackground && isEnded(task.state)));
   }
 
-  /** The tools that have been called with success by documents after this one. */
   calledSince(iteration: number): readonly string[] {
     return [...this.#scheduler.table.values()].flatMap(({ iteration: own, planned, state }) =>
       own > iteration && planned.target.kind === "tool" && state.status === "succeeded"
@@ -285,7 +270,6 @@ export class Executor implements ActionExecutor {
   }
 }
 
-/** What is false about the claim, after the SYNC actions of the document have ended. */
 function claimOf(
   { status, stop }: ActionDocument,
   tasks: readonly Task[],

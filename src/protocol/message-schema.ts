@@ -1,8 +1,5 @@
 /* oxlint-disable unicorn/no-thenable -- "then" is a keyword of JSON Schema */
-/**
- * The JSON Schema of the message (draft 2020-12), published as `schema/action-protocol.schema.json`, and its types. What
- * a schema can't express (unique ids, known names, depth) is checked in `preflight.ts`.
- */
+/** Published as `schema/action-protocol.schema.json`. What it can't express is checked in `preflight.ts`. */
 import type { Described, SchemaType } from "../document/schema-type.ts";
 
 const id = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;
@@ -11,7 +8,6 @@ function ref<T>(name: string): { readonly $ref: string } & Described<T> {
 }
 const reference = { type: "string", pattern: "^\\$\\{\\{[^{}]+\\}\\}$" } as const;
 
-/** `if` an action without sub-actions has this name, `then` its params have this shape. */
 function paramsOf(name: string): object {
   return {
     if: {
@@ -102,7 +98,6 @@ const thought = {
   },
 } as const;
 
-/** `action`: the name of what is called. For a group (an action with `sub_actions`), a label. */
 export interface ActionSpec extends SchemaType<typeof action> {}
 export type ActionDocument = SchemaType<typeof messageSchema>;
 

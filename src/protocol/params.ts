@@ -1,10 +1,7 @@
 /**
- * The params of actions: their references, and what their schema says of them before and after references are replaced.
- *
- * References are `${{variables.NAME…}}`, `${{results.ID…}}`, `${{tasks.ID.status}}`. `$${{` stands for a literal `${{`.
- * A value is read once: what a reference inserts is never searched for references. Only own, enumerable properties
- * are found, so that nothing of a prototype and no length of a list can be named. The inserted text is counted while
- * it is assembled, so that references to large results can't fill the memory.
+ * References are `${{variables.NAME…}}`, `${{results.ID…}}`, `${{tasks.ID.status}}`; `$${{` is a literal `${{`. What one
+ * inserts is never searched for references. Only own, enumerable properties are found, so nothing of a prototype. The
+ * text is counted while it is assembled, so that references to large results can't fill the memory.
  */
 import { isList, isRecord } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
@@ -24,7 +21,6 @@ type Part =
   | { readonly kind: "reference"; readonly reference: Reference; readonly source: string }
   | { readonly kind: "invalid"; readonly source: string };
 
-/** Both forms of the beginning, the longer one first. */
 const opening = /\$?\$\{\{/g;
 
 export function partsOf(template: string): readonly Part[] {
@@ -83,7 +79,6 @@ export interface FoundPart {
   readonly part: Exclude<Part, { kind: "text" }>;
 }
 
-/** All references in the texts of a value, and what looks like one. Keys are not searched. */
 export function referencesIn(value: unknown): FoundPart[] {
   const found: FoundPart[] = [];
   const visit = (one: unknown, path: Path): void => {
@@ -97,10 +92,8 @@ export function referencesIn(value: unknown): FoundPart[] {
   return found;
 }
 
-/** What is named, as JSON data. Undefined: nothing has the name. */
 export interface Names {
   variable(name: string): unknown;
-  /** The value of an action that succeeded. */
   result(id: string): unknown;
   status(id: string): string | undefined;
 }
@@ -111,7 +104,6 @@ type Interpolated =
 
 class Unresolved extends Error {}
 
-/** A copy with the references replaced, as ordinary objects with at most `limit` characters of text. */
 export function interpolate(value: unknown, names: Names, limit: number): Interpolated {
   let rest = limit;
   const spend = (text: string): string => {
@@ -178,10 +170,7 @@ interface ParamProblem {
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/**
- * What is wrong whatever the references will be replaced by. The value of a reference is unknown, so a problem with
- * it, or with what contains it, only counts if it doesn't depend on the value.
- */
+/** The value of a reference is unknown: a problem with it, or around it, only counts if it doesn't depend on it. */
 export function checkTemplate(check: ValueCheck, target: Target, params: Params): ParamProblem[] {
   const open = referencesIn(templateOf(target, params)).map(({ path }) => path);
   const certain = check(ordinary(params)).filter(
@@ -200,7 +189,6 @@ export interface ParamPorts {
   readonly names: Names;
 }
 
-/** The params of a call, with their references replaced. A text is the reason why there are none. */
 export function finalParams(
   target: Target,
   template: Params,
@@ -214,14 +202,12 @@ export function finalParams(
   return `Invalid params: ${["params", ...problem.path].join(".")}: ${problem.reason}`;
 }
 
-/** The part in which references are replaced when the action is dispatched: not what a card holds for later. */
 export function templateOf(target: Target, params: Params): Params {
   if (target.kind !== "trap_card") return params;
   const { action: _card, ...template } = params;
   return template;
 }
 
-/** As ordinary objects: schemas and tools expect their prototypes. */
 function ordinary(params: Params): Params {
   const copied = ordinaryValue(params);
   return isRecord(copied) ? copied : {};
@@ -245,7 +231,6 @@ function checkOperation(target: Target, params: Params): ParamProblem[] {
   return [{ path: ["ids"], reason: `This field is required for ${operation}.` }];
 }
 
-/** What is about which fields or how many elements there are, not about their values. */
 const shapeKeywords = new Set([
   "required",
   "type",

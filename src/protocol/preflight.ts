@@ -1,7 +1,4 @@
-/**
- * What the schema can't check: the whole document is sound, or nothing of it runs. All problems are collected.
- * The result is a plan: the actions in document order (those of thoughts first), with what each has to wait for.
- */
+/** What the schema can't check. The plan has the actions in document order (those of thoughts first). */
 import { isText } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { clipWords } from "../events/cut.ts";
@@ -20,7 +17,6 @@ const preflightLimits = { actions: 32, depth: 3 } as const;
 
 export interface Known {
   readonly iteration: number;
-  /** All actions must be read-only and SYNC, as those of thoughts. */
   readonly onlyReading?: boolean;
   hasTask(id: string): boolean;
   hasVariable(name: string): boolean;
@@ -29,7 +25,6 @@ export interface Known {
 interface Place {
   readonly spec: ActionSpec;
   readonly path: Path;
-  /** The index of its group. */
   readonly group: number | undefined;
   readonly inThought: boolean;
 }
@@ -38,9 +33,7 @@ export interface PlannedAction extends Place {
   readonly index: number;
   readonly id: string;
   readonly target: Target;
-  /** Ids that must have succeeded, of this document or of an earlier one. */
   readonly requires: Set<string>;
-  /** Indexes of actions of the plan that must have ended, in whatever way. */
   readonly after: Set<number>;
 }
 
@@ -106,14 +99,12 @@ function targetOf(
 
 interface Scope {
   readonly known: Known;
-  /** Those that the document sets; null deletes one. */
   readonly variables: Readonly<Record<string, unknown>>;
   readonly indexes: ReadonlyMap<string, number>;
   readonly order: ActionOrder;
   readonly report: Report;
 }
 
-/** The action waits for `id`, which `path` names. */
 function need(
   action: PlannedAction,
   id: string,
@@ -145,7 +136,6 @@ function checkReference(action: PlannedAction, { path, part }: FoundPart, scope:
   }
 }
 
-/** All actions. */
 function flatten(document: ActionDocument, report: Report): readonly Place[] {
   const places: Place[] = [];
   let tooDeep: Path | undefined;
@@ -231,7 +221,6 @@ function checkCall(
   }
 }
 
-/** The action of a card. Its references are replaced each time it runs. */
 function checkCard(spec: ActionSpec, at: Path, catalogue: Catalogue, report: Report): void {
   if (spec.depends_on !== undefined || spec.sub_actions !== undefined) {
     report(at, "invalid_params", "The action of a card can't have dependencies or sub-actions.");
@@ -262,7 +251,6 @@ function reportInvalid(path: Path, part: FoundPart["part"], report: Report): voi
   report(path, "invalid_reference", message);
 }
 
-/** The actions of thoughts run before all others. */
 function orderThoughts(
   actions: readonly PlannedAction[],
   order: ActionOrder,
@@ -280,10 +268,7 @@ function orderThoughts(
   }
 }
 
-/**
- * Siblings run in document order, except where everything that is called is `parallelSafe`. An action in the
- * background holds back only further calls of its own tool. What an action depends on goes first in any case.
- */
+/** In document order unless all is `parallelSafe`. In the background, only calls of the same tool are held back. */
 function orderSiblings(actions: readonly PlannedAction[], order: ActionOrder): void {
   const leaves = actions.filter(({ spec }) => spec.sub_actions === undefined);
   const around = (action: PlannedAction): readonly PlannedAction[] => {
@@ -313,10 +298,7 @@ function isSameUnsafeTool(a: Target, b: Target): boolean {
   return a.kind === "tool" && b.kind === "tool" && a.tool === b.tool && !isParallelSafe(a);
 }
 
-/**
- * A graph over the start and the end of each action. An edge means "not before": a dependency leads from the end of
- * the producer to the start of its consumer, a group starts before its members and ends after them.
- */
+/** Edges mean "not before": from the end of a producer to the start of its consumer; a group is around its members. */
 class ActionOrder {
   /** Node 2i is the start of action i, 2i + 1 its end. */
   readonly #next: readonly number[][];
@@ -339,12 +321,10 @@ class ActionOrder {
     this.after(later.index, earlier);
   }
 
-  /** Whether `later` can't start before `earlier` has ended. */
   isAfter(later: number, earlier: number): boolean {
     return this.#reaches(2 * earlier + 1, 2 * later);
   }
 
-  /** Whether the start of `action` waits for itself. */
   isCyclic(action: number): boolean {
     const start = 2 * action;
     return (this.#next[start] ?? []).some((next) => this.#reaches(next, start));

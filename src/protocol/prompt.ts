@@ -1,8 +1,4 @@
-/**
- * What the runner tells the model between its answers. Everything that a tool, a relic or a card returned is data:
- * it stands in a fence that is longer than any in the data, so that no result can end it and go on as instructions.
- * Outside of fences, each piece is one line, also where a model chose a name.
- */
+/** All data stands in a fence longer than any in it, so that none can end it and go on as instructions. */
 import { fenced } from "../document/fence.ts";
 import { labelOf } from "./display.ts";
 import type { Standard } from "./catalogue.ts";
@@ -19,9 +15,7 @@ export function earlierText(tasks: readonly TaskView[], without: readonly Standa
   return `\n\nActions of earlier rounds${known}: ${latest.join(", ")}`;
 }
 
-/**
- * What happened since the last answer, for the next prompt. Empty if nothing did. `without`: as the executor has it.
- */
+/** What happened since the last answer, for the next prompt. Empty if nothing did. */
 export function newsText(
   { results, handles, warnings }: Delivery,
   standing: Standing,
@@ -63,7 +57,6 @@ function resultText(result: DeliveredResult, without: readonly Standard[]): stri
   return `${head} (${rest.join("; ")}):\n${fenced(text)}`;
 }
 
-/** Of a tool or a relic, as it is. The label of a group is whatever the model wrote. */
 function nameOf(action: string): string {
   return /^[\w./-]{1,200}$/.test(action) ? action : JSON.stringify(labelOf(action));
 }

@@ -1,9 +1,4 @@
-/**
- * The answer of a model as a document of the protocol, checked against the schema.
- *
- * Never throws. Size and nesting are checked before anything that recurses or compares sees the text. Objects of the
- * document have no prototype, and `__proto__` is nowhere in it.
- */
+/** Size and nesting are checked before anything recurses. Objects of a document have no prototype, nor `__proto__`. */
 import { isList, isRecord } from "../document/guards.ts";
 import { readJson } from "../document/json.ts";
 import { plainCopy } from "../document/plain.ts";
@@ -69,7 +64,6 @@ const messageLimits = {
   /** Objects, lists, texts, numbers… in a document. Bounds the time of checks that compare values pairwise. */
   values: 10_000,
   nesting: 100,
-  /** Problems that are reported for one document, and the size of each. */
   problems: 20,
   pathCharacters: 300,
   reasonCharacters: 500,
@@ -85,7 +79,6 @@ export type ReadMessage = { readonly kind: "read"; readonly document: ActionDocu
 const explained = 10 * messageLimits.problems;
 const schema = schemaCheck<ActionDocument>(messageSchema, "document", explained);
 
-/** `answer` is the text of a model, or a document as a value. */
 export function readMessage(answer: unknown): ReadMessage {
   const parsed = typeof answer === "string" ? parse(answer) : copy(answer);
   if (parsed.kind === "rejected") return parsed;
@@ -101,7 +94,6 @@ export function readMessage(answer: unknown): ReadMessage {
   );
 }
 
-/** The first problems, in a bounded size, and how many there are beyond them. */
 export function reject(problems: readonly ProtocolProblem[]): Rejected {
   const { problems: most, pathCharacters, reasonCharacters } = messageLimits;
   const listed = problems.slice(0, most).map(({ path, code, message }) => ({
@@ -160,7 +152,6 @@ function copy(value: unknown): Parsed {
   return reject([{ path: pointerOf(copied.path), code: "not_json", message: copied.reason }]);
 }
 
-/** The text within one code fence around the whole answer. Anything else stays as it is. */
 function withoutFence(answer: string): string {
   const text = answer.trim();
   const firstEnd = text.indexOf("\n");
@@ -170,7 +161,6 @@ function withoutFence(answer: string): string {
   return isFenced ? text.slice(firstEnd + 1, lastStart) : answer;
 }
 
-/** Too many values, or a name that must never be a key. */
 function scan(root: unknown): ProtocolProblem | undefined {
   let values = 0;
   const visit = (value: unknown, path: Path): ProtocolProblem | undefined => {

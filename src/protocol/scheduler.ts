@@ -1,11 +1,7 @@
 /**
- * The actions of all accepted documents: what each waits for, when it is called, and how it ends. Owns their states:
- * every transition happens here.
- *
- * Invariants: an action is called at most once, and only after everything it requires has succeeded. Every action ends
- * exactly once, and every call that has begun leads to the end of its action. What needs an action that did not succeed
- * is skipped at once, transitively. A group ends after all of its members. An action that waits costs nothing: each end
- * looks only at its dependents.
+ * The actions of all accepted documents. Owns their states: an action is called at most once, after everything it
+ * requires has succeeded, and ends exactly once. What needs one that did not succeed is skipped at once, transitively. A
+ * group ends after all of its members.
  */
 import { isRecord } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
@@ -36,7 +32,6 @@ interface SchedulerPorts extends ParamPorts {
   readonly clock: Clock;
   readonly emit: (event: ActionEvent) => void;
   readonly call: (task: Task, params: Params, context: CallContext) => Promise<ToolOutcome>;
-  /** Of an action that is in no group. */
   readonly onEnded: (task: Task) => void;
 }
 
@@ -51,17 +46,15 @@ export class Scheduler {
     this.slots = new Slots(ports.limits.parallel, (task) => this.#dispatch(task));
   }
 
-  /** By id. Of two actions with the same id it is the first. */
+  /** Of two actions with the same id it is the first. */
   get table(): ReadonlyMap<string, Task> {
     return this.#table;
   }
 
-  /** Those that have not ended, in order; members of groups as well. */
   get active(): ReadonlySet<Task> {
     return this.#active;
   }
 
-  /** If they are canceled already, all of them end at once. */
   add(
     planned: readonly PlannedAction[],
     iteration: number,
@@ -96,10 +89,7 @@ export class Scheduler {
     return tasks;
   }
 
-  /**
-   * Idempotent. Cascades to the members of groups. All are marked before any of them ends, so that the end of one
-   * starts none of the others.
-   */
+  /** Idempotent. All are marked before any of them ends, so that the end of one starts none of the others. */
   cancel(tasks: Iterable<Task>, reason: string): void {
     const all = [...tasks].filter(
       ({ state, cancelReason }) => !isEnded(state) && cancelReason === undefined,
@@ -114,7 +104,6 @@ export class Scheduler {
     }
   }
 
-  /** Something that it waits for has ended, or its group has begun. */
   #review(task: Task): void {
     const { state, cancelReason, group, prerequisites } = task;
     if (state.status !== "waiting" || cancelReason !== undefined) return;
@@ -143,7 +132,6 @@ export class Scheduler {
     }
   }
 
-  /** Its members no longer wait for it. It ends by itself. */
   #startGroup(group: Task): void {
     this.#start(group, undefined, () => {});
     for (const member of group.members) this.#review(member);
@@ -158,7 +146,6 @@ export class Scheduler {
     this.#unlessReplayed(task, { params }, () => this.#call(task, params));
   }
 
-  /** If the id has been used: with the result of the earlier action, which must have been the same one. */
   #unlessReplayed(task: Task, made: { readonly params?: Params }, run: () => void): void {
     task.signature = signatureOf({ ...task.planned.spec, ...made });
     const { duplicateOf: earlier } = task;
@@ -201,7 +188,6 @@ export class Scheduler {
     this.#ports.emit(startedEvent(task, this.#ports.limits.eventCharacters));
   }
 
-  /** Harmless for one that has ended. */
   #end(task: Task, ended: Ended): void {
     if (isEnded(task.state)) return;
     const { clock, emit, limits, onEnded } = this.#ports;
@@ -217,7 +203,6 @@ export class Scheduler {
     if (task.group !== undefined) this.#endGroup(task.group);
   }
 
-  /** With the result of an earlier action, which was the same one. */
   #endAs(task: Task, result: Ended): void {
     task.replayed = true;
     this.#end(task, result);
@@ -227,7 +212,6 @@ export class Scheduler {
     this.#end(task, { status: "skipped", cause: { id, status } });
   }
 
-  /** A member of a group that has ended: before it, if the group ran. */
   #leave(member: Task, group: Task): void {
     if (member.cancelReason !== undefined) return;
     const earlier = group.replayed ? member.duplicateOf : undefined;
@@ -245,7 +229,6 @@ export class Scheduler {
   }
 }
 
-/** Whether the same is called. An action that never started is compared as it was written. */
 function isSame(task: Task, earlier: Task): boolean {
   if (earlier.signature !== undefined) return earlier.signature === task.signature;
   return signatureOf(earlier.planned.spec) === signatureOf(task.planned.spec);
@@ -267,7 +250,6 @@ export function secondsOf({ planned: { target } }: Task, limits: ExecutorLimits)
   }
 }
 
-/** What makes two actions the same: what is called, with which params. Not when, nor how it is shown. */
 function signatureOf({ action, type, params = {}, sub_actions: members = [] }: ActionSpec): string {
   const essence = [action, type, params, members.map(signatureOf)];
   return JSON.stringify(essence, (_, value: unknown) =>
@@ -275,10 +257,8 @@ function signatureOf({ action, type, params = {}, sub_actions: members = [] }: A
   );
 }
 
-/** Characters of the reasons of all members together. */
 const shownReasons = 3_000;
 
-/** What its members, which have all ended, make of a group. */
 function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeeded" | "failed" }> {
   const values: [string, unknown][] = [];
   const failures: string[] = [];
@@ -297,10 +277,7 @@ function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeed
   return { status: "failed", reason, output };
 }
 
-/**
- * Bounded parallelism: at most so many calls at once, in the order in which they became ready, and at most one call
- * of a tool that isn't `parallelSafe`. A call that waits for its tool holds no slot.
- */
+/** In the order in which they became ready. A call that waits for its tool, if that isn't parallel, holds no slot. */
 export class Slots {
   readonly #parallel: number;
   readonly #start: (task: Task) => void;
@@ -320,7 +297,6 @@ export class Slots {
     this.#startNext();
   }
 
-  /** For a call that ended, or that is no longer wanted. Harmless for any other task. */
   release(task: Task): void {
     this.#queue.delete(task);
     if (this.#running.delete(task)) this.unlock(task.planned.target);

@@ -1,10 +1,4 @@
-/**
- * What every prompt has beside the delivery: what the cards ("trap cards": read-only actions that run before every
- * model call) return, and excerpts of the relics that the model has chosen. Owns the cards and the choice.
- *
- * Invariants: each call is bounded by `cardSeconds`, and each text by its tokens. Cards run one after the other, so
- * that those of the same tool don't get in each other's way.
- */
+/** Cards and relics. Cards run one after the other, so that those of one tool don't get in each other's way. */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import { beginningOf, cut } from "../events/cut.ts";
@@ -74,7 +68,6 @@ export class StandingActions {
     return list();
   }
 
-  /** Chooses relics, in place of those before. */
   choose(names: readonly string[]): { readonly changed: boolean; readonly unknown: string[] } {
     const { relics } = this.#ports.catalogue;
     const before = this.#chosen;
@@ -147,7 +140,6 @@ export class StandingActions {
   }
 }
 
-/** Calls what is behind a target: a tool, a relic, another task. */
 export function callTarget(
   target: Target,
   id: string,

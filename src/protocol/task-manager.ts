@@ -1,4 +1,3 @@
-/** The operations of `task_manager` on the table of actions. */
 import type { Clock } from "../platform/clock.ts";
 import { within } from "../platform/waiting.ts";
 import type { CallContext, ToolOutcome } from "../tools/tool.ts";
@@ -17,7 +16,6 @@ export interface TaskManagerPorts {
 }
 
 export const canceledByModel = "The model canceled it.";
-/** Actions that `list` shows, the latest ones. */
 const listed = 100;
 
 export async function manageTasks(

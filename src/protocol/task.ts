@@ -1,4 +1,3 @@
-/** An action that was accepted, with its state. Only the scheduler changes it. */
 import { defined } from "../document/guards.ts";
 import type { ActionEvent, ActionStatus } from "../events/action.ts";
 import type { CallEnd } from "../tools/call.ts";
@@ -19,11 +18,9 @@ export type Ended =
       readonly status: "failed";
       readonly reason: string;
       readonly tail?: string;
-      /** Of a group: what its other members returned. */
       readonly output?: Output;
     }
   | { readonly status: "timed_out"; readonly seconds: number }
-  /** `output`: as for a group that failed. */
   | { readonly status: "cancelled"; readonly reason: string; readonly output?: Output | undefined }
   | {
       readonly status: "skipped";
@@ -41,7 +38,6 @@ export type TaskState =
 
 interface Prerequisite {
   readonly task: Task;
-  /** How it must have ended. */
   readonly needs: "success" | "end";
 }
 
@@ -50,16 +46,13 @@ export class Task {
   readonly iteration: number;
   readonly group: Task | undefined;
   readonly members: Task[] = [];
-  /** What must have ended before it starts, besides the start of its group. */
   readonly prerequisites: Prerequisite[] = [];
   readonly dependents = new Set<Task>();
-  /** The earlier action with the same id. */
   readonly duplicateOf: Task | undefined;
   state: TaskState = { status: "waiting" };
   startedAt: number | undefined;
   endedAt: number | undefined;
   replayed = false;
-  /** The call as it was made, for comparison with a later action of the same id. */
   signature: string | undefined;
   cancelReason: string | undefined;
   readonly ended: Promise<Ended>;
@@ -142,7 +135,6 @@ export function outputOf(value: unknown): Output | undefined {
   }
 }
 
-/** All that there is to say about the end of an action, in full length. */
 export function contentOf(ended: Ended): string {
   switch (ended.status) {
     case "succeeded":
@@ -160,7 +152,6 @@ function joined(parts: readonly (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined && part !== "").join("\n");
 }
 
-/** Characters of stderr in a reason. */
 const shownTail = 500;
 
 export function reasonOf(ended: Ended): string | undefined {
@@ -178,7 +169,6 @@ export function reasonOf(ended: Ended): string | undefined {
   }
 }
 
-/** What follows the name of an action in a sentence. */
 export function verbOf(status: ActionStatus): string {
   switch (status) {
     case "waiting":
@@ -230,14 +220,8 @@ export function viewOf(task: Task, now: number): TaskView {
   };
 }
 
-export function waitingEvent({
-  id,
-  iteration,
-  action,
-  execution,
-  planned,
-  group,
-}: Task): ActionEvent {
+export function waitingEvent(task: Task): ActionEvent {
+  const { id, iteration, action, execution, planned, group } = task;
   const { spec, target, inThought, requires } = planned;
   return {
     type: "action.waiting",
@@ -252,14 +236,12 @@ export function waitingEvent({
   };
 }
 
-/** `most`: characters of the params. */
 export function startedEvent({ id, iteration, isGroup, state }: Task, most: number): ActionEvent {
   const started = { type: "action.started", id, iteration } as const;
   if (isGroup || state.status !== "running") return started;
   return { ...started, params: beginningOf(JSON.stringify(state.params), most) };
 }
 
-/** `most`: characters of the reason, and of the output. */
 export function endedEvent(
   { id, iteration, startedAt, endedAt = 0, replayed }: Task,
   ended: Ended,

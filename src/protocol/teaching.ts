@@ -1,8 +1,4 @@
-/**
- * The system prompt that teaches the protocol, with what is at hand. Deterministic, and bounded however much the entry
- * and its servers declare. Names and descriptions stand in JSON on lines of their own, so that none can pass for a
- * part of the text.
- */
+/** Names and descriptions stand in JSON on lines of their own, so that none can pass for a part of the text. */
 import type { Tool } from "../tools/tool.ts";
 import { isRecord } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
@@ -23,10 +19,7 @@ export interface TeachingOptions extends CatalogueParts {
 
 const most = { description: 300, schema: 1_500, list: 24_000, names: 8_000 } as const;
 
-/**
- * The system prompt that teaches a model the action protocol and lists what its actions can call: made of what the
- * executor gets. Always the same for the same options, and of bounded length.
- */
+/** The system prompt that teaches the action protocol. Always the same for the same options; of bounded length. */
 export function teachingText(options: TeachingOptions): string {
   const { tools, relics = [], monuments = [], iterations, preThinking = 0 } = options;
   const limits = { ...defaultLimits, ...options.limits };
@@ -42,7 +35,6 @@ export function teachingText(options: TeachingOptions): string {
     .join("\n\n");
 }
 
-/** In a prompt, when servers have changed their tools. Empty if it makes no difference. */
 export function changedToolsText(before: readonly Tool[], now: readonly Tool[]): string {
   const known = new Set(toolLines(before));
   const left = new Set(now.map(({ name }) => name));
@@ -159,7 +151,6 @@ function toolLines(tools: readonly Tool[]): readonly string[] {
   return fitting(tools, [withParams(boundedSchema), withParams(paramNames)]);
 }
 
-/** In the first form that is not too long for all of them, or else only their names. */
 function fitting<T extends { readonly name: string }>(
   all: readonly T[],
   forms: readonly ((one: T) => object)[],
@@ -176,7 +167,6 @@ function boundedSchema(schema: object): object {
   return JSON.stringify(own).length <= most.schema ? own : paramNames(schema);
 }
 
-/** `name?` is optional. */
 function paramNames(schema: object): object {
   const { properties, required }: { properties?: unknown; required?: unknown } = { ...schema };
   const needed = Array.isArray(required) ? required : [];
@@ -184,17 +174,10 @@ function paramNames(schema: object): object {
   return all.slice(0, 50).map((name) => clip(needed.includes(name) ? name : `${name}?`, 100));
 }
 
-function describedName({
-  name,
-  description,
-}: {
-  readonly name: string;
-  readonly description?: string;
-}): object {
-  return {
-    name,
-    ...(description === undefined ? {} : { description: clip(description, most.description) }),
-  };
+function describedName(one: { readonly name: string; readonly description?: string }): object {
+  const { name, description } = one;
+  if (description === undefined) return { name };
+  return { name, description: clip(description, most.description) };
 }
 
 function membersOf({ name, tools, relics }: Monument): object {

@@ -1,8 +1,6 @@
 /**
- * What the runtime writes to us, without the events of an answer that are larger than an answer may be. The SDK makes
- * a text of each message and parses it, in which time nothing else happens in this process: 20 MB take 0.1 s. Of such
- * an event the bytes are dropped as they come, and in its place comes one that says how many there were, which ends
- * the turn. All other messages pass as they are.
+ * The SDK makes a text of each message and parses it, in which time nothing else happens in this process: 20 MB take
+ * 0.1 s. In place of an event that is larger than an answer may be comes one that says so, which ends the turn.
  */
 import { Transform, type Readable, type TransformCallback } from "node:stream";
 
@@ -17,7 +15,6 @@ const contentLength = /^content-length: *(\d+)\r?$/im;
 const answerEvent =
   /^\{"jsonrpc":"2\.0","method":"session\.event","params":\{"sessionId":"([\w-]+)","event":\{"type":"assistant\./;
 
-/** Ends with `source`, and takes its place. */
 export function boundedMessages(source: Readable): Readable {
   const bounded = new BoundedMessages();
   // An error without a listener would end this process, and the SDK listens only once it is connected.
@@ -59,7 +56,7 @@ class BoundedMessages extends Transform {
     done();
   }
 
-  /** Judges the message that begins here. Returns the length of its header; undefined: more of it has to come. */
+  /** Returns the length of the header; undefined: more of it has to come. */
   #begin(bytes: Buffer, passed: Buffer[]): number | undefined {
     const end = bytes.indexOf(endOfHeader);
     if (end === -1 && bytes.length < longestHeader) return undefined;
@@ -79,7 +76,6 @@ class BoundedMessages extends Transform {
   }
 }
 
-/** The event by which the runtime tells how much of an answer has come. */
 function tooLong(sessionId: string, length: number): Buffer {
   const event = {
     type: "assistant.streaming_delta",

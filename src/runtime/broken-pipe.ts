@@ -1,10 +1,8 @@
 /**
- * When the runtime has died and we do not know it yet, a request is written into a broken pipe. The RPC
- * library under the SDK then rejects the request, which we handle, and throws the same error once more
- * where it can't be caught (`throw` in an async promise executor): Node would end our process for it.
+ * A request to a runtime that has died is written into a broken pipe. The RPC library under the SDK rejects it, and
+ * throws the error once more where it can't be caught (`throw` in an async promise executor).
  */
 
-/** Swallows just those errors until the returned function is called. */
 export function tolerateBrokenPipes(): () => void {
   process.on("unhandledRejection", ignoreBrokenPipe);
   return () => process.off("unhandledRejection", ignoreBrokenPipe);

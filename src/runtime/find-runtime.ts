@@ -1,8 +1,4 @@
-/**
- * Finds the native Copilot runtime, an executable that comes in a package of its own for each platform. The one
- * search for the command line, the action and the library; what the action does if there is none is in
- * `provide-runtime.ts`.
- */
+/** The native Copilot runtime, in a package of its own for each platform. Installed by `provide-runtime.ts`. */
 import {
   accessSync,
   chmodSync,
@@ -25,7 +21,6 @@ import type { Environment } from "../platform/environment.ts";
 import { errorCode } from "../platform/system-error.ts";
 
 export interface RuntimeSearch {
-  /** What the user named; wins over everything else. */
   readonly runtimePath?: string | undefined;
   /** How the user writes the name of that option. Default: as the library does. */
   readonly pathOption?: string | undefined;
@@ -50,7 +45,7 @@ export class RuntimeNotFoundError extends Error {
   override readonly name = "RuntimeNotFoundError";
 }
 
-/** The path of the runtime. @throws RuntimeNotFoundError if there is none, with the ways to get one */
+/** @throws RuntimeNotFoundError with the ways to get one */
 export function findRuntime(search: RuntimeSearch): string {
   const found = lookForRuntime(search);
   if (found !== undefined) return found.path;
@@ -61,9 +56,8 @@ export function findRuntime(search: RuntimeSearch): string {
 }
 
 /**
- * Looked for in this order: the option, `COPILOT_CLI_PATH`, the platform package next to our own code (also when
- * that code is a bundle), an installed one. Never above the current directory: that may be a stranger's checkout
- * with a program in it.
+ * In this order: the option, `COPILOT_CLI_PATH`, the platform package next to our code, an installed one. Never above the
+ * current directory: that may be a stranger's checkout.
  * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
  */
 export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined {
@@ -130,7 +124,6 @@ function checked(path: string, name: string, search: RuntimeSearch): string {
   throw new RuntimeNotFoundError(`${name} leads to ${path}, ${problem}. ${ways}`);
 }
 
-/** Why an absolute path can't be the runtime; undefined if it can. */
 export function runtimeProblem(path: string): string | undefined {
   try {
     const stat = statSync(path);
@@ -202,10 +195,7 @@ function versionOf(root: string): unknown {
   }
 }
 
-/**
- * What has to be readable for a runtime: the platform package that it belongs to; of any other, the folder that it is
- * in, unless that holds the user's home.
- */
+/** The package that it belongs to; of any other, its folder, unless that holds the user's home. */
 export function filesOfRuntime(path: string): string {
   const root = join(path, "../../..");
   if (existsSync(join(root, "package.json"))) return root;

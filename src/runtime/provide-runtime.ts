@@ -1,9 +1,6 @@
 /**
- * The native Copilot runtime for the action, which can't be in the bundle: found as everywhere, or else installed by npm
- * into the tool cache of the runner.
- *
- * npm downloads, retries, checks the SHA-512 and unpacks, in a folder aside; one rename puts the package in place. So
- * what stands there is always complete, however many installs run at once and whenever they are killed.
+ * The runtime for the action: found as everywhere, or installed by npm into the tool cache of the runner, in a folder
+ * aside. One rename puts it in place, so it is always complete, however many installs run at once.
  */
 import { promises as fs, statSync } from "node:fs";
 import { devNull } from "node:os";
@@ -56,8 +53,7 @@ const waysToHaveIt =
   'or set the environment variable COPILOT_CLI_PATH (docs/action.md, "The runtime").';
 
 /**
- * The absolute path of the runtime's executable. In this order: the input, `COPILOT_CLI_PATH`, the package
- * of our own version next to us, the tool cache; else it is installed there.
+ * In this order: the input, `COPILOT_CLI_PATH`, the package next to us, the tool cache; else it is installed there.
  * @throws RuntimeNotFoundError with what to do
  */
 export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
@@ -110,7 +106,6 @@ async function install(request: RuntimeRequest, platform: string): Promise<strin
   return runtimeInPackage(target, platform);
 }
 
-/** Undefined when the package is in the `node_modules` of the folder, else why it isn't. */
 async function runNpm(
   { environment, signal, limits = installLimits }: RuntimeRequest,
   name: string,
@@ -161,7 +156,6 @@ function problemOf(ended: ProgramOutcome): string | undefined {
   return `npm ended with exit code ${ended.code}: ${quoted(ended.stderr)}${other}`;
 }
 
-/** The beginning of npm's error on one line, without credentials in URLs and without workflow commands. */
 function quoted(stderr: string): string {
   const lines = stderr
     .split("\n")
@@ -196,7 +190,6 @@ async function moveIntoPlace(from: string, target: string, platform: string): Pr
 const asidePrefix = ".installing-";
 const leftoverMilliseconds = 3_600_000;
 
-/** What a killed install has left, an hour ago or more. */
 async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await fs.readdir(parent)) {
     if (!name.startsWith(asidePrefix)) continue;
@@ -214,10 +207,7 @@ const sourceNames = {
   installed: `version ${runtimeVersion} in the tool cache`,
 } as const;
 
-/**
- * `<tool cache>/agent-jobs-runtime/<version>/<platform>`, in the order in which they are tried. None in the workspace,
- * regardless of the variables, because its files may have come with a commit.
- */
+/** None in the workspace, regardless of the variables: its files may have come with a commit. */
 function cacheTargets(request: RuntimeRequest, platform: string): string[] {
   return [request.toolCacheDirectory, request.temporaryDirectory].flatMap((directory) =>
     directory === undefined || directory === "" || isInWorkspace(directory, request.environment)
@@ -260,10 +250,7 @@ interface Command {
 
 const inPackage = join("node_modules", "npm", "bin", "npm-cli.js");
 
-/**
- * The npm in `PATH` (it is the one that the workflow has set up, with its registry), else the one next to
- * the node that runs us.
- */
+/** The npm in `PATH`, which the workflow has set up with its registry, else the one next to our node. */
 export function findNpm(
   environment: Environment,
   node: string = process.execPath,
@@ -294,9 +281,8 @@ const programs =
 const loaders = /^(?:NODE_|LD_|DYLD_|BASH_|ENV$|GIT_)/i;
 
 /**
- * npm's own settings, its proxies and what the `.npmrc` of the user names as `${VARIABLE}`; no input, no token of
- * the runner, no model's key. A setting that leads into the workspace is left out, and an `.npmrc` that is there
- * isn't read. The folder of our node comes last in `PATH`, for an npm that starts with `env node`.
+ * npm's own settings, its proxies and what the user's `.npmrc` names; no input, no token of the runner, no model's key,
+ * and nothing that leads into the workspace. Our node comes last in `PATH`, for an npm that starts with `env node`.
  */
 export function npmEnvironment(
   environment: Environment,
@@ -323,7 +309,6 @@ export function npmEnvironment(
 
 const MAX_NPMRC = 64 * 1024;
 
-/** The user has written there what npm may know. */
 function variablesNamedIn(file: string): ReadonlySet<string> {
   try {
     const text = new TextDecoder().decode(readSmallFile(file, MAX_NPMRC));

@@ -1,7 +1,4 @@
-/**
- * What the runtime, and every shell it starts, may see of our environment. A secret that is not in it can't leak
- * through a command that an agent runs (docs/internals/runtime-notes.md#environment).
- */
+/** For the runtime, and every shell it starts (docs/internals/runtime-notes.md#environment). */
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 
 export function runtimeEnvironment(source: Environment): Record<string, string> {
@@ -17,10 +14,8 @@ export interface Authentication {
 }
 
 /**
- * How a token reaches the runtime (docs/internals/runtime-notes.md#tokens): an installation token (`ghs_…`, such as a
- * workflow's own) is refused through the client's option and is honored in the environment, there only
- * with `useLoggedInUser`. Any other goes to each session: the client's option would put it into the
- * environment of the runtime and of the agent's shells. With a provider of one's own no token goes anywhere.
+ * An installation token (`ghs_…`) is honored only in the environment, with `useLoggedInUser`. Any other goes to each
+ * session, not into the environment of shells (docs/internals/runtime-notes.md#tokens). With a provider, none is needed.
  */
 export function authentication(options: {
   readonly gitHubToken?: string | undefined;

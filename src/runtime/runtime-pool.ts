@@ -1,9 +1,6 @@
 /**
- * The runtimes that the sessions share: one for each kind, so usually one.
- *
- * Invariants: at most one runtime starts at a time; a dead one is replaced once, for all sessions
- * that need it; one that has served its share of sessions is replaced too, and stopped when the
- * last of them has closed (it keeps some memory of every session); `stop()` leaves no process and no file.
+ * At most one runtime starts at a time; a dead one is replaced once, for all sessions that need it; one that has served
+ * its share is replaced too, and stopped with its last session. `stop()` leaves no process and no file.
  */
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
@@ -21,23 +18,17 @@ const sessionsPerRuntime = 250;
 /** A sandbox's profile names files that exist, so each task may need another. A runtime takes about 100 MB. */
 const mostIdle = 2;
 
-/**
- * How a runtime searches: `guarded` leaves files of credentials out of every result; `open` doesn't, for sessions
- * that may read such files, or whose results are checked in another way.
- */
+/** `guarded` leaves files of credentials out; `open`: sessions may read them, or their results are checked otherwise. */
 export type Searches = "guarded" | "open";
 
-/** Who sends the requests to the models: the runtime itself, or this process in its place. */
 export type Requests = "direct" | "handled";
 
-/** What can't be set for each session. */
 export interface RuntimeKind {
   readonly searches: Searches;
   readonly requests: Requests;
   readonly sandbox?: SandboxChoice | undefined;
 }
 
-/** Sessions of different profiles share no process and no temporary folder. */
 function keyOf(kind: RuntimeKind): string {
   return JSON.stringify(kind);
 }
@@ -47,7 +38,6 @@ export interface RuntimePoolOptions {
   /** What to start. Called for every start: it may throw an Error for people. */
   readonly configure: (kind: RuntimeKind) => Omit<RuntimeProcessOptions, "clock" | "directory">;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
-  /** Called if killed runs of before have left something. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
   /** The value of `AGENT_JOBS_RUN` in the environment of all that is started; default: a random one. */
   readonly mark?: string | undefined;
@@ -62,7 +52,6 @@ export interface RuntimeLease {
 
 interface Served {
   readonly kind: RuntimeKind;
-  /** Sessions that were given this runtime, and those of them that still have it. */
   opened: number;
   readonly open: Set<RuntimeLease>;
   retired: boolean;
@@ -70,13 +59,11 @@ interface Served {
 
 export class RuntimePool {
   readonly #current = new Map<string, Promise<RuntimeProcess>>();
-  /** Every runtime that may still have a process or a file. */
   readonly #running = new Map<RuntimeProcess, Served>();
   #root: Promise<RunFolder> | undefined;
   #folder: RunFolder | undefined;
   #reaping: Promise<void> | undefined;
   #started = 0;
-  /** Whether a runtime had no sandbox. */
   #isUnconfined = false;
   /** Why the runtime before the next one is gone. */
   readonly #lastLoss = new Map<string, string>();
@@ -93,10 +80,7 @@ export class RuntimePool {
       .filter((pid) => pid !== undefined);
   }
 
-  /**
-   * The running runtime for one more session; started, or started again, if need be. Rejects with an Error
-   * for people. The caller must release the lease.
-   */
+  /** Started, or started again, if need be. Rejects with an Error for people. */
   async acquire(kind: RuntimeKind): Promise<RuntimeLease> {
     const key = keyOf(kind);
     for (;;) {
@@ -136,7 +120,6 @@ export class RuntimePool {
     return lease;
   }
 
-  /** Ends the least recently used ones of the idle runtimes, if this one makes too many. */
   #endIdle(runtime: RuntimeProcess, served: Served): void {
     if (!this.#running.delete(runtime)) return;
     // The order of the map is that of the last use.
@@ -151,7 +134,6 @@ export class RuntimePool {
     }
   }
 
-  /** Ends all runtimes and what they started by force, and removes their files, before it returns. */
   kill(): void {
     for (const pid of this.pids) sendSignal(pid, "SIGKILL");
     if (this.#folder === undefined) return;

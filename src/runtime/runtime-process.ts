@@ -1,12 +1,7 @@
 /**
- * One running Copilot runtime: a client of the SDK and the child process under it.
- *
- * Owns: the child, from spawn until it is surely gone, and the folder it writes to. Knows when it died:
- * the SDK does not say so, and no call that is pending then ever settles, so every call to the
- * runtime is raced against its death and a deadline (docs/internals/runtime-notes.md#death).
- *
- * Invariant: a runtime that makes progress is not ended for being slow. On a busy machine one answer may take
- * minutes, so a late one starts a watch over the runtime's messages and its CPU time.
+ * Owns the child, from spawn until it is surely gone, and its folder. The SDK does not say when it died, and no pending
+ * call then settles, so every call is raced against its death and a deadline (docs/internals/runtime-notes.md#death). On
+ * a busy machine an answer may take minutes: a late one starts a watch over its messages and CPU time.
  */
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
@@ -32,38 +27,26 @@ const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before a cancel is no crash. */
 const graceMs = 250;
 const lookMs = 1_000;
-/**
- * Consecutive looks without CPU time and without a message after which the runtime counts as hung. Looks are counted
- * instead of seconds, because this process may be slow as well.
- */
+/** Looks without CPU time and without a message. Not seconds, because this process may be slow as well. */
 const stillLooks = 10;
 /** The same if its CPU time is unknown. */
 const stillLooksByMessages = 30;
 /** Consecutive looks without a message after which it counts as hung although it uses CPU time. */
 const silentLooks = 120;
-/** Looks after which a call is given up although the runtime makes progress. */
 const mostLooks = 300;
 const unresponsive = "The Copilot runtime no longer responds.";
 
-/** What a turn needs to know of the runtime below it. */
 export interface RuntimeLife {
   /** True from the moment the process ended, which is a little before its death is declared. */
   readonly gone: boolean;
-  /** agent-jobs ended it, because it hung. */
   readonly ended: boolean;
-  /**
-   * Waits for the answer to a call: for `milliseconds`, and then for as long as the runtime makes progress. Undefined
-   * if there is none, if the runtime is gone, or if the signal aborts. Rejects as the call does.
-   */
+  /** Undefined if there is none, the runtime is gone, or the signal aborts. Waits on while the runtime makes progress. */
   answer<T>(
     call: Promise<T>,
     milliseconds: number,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T } | undefined>;
-  /**
-   * Calls the listener once when the runtime is dead (at once if it is already); never on an orderly stop.
-   * Returns the way to unsubscribe. Not a promise: those keep every waiter for as long as they live.
-   */
+  /** Never on an orderly stop. Not a promise: those keep every waiter for as long as they live. */
   onDeath(listener: (reason: string) => void): () => void;
 }
 
@@ -72,7 +55,6 @@ export interface RuntimeProcessOptions {
   readonly path: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly authentication: Authentication;
-  /** Empty folder for everything that this runtime writes; removed when it ends. */
   readonly directory: string;
   /** Made anew for each process; `kill` ends that very process. */
   readonly requestHandler?: ((kill: () => void) => CopilotRequestHandler) | undefined;
@@ -81,7 +63,6 @@ export interface RuntimeProcessOptions {
   readonly sandbox?: SandboxChoice | undefined;
 }
 
-/** Where a runtime is in its life. `lost` and `dead`: it went by itself, and the reason stays known. */
 type Stage =
   | { readonly at: "up" }
   /** Not yet declared: a moment later it may turn out that we were about to stop it. */
@@ -177,7 +158,6 @@ export class RuntimeProcess implements RuntimeLife {
     return this.#pid;
   }
 
-  /** Rejects with an Error that gives the reason, after ending the process and removing its folder. */
   async start(): Promise<void> {
     this.#restore = tolerateBrokenPipes();
     try {
@@ -220,17 +200,12 @@ export class RuntimeProcess implements RuntimeLife {
     });
   }
 
-  /** It left a call unanswered in its time. Finds out by itself what that means. */
   leftUnanswered(): void {
     this.#unresponsive = true;
     void this.probe();
   }
 
-  /**
-   * Asks whether it is there, after a call that failed or had no answer. If it leaves a ping unanswered too and makes no
-   * progress, it is as good as dead, and declared so: else every further session would wait for it in vain. Bounded,
-   * never throws.
-   */
+  /** If it leaves a ping unanswered too and makes no progress, it is declared dead. Bounded, never throws. */
   probe(): Promise<void> {
     this.#probing ??= this.#probe().finally(() => {
       this.#probing = undefined;
@@ -306,10 +281,7 @@ export class RuntimeProcess implements RuntimeLife {
     if (this.#pid !== undefined) sendSignal(this.#pid, "SIGKILL");
   }
 
-  /**
-   * Ends the process, and removes what it wrote. Bounded, idempotent, never throws. A runtime without sessions has
-   * nothing to bring to an end, and its orderly shutdown takes 0.3 s: it is killed.
-   */
+  /** Never throws. Without sessions it is killed: its orderly shutdown takes 0.3 s. */
   stop({ hasSessions } = { hasSessions: true }): Promise<void> {
     this.#stopping ??= this.#stop(hasSessions);
     return this.#stopping;

@@ -1,4 +1,3 @@
-/** Sessions as the library hands them out: `ICopilotSession` and its callbacks (docs/library.md). */
 import type { CopilotClient, CopilotSession } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
@@ -21,10 +20,7 @@ import { runTurn } from "./turn.ts";
 export interface ICopilotSession {
   /** The SDK's own session. */
   get rawSection(): CopilotSession;
-  /**
-   * Sends a prompt and waits until the session is done with it. Rejects if it crashes, and if the session is in use: it
-   * is still working on another prompt, or a task runs in it. `timeout` in ms.
-   */
+  /** Waits until the session is done. Rejects if it crashes, or is in use by another prompt or task. `timeout` in ms. */
   sendRequest(message: string, timeout?: number): Promise<void>;
   /** Ends the session, also its files. Must be called when it is no longer used. */
   stop(): Promise<void>;
@@ -67,7 +63,6 @@ export interface ICopilotSessionCallbacks {
   onIdle(): void;
 }
 
-/** Tells an activity to the callback that stands for it. Usage and denials have none. */
 export function callBack(callback: ICopilotSessionCallbacks, activity: SessionActivity): void {
   switch (activity.kind) {
     case "reasoning.started":
@@ -113,9 +108,7 @@ const longMs = 24 * 60 * 60_000;
 interface CallbackSessionOptions {
   readonly open: UsableSession;
   readonly clock: Clock;
-  /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
-  /** What the callbacks receive instead of an activity. Default: the activity. */
   readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
 }
 
@@ -185,10 +178,7 @@ export class CallbackSession implements ICopilotSession {
   }
 }
 
-/**
- * Starts a session with the job tools and `view` on any client of the SDK, read-only, and wires up the callbacks.
- * `workingDirectory` defaults to the current one.
- */
+/** Starts a read-only session with the job tools and `view` on any client. `workingDirectory`: default, the current. */
 export async function startSession(
   client: CopilotClient,
   modelId: string,
@@ -254,7 +244,6 @@ export function adoptSession(
   };
 }
 
-/** The model that a session talks to, as the session says; undefined if it doesn't. */
 export async function modelOfSession(
   session: ICopilotSession,
   clock: Clock,

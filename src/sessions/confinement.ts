@@ -1,7 +1,4 @@
-/**
- * Whether a session gets a sandbox, and which: its permissions and the option of the run decide, and what this machine
- * can do. Where one is needed and there is none, nothing is started.
- */
+/** Whether a session gets a sandbox. Where one is needed and there is none, nothing is started. */
 import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +34,6 @@ export interface ConfinementOptions {
   readonly mark?: string | undefined;
   readonly bubblewrap?: string | undefined;
   readonly kept?: readonly string[] | undefined;
-  /** Called whenever programs run without a sandbox, with the reason. */
   readonly onUnconfined?: ((reason: string) => void) | undefined;
 }
 
@@ -130,10 +126,7 @@ export class Confinement {
     };
   }
 
-  /**
-   * The sandbox of programs with these permissions: one for the same needs. Undefined: they need none. Rejects with an
-   * Error for people if they need one, and there is none.
-   */
+  /** One for the same needs. Undefined: they need none. Rejects with an Error for people if there is none. */
   async ofProgram(
     permissions: Permissions,
     place: Place,
@@ -168,7 +161,6 @@ export class Confinement {
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
   }
 
-  /** Why nothing with these permissions that starts programs can be started. Never rejects. */
   async refusal(permissions: Permissions): Promise<Crash | undefined> {
     const support = await this.#support(permissions, true);
     return support.kind === "refused" ? support.crash : undefined;
@@ -202,10 +194,7 @@ function entries(folder: string): { name: string; isFolder: boolean }[] {
   }
 }
 
-/**
- * Makes the runtime start its commands in sandboxes. Which files they and its file tools reach is set around the runtime
- * and by our `bwrap`. Its own policy grants everything: so what is denied is denied by our answers, with a reason.
- */
+/** The runtime's own policy grants everything: what is denied is denied by our `bwrap` and our answers, with a reason. */
 export async function confine(session: CopilotSession): Promise<void> {
   await session.rpc.options.update({
     sandboxConfig: {
@@ -217,10 +206,7 @@ export async function confine(session: CopilotSession): Promise<void> {
   });
 }
 
-/**
- * Calls back when a command was not started in its sandbox, or has run without. The proof is what the runtime reports
- * for each command, in an event that the SDK passes on but doesn't declare.
- */
+/** The proof is what the runtime reports of each command, in an event that the SDK passes on but doesn't declare. */
 export function watchConfinement(
   session: CopilotSession,
   onBroken: (reason: string) => void,

@@ -1,9 +1,4 @@
-/**
- * Sessions of the Copilot runtime: how they are opened and ended.
- *
- * Invariant: whatever was begun is ended. A session that comes up too late, or after a cancel, is closed
- * as one that was used; a closed one leaves no process and no file.
- */
+/** A session that comes up too late, or after a cancel, is ended like any other: with its processes and files. */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
 import type { Clock } from "../platform/clock.ts";
@@ -35,7 +30,6 @@ export interface SessionContext {
     readonly pids: readonly number[];
     acquire(kind: RuntimeKind): Promise<RuntimeLease>;
   };
-  /** Whether this process handles the model requests of every session, not only of those with a history. */
   readonly handlesRequests: boolean;
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
@@ -55,7 +49,6 @@ export interface UsableSession {
   readonly names?: ToolNames;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
-  /** Why the session has been ended: a command was not in its sandbox. */
   readonly unconfined?: Unconfined;
   /** Ends it and every process it started, once. Bounded, never throws. */
   readonly end: () => Promise<void>;
@@ -63,7 +56,6 @@ export interface UsableSession {
 
 export interface OpenSession extends UsableSession {
   readonly names: ToolNames;
-  /** Gives the session the tools that are offered by now. Never rejects. */
   readonly refresh: () => Promise<void>;
 }
 
@@ -202,7 +194,7 @@ function runtimeDied({ loss, ended }: RuntimeProcess, otherwise = "The runtime h
   return { cause: "runtime-died", message: loss ?? otherwise, ...(ended ? { ended } : {}) };
 }
 
-/** Unless the session comes up, or it rejects, it sees to the release of the lease. */
+/** Unless the session comes up, or it rejects, it releases the lease. */
 async function create(
   { runtime, release }: RuntimeLease,
   config: SessionConfig & { sessionId: string },

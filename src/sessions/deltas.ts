@@ -1,7 +1,4 @@
-/**
- * Deltas may come by the thousand in a second: those of one text are joined, and passed on at most every
- * 50 ms. Nothing is lost and the order stays. None is held longer than that, also if the model pauses.
- */
+/** Deltas may come by the thousand in a second: those of one text are joined, in order, for at most 50 ms. */
 import type { Clock } from "../platform/clock.ts";
 import { startTimer, type Release } from "../platform/waiting.ts";
 import { isDelta, textOf, type Delta } from "../events/session-activity.ts";

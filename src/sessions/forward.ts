@@ -1,7 +1,4 @@
-/**
- * Sends a model request as the runtime would: through the proxy of the environment, and with no time limit but the
- * turn's. `fetch` knows no proxy and gives up after five silent minutes.
- */
+/** Sends a model request as the runtime would: `fetch` knows no proxy, and gives up after five silent minutes. */
 import * as http from "node:http";
 import * as https from "node:https";
 import type { Duplex } from "node:stream";

@@ -1,7 +1,4 @@
-/**
- * Failures of the model server: the cause, and a sentence with the model, the address and the server's own message.
- * Parses error messages of the runtime and of model servers.
- */
+/** Parses the error messages of the runtime and of model servers. */
 import { defined, parsedJson } from "../document/guards.ts";
 import { refusalOf, type Crash } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
@@ -21,7 +18,6 @@ export interface ReportedError {
 
 const LONGEST_WORDS = 2_000;
 
-/** `failure`: what the runtime said of the last call that failed, as it got it. */
 export function modelCrash(
   error: ReportedError,
   failure: string | undefined,
@@ -36,7 +32,7 @@ export function modelCrash(
   const server = `T${name.slice(1)}`;
   const model = `model "${asked.modelId}"`;
   const words = failure === undefined ? undefined : wordsOf(failure);
-  if (isToolRefusal(words ?? message)) {
+  if (noTools.test((words ?? message).slice(0, LONGEST_WORDS))) {
     const sentence = `${server}, ${model}: this model does not support tools${quoted(words)}`;
     return { cause: "no-tools", message: sentence, ...defined({ status }), detail };
   }
@@ -113,7 +109,6 @@ export function serverName({ baseUrl }: Pick<ModelAddress, "baseUrl">): string {
     : `the model server ${withoutSecrets(baseUrl)}`;
 }
 
-/** Without user name, password and query. */
 export function withoutSecrets(address: string): string {
   try {
     const { origin, pathname } = new URL(address);
@@ -126,17 +121,12 @@ export function withoutSecrets(address: string): string {
 const noTools =
   /\b(?:does|do)(?:n't| not) support (?:\w+ ){0,3}(?:tools?|functions?)\b|\b(?:tools?|functions?)['"`]?(?: \w+){0,3} (?:is|are) not supported\b/i;
 
-function isToolRefusal(words: string): boolean {
-  return noTools.test(words.slice(0, LONGEST_WORDS));
-}
-
 /** The message in an error document of a server: `{"message"}`, `{"error":{"message"}}`, a JSON string, or a text. */
 function wordsOf(failure: string): string | undefined {
   const words = (messageIn(parsedJson(failure), 3) ?? failure).trim();
   return words === "" ? undefined : clipWords(words, LONGEST_WORDS);
 }
 
-/** What to tell of a failed call: the server's own words, or the system error without the layers above it. */
 export function failureWords(failure: string): string | undefined {
   const words = wordsOf(failure);
   const system = /(?<![^:])([^:]+) \(os error \d+\) \[(E[A-Z]+)\]$/.exec(words ?? "");

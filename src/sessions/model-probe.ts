@@ -1,10 +1,6 @@
 /**
- * Whether the model server is reachable. The runtime itself reports it only after 23 seconds, and again for each
- * further attempt.
- *
- * It asks for the list of models, never for a completion: when no model has answered within two seconds of the start
- * of the runtime, and after a crash without an answer. While the server is unreachable it keeps asking, so that a run
- * that is ended can report what it waited for.
+ * Whether the model server is reachable, which the runtime reports only after 23 seconds. Asks for the list of models,
+ * never for a completion, when no model has answered within two seconds, and after a crash without an answer.
  */
 import type { Clock } from "../platform/clock.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
@@ -20,7 +16,6 @@ interface ModelProbeOptions {
   readonly clock: Clock;
   readonly provider: Provider | undefined;
   readonly address: string;
-  /** Called when the server becomes unreachable, once until it answers again. */
   readonly onUnreachable: (server: string, reason: string) => void;
 }
 

@@ -1,7 +1,3 @@
-/**
- * Where the models are, what a request to them needs, and whether it goes there directly: as the runtime sees it in its
- * environment.
- */
 import { BlockList, isIP } from "node:net";
 import type { Environment } from "../platform/environment.ts";
 
@@ -15,7 +11,6 @@ export interface Provider {
   readonly wireApi?: "completions" | "responses" | undefined;
 }
 
-/** Asks a server for its models: never for a completion. */
 export function askForModels(
   address: string,
   provider: Provider | undefined,
@@ -39,10 +34,7 @@ function headersOf(provider: Provider | undefined): Record<string, string> {
   }
 }
 
-/**
- * GitHub's Copilot service. An enterprise with data residency has one of its own, and `GH_HOST` says so. The runtime
- * knows two more variables, `COPILOT_GH_HOST` and `COPILOT_API_URL`; it is given neither of them.
- */
+/** An enterprise with data residency has one of its own. The runtime is not given its other variables for it. */
 export function copilotService(environment: Environment): string {
   const host = (variable(environment, "GH_HOST") ?? "")
     .replace(/^https?:\/\//i, "")

@@ -1,4 +1,3 @@
-/** The models to choose from: those of a GitHub account, or those of a model server of one's own. */
 import type { Clock } from "../platform/clock.ts";
 import { isRecord, isText } from "../document/guards.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
@@ -68,7 +67,6 @@ export async function modelsOfAccount(
   }
 }
 
-/** A model that costs no premium requests. */
 export function freeModel(id: string): OfferedModel {
   return { name: id, id, multiplier: 0 };
 }

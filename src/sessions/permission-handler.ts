@@ -23,7 +23,6 @@ export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
   readonly workingDirectory: string;
   readonly onActivity: (denial: PermissionDenied) => void;
-  /** What the run writes about itself; absolute paths. */
   readonly kept?: readonly string[] | undefined;
   /** Folders that may be read, besides what the permissions allow. Absolute. */
   readonly readable?: readonly string[] | undefined;
@@ -76,15 +75,9 @@ function decide(policy: () => PermissionDecision): PermissionDecision {
   }
 }
 
-/**
- * Makes the folder of a file that may be written. The runtime's `create` fails without it before it asks for
- * permission, and a session without an open shell has no other way to a new folder. Never throws.
- */
-export function folderMaker({
-  permissions,
-  workingDirectory,
-  kept = [],
-}: PermissionHandlerOptions): (path: string) => void {
+/** The runtime's `create` fails without the folder before it asks, and a guarded session has no other way to make it. */
+export function folderMaker(options: PermissionHandlerOptions): (path: string) => void {
+  const { permissions, workingDirectory, kept = [] } = options;
   const context = { ...realFiles, workingDirectory, kept };
   return (path) => {
     try {
@@ -151,10 +144,7 @@ function write(request: Extract<RuntimeRequest, { kind: "write" }>): PermissionR
 
 const nothing = "/dev/null";
 
-/**
- * The file before and the file after the change. Undefined if the head of the diff does not say both, or says
- * more than that: its first line has to repeat them, so that a line break in a name forges nothing.
- */
+/** Undefined if the head of the diff doesn't name both files, or says more: a line break in a name must forge nothing. */
 function changedPaths(diff: string): string[] | undefined {
   const [head = ""] = diff.split(/^@@/m, 1);
   const before = [...head.matchAll(/^--- a(.+)$/gm)].map(([, path = ""]) => path);
@@ -170,12 +160,8 @@ function changedPaths(diff: string): string[] | undefined {
 }
 
 function other(request: RuntimeRequest, refusal?: string): PermissionRequest {
-  return {
-    kind: "other",
-    operation: request.kind,
-    target: describe(request),
-    ...defined({ refusal }),
-  };
+  const target = describe(request);
+  return { kind: "other", operation: request.kind, target, ...defined({ refusal }) };
 }
 
 function describe(request: RuntimeRequest): string {

@@ -1,7 +1,6 @@
 /**
- * What is put into the requests of a session to the model: the conversation before its first prompt, and the format of
- * answers. The SDK has no call for the former (docs/internals/runtime-notes.md#history). Pure; knows the three wire APIs
- * that the runtime speaks.
+ * What is put into the requests of a session to the model, which the SDK has no call for
+ * (docs/internals/runtime-notes.md#history, #answer-formats).
  */
 import type { AnswerFormat, PastMessage } from "../engine/ports.ts";
 import { isRecord, parsedJson } from "../document/guards.ts";
@@ -14,21 +13,18 @@ export interface WireRequest {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Each returns undefined for a request in a form that is not understood. */
 const conversations: Readonly<
   Record<string, (fields: Fields, history: readonly PastMessage[]) => Fields | undefined>
 > = { "/chat/completions": chat, "/responses": responses, "/messages": messages };
 
-/**
- * The request's body with the history before the session's own messages, of which there are `added` then; any other
- * request's unchanged. A string is the reason why it must not be sent: the model would answer without the history.
- */
+/** `added`: messages of the history. A string: why it must not be sent, since it can't carry the history. */
 export function withHistory(
   request: WireRequest,
   given: readonly PastMessage[],
 ): { readonly body: string; readonly added: number } | string {
   const { method, body } = request;
-  const history = given.filter(hasText).map(wellFormed);
+  // Anthropic refuses a message without text, and no model learns anything from it.
+  const history = given.filter(({ text }) => text.trim() !== "").map(wellFormed);
   const unchanged = { body, added: 0 };
   if (history.length === 0 || method !== "POST" || body === "") return unchanged;
   const path = pathOf(request.url);
@@ -105,11 +101,6 @@ function blocksOf({ content }: Fields = {}): readonly unknown[] {
   return Array.isArray(content) ? content : [{ type: "text", text: content }];
 }
 
-/** Anthropic refuses a message without one, and no model learns anything from it. */
-function hasText({ text }: PastMessage): boolean {
-  return text.trim() !== "";
-}
-
 /** Half a surrogate pair has no place in UTF-8, and servers refuse its escape. */
 function wellFormed({ role, text }: PastMessage): PastMessage {
   return { role, text: Buffer.from(text).toString() };
@@ -128,20 +119,12 @@ function pathOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname.replace(/(?<!\/)\/+$/, "") : url;
 }
 
-/*
- * Answers in JSON, which the SDK has no call for either (docs/internals/runtime-notes.md#answer-formats). What comes back
- * is checked like any other answer: the format only makes a valid one more likely.
- */
-
-interface FormattedRequest {
-  readonly body: string;
-  readonly asked: string;
-}
+/* Formats of answers. What comes back is checked like any other answer. */
 
 export function withAnswerFormat(
   { url, method, body }: WireRequest,
   format: AnswerFormat,
-): FormattedRequest | undefined {
+): { readonly body: string; readonly asked: string } | undefined {
   if (method !== "POST" || !URL.canParse(url)) return undefined;
   const fields = parsed(body);
   const written = fields && formatted(pathOf(url), fields, format);
@@ -151,7 +134,6 @@ export function withAnswerFormat(
   return { body: JSON.stringify(written), asked };
 }
 
-/** Whether a status may mean that the server refuses a field of the request. */
 export function isRefusal(status: number): boolean {
   return status === 400 || status === 422;
 }

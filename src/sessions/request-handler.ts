@@ -1,7 +1,4 @@
-/**
- * Every model request of a runtime, in this process: it gets the history of its session, and then goes to the
- * `ModelTransport`, or to the model server itself. The SDK marks this seam experimental: it stays here.
- */
+/** Every model request of a runtime, in this process. The SDK marks this seam experimental: it stays here. */
 import { CopilotRequestHandler } from "@github/copilot-sdk";
 import type { CopilotRequestContext } from "@github/copilot-sdk";
 import type { AnswerFormat, PastMessage, SessionLabel, TurnOptions } from "../engine/ports.ts";
@@ -24,12 +21,10 @@ export interface Conversation {
 }
 
 interface RequestContext {
-  /** Absent: requests go to where the runtime would send them. */
   readonly transport: ModelTransport | undefined;
   readonly environment: Environment;
   readonly conversation: (sessionId: string) => Conversation | undefined;
   readonly killRuntime: () => void;
-  /** Servers and models that have refused a format of answers. */
   readonly withoutFormats: Set<string>;
 }
 
@@ -87,7 +82,6 @@ export class RequestHandler extends CopilotRequestHandler {
     return untilItsEnd(url, await this.#sendFormatted({ ...given, body }, format, send));
   }
 
-  /** A server that refuses the format gets the request without it, and further ones too. */
   async #sendFormatted(
     request: WireRequest,
     format: AnswerFormat | undefined,

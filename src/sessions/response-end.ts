@@ -1,8 +1,6 @@
 /**
- * Whether an answer of the responses API is whole. The runtime takes the parts that have arrived for the answer if
- * the stream reports an error, or ends, after at least one of them was complete
- * (docs/internals/runtime-notes.md#broken-answers-of-the-responses-api). Such a stream is made to break here, which the runtime
- * does understand.
+ * The runtime takes what has arrived of an answer of the responses API for the whole if its stream breaks off
+ * (docs/internals/runtime-notes.md#broken-answers-of-the-responses-api). So the stream is made to break.
  */
 import { createParser } from "eventsource-parser";
 import { isRecord, parsedJson } from "../document/guards.ts";
@@ -19,7 +17,6 @@ const brokeOff = "The model server broke off its answer.";
 const withoutEnd =
   "The model server broke off its answer: it ended without `response.completed`. If the server never sends it, use its API of chat completions: set `provider-wire-api` (in the library, `wireApi`) to `completions`.";
 
-/** The same response; its body breaks where it should have ended, if what has arrived is not a whole answer. */
 export function untilItsEnd(url: string, response: Response): Response {
   const isResponse = URL.canParse(url) && /\/responses\/?$/.test(new URL(url).pathname);
   const isJson = response.headers.get("content-type")?.includes("json") === true;

@@ -1,7 +1,4 @@
-/**
- * The runtimes of sessions: how they are configured, and the one pool that the rehearsals of a process share, because
- * a start costs more than most rehearsals.
- */
+/** Runtimes of sessions. The rehearsals of a process share a pool: a start costs more than most rehearsals. */
 import { devNull } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
@@ -25,7 +22,6 @@ import type { ModelTransport } from "./transport.ts";
 
 export interface RuntimesOptions extends Omit<RuntimePoolOptions, "configure"> {
   readonly clock: Clock;
-  /** The whole environment of the process; what the runtime gets to see of it is an allow-list. */
   readonly environment: Environment;
   /** Default: `COPILOT_CLI_PATH`, else the platform package next to us. */
   readonly runtimePath?: string | undefined;
@@ -33,12 +29,10 @@ export interface RuntimesOptions extends Omit<RuntimePoolOptions, "configure"> {
 
 interface Options extends RuntimesOptions {
   readonly authentication: Authentication;
-  /** Answers the model requests of sessions that have no other. */
   readonly transport: ModelTransport | undefined;
   readonly conversations: ReadonlyMap<string, Conversation>;
 }
 
-/** Starts nothing: a runtime comes up with the first session of its kind. */
 export function makeRuntimes(options: Options): RuntimePool {
   const { environment, transport, conversations } = options;
   const withoutFormats = new Set<string>();
@@ -64,12 +58,8 @@ export function makeRuntimes(options: Options): RuntimePool {
 }
 
 /**
- * The content of the file that `RIPGREP_CONFIG_PATH` names, by which files of credentials stay out of searches: one
- * argument on each line.
- *
- * A glob alone is not enough: a glob of the model comes later, and wins. `--pre` has no such exception: for a file with
- * such a name, ripgrep searches the output of a program, and `true` has none. A program that doesn't exist has none
- * either, but ripgrep then reports an error.
+ * Keeps files of credentials out of the runtime's searches. A glob alone is not enough: a glob of the model comes later,
+ * and wins. `--pre` has no exception: for such a file, ripgrep searches the output of `true`, which is empty.
  */
 export function searchConfiguration(environment: Environment): string {
   const lines = [
@@ -81,12 +71,8 @@ export function searchConfiguration(environment: Environment): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/**
- * The owner must stop it. A sandbox names its folder, so only sessions of the same folder and permissions share a
- * runtime in one. Who ends a runtime on purpose must not share.
- */
+/** Sessions share a runtime in a sandbox only with the same folder and permissions. The owner must stop it. */
 export class SharedRuntimes {
-  /** Of all who share: their sessions bring the transport that answers them. */
   readonly conversations = new Map<string, Conversation>();
   readonly #pool: RuntimePool;
 
@@ -99,17 +85,14 @@ export class SharedRuntimes {
     });
   }
 
-  /** Undefined: it must have a runtime of its own. */
   acquire(kind: RuntimeKind): Promise<RuntimeLease> | undefined {
     return kind.requests === "handled" ? this.#pool.acquire(kind) : undefined;
   }
 
-  /** Ends the runtimes and all they started. Bounded, idempotent, never throws. */
   stop(): Promise<void> {
     return this.#pool.stop();
   }
 
-  /** The same by force and at once, for a process that has no time left. */
   kill(): void {
     this.#pool.kill();
   }

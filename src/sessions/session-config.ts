@@ -1,4 +1,3 @@
-/** The SDK's configuration of our sessions: lean, quiet, and only with what is listed here. */
 import type { SessionConfig, Tool, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import { type JobTool, availableTools } from "../entry/model.ts";
@@ -26,7 +25,6 @@ interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly tools?: readonly OwnTool[] | undefined;
   readonly calls?: OwnCalls | undefined;
   readonly names?: ToolNames | undefined;
-  /** The only tools that are offered. Default: all that the permissions can allow. */
   readonly availableTools?: readonly string[] | undefined;
 }
 

@@ -1,8 +1,6 @@
 /**
- * Tools and system prompts of a front-end, in the form of the SDK.
- *
- * What a tool handler in our process may do to a turn: nothing. The runtime waits for ever for one that does not return,
- * hides a thrown text from the model, and takes a result of any size (docs/internals/runtime-notes.md#tool-handlers).
+ * The runtime waits for ever for a handler that does not return, hides a thrown text from the model, and takes a result
+ * of any size (docs/internals/runtime-notes.md#tool-handlers): so handlers are guarded.
  */
 import type {
   CopilotSession,
@@ -25,7 +23,6 @@ const handlerSeconds = 60;
 const resultCharacters = 200_000;
 
 export interface OwnTool extends Omit<Tool, "handler"> {
-  /** `signal` aborts at the end of the time limit, and with the turn. */
   readonly handler?: (given: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
   /** Default: 60. `Infinity`: the handler itself sees to it. */
   readonly timeoutSeconds?: number;
@@ -85,10 +82,7 @@ type Listener = (
   news: Extract<SessionActivity, { kind: "tool.delta" | "permission.denied" }>,
 ) => void;
 
-/**
- * What this process does for one session: tool calls, which end with its turn and whose progress is shown in it, and
- * denials.
- */
+/** What this process does for one session: tool calls, which end with its turn, and denials. */
 export class OwnCalls {
   readonly running = new Set<AbortController>();
   readonly #listeners = new Set<Listener>();
@@ -137,8 +131,8 @@ export function sdkTools(
 }
 
 /**
- * The tools of a front-end that may change while the session lives. The SDK has handlers only for those that a session
- * begins with: these here are declared to it without one, and called by the event (docs/internals/runtime-notes.md#changed-tools).
+ * Tools that may change while the session lives are declared to the SDK without a handler, and called by the event
+ * (docs/internals/runtime-notes.md#changed-tools).
  */
 export class LiveTools {
   readonly #changed: SessionRequest["changedTools"];
@@ -147,7 +141,6 @@ export class LiveTools {
   #session: CopilotSession | undefined;
   #refreshing = Promise.resolve();
 
-  /** `configured`: all tools of the session, with these. */
   constructor(
     changed: SessionRequest["changedTools"],
     configured: (tools: readonly SessionTool[]) => readonly Tool[],

@@ -9,10 +9,9 @@ export const BUSY =
 /** A use that has reported its end may take a moment longer to be over. */
 const MOMENT_MS = 1_000;
 
-/** The current use of each session. By the SDK's session, because several of our objects may wrap the same one. */
+/** By the SDK's session, because several of our objects may wrap the same one. */
 const uses = new WeakMap<CopilotSession, Promise<void>>();
 
-/** Marks a session that nobody uses. Returns a function that ends the use. */
 export function occupy(session: CopilotSession): () => void {
   let end = (): void => {};
   const use = new Promise<void>((resolve) => (end = resolve));

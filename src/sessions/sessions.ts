@@ -1,4 +1,3 @@
-/** The door of this room: everything that needs sessions makes them here, once. */
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
@@ -38,9 +37,7 @@ export interface SessionsOptions extends RuntimesOptions {
   readonly transport?: ModelTransport | undefined;
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
   readonly runtimes?: Pick<SharedRuntimes, "conversations" | "acquire"> | undefined;
-  /** The model server is unreachable. Called within five seconds; the sessions keep trying. */
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
-  /** Tools with handlers in this process, for every session, beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
   /** Files that the run writes about itself: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
@@ -51,11 +48,9 @@ export interface SessionsOptions extends RuntimesOptions {
 export interface RawSessionRequest {
   readonly modelId: string;
   readonly callback: ICopilotSessionCallbacks;
-  /** What the callback receives instead of an activity, such as one without secrets. Default: the activity. */
   readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
-  /** Called once, when the session has ended for any reason. */
   readonly onEnded?: () => void;
 }
 
@@ -63,20 +58,15 @@ export interface Sessions {
   readonly factory: SessionFactory;
   /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
-  /** The models that the account or the model server offers; none if it doesn't answer in time. Never rejects. */
   listModels(): Promise<readonly OfferedModel[]>;
   /** An open session of the factory, as the callbacks of the library hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
-  /** The address of the model server while it is unreachable. */
   readonly unreachable: string | undefined;
-  /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
   stop(): Promise<void>;
-  /** The same by force and at once, for a process that has no time left. */
   kill(): void;
   readonly runtimePids: readonly number[];
 }
 
-/** Starts nothing: the runtime comes up with the first session. */
 export function createSessions(options: SessionsOptions): Sessions {
   const { clock, environment, transport, runtimes } = options;
   const provider = options.provider ?? standIn(transport);
@@ -176,7 +166,6 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
 }
 
-/** The engine's `Session` on a session of the Copilot runtime. */
 function jobSession(
   id: string,
   modelId: string,
@@ -232,20 +221,14 @@ function withoutAnswer(crash: Crash): boolean {
 }
 
 /** Behind a proxy only the runtime knows the route to the models: a request from here would take another one. */
-function makeProbe({
-  clock,
-  environment,
-  provider,
-  onUnreachable = () => {},
-  ...options
-}: SessionsOptions): ModelProbe | undefined {
+function makeProbe(options: SessionsOptions): ModelProbe | undefined {
+  const { clock, environment, provider, onUnreachable = () => {} } = options;
   const address = provider?.baseUrl ?? options.copilotService ?? copilotService(environment);
   return isReachedDirectly(address, environment)
     ? new ModelProbe({ clock, provider, address, onUnreachable })
     : undefined;
 }
 
-/** Why there is nothing to talk to, with the options for a model server and for a script in its place. */
 export function noModel(serverOption: string, scriptOption: string, token = ""): string {
   const reason = token.startsWith("ghp_")
     ? "The GitHub token is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. Set a fine-grained one with “Copilot Requests”"
@@ -256,7 +239,6 @@ export function noModel(serverOption: string, scriptOption: string, token = ""):
   );
 }
 
-/** Has no server: the transport answers in its place. */
 function standIn(transport: ModelTransport | undefined): Provider | undefined {
   if (transport === undefined) return undefined;
   return transport.scripted === true ? rehearsalProvider : transportProvider;

@@ -1,7 +1,6 @@
 /**
- * Under which names the model of a session knows the tools that the engine gives it. A function has no slash, so the
- * tool `search` of the server `docs` is `docs-search` there. Here the names are given, and here they are taken back:
- * events, permission requests and all that follows from them have the tools' own names.
+ * A function has no slash, so the model knows the tool `search` of the server `docs` as `docs-search`. In events and
+ * requests, tools have their own names.
  */
 import type {
   PermissionRequest as RuntimeRequest,
@@ -21,13 +20,11 @@ export class ToolNames {
   /** Known names → the tools' own, where they differ. Grows with `add`. */
   readonly #renamed = new Map<string, string>();
 
-  /** `others`: functions that the session has as well. The order of the tools doesn't matter. */
   constructor(tools: readonly string[], others: readonly string[] = []) {
     this.#taken = new Set([...runtimeTools, ...availableTools, ...others]);
     this.add(tools);
   }
 
-  /** Names for further tools. Those that have one keep it. */
   add(tools: readonly string[]): void {
     const names = tools.filter((name) => !this.#functions.has(name)).toSorted();
     // The tool that is called so itself keeps its name.
@@ -80,7 +77,6 @@ export class ToolNames {
       : request;
   }
 
-  /** A tool as the model is to know it. Where it has another name there, the description says its own. */
   shown<T extends Pick<SdkTool, "name" | "description">>(tool: T): T {
     const name = this.functionOf(tool.name);
     if (name === tool.name) return tool;

@@ -1,21 +1,16 @@
 /**
- * The SDK's events, translated into ours. Pure but for a little state: what is open.
+ * The SDK's events, translated into ours. Whatever starts also ends, once, also when the runtime forgets to say so (an
+ * abort leaves tools open, a retry leaves messages open). Of sub-agents we keep what a bill and a recording need.
  *
- * Invariants: whatever starts also ends, once, and in that order, also when the runtime forgets to say so
- * (an abort leaves tools open, a retry in mid-stream leaves messages open); an ambiguous call of a tool counts as failed.
- * Only the root conversation is translated; of sub-agents we keep what a bill and a recording need.
- *
- * An id of a call counts within one answer: some model servers begin anew with `call_1` in every answer, and the runtime
- * asks for the next answer only when the calls of the one before have ended. Of calls that share an id, the runtime
- * executes one and reports its result for all. Of an answer with a call whose arguments are no JSON object (`null`,
- * `[]`), it reports neither the answer nor the start of any call of it, only the ends.
+ * Some model servers begin anew with `call_1` in every answer. Of calls that share an id, the runtime executes one and
+ * reports its result for all. Of an answer with a call whose arguments are no JSON object, it reports only the ends.
  */
 import { defined } from "../document/guards.ts";
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
 import { UNKNOWN_TOOL, type SessionActivity, type ToolError } from "../events/session-activity.ts";
 import { failureWords } from "./model-error.ts";
-import { finishOf, statusOf } from "./turn-state.ts";
+import { finishOf, statusOf, type SdkEvent } from "./turn-state.ts";
 
 interface Tool {
   /** How many calls with this id are open. 0: they have ended, and a further end is no news. */
@@ -38,15 +33,12 @@ interface OpenText {
 }
 
 export class Translator {
-  /** One at a time. */
   #text: OpenText | undefined;
   /** Reasoning and messages that have ended: their late whole text is no news. */
   readonly #ended = new Set<string>();
-  /** Of the ids of the answer, and those that are still open. */
   readonly #tools = new Map<string, Tool>();
-  /** Ids that more than one call of the answer has. */
   readonly #repeated = new Set<string>();
-  /** Tools that the stream of an answer has named and no call has started with, by id. */
+  /** Named by the stream of an answer, and not started yet; by id. */
   readonly #announced = new Map<string, Set<string>>();
 
   translate(event: SessionEvent): SessionActivity[] {
@@ -71,7 +63,6 @@ export class Translator {
     return (this.#tools.get(toolCallId)?.open ?? 0) > 0;
   }
 
-  /** Ends what is still open: after an abort, a crash, or the end of a turn. */
   close(): SessionActivity[] {
     if (this.#text !== undefined) this.#text.text = unfinished(this.#text.text);
     const activities = this.#closeText();
@@ -125,7 +116,7 @@ export class Translator {
     }
   }
 
-  #answered({ data }: Extract<SessionEvent, { type: "assistant.message" }>): SessionActivity[] {
+  #answered({ data }: SdkEvent<"assistant.message">): SessionActivity[] {
     // All calls of an answer are told before one of them starts.
     const ids = (data.toolRequests ?? []).map(({ toolCallId }) => toolCallId);
     for (const [index, id] of ids.entries()) if (ids.indexOf(id) < index) this.#repeated.add(id);
@@ -157,7 +148,6 @@ export class Translator {
     return this.#text?.kind === kind && this.#text.id === id;
   }
 
-  /** Comes after the message; news only when nothing was streamed. */
   #wholeReasoning(id: string, text: string): SessionActivity[] {
     if (this.#isText("reasoning", id)) return this.#closeText();
     if (this.#ended.has(id)) return [];
@@ -173,7 +163,7 @@ export class Translator {
     return [texts[open.kind].ended(open.id, open.text)];
   }
 
-  #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {
+  #toolStarted(event: SdkEvent<"tool.execution_start">): SessionActivity[] {
     const { toolCallId, parentToolCallId, toolName, arguments: given = {} } = event.data;
     this.#announced.delete(toolCallId);
     const { open } = this.#tools.get(toolCallId) ?? noTool;
@@ -195,7 +185,7 @@ export class Translator {
     return [{ kind: "tool.delta", toolCallId, text }];
   }
 
-  #toolEnded(event: Extract<SessionEvent, { type: "tool.execution_complete" }>): SessionActivity[] {
+  #toolEnded(event: SdkEvent<"tool.execution_complete">): SessionActivity[] {
     const { toolCallId } = event.data;
     const tool = this.#tools.get(toolCallId);
     if (tool !== undefined && tool.open > 0) {
@@ -216,7 +206,6 @@ export class Translator {
     ]);
   }
 
-  /** What comes next may use the same ids, but not those of calls that could still end. */
   #forgetTools(): void {
     for (const [id, { open }] of this.#tools) if (open === 0) this.#tools.delete(id);
     this.#repeated.clear();
@@ -243,7 +232,7 @@ const noTool: Readonly<Tool> = { open: 0, length: 0, end: "" };
 
 /** `fault`: why the call counts as failed. What the runtime says why it failed is worth more. */
 function toolEnded(
-  { data }: Extract<SessionEvent, { type: "tool.execution_complete" }>,
+  { data }: SdkEvent<"tool.execution_complete">,
   fault: string | undefined,
 ): SessionActivity {
   const { toolCallId, success, result, error, shellExecution } = data;
@@ -277,9 +266,7 @@ function tokens(reported: number | undefined): number {
   return Math.round(counted(reported));
 }
 
-function subAgentTool(
-  event: Extract<SessionEvent, { type: "tool.execution_complete" }>,
-): SessionActivity[] {
+function subAgentTool(event: SdkEvent<"tool.execution_complete">): SessionActivity[] {
   const { toolCallId, success, error } = event.data;
   const failure = toolError(error ?? { message: "" });
   return success ? [] : [{ kind: "sub-agent.tool.failed", toolCallId, error: failure }];
@@ -289,10 +276,7 @@ function toolError({ message, code }: { message: string; code?: string }): ToolE
   return { message, ...defined({ code }) };
 }
 
-function modelReplied(
-  event: Extract<SessionEvent, { type: "assistant.message" }>,
-  subAgent: boolean,
-): SessionActivity {
+function modelReplied(event: SdkEvent<"assistant.message">, subAgent: boolean): SessionActivity {
   const { content: text, reasoningText: reasoning, toolRequests = [] } = event.data;
   const toolCalls = toolRequests.map(({ toolCallId: id, name, arguments: given = {} }) => ({
     id,
@@ -302,20 +286,14 @@ function modelReplied(
   return { kind: "model.replied", text, ...defined({ reasoning }), toolCalls, subAgent };
 }
 
-function modelFailed(
-  event: Extract<SessionEvent, { type: "model.call_failure" }>,
-  subAgent: boolean,
-): SessionActivity {
+function modelFailed(event: SdkEvent<"model.call_failure">, subAgent: boolean): SessionActivity {
   const { model: modelId, errorMessage } = event.data;
   const message = errorMessage && failureWords(errorMessage);
   const statusCode = statusOf(event.data.statusCode);
   return { kind: "model.failed", ...defined({ modelId, statusCode, message }), subAgent };
 }
 
-function modelUsed(
-  event: Extract<SessionEvent, { type: "assistant.usage" }>,
-  subAgent: boolean,
-): SessionActivity {
+function modelUsed(event: SdkEvent<"assistant.usage">, subAgent: boolean): SessionActivity {
   const { data } = event;
   return {
     kind: "model.used",

@@ -1,7 +1,3 @@
-/**
- * The seam for rehearsals: every model request of the runtime passes through one `ModelTransport`,
- * in this process. No port, no server.
- */
 import type { SessionLabel } from "../engine/ports.ts";
 
 /** One request of the runtime to a model. */

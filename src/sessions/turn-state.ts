@@ -1,7 +1,4 @@
-/**
- * What is known of a turn from the events of its session: a pure fold, fed in order. It does not wait,
- * send or end anything; `turn.ts` does.
- */
+/** A pure fold over the events of a turn. */
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
@@ -14,10 +11,9 @@ import {
   type ModelAddress,
 } from "./model-error.ts";
 
-/**
- * No model of today writes a tenth of that. A longer answer is cut off while it comes: what is kept of it, in
- * this process and in the runtime, would grow without a bound.
- */
+export type SdkEvent<Type extends SessionEvent["type"]> = Extract<SessionEvent, { type: Type }>;
+
+/** No model of today writes a tenth of that. What is kept of a longer one would grow without a bound. */
 export const MAX_ANSWER_BYTES = 4_000_000;
 
 /** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
@@ -30,7 +26,6 @@ interface Call extends ToolCall {
 export interface Answer {
   /** After a content filter the text is the runtime's own, or only a part. */
   readonly finish: AnswerFinish | undefined;
-  /** Neither text that can be seen nor a tool call. */
   readonly empty: boolean;
 }
 
@@ -55,14 +50,12 @@ export class TurnState {
   #text = "";
   #finish: AnswerFinish | undefined;
   #answer: Answer | undefined;
-  /** The last call of the model, if it failed. */
   #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
 
   constructor(asked: ModelAddress) {
     this.#asked = asked;
   }
 
-  /** Takes the events of one turn, from its own `user.message` on. */
   accept(event: SessionEvent): void {
     this.#watch(event);
     const fault = faultIn(event);
@@ -105,7 +98,6 @@ export class TurnState {
     }
   }
 
-  /** Takes what the events were translated into. */
   follow(activity: SessionActivity): void {
     if (activity.kind === "tool.started") {
       const { toolCallId, toolName: name, arguments: given } = activity;
@@ -127,7 +119,6 @@ export class TurnState {
     return this.#open.size > 0;
   }
 
-  /** The last answer of the turn; undefined if the model was asked and has not answered. */
   get answer(): Answer | undefined {
     return this.#answer;
   }
@@ -161,7 +152,7 @@ export class TurnState {
       this.#phase = { at, crash };
   }
 
-  #reported({ data }: Extract<SessionEvent, { type: "session.error" }>): Crash {
+  #reported({ data }: SdkEvent<"session.error">): Crash {
     const error = { ...data, statusCode: statusOf(data.statusCode) };
     return this.#answer?.empty === true && reportsNoAnswer(error)
       ? { ...this.noAnswer(), detail: JSON.stringify(error) }
@@ -215,16 +206,11 @@ function tooLong(bytes: number): Crash | undefined {
 }
 
 /** Sub-agents may use the ids of each other. */
-function toolKey(
-  event: Extract<SessionEvent, { type: "tool.execution_start" | "tool.execution_complete" }>,
-): string {
+function toolKey(event: SdkEvent<"tool.execution_start" | "tool.execution_complete">): string {
   return `tool ${event.agentId ?? ""} ${event.data.toolCallId}`;
 }
 
-/**
- * The runtime speaks the vocabulary of OpenAI for every wire API, but passes on what it doesn't know: other servers of
- * that API have words of their own. With any other reason, an answer is complete.
- */
+/** The runtime passes on the words of other servers too. With any other reason, an answer is complete. */
 const finishes: Readonly<Record<string, AnswerFinish>> = {
   length: "length",
   max_tokens: "length",
@@ -246,10 +232,7 @@ const finishes: Readonly<Record<string, AnswerFinish>> = {
   insufficient_system_resource: "error",
 };
 
-/** Why the answer of a call ended early. Undefined if it is complete. */
-export function finishOf({
-  data,
-}: Extract<SessionEvent, { type: "assistant.usage" }>): AnswerFinish | undefined {
+export function finishOf({ data }: SdkEvent<"assistant.usage">): AnswerFinish | undefined {
   if (data.contentFilterTriggered === true) return "content_filter";
   const reason = (data.finishReason ?? "").toLowerCase();
   return Object.hasOwn(finishes, reason) ? finishes[reason] : undefined;

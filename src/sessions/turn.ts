@@ -1,11 +1,7 @@
 /**
- * One prompt, sent to one session, until the session is done with it.
- *
- * Does not use the SDK's `sendAndWait`, which ends before the session is idle
- * (docs/internals/runtime-notes.md#end-of-a-turn). Instead, it sends the prompt, ignores every event before the
- * `user.message` with the id of that prompt, and then waits for `session.idle`. A turn always ends: by the
- * session, by a deadline, by the death of the runtime, or by a cancel, which always wins over a crash that
- * it caused.
+ * One prompt, until the session is done with it. The SDK's `sendAndWait` ends before the session is idle
+ * (docs/internals/runtime-notes.md#end-of-a-turn), so events are ignored until the `user.message` of the prompt, and
+ * `session.idle` is awaited. A turn always ends; a cancel wins over a crash that it caused.
  */
 import { defined } from "../document/guards.ts";
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
@@ -150,7 +146,6 @@ class Turn {
     this.#deltas.flush();
   }
 
-  /** Undefined when the message is on its way. */
   async #send(prompt: string, end: number): Promise<Ending | undefined> {
     const sending = this.#session.send({ prompt: wholeCharacters(prompt) }).then(
       (messageId) => ({ messageId }),
@@ -219,7 +214,6 @@ class Turn {
       : undefined;
   }
 
-  /** Waits until something happens (true) or the time is over (false). */
   async #pause(milliseconds: number): Promise<boolean> {
     const happens = new Promise<void>((resolve) => (this.#wake = resolve));
     return (await within(happens, milliseconds, this.#clock)) !== undefined;
@@ -297,7 +291,6 @@ class Turn {
     return { kind: "completed", toolCalls, text };
   }
 
-  /** Waits briefly until the session is done with the turn, unless it is dead. */
   async #quieten(abort: boolean): Promise<void> {
     if (this.#life.gone || this.#stage.at === "sending") return;
     if (abort) {

@@ -1,4 +1,3 @@
-/** One call of something outside: bounded in time, cancelable, and settled exactly once. */
 import { isRecord, isText } from "../document/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -21,7 +20,6 @@ export interface CallBounds {
   readonly onProgress?: (progress: ToolProgress) => void;
 }
 
-/** Of a call whose tool has no time limit of its own. */
 export const toolSeconds = 600;
 export const graceSeconds = 10;
 

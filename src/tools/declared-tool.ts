@@ -1,7 +1,4 @@
-/**
- * Tools that an entry declares: commands, with JSON on stdin and the result on stdout, and functions of modules of the
- * repository. Each call has a process of its own, here or in a container.
- */
+/** Commands and modules of the repository as tools. Each call has a process of its own, here or in a container. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
@@ -43,7 +40,7 @@ export async function writeModulePrograms({ path }: RunFolder): Promise<ModulePr
 interface ModuleCall {
   readonly module: string;
   readonly export?: string | undefined;
-  /** Where it was written, for texts: `tools.search.module`. */
+  /** For texts: `tools.search.module`. */
   readonly field: string;
   readonly place: Place;
 }
@@ -95,7 +92,6 @@ export async function runModule(
 
 interface CommandCall {
   readonly command: readonly string[];
-  /** Where it was written, for texts: `tools.build.command`. */
   readonly field: string;
   readonly place: Place;
 }
@@ -122,7 +118,6 @@ export async function runCommand(
   return failureOf(command[0] ?? "", ended) ?? { kind: "succeeded", value };
 }
 
-/** A command in a container of an image that has been built, with the working directory at the same path as here. */
 function inContainer(
   { docker, image }: Container,
   [program = "", ...args]: readonly string[],

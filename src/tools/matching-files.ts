@@ -1,7 +1,4 @@
-/**
- * The files of a folder that globs match: sorted, bounded in number and effort. Folders are read as they are needed.
- * Links to folders are not followed; a link to a file is a file, and where it leads is the caller's concern.
- */
+/** The files of a folder that globs match: sorted, and bounded in effort. Links to folders are not followed. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Glob, partsMatch, readGlob } from "../entry/glob.ts";
@@ -9,13 +6,11 @@ import { isPrivate } from "../permissions/private-files.ts";
 
 interface MatchingFiles {
   readonly files: readonly string[];
-  /** Whether there may be more: a bound was reached, or the signal aborted. */
   readonly complete: boolean;
 }
 
 interface MatchOptions {
   readonly folder: string;
-  /** One that begins with `!` excludes. Invalid ones match nothing. */
   readonly globs: readonly string[];
   readonly signal: AbortSignal;
   readonly mostFiles: number;

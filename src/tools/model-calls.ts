@@ -1,9 +1,6 @@
 /**
- * Calls of tools as a model makes them with function calls: the arguments are checked first, the call is bounded in
- * time, and its outcome becomes a text of bounded size, marked as data.
- *
- * Calls of a tool that isn't `parallelSafe` never overlap, whichever sessions of the run make them. Their time limit
- * begins when they begin, not while they wait.
+ * Calls of tools as a model makes them with function calls. Those of a tool that isn't `parallelSafe` never overlap,
+ * whichever sessions of the run make them; their time limit begins when they begin.
  */
 import { codePathOf } from "../document/code-path.ts";
 import { fenced } from "../document/fence.ts";

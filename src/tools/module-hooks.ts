@@ -1,8 +1,4 @@
-/**
- * Loads TypeScript where Node can't (before 22.18): hooks for `module.register`. As Node does, it removes types and
- * resolves nothing: imports name the file with its extension, and types are imported as types. Bundled by
- * scripts/generate.mjs; imports only Node and sucrase.
- */
+/** Hooks that load TypeScript where Node can't (before 22.18). Bundled by scripts/generate.mjs. */
 import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { LoadHook } from "node:module";

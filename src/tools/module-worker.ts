@@ -1,7 +1,6 @@
 /**
- * The process in which a module of the repository runs as a tool: `node module-worker.mjs MODULE EXPORT HOOKS`.
- * The params come on standard input, the result leaves by file descriptor 3, and everything else that the module prints
- * is its log. Bundled by scripts/generate.mjs; imports only Node.
+ * The process of a module: `node module-worker.mjs MODULE EXPORT HOOKS`. The params come on stdin, the result leaves by
+ * file descriptor 3, all else is the log. Bundled by scripts/generate.mjs; imports only Node.
  */
 import { writeSync } from "node:fs";
 import { register } from "node:module";

@@ -1,12 +1,9 @@
-/** The passages of texts that answer a query best. Simple and always the same: words, not meanings. Pure. */
-
 export interface Passage {
   readonly file: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** In characters. A longer paragraph, or line, is taken apart. */
 const longestPassage = 2_000;
 const longestQuery = 1_000;
 const mostWords = 32;
@@ -71,7 +68,6 @@ function tokens(text: string): string[] {
 
 const headingLines = /^(#{1,6})\s(.*)/gm;
 
-/** Paragraphs, each with the headings right above it. */
 export function passagesOf(file: string, text: string): readonly Passage[] {
   const passages: Passage[] = [];
   let lines: string[] = [];
@@ -99,7 +95,6 @@ export function passagesOf(file: string, text: string): readonly Passage[] {
   return passages;
 }
 
-/** The lines of a text with their numbers; a very long line is taken apart. */
 function* shortLines(text: string): Iterable<readonly [number: number, line: string]> {
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     for (let at = 0; at === 0 || at < line.length; at += longestPassage) {

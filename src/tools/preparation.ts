@@ -1,9 +1,6 @@
 /**
- * What a tool needs before its first call, and where it then runs: here, or in a container.
- *
- * Owns what has been built. Invariants: a build succeeds once for the same key and hash, for as long as the toolbox
- * lives; calls that need a build that is under way wait for it; builds with the same key never run at once; a call
- * that is canceled stops waiting, and the build goes on for others.
+ * What a tool needs before its first call, and where it then runs. A build succeeds once for a key and hash; those of the
+ * same key never run at once; a call that is canceled stops waiting, and the build goes on for others.
  */
 import { defined } from "../document/guards.ts";
 import { existsSync, realpathSync, statSync } from "node:fs";
@@ -112,18 +109,16 @@ export function preparationOf(
   return { kind: "prepared", plan, place: { kind: "here", variables: env } };
 }
 
-/** Nothing but what it consists of can change it. */
 function planOf(tool: string, key: string, steps: readonly Program[]): BuildPlan {
   return { tool, key, hash: () => Promise.resolve(key), steps, minutes: defaultBuildMinutes };
 }
 
 type FoundRecipe =
   | { readonly kind: "none" }
-  /** `file`: relative to the working directory. */
   | { readonly kind: "found"; readonly file: string; readonly recipe: Recipe }
   | Failure;
 
-/** The recipe in the folder of the tool's module, or of the first part of its command that is a file of the checkout. */
+/** In the folder of the module, or of the first part of the command that is a file of the checkout. */
 export function recipeOf(
   tool: string,
   declaration: ToolDeclaration,
@@ -145,7 +140,6 @@ export function recipeOf(
   return failed(read.diagnostics.map(diagnosticLine).join("\n"));
 }
 
-/** The real path of a file that is in the working directory, by its name and with its links resolved. */
 export function fileIn(workingDirectory: string, name: string): string | undefined {
   try {
     const path = resolve(workingDirectory, name);
@@ -184,7 +178,7 @@ export class Builds {
     this.#clock = programs.options.clock;
   }
 
-  /** Builds what has changed. Undefined: the tool can be called. Its time is no part of the call's time limit. */
+  /** Undefined: the tool can be called. Its time is no part of the call's time limit. */
   async prepare(plan: BuildPlan, context: CallContext): Promise<ToolOutcome | undefined> {
     const resume = context.pauseTimeLimit?.();
     try {
@@ -209,10 +203,7 @@ export class Builds {
     }
   }
 
-  /**
-   * Only the call that starts it gets its progress. It is the author's program: without the sandbox of the call, it can
-   * install what a tool needs, and write what agents must not.
-   */
+  /** The author's program has no sandbox, to install what a tool needs. Only the call that starts it gets progress. */
   #start(plan: BuildPlan, hash: string, context: CallContext): RunningBuild {
     const run = async (): Promise<ToolOutcome | undefined> => {
       const outcome = await this.#run(plan, context);

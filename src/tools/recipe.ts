@@ -1,4 +1,3 @@
-/** `build.tool.yml`: what a tool needs on the machine on which it runs, as a Dockerfile or as plain commands. Pure. */
 import { createHash } from "node:crypto";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { readDocument } from "../document/read-document.ts";
@@ -86,12 +85,8 @@ function inWords(diagnostic: Diagnostic): Diagnostic {
   return meaning === undefined ? diagnostic : { ...diagnostic, reason: meaning[1] };
 }
 
-export function dockerfileOf({
-  from = defaultImage,
-  packages = [],
-  run = [],
-  env = {},
-}: Recipe): string {
+export function dockerfileOf(recipe: Recipe): string {
+  const { from = defaultImage, packages = [], run = [], env = {} } = recipe;
   const lines = [`FROM ${from}`];
   for (const [name, value] of Object.entries(env)) lines.push(`ENV ${name}=${quoted(value)}`);
   if (packages.length > 0) {
@@ -112,15 +107,11 @@ export function dockerfileOf({
   return `${lines.join("\n")}\n`;
 }
 
-/** In the quotes of `ENV` these three characters mean something. */
 function quoted(value: string): string {
   return `"${value.replaceAll(/["\\$]/g, "\\$&")}"`;
 }
 
-/**
- * As a list Docker takes each text as it is: no variable is replaced, and nothing in a line is an option, a
- * continuation or the beginning of a here-document.
- */
+/** As a list, Docker takes each text as it is: no variables, options, continuations or here-documents. */
 function shell(line: string): readonly string[] {
   return ["/bin/sh", "-ec", line];
 }
@@ -137,12 +128,8 @@ type PlainCommands =
     }
   | { readonly kind: "needs-docker"; readonly what: string };
 
-export function plainCommandsOf({
-  from,
-  packages = [],
-  run = [],
-  env = {},
-}: Recipe): PlainCommands {
+export function plainCommandsOf(recipe: Recipe): PlainCommands {
+  const { from, packages = [], run = [], env = {} } = recipe;
   const needs = [
     ...(from === undefined ? [] : [`the image ${from}`]),
     ...(packages.length === 0 ? [] : [`the packages ${packages.join(", ")}`]),

@@ -1,7 +1,4 @@
-/**
- * Redacts data. What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between
- * them.
- */
+/** What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
 import { beginningOf, clip } from "../events/cut.ts";
 import { redactedValue } from "../redaction/redacted-value.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -13,7 +10,6 @@ const part = 32 * 1024;
 /** So much more is redacted than shown, so that a secret at the end of it is found as a whole. */
 const edge = 64 * 1024;
 
-/** The beginning of a text that may have any length, with a mark where something is left out. */
 export function redactedBeginning(
   text: string,
   length: number,
@@ -27,7 +23,6 @@ export async function redactedText(text: string, redact: () => TextStream): Prom
   return redacted;
 }
 
-/** The same as `redactedValue`, for a value of any size. */
 export async function redactedData(value: unknown, redact: () => TextStream): Promise<unknown> {
   const texts: string[] = [];
   redactedValue(value, (text) => {

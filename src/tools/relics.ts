@@ -1,8 +1,4 @@
-/**
- * Knowledge for tasks with the action protocol: files of the working directory, as far as the permissions of the task
- * allow to read them. A text is never longer than the relic allows, and has been redacted before anything is
- * taken from it. Everything is read anew each time: the files are those that agents work on.
- */
+/** Relics, read anew each time: agents work on the files. A text is redacted before anything is taken from it. */
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Permissions, RelicDeclaration } from "../entry/model.ts";
@@ -27,9 +23,7 @@ interface RelicOptions {
 export const relicLimits = {
   files: 1_000,
   names: 50_000,
-  /** Of one file; the rest of it is not searched. In bytes. */
   file: 512 * 1024,
-  /** Of all files that are searched. In bytes. */
   total: 8 * 1024 * 1024,
 } as const;
 
@@ -70,7 +64,6 @@ interface FoundFile {
   /** Relative to the working directory. Redacted, and without control characters. */
   readonly name: string;
   readonly bytes: number;
-  /** At most the bytes asked for, redacted. Undefined: it is binary, or can't be read. */
   readonly text: (bytes: number) => Promise<string | undefined>;
 }
 
@@ -83,7 +76,6 @@ interface SourceOptions extends RelicOptions {
 class Source {
   readonly #options: SourceOptions;
   #isComplete = true;
-  /** Of files that are there, but not in the text, or not searched to the end. */
   omitted = 0;
 
   constructor(options: SourceOptions) {
@@ -165,7 +157,6 @@ function joined(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(separator);
 }
 
-/** A table of the files, and the beginnings of as many of them as there is room for. */
 async function excerpt(source: Source, characters: number): Promise<string> {
   const files = await source.files();
   const table = tableOf(files, characters / 4);
@@ -186,7 +177,6 @@ async function excerpt(source: Source, characters: number): Promise<string> {
   return joined([...parts, source.omissions()]);
 }
 
-/** The passages that match best, as many as there is room for. */
 async function search(
   source: Source,
   words: readonly string[],
@@ -241,7 +231,6 @@ function tableOf(files: readonly FoundFile[], characters: number): string {
   return lines.join("\n");
 }
 
-/** The beginning of a text, up to the end of a line if one is near. */
 function wholeLines(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const kept = cut(text, Math.max(0, characters - 2));
@@ -249,7 +238,7 @@ function wholeLines(text: string, characters: number): string {
   return `${end > kept.length / 2 ? kept.slice(0, end) : kept}\n…`;
 }
 
-/** The size of a file, and its beginning. Undefined if it was replaced since it was judged, or can't be read. */
+/** Undefined if it was replaced since it was judged, or can't be read. */
 async function startOf(
   path: string,
   bytes: number,

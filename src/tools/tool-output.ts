@@ -1,4 +1,3 @@
-/** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
 import { isRecord, isText, parsedJson } from "../document/guards.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,12 +9,10 @@ import { clip, cutStart } from "../events/cut.ts";
 
 /** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
-/** Of the log of each stream, in characters. */
 const keptTail = 2_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
 
-/** Reads one stream of a program: redacts it, keeps its end, and passes on its lines. */
 export class ToolLog {
   readonly #decoder = new StringDecoder("utf8");
   readonly #onLine: (line: string) => void;
@@ -70,7 +67,6 @@ export function tailOf(text: string): string {
   return withoutSequences(cutStart(text, keptTail)).trim();
 }
 
-/** Passes on the progress of lines: of the first hundred in a second. */
 export function lineProgress(
   clock: Clock,
   onProgress: (progress: ToolProgress) => void,
@@ -88,7 +84,6 @@ export function lineProgress(
   };
 }
 
-/** `{"percent": 40, "message": "…"}`, or a line as people write it. */
 function progressIn(line: string): ToolProgress {
   const value = line.trimStart().startsWith("{") ? parsedJson(line) : undefined;
   const { percent, message } = isRecord(value) ? value : { percent: undefined };
@@ -116,10 +111,7 @@ export class BoundedBytes {
   }
 }
 
-/**
- * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
- * JavaScript can't hold, such as a long id, is a text.
- */
+/** JSON, or the text itself without its last line break. A number that JavaScript can't hold is a text. */
 export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
   const value = parsedJson(text);
   if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
@@ -135,7 +127,6 @@ function isInexact(value: unknown): boolean {
 const percentage =
   /^[[(]?\s*(\d{1,3}(?:\.\d+)?)\s?%(?!\w)[\])]?|(?<![\w.,])[[(]?(\d{1,3}(?:\.\d+)?)\s?%[\])]?$/;
 
-/** The percentage at the beginning or the end of a line, and the rest as a message. */
 export function progressOf(text: string): ToolProgress {
   const line = text.trim();
   const [whole = "", atBegin, atEnd] = percentage.exec(line) ?? [];

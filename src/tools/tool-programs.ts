@@ -1,10 +1,6 @@
 /**
- * Runs the programs of calls and builds, in process groups of their own.
- *
- * Owns every process that the tools of a run start. Invariants: a run of a program that is canceled, or prints too
- * much, ends with all processes that it has started, those that ignore SIGTERM or have left the group included; what
- * a program leaves running when it ends by itself lives until `close`; nothing that a program prints is passed on
- * before it is redacted.
+ * Owns every process that the tools of a run start. A program that is canceled, or prints too much, ends with all that it
+ * has started; what one leaves running lives until `close`. Nothing that it prints is passed on before it is redacted.
  */
 import { defined } from "../document/guards.ts";
 import { randomUUID } from "node:crypto";
@@ -20,7 +16,6 @@ import type { CallContext, ToolOutcome } from "./tool.ts";
 
 export interface ProgramsOptions {
   readonly workingDirectory: string;
-  /** What each program is started with, but for marks. */
   readonly variables: Readonly<Record<string, string>>;
   /** The part of `variables` that containers see, too. */
   readonly container?: Readonly<Record<string, string>>;
@@ -34,7 +29,6 @@ export interface Program {
   readonly command: readonly string[];
   /** Absolute: the file of a program that was looked up before. Default: the command is looked up. */
   readonly path?: string;
-  /** Where the command was written, for texts: `tools.build.command`. */
   readonly field: string;
   readonly variables?: Readonly<Record<string, string>>;
   readonly input?: string;
@@ -50,7 +44,6 @@ export interface Program {
 type Failure = Extract<ToolOutcome, { kind: "failed" }>;
 
 type ProgramResult =
-  /** By itself, whatever the exit code. `result` is redacted. */
   | {
       readonly kind: "exited";
       readonly code: number;
@@ -59,12 +52,9 @@ type ProgramResult =
     }
   | Failure;
 
-/** The variable with the folder of long results, which tools may read. */
 export const RESULTS = "AGENT_JOBS_RESULTS";
 
-/** All processes of one call have it in their environment. */
 const CALL_MARK = "AGENT_JOBS_CALL";
-/** The same for all calls of a toolbox. */
 const TOOLBOX_MARK = "AGENT_JOBS_TOOLBOX";
 export const marks: readonly string[] = [RUN_MARK, TOOLBOX_MARK, CALL_MARK];
 
@@ -86,7 +76,6 @@ export class Programs {
     return running;
   }
 
-  /** Ends all that was started. Idempotent, bounded, never throws. */
   async close(): Promise<void> {
     this.#closed.abort();
     await Promise.allSettled(this.#running);
@@ -175,7 +164,6 @@ export class Programs {
   }
 }
 
-/** Undefined: it succeeded. */
 export function failureOf(name: string, ended: ProgramResult): Failure | undefined {
   if (ended.kind === "failed") return ended;
   return ended.code === 0

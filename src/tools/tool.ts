@@ -73,7 +73,6 @@ export interface Tool {
   run(call: ToolCall, context: CallContext): Promise<ToolOutcome>;
 }
 
-/** Of the tokens that bound a text, about. */
 export const charactersPerToken = 4;
 
 /** A knowledge source that a model can choose and query. */

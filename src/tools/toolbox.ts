@@ -1,4 +1,3 @@
-/** What the entry of a run offers to its tasks, as far as the permissions of each allow it. */
 import { defined } from "../document/guards.ts";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -26,27 +25,21 @@ interface Failure {
 
 interface Offer {
   readonly tools: readonly Tool[];
-  /** Servers, or tools of them, that can't be used. */
   readonly failures: readonly Failure[];
   readonly changed: (signal: AbortSignal) => Promise<Omit<Offer, "changed"> | undefined>;
 }
 
 export interface Toolbox {
   /**
-   * The tools that `permissions.tools` allows, those of MCP servers included: these are started if they have not been.
-   * Never throws. `isRequired` of a failure: without this server, a task must not run. `only`: patterns of tools; all
-   * others, and their servers, are left out.
+   * The tools that `permissions.tools` allows. Starts MCP servers. Never throws. `isRequired`: without it, a task must not
+   * run. `only`: patterns of tools; others, and their servers, are left out.
    */
   toolsFor(permissions: Permissions, signal: AbortSignal, only?: readonly string[]): Promise<Offer>;
-  /** By name. They read what the permissions allow. */
   relicsFor(names: readonly string[] | undefined, permissions: Permissions): readonly Relic[];
-  /** Cancels builds and calls that are under way. Bounded in time, never throws. */
   close(): Promise<void>;
 }
 
-/** The toolbox of an entry, which can also prepare a tool without a call. */
 export interface EntryTools extends Toolbox {
-  /** `nothing`: the tool needs no build. */
   build(name: string, context: CallContext): Promise<ToolOutcome | { readonly kind: "nothing" }>;
 }
 
@@ -72,7 +65,6 @@ export interface ToolboxOptions {
 
 const defaultGraceMs = 2000;
 
-/** Starts nothing: processes and servers start with the first use. */
 export function createToolbox(options: ToolboxOptions): EntryTools {
   const { declarations, servers, confine, folder, variables = {}, graceMs } = options;
   const { workingDirectory, environment, redact, clock } = options;
@@ -192,12 +184,8 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
 }
 
 export interface McpHost {
-  /** Another one whenever a server of the run has announced that its tools have changed. */
   readonly version: number;
-  /**
-   * Starts the server, or uses the one that runs already. Never rejects. The tools are named `server/tool`; their
-   * results and reasons are redacted. An abort of `signal` ends the wait, with a failure.
-   */
+  /** Never rejects. Results and reasons are redacted. An abort of `signal` ends the wait, with a failure. */
   toolsOf(
     name: string,
     declaration: McpServer,

@@ -1,9 +1,4 @@
-/**
- * A connection to one MCP server. The client of the protocol is only loaded where an entry has one.
- *
- * Invariants: it is up from the moment that `connect` resolves until `ended` is set, and never again; every call
- * settles at the latest when the connection ends; nothing of the server is left after `close`.
- */
+/** One MCP server: up until `ended` is set, and never again; every call settles then; nothing is left after `close`. */
 import { defined } from "../../document/guards.ts";
 import type * as Package from "@modelcontextprotocol/client";
 import type {
@@ -28,15 +23,12 @@ interface ConnectOptions {
   readonly version: string;
   readonly cwd: string;
   readonly sandbox?: Sandbox | undefined;
-  /** What a program is started with, besides its own `env`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly graceMs: number;
   /** For the start together with the first list of tools, and again for each later list. */
   readonly startMs: number;
   readonly redactor: Pick<Redactor, "text" | "stream">;
-  /** Aborts the start, and ends what was started. */
   readonly signal: AbortSignal;
-  /** Called before anything is started. */
   readonly onOpen: (connection: Connection) => void;
 }
 
@@ -66,7 +58,6 @@ const mostPages = 100;
 const shownErrors = 2_000;
 const longestText = 1_000;
 
-/** The package, with what it would otherwise build when the first message of a server comes. */
 export async function loadClient(): Promise<ClientPackage> {
   const loaded = await import("@modelcontextprotocol/client");
   loaded.preloadSchemas();
@@ -74,14 +65,13 @@ export async function loadClient(): Promise<ClientPackage> {
 }
 
 export class Connection {
-  /** 0, or that of the last change of its tools that it has announced. No two changes of any server have the same. */
+  /** 0, or that of the last change of its tools; no two changes of any server have the same. */
   version = 0;
   readonly #options: ConnectOptions;
   readonly #address: ServerAddress;
   readonly #package: ClientPackage;
   #client: Client;
   #program: ServerProgram | undefined;
-  /** Ends the session at an address. */
   #leave: () => Promise<unknown> = () => Promise.resolve();
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
@@ -184,7 +174,6 @@ export class Connection {
     return this.#closing;
   }
 
-  /** At once, for a process that has no time left. */
   kill(): void {
     this.#program?.kill();
   }
@@ -272,7 +261,6 @@ export class Connection {
     });
   }
 
-  /** What the server lists, and tools for its resources. */
   async #allTools(): Promise<readonly ServerTool[]> {
     const capabilities = this.#client.getServerCapabilities();
     const listed = capabilities?.tools === undefined ? [] : await this.#listedTools();

@@ -1,4 +1,3 @@
-/** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { isList, isRecord, isText } from "../../document/guards.ts";
 import { clip } from "../../events/cut.ts";
@@ -9,7 +8,6 @@ import type { ToolOutcome } from "../tool.ts";
 
 const longestReason = 8_192;
 
-/** Texts are joined, including those of resources; all else is described. A structured result takes their place. */
 export async function outcomeOf(
   result: CallToolResult,
   redact: () => TextStream,

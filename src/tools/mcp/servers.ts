@@ -1,9 +1,6 @@
 /**
- * The MCP servers of a host, and how each run sees them: with its own names and choice of tools.
- *
- * Invariants: of the same declaration, environment and folder there is one server at a time, however many runs ask for
- * it at once; a run starts a server at most three times, so one that keeps ending can't hold it up; after `close` there
- * is no server, and none is started.
+ * The MCP servers of a host, and how each run sees them. There is one server at a time for a declaration, environment and
+ * folder; a run starts it at most three times, so that one that keeps ending can't hold it up.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -25,25 +22,19 @@ import type { McpHost, ServerTools } from "../toolbox.ts";
 import { type ServerAddress, addressOf } from "./variables.ts";
 
 export interface McpServersOptions {
-  /** Of this process. A server sees what is on the allow-list for every process, and its own `env`. */
   readonly environment: Environment;
   readonly redactor: Pick<Redactor, "text" | "stream">;
-  /** Of agent-jobs: what servers are told. */
   readonly version: string;
-  /** The value of `AGENT_JOBS_RUN` in the environment of each server. Default: a random one. */
   readonly mark?: string | undefined;
-  /** How long a server may take to end after SIGTERM. Default: 1 s. */
   readonly graceMs?: number;
 }
 
-/** What belongs to a run: where its servers work, and the variables that the caller has allowed (`--env NAME`). */
 interface McpRun {
   /** Absolute. Undefined: an empty folder. */
   readonly workingDirectory: string | undefined;
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Which server it is: of the same address, environment and folder there is one. */
 interface ServerKey {
   readonly id: string;
   readonly address: ServerAddress;
@@ -56,7 +47,6 @@ export class McpServers {
   readonly #options: McpServersOptions;
   readonly #starting = new Map<string, Promise<Connection>>();
   readonly #running = new Map<string, Connection>();
-  /** All that may still have a process. */
   readonly #open = new Set<Connection>();
   readonly #kill = (): void => this.kill();
   #folder: Promise<RunFolder> | undefined;
@@ -67,7 +57,6 @@ export class McpServers {
     this.#options = options;
   }
 
-  /** The servers as one run sees them. */
   forRun(run: McpRun): McpHost {
     return new ServersOfRun(this, run, this.#options.redactor.text);
   }
@@ -92,13 +81,11 @@ export class McpServers {
     return started.value;
   }
 
-  /** Ends all servers, within a few seconds. Idempotent, never rejects. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** Ends all at once, for a process that has no time left. */
   kill(): void {
     for (const connection of this.#open) connection.kill();
   }
@@ -147,13 +134,10 @@ export class McpServers {
   }
 }
 
-/** In a run, of one server: the first start, and two more. */
 const mostStarts = 3;
 
-/** A server of the entry in this run. */
 interface Used {
   starts: number;
-  /** Why the last start failed. */
   failure: string;
   connection: Connection | undefined;
   readonly told: Set<string>;
@@ -225,7 +209,7 @@ class ServersOfRun implements McpHost {
     }
   };
 
-  /** The server, started if it isn't up, or why it can't be reached. Never rejects. */
+  /** A text says why it can't be reached. Never rejects. */
   async #reach(name: string, key: ServerKey, signal: AbortSignal): Promise<Connection | string> {
     const used = this.#usedAs(name, key);
     const running = this.#servers.running(key);
@@ -258,7 +242,6 @@ class ServersOfRun implements McpHost {
 }
 
 interface OfferedTool {
-  /** As the server calls it. */
   readonly definition: ServerTool;
   readonly offered: Omit<Tool, "run">;
 }
@@ -267,10 +250,8 @@ interface OfferedTool {
 const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
 /** UTF-16 units. */
 const longestDescription = 4_096;
-/** Of what a server calls a tool, in a problem. */
 const longestName = 80;
 
-/** The tools to offer, and why others are left out. `only`: the declaration's `tools`. */
 function listingOf(
   server: string,
   definitions: readonly ServerTool[],

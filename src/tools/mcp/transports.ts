@@ -1,10 +1,6 @@
 /**
- * How messages reach an MCP server, and how large they may be: a transport of the client over the stdin and stdout of a
- * program, and `fetch` for the client's own transport to an address.
- *
- * A program: owns the process and its process group, from the start until they are surely gone; the transport that comes with the
- * client neither ends the children of a server nor limits the environment. Invariants: after `close` no process of the
- * group is left, and none with the mark; how it ended is known before `onclose` is called.
+ * Transports to MCP servers, with a bound for messages. The one that comes with the client neither ends the children of a
+ * program nor limits its environment. After `close` no process of the group is left, and none with the mark.
  */
 import { StringDecoder } from "node:string_decoder";
 import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
@@ -27,11 +23,9 @@ export interface ProgramOptions {
   readonly messages: Pick<ReadBuffer, "append" | "readMessage">;
 }
 
-/** All processes of one server have it in their environment. */
 const SERVER_MARK = "AGENT_JOBS_SERVER";
 /** Bytes of a message: a result of the size that is allowed, with some room. To parse it takes up to 50 ms. */
 export const longestMessage = 12 * 1024 * 1024;
-/** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
 /** How long the exit of a server is waited for that doesn't read any more. */
 const brokenMs = 1_000;
@@ -56,12 +50,10 @@ export class ServerProgram implements Transport {
     this.#options = options;
   }
 
-  /** How it ended, as a phrase: `exit code 1`. */
   get ended(): string | undefined {
     return this.#ended;
   }
 
-  /** The end of what it has written to stderr. */
   get errors(): string {
     return this.#errors;
   }
@@ -100,13 +92,11 @@ export class ServerProgram implements Transport {
     throw error;
   }
 
-  /** Closes its stdin, then ends it: politely, and after the grace period for certain. Idempotent, never rejects. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** Ends it at once, for a process that has no time left. */
   kill(): void {
     if (this.pid === null) return;
     this.#program?.signal("SIGKILL");
@@ -167,10 +157,7 @@ function textOf(end: ProgramEnd): string {
   }
 }
 
-/**
- * `fetch` for a transport. It opens no stream that only waits for news: that would keep this process running, and the
- * list of tools is read again for each session.
- */
+/** Opens no stream that only waits for news, which would keep this process running. */
 export async function boundedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
   const isStream = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
   if (isStream) return new Response(null, { status: 405 });

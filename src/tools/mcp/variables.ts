@@ -1,7 +1,5 @@
-/** `env:NAME` in the declaration of an MCP server: the value of a variable that the caller has allowed. Pure. */
 import type { McpServer } from "../../entry/model.ts";
 
-/** What is needed to reach a server, with the values of all variables. */
 export type ServerAddress =
   | {
       readonly kind: "program";
@@ -21,7 +19,6 @@ type Variables = Readonly<Record<string, string>>;
 const wholeValue = /^env:(.*)$/gs;
 const wordOfHeader = /(?<=^|\s)env:(\S*)/g;
 
-/** The variables that a declaration names, each once. */
 export function variablesOf(declaration: McpServer): readonly string[] {
   const [fields = {}, reference] =
     "command" in declaration ? [declaration.env, wholeValue] : [declaration.headers, wordOfHeader];
