@@ -68,19 +68,6 @@ describe("the pages about the action", () => {
     await promisify(execFile)(process.execPath, [script.pathname, "--check"]);
   });
 
-  it("explain errors that there are, by words that they have", () => {
-    const source = sources("src/").join("\n");
-    const table = read("docs/action.md").split("## Troubleshooting")[1]?.split("\n## ")[0] ?? "";
-    const texts = [...table.matchAll(/^- (.*?): /gm)].flatMap(([, head = ""]) =>
-      [...head.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text),
-    );
-    assert.ok(texts.length > 10);
-    assert.deepEqual(
-      texts.filter((text) => !source.includes(text)),
-      [],
-    );
-  });
-
   it("show workflows that are right", async () => {
     const inputs = Object.keys(object(object(parseDocument(read("action.yml")).toJS())["inputs"]));
     const pages = ["README.md", "docs/getting-started.md", "docs/action.md"];
@@ -176,41 +163,6 @@ describe("the pages of the templates", () => {
       assert.ok(read("examples/README.md").includes(`](${name}/${name}.png)](${name}/README.md)`));
     });
 });
-
-describe("docs/internals/releasing.md", () => {
-  const page = read("docs/internals/releasing.md");
-
-  it("names only scripts, workflows and an environment that exist", () => {
-    const manifest = object(JSON.parse(read("package.json")));
-    const scripts = object(manifest["scripts"]);
-    for (const [, name = ""] of page.matchAll(/npm run ([\w:-]+)/g))
-      assert.ok(name in scripts, name);
-    for (const [name] of page.matchAll(/scripts\/[\w.-]+\.mjs/g)) read(name);
-    const workflows = readdirSync(new URL(".github/workflows", root));
-    const texts = workflows.map((name) => read(`.github/workflows/${name}`));
-    for (const [, name = ""] of page.matchAll(/\b(?:run|workflow) `?([\w-]+\.yml)/g))
-      assert.ok(workflows.includes(name), name);
-    const titles = texts.map((text) => /^name: (.*)$/m.exec(text)?.[1]);
-    for (const [, title = ""] of page.matchAll(/(?:workflows?|checks of|and) _([^_]+)_/g))
-      assert.ok(titles.includes(title), title);
-    assert.match(read(".github/workflows/release.yml"), /^ {4}environment: release$/m);
-    assert.match(page, /environment `release`/);
-  });
-
-  it("has a command that finds every pinned action", () => {
-    const [, pattern = ""] = /grep -rhoE '([^']+)'/.exec(page) ?? [];
-    const folder = new URL(".github/workflows/", root);
-    for (const name of readdirSync(folder))
-      for (const line of read(`.github/workflows/${name}`).split("\n"))
-        if (/uses: (?!\.\/|org\/)/.test(line)) assert.match(line, new RegExp(pattern), name);
-  });
-});
-
-function sources(folder: string): string[] {
-  return readdirSync(new URL(folder, root), { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory() ? sources(`${folder}${entry.name}/`) : [read(`${folder}${entry.name}`)],
-  );
-}
 
 /** Without the lines between the cells of tables. */
 function wordsOf(page: string): number {

@@ -30,19 +30,17 @@ const data = fc.letrec<{ value: unknown }>((tie) => ({
 
 describe("formatOfFile", () => {
   it("goes by the extension, in any case", () => {
+    assert.deepEqual(["a.json", "a.JSON", "a.yml", "dir.json/a.yaml"].map(formatOfFile), [
+      "json",
+      "json",
+      "yaml",
+      "yaml",
+    ]);
     assert.deepEqual(
-      [
-        "a.json",
-        "a.JSON",
-        "a.yml",
-        "dir.json/a.yaml",
-        "a.txt",
-        "json",
-        "a.json/b",
-        "",
-        "a.yml.",
-      ].map(formatOfFile),
-      ["json", "json", "yaml", "yaml", undefined, undefined, undefined, undefined, undefined],
+      ["a.txt", "json", "a.json/b", "", "a.yml."].filter(
+        (name) => formatOfFile(name) !== undefined,
+      ),
+      [],
     );
   });
 });
@@ -105,7 +103,7 @@ describe("readDocument", () => {
           else JSON.stringify(result.value);
         },
       ),
-      rounds(3000),
+      rounds(1500),
     );
   });
 
@@ -213,8 +211,8 @@ describe("nesting", () => {
     "[[a]: ",
     "- [",
   ]) {
-    it(`is refused where ${JSON.stringify(unit)} is repeated a hundred thousand times`, () => {
-      const line = faultLines(unit.repeat(100_000), "yaml")[0] ?? "";
+    it(`is refused where ${JSON.stringify(unit)} is repeated many thousand times`, () => {
+      const line = faultLines(unit.repeat(20_000), "yaml")[0] ?? "";
       assert.match(line, /^f:1:\d+: (?:Nested deeper than 100 levels\.|Not valid YAML: )/);
     });
   }

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { play } from "../rig/engine.ts";
 import { answered } from "../rig/crashes.ts";
+import { modelUsed } from "../rig/fake-sessions.ts";
 
 const begins: SessionActivity = { kind: "agent.started", agentTurnId: "0" };
 const fails = (statusCode?: number): SessionActivity => ({
@@ -25,6 +26,16 @@ describe("modelCalls", () => {
     assert.equal(outcome.kind, "failed");
     assert.match(JSON.stringify(outcome), /modelCalls/);
     assert.equal(sessions.turns.length, 1);
+    assert.ok(clock.now() < 60_000, `it ended after ${clock.now()} ms`);
+  });
+
+  it("does not let a call beyond the allowed ones begin", async () => {
+    const { outcome, clock } = await play({
+      tasks: { t: { prompt: "p" } },
+      limits: { modelCalls: 2 },
+      play: () => ({ acts: [begins, modelUsed(), begins, modelUsed(), begins], takes: 60_000 }),
+    });
+    assert.equal(outcome.kind, "failed");
     assert.ok(clock.now() < 60_000, `it ended after ${clock.now()} ms`);
   });
 

@@ -102,65 +102,41 @@ function assertToolsEnd({ events }: RealRun): void {
 
 const loopCall = { toolCalls: [call("view", { path: "." })] };
 
-describe("a condition that did not answer fails its work", () => {
-  const alt: Work = { kind: "Alt", condition: ref("check"), trueWork: ref("deploy") };
+it("a condition that exceeds modelCalls fails its Alt, and says why", async () => {
   const tasks = { check: { model, prompt: "check" }, deploy: { model, prompt: "deploy" } };
-
-  it("fails an Alt whose condition exceeds modelCalls, and says why", async () => {
-    const played = await run(tasks, alt, { check: times(9, loopCall) }, { modelCalls: 3 });
-    assert.match(reasonOf(played), /condition did not answer.*check.*modelCalls/);
-    assert.deepEqual(played.ended, ["check:failed"]);
-  });
+  const alt: Work = { kind: "Alt", condition: ref("check"), trueWork: ref("deploy") };
+  const played = await run(tasks, alt, { check: times(9, loopCall) }, { modelCalls: 3 });
+  assert.match(reasonOf(played), /condition did not answer.*check.*modelCalls/);
+  assert.deepEqual(played.ended, ["check:failed"]);
 });
 
-describe("a repeated id of a tool call", () => {
-  it("makes both calls unsuccessful, and both end", async () => {
-    const played = await run({ t: needsTool() }, ref("t"), {
-      go: [
-        {
-          toolCalls: [
-            call("bash", { command: "sleep 1", description: "d" }, "a"),
-            call("job_prepare_document", {}, "a"),
-          ],
-        },
-      ],
-    });
-    assert.match(reasonOf(played), /job_prepare_document/);
-    assertToolsEnd(played);
-    const ended = played.events.flatMap((event) =>
-      event.type === "activity" && event.activity.kind === "tool.ended" ? [event.activity] : [],
-    );
-    assert.deepEqual(
-      ended.map(({ succeeded }) => succeeded),
-      [false, false],
-    );
-  });
-
-  it("makes them unsuccessful, also after an answer with the same id", async () => {
-    const played = await run({ t: needsTool() }, ref("t"), {
-      go: [
-        { toolCalls: [call("view", { path: "." }, "a")] },
-        { toolCalls: ["a", "a"].map((id) => call("job_prepare_document", good, id)) },
-      ],
-    });
-    assert.match(reasonOf(played), /job_prepare_document/);
-    assertToolsEnd(played);
-  });
-});
-
-describe("an id of a tool call in a later answer", () => {
-  const report = call("job_prepare_document", good, "call_1");
-  const look = call("view", { path: "." }, "call_1");
-  const broken = call("job_prepare_document", {}, "call_1");
-  for (const [name, replies, ends] of [
-    ["an earlier one failed", [[broken], [report]], [false, true]],
-    ["an earlier answer had two calls of it", [[look, look], [report]], [false, false, true]],
+describe("an id of a tool call", () => {
+  const document = (id: string, given: object = good): ScriptedCall =>
+    call("job_prepare_document", { ...given }, id);
+  const look = call("view", { path: "." }, "a");
+  const sleep = call("bash", { command: "sleep 1", description: "d" }, "a");
+  /** The answers, how each call ends, and whether the task succeeds. */
+  for (const [name, answers, ends, green] of [
+    ["repeated in an answer fails both calls", [[sleep, document("a", {})]], [false, false], false],
+    [
+      "repeated in an answer after another one that has it fails both calls",
+      [[look], [document("a"), document("a")]],
+      [true, false, false],
+      false,
+    ],
+    ["that failed may be used again", [[document("a", {})], [document("a")]], [false, true], true],
+    [
+      "that was repeated may be used again in another answer",
+      [[look, look], [document("a")]],
+      [false, false, true],
+      true,
+    ],
   ] as const) {
-    it(`is a call of its own: ${name}`, async () => {
-      const played = await run({ t: needsTool() }, ref("t"), {
-        go: replies.map((toolCalls) => ({ toolCalls })),
-      });
-      assert.equal(played.outcome.kind, "succeeded", JSON.stringify(played.outcome));
+    it(name, async () => {
+      const replies = answers.map((toolCalls) => ({ toolCalls }));
+      const played = await run({ t: needsTool() }, ref("t"), { go: replies });
+      assert.equal(played.outcome.kind, green ? "succeeded" : "failed");
+      if (!green) assert.match(reasonOf(played), /job_prepare_document/);
       assertToolsEnd(played);
       const ended = played.events.flatMap((event) =>
         event.type === "activity" && event.activity.kind === "tool.ended"
@@ -201,19 +177,17 @@ describe("the last answer of a turn", () => {
   const document = { toolCalls: [call("job_prepare_document", good)] };
   const filtered = { text: "abc", finishReason: "content_filter" };
   const cut = { text: "half an", finishReason: "length" };
+  const nothing =
+    /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/;
+  const outcomeOf = async (task: Task, ...go: readonly Reply[]): Promise<string> => {
+    const played = await run({ t: task }, ref("t"), { go });
+    return played.outcome.kind === "succeeded" ? "succeeded" : reasonOf(played);
+  };
 
   for (const [name, last, message] of [
     ["filtered", filtered, /content filter/],
-    [
-      "empty",
-      { text: "" },
-      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/,
-    ],
-    [
-      "reasoning alone",
-      { reasoning: "hm" },
-      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/,
-    ],
+    ["empty", { text: "" }, nothing],
+    ["reasoning alone", { reasoning: "hm" }, nothing],
   ] as const) {
     it(`is a crash: ${name}`, async () => {
       const again = times(5, [{ text: "I'll do it", ...document }, last]).flat();
@@ -224,22 +198,14 @@ describe("the last answer of a turn", () => {
     });
   }
 
-  it("is a crash that a new session may get over", async () => {
-    const played = await run({ t: needsTool() }, ref("t"), {
-      go: [document, filtered, document, done],
-    });
-    assert.equal(played.outcome.kind, "succeeded");
-  });
-
-  it("fails the task where it was cut and nothing retries", async () => {
-    const played = await run({ t: plain }, ref("t"), { go: [document, cut, cut, cut] });
-    assert.match(reasonOf(played), new RegExp(CUT));
-    assert.deepEqual(played.ended, ["t:failed"]);
+  it("is a crash that a new session may get over, and whole where the runtime goes on after a cut", async () => {
+    assert.equal(await outcomeOf(needsTool(), document, filtered, document, done), "succeeded");
+    assert.equal(await outcomeOf(needsTool(), document, cut, done), "succeeded");
   });
 
   it("fails the round where it was cut: the criteria are not asked, the retry is", async () => {
-    const failing = await run({ t: needsTool() }, ref("t"), { go: [document, cut, cut, cut] });
-    assert.match(reasonOf(failing), new RegExp(CUT));
+    for (const task of [plain, needsTool()])
+      assert.match(await outcomeOf(task, document, cut, cut, cut), new RegExp(CUT));
     const retried = await run({ t: needsTool(1) }, ref("t"), {
       go: [document, cut, cut, cut, document, done],
     });
@@ -250,24 +216,17 @@ describe("the last answer of a turn", () => {
   it("fails an availability check and a criteria check that were cut", async () => {
     const yes = { toolCalls: [call("job_boolean_true", good)] };
     for (const task of [guarded, checked()]) {
-      const played = await run({ t: task }, ref("t"), {
-        "job_boolean_true?": [yes, cut, cut, cut],
-      });
+      const replies = { "job_boolean_true?": [yes, cut, cut, cut] };
+      const played = await run({ t: task }, ref("t"), replies);
       assert.match(reasonOf(played), new RegExp(CUT));
       assert.ok(played.decisions.some((text) => text.includes(`condition does not hold: ${CUT}`)));
     }
   });
 
-  it("is whole where the runtime had the model go on after a cut", async () => {
-    const played = await run({ t: needsTool() }, ref("t"), { go: [document, cut, done] });
-    assert.equal(played.outcome.kind, "succeeded");
-  });
-
   it("is not the one of a sub-agent", async () => {
+    const agent = call("task", { description: "d", prompt: "sub", agent_type: "explore" });
     const played = await run({ t: plain }, ref("t"), {
-      go: [
-        { toolCalls: [call("task", { description: "d", prompt: "sub", agent_type: "explore" })] },
-      ],
+      go: [{ toolCalls: [agent] }],
       sub: [{ text: "half", finishReason: "content_filter" }],
     });
     assert.equal(played.outcome.kind, "succeeded", JSON.stringify(played.outcome));

@@ -8,87 +8,74 @@ const boolean = "Call job_boolean_true or job_boolean_false.";
 const retry = { failureAction: { retryTimes: 1 } };
 
 /** An entry, and everything that is wrong with it. */
-type Case = readonly [what: string, entry: unknown, ...problems: string[]];
+type Cases = Readonly<Record<string, readonly [entry: unknown, ...problems: string[]]>>;
 
-function table(name: string, cases: readonly Case[]): void {
+function table(name: string, cases: Cases): void {
   describe(name, () => {
-    for (const [what, entry, ...problems] of cases) {
+    for (const [what, [entry, ...problems]] of Object.entries(cases)) {
       it(what, () => assert.deepEqual(problemsOf(entry), problems));
     }
   });
 }
 
-table("models", [
-  [
-    "must have a driving model",
+const mustBeTrue =
+  'entry.tasks["a"].requireUserInput: Must be true, because the prompt uses $user-input.';
+const mustNotBeTrue =
+  'entry.tasks["a"].requireUserInput: Must not be true, because the prompt doesn\'t use $user-input.';
+
+table("models", {
+  "must have a driving model": [
     entryWith({ models: { fast: "quick" } }),
     "entry.models.driving: This field is required.",
   ],
-  [
-    "are ids",
+  "are ids": [
     entryWith({ models: { driving: "", fast: 3 } }),
     "entry.models.driving: Must not be empty.",
     'entry.models["fast"]: Must be text, not 3.',
   ],
-  [
-    "are found by the category of a task",
+  "are found by the category of a task": [
     entryWithTask({ model: { category: "slow" } }),
     'entry.tasks["a"].model.category: There is no model category "slow".',
   ],
-  ["may be the driving model", entryWithTask({ model: { category: "driving" } })],
-  ["may be given by id, which is not looked up", entryWithTask({ model: { id: "anything" } })],
-  [
-    "are given by category or id, not both",
+  "may be the driving model": [entryWithTask({ model: { category: "driving" } })],
+  "may be given by id, which is not looked up": [entryWithTask({ model: { id: "anything" } })],
+  "are given by category or id, not both": [
     entryWithTask({ model: { category: "fast", id: "x" } }),
     'entry.tasks["a"].model: Must have exactly one of the fields "category" or "id".',
   ],
-]);
+});
 
-table("the grid", [
-  [
-    "may have empty cells",
+table("the grid", {
+  "may have empty cells": [
     entryWith({ grid: [{ keyword: "k", jobs: [null, { name: "n", jobName: "j" }] }] }),
   ],
-  [
-    "names jobs",
+  "names jobs": [
     entryWith({ grid: [{ keyword: "k", jobs: [null, { name: "n", jobName: "x" }] }] }),
     'entry.grid[0].jobs[1].jobName: There is no job "x".',
   ],
-]);
+});
 
-table("requireUserInput of a task", [
-  ["goes with $user-input", entryWithTask({ prompt: "$user-input", requireUserInput: true })],
-  ["may be false", entryWithTask({ requireUserInput: false })],
-  [
-    "must not be true without it",
-    entryWithTask({ requireUserInput: true }),
-    'entry.tasks["a"].requireUserInput: Must not be true, because the prompt doesn\'t use $user-input.',
-  ],
-  [
-    "must be true with it",
-    entryWithTask({ prompt: "$user-input" }),
-    'entry.tasks["a"].requireUserInput: Must be true, because the prompt uses $user-input.',
-  ],
-  [
-    "must not be false with it",
+table("requireUserInput of a task", {
+  "goes with $user-input": [entryWithTask({ prompt: "$user-input", requireUserInput: true })],
+  "may be false": [entryWithTask({ requireUserInput: false })],
+  "must not be true without it": [entryWithTask({ requireUserInput: true }), mustNotBeTrue],
+  "must be true with it": [entryWithTask({ prompt: "$user-input" }), mustBeTrue],
+  "must not be false with it": [
     entryWithTask({ prompt: "$user-input", requireUserInput: false }),
-    'entry.tasks["a"].requireUserInput: Must be true, because the prompt uses $user-input.',
+    mustBeTrue,
   ],
-  [
-    "is about the evaluated prompt",
+  "is about the evaluated prompt": [
     entryWithTask({ prompt: "$v" }, { promptVariables: { v: "$w", w: "$user-input" } }),
-    'entry.tasks["a"].requireUserInput: Must be true, because the prompt uses $user-input.',
+    mustBeTrue,
   ],
-  [
-    "is not about $$user-input, nor about longer names",
+  "is not about $$user-input, nor about longer names": [
     entryWithTask(
       { prompt: "$$user-input, $v", requireUserInput: true },
       { promptVariables: { v: "$$user-input" } },
     ),
-    'entry.tasks["a"].requireUserInput: Must not be true, because the prompt doesn\'t use $user-input.',
+    mustNotBeTrue,
   ],
-  [
-    "is not about conditions and additional prompts",
+  "is not about conditions and additional prompts": [
     entryWithTask({
       availability: { condition: `$user-input ${boolean}` },
       criteria: {
@@ -97,32 +84,27 @@ table("requireUserInput of a task", [
       },
     }),
   ],
-]);
+});
 
-table("availability and criteria", [
-  [
-    "name tasks",
+table("availability and criteria", {
+  "name tasks": [
     entryWithTask({ availability: { previousTasks: ["a", "b"] } }),
     'entry.tasks["a"].availability.previousTasks[1]: There is no task "b".',
   ],
-  ["name tools", entryWithTask({ criteria: { toolExecuted: [...availableTools], ...retry } })],
-  [
-    "name no other tools",
+  "name tools": [entryWithTask({ criteria: { toolExecuted: [...availableTools], ...retry } })],
+  "name no other tools": [
     entryWithTask({ criteria: { toolExecuted: ["job_boolean_true", "bash"], ...retry } }),
     'entry.tasks["a"].criteria.toolExecuted[1]: There is no tool "bash".',
   ],
-  [
-    "ask for a boolean tool in their conditions",
+  "ask for a boolean tool in their conditions": [
     entryWithTask({ availability: { condition: "?" }, criteria: { condition: ["?"], ...retry } }),
     'entry.tasks["a"].availability.condition: The prompt must mention job_boolean_true or job_boolean_false.',
     'entry.tasks["a"].criteria.condition: The prompt must mention job_boolean_true or job_boolean_false.',
   ],
-  [
-    "ask for none in the prompt and the additional prompt",
+  "ask for none in the prompt and the additional prompt": [
     entryWithTask({ criteria: { failureAction: { retryTimes: 1, additionalPrompt: "x" } } }),
   ],
-  [
-    "require a failure action, with a whole number of retries",
+  "require a failure action, with a whole number of retries": [
     entryWithTask(
       { criteria: { condition: boolean } },
       {
@@ -131,8 +113,7 @@ table("availability and criteria", [
     ),
     'entry.tasks["a"].criteria.failureAction: This field is required.',
   ],
-  [
-    "count retries in whole numbers from 0",
+  "count retries in whole numbers from 0": [
     entryWith({
       tasks: {
         a: { prompt: "x", criteria: { failureAction: { retryTimes: -1 } } },
@@ -144,31 +125,30 @@ table("availability and criteria", [
     'entry.tasks["a"].criteria.failureAction.retryTimes: Must be at least 0, not -1.',
     'entry.tasks["b"].criteria.failureAction.retryTimes: Must be a whole number, not 1.5.',
   ],
-]);
+});
 
-table("prompts", [
-  ...(
-    [
-      ["prompt", { prompt: "$x" }],
-      ["availability.condition", { availability: { condition: `$x ${boolean}` } }],
-      ["criteria.condition", { criteria: { condition: ["$x", boolean], ...retry } }],
+table("prompts", {
+  ...Object.fromEntries(
+    Object.entries({
+      prompt: { prompt: "$x" },
+      "availability.condition": { availability: { condition: `$x ${boolean}` } },
+      "criteria.condition": { criteria: { condition: ["$x", boolean], ...retry } },
+      "criteria.failureAction.additionalPrompt": {
+        criteria: { failureAction: { retryTimes: 1, additionalPrompt: "$x" } },
+      },
+    }).map(([field, fields]) => [
+      `find their variables, or say so: ${field}`,
       [
-        "criteria.failureAction.additionalPrompt",
-        { criteria: { failureAction: { retryTimes: 1, additionalPrompt: "$x" } } },
-      ],
-    ] as const
-  ).map(([field, fields]): Case => [
-    `find their variables, or say so: ${field}`,
-    entryWithTask(fields),
-    `entry.tasks["a"].${field}: Cannot find prompt variable: $x.`,
-  ]),
-  [
-    "show the way through variables",
+        entryWithTask(fields),
+        `entry.tasks["a"].${field}: Cannot find prompt variable: $x.`,
+      ] as const,
+    ]),
+  ),
+  "show the way through variables": [
     entryWithTask({ prompt: "$v" }, { promptVariables: { v: "$w", w: "$x" } }),
     'entry.tasks["a"].prompt/$v/$w: Cannot find prompt variable: $x.',
   ],
-  [
-    "report a fault in a variable once, however often it is used",
+  "report a fault in a variable once, however often it is used": [
     entryWith({
       promptVariables: { v: "$x" },
       tasks: { a: { prompt: "$v $v" }, b: { prompt: "$v" } },
@@ -176,25 +156,21 @@ table("prompts", [
     }),
     'entry.tasks["a"].prompt/$v: Cannot find prompt variable: $x.',
   ],
-  [
-    "say nothing of variables that nobody uses",
+  "say nothing of variables that nobody uses": [
     entryWith({ promptVariables: { v: "$x", w: "$w" } }),
   ],
-  [
-    "must not be empty",
+  "must not be empty": [
     entryWithTask({ prompt: [] }),
     'entry.tasks["a"].prompt: Must have at least one element.',
   ],
-  [
-    "must not be blank",
+  "must not be blank": [
     entryWithTask({ prompt: [" ", ""] }),
     'entry.tasks["a"].prompt: The prompt is empty.',
   ],
-]);
+});
 
-table("works", [
-  [
-    "name tasks",
+table("works", {
+  "name tasks": [
     entryWithWork({
       kind: "Alt",
       condition: task("x"),
@@ -204,13 +180,11 @@ table("works", [
     'entry.jobs["j"].work.falseWork.body.taskId: There is no task "y".',
     'entry.jobs["j"].work.falseWork.postCondition[1].taskId: There is no task "z".',
   ],
-  [
-    "override models by categories that exist",
+  "override models by categories that exist": [
     entryWithWork({ kind: "Ref", taskId: "a", modelOverride: { category: "slow" } }),
     'entry.jobs["j"].work.modelOverride.category: There is no model category "slow".',
   ],
-  [
-    "must override the model of a task that has none",
+  "must override the model of a task that has none": [
     entryWith({
       tasks: { a: { prompt: "x" } },
       jobs: {
@@ -224,8 +198,7 @@ table("works", [
     }),
     'entry.jobs["j"].work.works[0].modelOverride: This field is required, because task "a" has no model.',
   ],
-  [
-    "have at least one part",
+  "have at least one part": [
     entryWithWork({
       kind: "Seq",
       works: [
@@ -236,7 +209,7 @@ table("works", [
     'entry.jobs["j"].work.works[0].works: Must have at least one element.',
     'entry.jobs["j"].work.works[1].works: Must have at least one element.',
   ],
-]);
+});
 
 describe("requireUserInput of a job", () => {
   const tasks = {
@@ -280,9 +253,8 @@ describe("requireUserInput of a job", () => {
   });
 });
 
-table("drivingSessionRetries", [
-  [
-    "begin with the driving model",
+table("drivingSessionRetries", {
+  "begin with the driving model": [
     entryWith({
       drivingSessionRetries: [
         { modelId: "small", retries: 0 },
@@ -290,18 +262,15 @@ table("drivingSessionRetries", [
       ],
     }),
   ],
-  [
-    "begin with no other",
+  "begin with no other": [
     entryWith({ drivingSessionRetries: [{ modelId: "x", retries: 1 }] }),
     'entry.drivingSessionRetries[0].modelId: Must equal entry.models.driving, which is "small".',
   ],
-  [
-    "are not empty",
+  "are not empty": [
     entryWith({ drivingSessionRetries: [] }),
     "entry.drivingSessionRetries: Must have at least one element.",
   ],
-  [
-    "count in whole numbers from 0",
+  "count in whole numbers from 0": [
     entryWith({
       drivingSessionRetries: [
         { modelId: "small", retries: 0.5 },
@@ -311,7 +280,7 @@ table("drivingSessionRetries", [
     "entry.drivingSessionRetries[0].retries: Must be a whole number, not 0.5.",
     "entry.drivingSessionRetries[1].retries: Must be at least 0, not -1.",
   ],
-]);
+});
 
 describe("problems", () => {
   it("of the schema and of the checks are reported together", () => {
@@ -354,75 +323,63 @@ describe("problems", () => {
   });
 
   const u = { model: { id: "m" }, prompt: "$user-input", requireUserInput: true };
-  const quiet: readonly Case[] = [
-    [
-      "a misspelled tasks field",
+  const quiet: Cases = {
+    "a misspelled tasks field": [
       { ...entryWith(), tasks: undefined, taks: { a: {} } },
       'entry.taks: Unknown field "taks".',
     ],
-    ["missing models", entryWith({ models: undefined }), "entry.models: This field is required."],
-    [
-      "models of a wrong type",
+    "missing models": [entryWith({ models: undefined }), "entry.models: This field is required."],
+    "models of a wrong type": [
       entryWith({ models: [] }),
       "entry.models: Must be an object, not a list.",
     ],
-    [
-      "a broken model",
+    "a broken model": [
       entryWith({ models: { driving: "d", fast: 1 } }),
       'entry.models["fast"]: Must be text, not 1.',
     ],
-    [
-      "a misspelled model of a task",
+    "a misspelled model of a task": [
       entryWith({ tasks: { a: { prompt: "x", modle: { id: "m" } } } }),
       'entry.tasks["a"].modle: Unknown field "modle".',
     ],
-    [
-      "a misspelled modelOverride",
+    "a misspelled modelOverride": [
       entryWith({
         tasks: { a: { prompt: "x" } },
         jobs: { j: { work: { ...task("a"), modelOveride: { id: "m" } } } },
       }),
       'entry.jobs["j"].work.modelOveride: Unknown field "modelOveride".',
     ],
-    [
-      "a misspelled requireUserInput",
+    "a misspelled requireUserInput": [
       entryWith({
         tasks: { a: { model: { id: "m" }, prompt: "$user-input", requiresUserInput: true } },
         jobs: { j: { requireUserInput: true, work: task("a") } },
       }),
       'entry.tasks["a"].requiresUserInput: Unknown field "requiresUserInput".',
     ],
-    [
-      "a requireUserInput of a wrong type",
+    "a requireUserInput of a wrong type": [
       entryWithTask({ prompt: "$user-input", requireUserInput: "yes" }),
       'entry.tasks["a"].requireUserInput: Must be true or false, not the text "yes".',
     ],
-    [
-      "a task that forgot requireUserInput, in a job that did not",
+    "a task that forgot requireUserInput, in a job that did not": [
       entryWithTask(
         { prompt: "$user-input" },
         { jobs: { j: { requireUserInput: true, work: task("a") } } },
       ),
-      'entry.tasks["a"].requireUserInput: Must be true, because the prompt uses $user-input.',
+      mustBeTrue,
     ],
-    [
-      "a broken variable",
+    "a broken variable": [
       entryWithTask({ prompt: "$v", requireUserInput: true }, { promptVariables: { v: ["x", 1] } }),
       'entry.promptVariables["v"][1]: Must be text or an object, not 1.',
     ],
-    [
-      "misspelled promptVariables",
+    "misspelled promptVariables": [
       entryWithTask({ prompt: "$v" }, { promptVariable: { v: "x" } }),
       'entry.promptVariable: Unknown field "promptVariable".',
     ],
-    [
-      "a variable that is not found, in a condition and for user input",
+    "a variable that is not found, in a condition and for user input": [
       entryWithTask({ prompt: "$v", requireUserInput: true, availability: { condition: "$v" } }),
       'entry.tasks["a"].prompt: Cannot find prompt variable: $v.',
       'entry.tasks["a"].availability.condition: Cannot find prompt variable: $v.',
     ],
-    [
-      "a work that is not understood, for the job's user input",
+    "a work that is not understood, for the job's user input": [
       entryWith({
         jobs: {
           j: { requireUserInput: true, work: { kind: "Seq", works: [{ kind: "X" }, task("a")] } },
@@ -430,25 +387,21 @@ describe("problems", () => {
       }),
       'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Run", "Seq", "Par", "Loop", "Alt" or "Each", not the text "X".',
     ],
-    [
-      "a work that is not understood, in a job that requires none",
+    "a work that is not understood, in a job that requires none": [
       entryWith({
         jobs: { j: { requireUserInput: false, work: { kind: "Seq", works: [{ kind: "X" }] } } },
       }),
       'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Flow", "Run", "Seq", "Par", "Loop", "Alt" or "Each", not the text "X".',
     ],
-    [
-      "works that are missing, for the job's user input",
+    "works that are missing, for the job's user input": [
       entryWith({ jobs: { j: { requireUserInput: true, work: { kind: "Par" } } } }),
       'entry.jobs["j"].work.works: This field is required.',
     ],
-    [
-      "a task of a wrong type, for the job's user input",
+    "a task of a wrong type, for the job's user input": [
       entryWith({ tasks: { a: 3 }, jobs: { j: { requireUserInput: true, work: task("a") } } }),
       'entry.tasks["a"]: Must be an object, not 3.',
     ],
-    [
-      "a condition that is not understood, for the job's user input",
+    "a condition that is not understood, for the job's user input": [
       entryWith({
         jobs: {
           j: { requireUserInput: true, work: { kind: "Loop", body: task("a"), preCondition: 1 } },
@@ -456,8 +409,7 @@ describe("problems", () => {
       }),
       'entry.jobs["j"].work.preCondition: Must be a list, not 1.',
     ],
-    [
-      "a branch that is not understood, for the job's user input",
+    "a branch that is not understood, for the job's user input": [
       entryWith({
         jobs: {
           j: { requireUserInput: true, work: { kind: "Alt", condition: task("a"), trueWork: 1 } },
@@ -465,17 +417,15 @@ describe("problems", () => {
       }),
       'entry.jobs["j"].work.trueWork: Must be an object, not 1.',
     ],
-    [
-      "a task that does not exist, for the job's user input",
+    "a task that does not exist, for the job's user input": [
       entryWith({ tasks: { u }, jobs: { j: { requireUserInput: true, work: task("v") } } }),
       'entry.jobs["j"].work.taskId: There is no task "v".',
     ],
-    [
-      "jobs of a wrong type",
+    "jobs of a wrong type": [
       entryWith({ jobs: 1, grid: [{ keyword: "k", jobs: [{ name: "n", jobName: "j" }] }] }),
       "entry.jobs: Must be an object, not 1.",
     ],
-  ];
+  };
   it("beyond a number of them are left alone, with what they may have broken", () => {
     const prompt = Array.from({ length: 30_000 }, () => 1);
     const problems = problemsOf(entryWith({ tasks: { a: { prompt }, b: { prompt: 3 } } }));
@@ -483,7 +433,7 @@ describe("problems", () => {
     assert.ok(problems.every((problem) => problem.endsWith(": Must be text or an object, not 1.")));
   });
 
-  for (const [what, entry, ...problems] of quiet) {
+  for (const [what, [entry, ...problems]] of Object.entries(quiet)) {
     it(`do not follow from one another: ${what}`, () => {
       assert.deepEqual(problemsOf(entry), problems);
     });

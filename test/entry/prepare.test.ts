@@ -206,30 +206,8 @@ describe("validateEntry", () => {
         fc.dictionary(near, tie("value"), { maxKeys: 6 }),
       ),
     })).value;
-    const shaped = fc.record(
-      {
-        models: fc.oneof(value, fc.constant({ driving: "a" })),
-        promptVariables: value,
-        tasks: fc.oneof(
-          value,
-          fc.dictionary(
-            near,
-            fc.record(
-              { prompt: near, criteria: value, model: value },
-              { requiredKeys: ["prompt"] },
-            ),
-          ),
-        ),
-        jobs: fc.oneof(value, fc.dictionary(near, fc.record({ work: value }))),
-        grid: value,
-        drivingSessionRetries: value,
-        permissions: value,
-        limits: value,
-      },
-      { requiredKeys: ["models", "tasks", "jobs"] },
-    );
     fc.assert(
-      fc.property(fc.oneof(value, shaped), (entry) => {
+      fc.property(value, (entry) => {
         const result = prepareEntry(entry);
         if (result.kind === "prepared") return;
         assert.ok(result.diagnostics.length > 0);
@@ -238,7 +216,7 @@ describe("validateEntry", () => {
           assert.match(reason, /[.]$/);
         }
       }),
-      rounds(2000),
+      rounds(1000),
     );
   });
 });

@@ -91,16 +91,9 @@ describe("a tool", () => {
     for (const module of ["tools/x.ts", "./x.mjs", "a..b/x.js", "..x/y.js"]) {
       assert.deepEqual(of(module), []);
     }
-    for (const module of [
-      "/x.ts",
-      "../x.ts",
-      "a/../../x.ts",
-      "C:\\x.ts",
-      "..\\x.ts",
-      "file:///x",
-      "data:,",
-      "~/x",
-    ]) {
+    for (const module of "/x.ts ../x.ts a/../../x.ts C:\\x.ts ..\\x.ts file:///x data:, ~/x".split(
+      " ",
+    )) {
       assert.deepEqual(of(module), [
         'entry.tools["x"].module: Must be a path within the working directory, relative to it.',
       ]);
@@ -143,87 +136,57 @@ describe("the parameters of a tool", () => {
   });
 
   it("are wrong at a place of the file", () => {
-    const cases: readonly (readonly [object, ...RegExp[]])[] = [
-      [
-        { properties: { a: { type: "sting" } } },
-        /^parameters\.properties\.a\.type: Must be "object", "array", [^\n]*, not the text "sting"\.$/,
-      ],
-      [
-        { properties: { a: null } },
-        /^parameters\.properties\.a: Must be an object or true or false, not null/,
-      ],
-      [{ properties: [] }, /^parameters\.properties: Must be an object, not a list\.$/],
-      [{ items: [{}] }, /^parameters\.items: Must be an object or true or false, not a list/],
-      [{ anyOf: [] }, /^parameters\.anyOf: Must have at least one element/],
-      [
-        { allOf: [{}, { required: "a" }] },
-        /^parameters\.allOf\[1\]\.required: Must be a list, not the text "a"/,
-      ],
-      [
-        { properties: { a: { pattern: "[" } } },
-        /^parameters\.properties\.a\.pattern: This is not a valid regular expression/,
-      ],
-      [
-        { properties: { a: { minLength: "1" } } },
-        /^parameters\.properties\.a\.minLength: Must be a whole number, not the text "1"/,
-      ],
-      [
-        { properties: { a: { $ref: "#/$defs/b" } } },
-        /^parameters\.properties\.a\.\$ref: There is no "#\/\$defs\/b" in this schema\.$/,
-      ],
-      [
-        { properties: { a: { $ref: "#b" } } },
-        /^parameters\.properties\.a\.\$ref: There is no "#b" in this schema\.$/,
-      ],
-      [
-        { patternProperties: { "[": true } },
-        /^parameters\.patternProperties\["\["\]: This is not a valid/,
-      ],
-      [
-        { $ref: "https://example.org/x.json" },
-        /^parameters\.\$ref: Other schemas are not loaded\.$/,
-      ],
-      [{ $ref: "#" }, /^parameters\.\$ref: Refers to itself without end\.$/],
-      [{ allOf: [{ $ref: "#" }] }, /^parameters\.allOf\[0\]\.\$ref: Refers to itself/],
-      [
-        {
-          properties: { a: { $ref: "#/$defs/b" } },
-          $defs: {
-            b: { anyOf: [{ type: "null" }, { $ref: "#c" }] },
-            c: { $anchor: "c", $ref: "#/%24defs/b" },
-          },
+    const cases: Readonly<Record<string, object>> = {
+      'properties.a.type: Must be "object", "array", ': { properties: { a: { type: "sting" } } },
+      "properties.a: Must be an object or true or false, not null": { properties: { a: null } },
+      "properties: Must be an object, not a list.": { properties: [] },
+      "items: Must be an object or true or false, not a list": { items: [{}] },
+      "anyOf: Must have at least one element": { anyOf: [] },
+      'allOf[1].required: Must be a list, not the text "a"': { allOf: [{}, { required: "a" }] },
+      "properties.a.pattern: This is not a valid regular expression": {
+        properties: { a: { pattern: "[" } },
+      },
+      'properties.a.minLength: Must be a whole number, not the text "1"': {
+        properties: { a: { minLength: "1" } },
+      },
+      'properties.a.$ref: There is no "#/$defs/b" in this schema.': {
+        properties: { a: { $ref: "#/$defs/b" } },
+      },
+      'properties.a.$ref: There is no "#b" in this schema.': { properties: { a: { $ref: "#b" } } },
+      'patternProperties["["]: This is not a valid': { patternProperties: { "[": true } },
+      "$ref: Other schemas are not loaded.": { $ref: "https://example.org/x.json" },
+      "$ref: Refers to itself without end.": { $ref: "#" },
+      "allOf[0].$ref: Refers to itself": { allOf: [{ $ref: "#" }] },
+      "$defs.b.anyOf[1].$ref: Refers to itself without end.": {
+        properties: { a: { $ref: "#/$defs/b" } },
+        $defs: {
+          b: { anyOf: [{ type: "null" }, { $ref: "#c" }] },
+          c: { $anchor: "c", $ref: "#/%24defs/b" },
         },
-        /^parameters\.\$defs\.[bc].*\$ref: Refers to itself without end\.$/,
-      ],
-      [
-        { properties: { a: { $id: "x" }, b: { $id: "x" } } },
-        /^parameters\.properties\.b\.\$id: Another schema in this one has the same \$id\.$/,
-      ],
-      [{ $anchor: "1x" }, /^parameters\.\$anchor: Is invalid\.$/],
-      [{ $ref: 1 }, /^parameters\.\$ref: Must be text, not 1\.$/],
-      [{ type: "object", enum: 1 }, /^parameters\.enum: Must be a list, not 1/],
-    ];
-    for (const [parameters, ...expected] of cases) {
-      const found = of(parameters);
-      assert.equal(found.length, expected.length, found.join("\n"));
-      expected.forEach((pattern, index) => assert.match(found[index] ?? "", pattern));
+      },
+      "properties.b.$id: Another schema in this one has the same $id.": {
+        properties: { a: { $id: "x" }, b: { $id: "x" } },
+      },
+      "$anchor: Is invalid.": { $anchor: "1x" },
+      "$ref: Must be text, not 1.": { $ref: 1 },
+      "enum: Must be a list, not 1": { type: "object", enum: 1 },
+    };
+    for (const [expected, parameters] of Object.entries(cases)) {
+      const [found = "", ...more] = of(parameters);
+      assert.ok(found.startsWith(`parameters.${expected}`), found);
+      assert.deepEqual(more, []);
     }
-    const text = [
-      "models: { driving: m }",
-      "tasks: {}",
-      "jobs: {}",
-      "tools:",
-      "  build:",
-      "    description: x",
-      "    command: [make]",
-      "    parameters:",
-      "      type: object",
-      "      properties:",
-      "        target: { type: strnig }",
-      "",
-    ].join("\n");
+    const text = `models: { driving: m }
+tasks: {}
+jobs: {}
+tools:
+  build:
+    description: x
+    command: [make]
+    parameters: { properties: { target: { type: strnig } } }
+`;
     assert.deepEqual(linesOf(text), [
-      'e.yml:11:25: entry.tools["build"].parameters.properties.target.type: Must be "object", "array", "string", "number", "integer", "boolean" or "null", not the text "strnig". (did you mean "string"?)',
+      'e.yml:8:49: entry.tools["build"].parameters.properties.target.type: Must be "object", "array", "string", "number", "integer", "boolean" or "null", not the text "strnig". (did you mean "string"?)',
     ]);
   });
 
@@ -300,16 +263,7 @@ describe("a relic", () => {
 
   it("has globs of files in the working directory", () => {
     assert.deepEqual(of("docs/**/*.md", "./README.md", "!docs/internal/**", "a..b", "*"), []);
-    for (const glob of [
-      "/etc/passwd",
-      "../x",
-      "a/../../x",
-      "~/x",
-      "C:/x",
-      "{a,..}/x",
-      "!../x",
-      "\\.\\./x",
-    ]) {
+    for (const glob of "/etc/passwd ../x a/../../x ~/x C:/x {a,..}/x !../x \\.\\./x".split(" ")) {
       assert.match(
         of("a", glob).join("\n"),
         /^entry\.relics\["docs"\]\.files\[1\]: Must be a glob of files within[^\n]*$/,

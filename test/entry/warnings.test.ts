@@ -155,20 +155,19 @@ describe("previousTasks that can never hold", () => {
   const after = (...previousTasks: string[]): object => ({
     t: { prompt: "t", model, availability: { previousTasks } },
   });
-  const never: readonly (readonly [string, object, ...string[]])[] = [
-    ["at the start of a job", seq(ref("t"), both), "a"],
-    ["of one that comes later", seq(ref("a"), ref("t"), ref("b")), "b"],
-    ["of one that is not the last", seq(ref("a"), ref("b"), ref("t")), "a"],
-    ["of one beside it", par(ref("a"), ref("t"), ref("b")), "a", "b"],
-    ["of one before a Par that the other branch runs", seq(ref("b"), par(ref("a"), ref("t"))), "a"],
-    [
-      "of the condition of an Alt whose branch it follows",
+  const never: Readonly<Record<string, readonly [object, ...string[]]>> = {
+    "at the start of a job": [seq(ref("t"), both), "a"],
+    "of one that comes later": [seq(ref("a"), ref("t"), ref("b")), "b"],
+    "of one that is not the last": [seq(ref("a"), ref("b"), ref("t")), "a"],
+    "of one beside it": [par(ref("a"), ref("t"), ref("b")), "a", "b"],
+    "of one before a Par that the other branch runs": [seq(ref("b"), par(ref("a"), ref("t"))), "a"],
+    "of the condition of an Alt whose branch it follows": [
       seq({ kind: "Alt", condition: ref("a"), trueWork: ref("b"), falseWork: ref("b") }, ref("t")),
       "a",
     ],
-    ["in one job, though not in the other", seq(ref("t"), both), "a"],
-  ];
-  for (const [name, work, ...previous] of never) {
+    "in one job, though not in the other": [seq(ref("t"), both), "a"],
+  };
+  for (const [name, [work, ...previous]] of Object.entries(never)) {
     it(`are one: ${name}`, () => {
       assert.match(
         warningsOf(entryOf(work, {}, after(...previous))).join(),
@@ -182,17 +181,16 @@ describe("previousTasks that can never hold", () => {
     postCondition: [true, ref("a")],
     ...more,
   });
-  const first: readonly (readonly [string, object, ...string[]])[] = [
-    ["of a later one of the body", seq(ref("b"), loop(seq(ref("t"), ref("a")))), "a"],
-    ["of the postCondition", seq(ref("b"), loop(ref("t"))), "a"],
-    ["of itself", seq(both, loop(ref("t"), { postCondition: [true, ref("t")] })), "t"],
-    [
-      "in a loop inside",
+  const first: Readonly<Record<string, readonly [object, ...string[]]>> = {
+    "of a later one of the body": [seq(ref("b"), loop(seq(ref("t"), ref("a")))), "a"],
+    "of the postCondition": [seq(ref("b"), loop(ref("t"))), "a"],
+    "of itself": [seq(both, loop(ref("t"), { postCondition: [true, ref("t")] })), "t"],
+    "in a loop inside": [
       seq(ref("b"), loop(seq(loop(ref("t")), ref("a")), { postCondition: [true, ref("b")] })),
       "a",
     ],
-  ];
-  for (const [name, work, ...previous] of first) {
+  };
+  for (const [name, [work, ...previous]] of Object.entries(first)) {
     it(`are one in the first pass of a loop: ${name}`, () => {
       const warnings = warningsOf(entryOf(work, {}, after(...previous)));
       assert.equal(warnings.length, 1, warnings.join("\n"));
@@ -208,34 +206,30 @@ describe("previousTasks that can never hold", () => {
       /contains a, but no task runs before it\.$/,
     );
   });
-  const sometimes: readonly (readonly [string, object, ...string[]])[] = [
-    ["of the one before", seq(both, ref("t")), "b"],
-    ["of either branch of a Par", seq(par(ref("a"), ref("b")), ref("t")), "a"],
-    ["of the one before a Par", seq(ref("b"), ref("a"), par(ref("t"), ref("b"))), "a"],
-    [
-      "of the condition of an Alt without that branch",
+  const sometimes: Readonly<Record<string, readonly [object, ...string[]]>> = {
+    "of the one before": [seq(both, ref("t")), "b"],
+    "of either branch of a Par": [seq(par(ref("a"), ref("b")), ref("t")), "a"],
+    "of the one before a Par": [seq(ref("b"), ref("a"), par(ref("t"), ref("b"))), "a"],
+    "of the condition of an Alt without that branch": [
       seq(ref("b"), { kind: "Alt", condition: ref("a"), trueWork: ref("b") }, ref("t")),
       "a",
     ],
-    [
-      "in the branch of an Alt",
+    "in the branch of an Alt": [
       seq(ref("b"), { kind: "Alt", condition: ref("a"), falseWork: ref("t") }),
       "a",
     ],
-    [
-      "of a later one in a loop, or one before it",
+    "of a later one in a loop, or one before it": [
       seq(ref("b"), loop(seq(ref("t"), ref("a")))),
       "a",
       "b",
     ],
-    [
-      "of a later one in a loop, in a branch",
+    "of a later one in a loop, in a branch": [
       seq(ref("b"), loop({ kind: "Alt", condition: ref("t"), falseWork: ref("a") })),
       "a",
     ],
-    ["of itself in a loop, or one before it", seq(both, loop(ref("t"))), "t", "b"],
-  ];
-  for (const [name, work, ...previous] of sometimes) {
+    "of itself in a loop, or one before it": [seq(both, loop(ref("t"))), "t", "b"],
+  };
+  for (const [name, [work, ...previous]] of Object.entries(sometimes)) {
     it(`are none: ${name}`, () => {
       assert.deepEqual(warningsOf(entryOf(work, {}, after(...previous))), []);
     });
@@ -291,7 +285,7 @@ describe("warnings", () => {
     ]);
   });
   it("are quickly found in large entries", () => {
-    const names = Array.from({ length: 5_000 }, (_, index) => `t${index}`);
+    const names = Array.from({ length: 1_000 }, (_, index) => `t${index}`);
     const tasks = Object.fromEntries(
       names.map((name) => [
         name,
@@ -300,6 +294,6 @@ describe("warnings", () => {
     );
     const large = entryOf(seq(par(...names.map(ref)), ...names.map(ref), both), {}, tasks);
     const took = cpuTime(() => warningsOf(large));
-    assert.ok(took < 20_000, `${took} ms`);
+    assert.ok(took < 4_000, `${took} ms`);
   });
 });

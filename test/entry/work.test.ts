@@ -35,34 +35,6 @@ describe("simplifyWork", () => {
     );
   });
 
-  it("does so inside every part of Loop and Alt", () => {
-    const deep = seq(seq(task("a")));
-    const flat = seq(task("a"));
-    const loop: Work = {
-      kind: "Loop",
-      preCondition: [true, deep],
-      body: deep,
-      postCondition: [false, deep],
-      atMost: 3,
-      atMostReached: "succeed",
-    };
-    const alt: Work = { kind: "Alt", condition: deep, trueWork: deep, falseWork: deep };
-    assert.deepEqual(simplifyWork(par(loop, alt)), {
-      kind: "Par",
-      works: [
-        {
-          kind: "Loop",
-          preCondition: [true, flat],
-          body: flat,
-          postCondition: [false, flat],
-          atMost: 3,
-          atMostReached: "succeed",
-        },
-        { kind: "Alt", condition: flat, trueWork: flat, falseWork: flat },
-      ],
-    });
-  });
-
   it("keeps Par in Seq, Seq in Par and a list of one", () => {
     const work = seq(par(seq(task("a"))));
     assert.deepEqual(simplifyWork(work), work);

@@ -1,155 +1,20 @@
 /** Events for tests: arbitrary ones in any order, and one run that makes sense. */
-import type { EffectResult, StepInput } from "../../src/events/flow.ts";
 import * as fc from "fast-check";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { PlannedLeaf, PlannedTree } from "../../src/events/plan.ts";
-import { actionEvent } from "../rig/action-events.ts";
 import { chart, flowTree } from "../rig/flow-events.ts";
-import { planned, plannedTasks, ref } from "../rig/plan.ts";
+import { plannedTasks } from "../rig/plan.ts";
+import { everyEvent } from "./every-event.ts";
 
 const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
 const count = fc.nat({ max: 5000 });
-const natural = fc.integer({ min: 1, max: 5000 });
 const workRef: fc.Arbitrary<WorkRef> = fc.record({
   workId: fc.nat({ max: 4 }),
   taskId: fc.constantFrom("a", "b", "c"),
   iteration: fc.integer({ min: 1, max: 3 }),
 });
-const sessionId = fc.constantFrom("x", "y", "z");
-const role = fc.constantFrom("driving" as const, "task" as const, "both" as const);
-const purpose = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
-const crash = fc.record({ cause: fc.constant("session-error" as const), message: text });
-
-export const decision: fc.Arbitrary<MadeDecision> = fc.oneof(
-  fc.record({
-    kind: fc.constantFrom("criteria-failed" as const, "criteria-passed" as const),
-    field: fc.constant("condition" as const),
-    content: text,
-    reason: text,
-  }),
-  fc.record({
-    kind: fc.constant("session-crashed" as const),
-    purpose,
-    attempt: natural,
-    attempts: natural,
-    crash,
-  }),
-  fc.record({
-    kind: fc.constant("criteria-retry" as const),
-    retry: natural,
-    of: natural,
-    reason: text,
-  }),
-  fc.constant({ kind: "task-succeeded" as const }),
-  fc.record({ kind: fc.constant("task-failed" as const), reason: text }),
-  fc.record({ kind: fc.constant("note" as const), text }),
-);
-
-export const activity: fc.Arbitrary<SessionActivity> = fc.oneof(
-  fc.record({
-    kind: fc.constantFrom("message.delta" as const, "message.ended" as const),
-    messageId: text,
-    text,
-  }),
-  fc.record({
-    kind: fc.constant("tool.started" as const),
-    toolCallId: sessionId,
-    toolName: fc.constantFrom("bash", "job_prepare_document"),
-    arguments: fc.oneof(text, fc.json(), fc.jsonValue()),
-  }),
-  fc.record({
-    kind: fc.constant("tool.ended" as const),
-    toolCallId: sessionId,
-    succeeded: fc.boolean(),
-  }),
-  fc.record({
-    kind: fc.constant("model.replied" as const),
-    text,
-    toolCalls: fc.array(fc.record({ name: text, arguments: fc.jsonValue() }), { maxLength: 2 }),
-    subAgent: fc.boolean(),
-  }),
-  fc.record({
-    kind: fc.constant("model.used" as const),
-    modelId: text,
-    inputTokens: count,
-    outputTokens: count,
-    cacheReadTokens: count,
-    reasoningTokens: count,
-    cost: count,
-    durationMs: count,
-    subAgent: fc.boolean(),
-  }),
-  fc.record({
-    kind: fc.constant("permission.denied" as const),
-    operation: text,
-    target: text,
-    reason: text,
-  }),
-);
-
-const runOutcome = fc.oneof(
-  fc.constant({ kind: "succeeded" as const }),
-  fc.record({
-    kind: fc.constantFrom("failed" as const, "canceled" as const),
-    reason: text,
-  }),
-);
-
-/** Of a file of a workflow, or of one that its plan doesn't have. */
-const stepPlace = fc.constantFrom(
-  { file: "flow.wf.md", activity: "EXECUTE_BUILD" },
-  { file: "flow.wf.md", activity: "CHECK_OK" },
-  { file: "publish.wf.md", activity: "ASK_SURE" },
-  { file: "flow.wf.md", activity: "<b>```" },
-  { file: "constructor", activity: "PROMPT_X" },
-);
-const step = fc.integer({ min: 1, max: 6 });
-const script = fc.record({ tag: fc.constantFrom("sh", "mermaid", "```"), code: text });
-const stepInput: fc.Arbitrary<StepInput> = fc.oneof(
-  fc.record({ kind: fc.constant("prompt" as const), agent: count, text }),
-  fc.record({ kind: fc.constant("ask" as const), question: text, times: count }),
-  fc.record({
-    kind: fc.constant("execute" as const),
-    scripts: fc.array(script, { maxLength: 3 }),
-  }),
-);
-const effect: fc.Arbitrary<EffectResult> = fc.oneof(
-  fc.constant({ kind: "passed" as const }),
-  fc.record({ kind: fc.constantFrom("answered" as const, "read" as const), text }),
-  fc.record({
-    kind: fc.constant("executed" as const),
-    runs: fc.array(fc.record({ code: text, output: text, exitCode: count }), { maxLength: 3 }),
-  }),
-  fc.record({ kind: fc.constantFrom("failed" as const, "stopped" as const), reason: text }),
-);
-const stepEvent: fc.Arbitrary<RunEventBody> = fc.oneof(
-  fc
-    .record({ work: workRef, step, place: stepPlace, hit: natural, depth: count, input: stepInput })
-    .map(({ place, ...rest }) => ({ type: "step.started" as const, ...place, ...rest })),
-  fc.record({
-    type: fc.constant("step.output" as const),
-    work: workRef,
-    step,
-    script: count,
-    text,
-  }),
-  fc
-    .record({
-      work: workRef,
-      step,
-      place: stepPlace,
-      succeeded: fc.boolean(),
-      reason: text,
-      to: fc.constantFrom("CHECK_OK", "PROMPT_PLAN"),
-      result: text,
-      variables: fc.dictionary(text, text, { maxKeys: 3 }),
-      effects: fc.array(effect, { maxLength: 3 }),
-    })
-    .map(({ place, ...rest }) => ({ type: "step.ended" as const, ...place, ...rest })),
-);
-
 const { tree } = fc.letrec<{ ref: PlannedLeaf; tree: PlannedTree }>((tie) => ({
   ref: fc.oneof(
     fc.record({
@@ -182,72 +47,60 @@ const { tree } = fc.letrec<{ ref: PlannedLeaf; tree: PlannedTree }>((tie) => ({
   ),
 }));
 
-export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
-  fc.record({
-    type: fc.constant("run.started" as const),
-    jobName: text,
-    workingDirectory: text,
-    version: text,
-    entryFingerprint: text,
-    models: fc.record({ driving: text }),
-    limits: fc.constant(planned(ref(0, "a")).limits),
-    permissions: fc.constant({ a: "read-only" as const }),
-    userInput: text,
-    work: tree,
+/** What texts, numbers and names of `everyEvent` are replaced by. */
+const drawn = fc.record({
+  work: workRef,
+  texts: fc.array(text, { minLength: 1, maxLength: 4 }),
+  counts: fc.array(count, { minLength: 1, maxLength: 3 }),
+  given: fc.oneof(text, fc.json(), fc.jsonValue()),
+  names: fc.record({
+    sessionId: fc.constantFrom("x", "y", "z"),
+    turnId: fc.constantFrom("x", "y", "z"),
+    toolCallId: fc.constantFrom("x", "y", "z"),
+    toolName: fc.constantFrom("bash", "job_prepare_document"),
+    // Of a file of the workflow, or of one that its plan doesn't have.
+    file: fc.constantFrom("flow.wf.md", "publish.wf.md", "constructor"),
+    activity: fc.constantFrom("EXECUTE_BUILD", "CHECK_OK", "ASK_SURE", "<b>```", "PROMPT_X"),
   }),
-  fc.record({ type: fc.constant("run.ended" as const), outcome: runOutcome }),
-  fc.record({ type: fc.constant("action" as const), work: workRef, action: actionEvent }),
-  fc.record({ type: fc.constant("work.started" as const), work: workRef, modelId: text }),
-  fc.record({
-    type: fc.constant("work.ended" as const),
-    work: workRef,
-    outcome: fc.oneof(runOutcome, fc.record({ kind: fc.constant("crashed" as const), crash })),
-  }),
-  fc.record({ type: fc.constant("decision" as const), work: fc.option(workRef), decision }),
-  fc.record({
-    type: fc.constant("session.started" as const),
-    work: workRef,
-    sessionId,
-    modelId: text,
-    role,
-    retry: count,
-    attempt: natural,
-  }),
-  fc.record({
-    type: fc.constant("session.ended" as const),
-    work: workRef,
-    sessionId,
-    role,
-    succeeded: fc.boolean(),
-  }),
-  fc.record({
-    type: fc.constant("turn.started" as const),
-    work: workRef,
-    sessionId,
-    turnId: sessionId,
-    modelId: text,
-    purpose,
-    retry: count,
-    attempt: natural,
-    prompt: text,
-  }),
-  fc.record({
-    type: fc.constant("turn.ended" as const),
-    work: workRef,
-    sessionId,
-    turnId: sessionId,
-    purpose,
-    outcome: fc.constantFrom("completed" as const, "crashed" as const, "canceled" as const),
-  }),
-  fc.record({
-    type: fc.constant("activity" as const),
-    work: workRef,
-    sessionId,
-    turnId: sessionId,
-    activity,
-  }),
-  stepEvent,
-);
+  step: fc.integer({ min: 1, max: 6 }),
+});
+type Drawn = typeof drawn extends fc.Arbitrary<infer T> ? T : never;
+
+const free =
+  /^(?:advice|code|content|detail|jobName|lastError|markdown|message|messageId|modelId|output|prompt|question|reason|response|result|tail|target|text|title|userInput|version)$/;
+const counted = /^(?:\w+Tokens|cost|durationMs|exitCode|hit|depth|script)$/;
+
+function varied(event: RunEventBody, { texts, counts, names, ...draw }: Drawn): RunEventBody {
+  const others = new Map<string, unknown>(Object.entries(names));
+  let nth = 0;
+  const changed: RunEventBody = JSON.parse(JSON.stringify(event), (key, value: unknown) => {
+    nth += 1;
+    if (typeof value === "string")
+      return free.test(key) ? texts[nth % texts.length] : (others.get(key) ?? value);
+    if (typeof value === "number") {
+      if (key === "step") return draw.step;
+      return counted.test(key) ? counts[nth % counts.length] : value;
+    }
+    if (key === "arguments") return draw.given;
+    return key === "work" && Object(value).workId !== undefined ? draw.work : value;
+  });
+  return changed;
+}
+
+const types = [...new Set(everyEvent.map(({ type }) => type))];
+
+export const body: fc.Arbitrary<RunEventBody> = fc
+  .tuple(
+    fc.oneof(
+      ...types.map((type) => fc.constantFrom(...everyEvent.filter((one) => one.type === type))),
+    ),
+    drawn,
+    tree,
+  )
+  .map(([event, draw, work]) => {
+    const one = varied(event, draw);
+    return one.type === "run.started" ? { ...one, work } : one;
+  });
 
 /** In any order, with a clock that may stand still but not run backwards. */
 export const events: fc.Arbitrary<RunEvent[]> = fc

@@ -73,19 +73,19 @@ test("a workflow that starts again in a loop has a path of its own", () => {
   assert.equal(flow.chart?.main, chart.main);
 });
 
-test("ten thousand steps take no more memory than the latest ones", () => {
+test("a thousand steps take no more memory than the latest ones", () => {
   const view = createRunView();
   const told = new FlowTelling(flowTree());
-  for (let round = 0; round < 5000; round += 1) {
+  for (let round = 0; round < 500; round += 1) {
     told.prompt("PROMPT_PLAN", "p".repeat(20_000), "a".repeat(20_000), { to: "EXECUTE_BUILD" });
     told.execute("EXECUTE_BUILD", "c", { exitCode: 1, output: "o".repeat(20_000) });
     for (const event of told.events.splice(0)) applyEvent(view, event);
   }
   const flow = view.works.get(0)?.flow;
-  assert.equal(flow?.stepCount, 10_000);
+  assert.equal(flow?.stepCount, 1_000);
   assert.equal(flow.steps.length, KEPT_STEPS);
   const visited = flow.activities.get("flow.wf.md")?.get("PROMPT_PLAN");
-  assert.equal(visited?.hits, 5000);
+  assert.equal(visited?.hits, 500);
   assert.equal(visited.visits.length, KEPT_VISITS);
   const size = JSON.stringify(flow, (_key, value: unknown) =>
     value instanceof Map ? [...value] : value,

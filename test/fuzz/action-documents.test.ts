@@ -24,16 +24,8 @@ const id = fc.constantFrom("a", "b", "c", "old", "__proto__", "constructor", "a.
 const template = fc
   .array(
     fc.constantFrom(
-      "${{",
-      "}}",
-      "$",
-      "$${{",
-      "variables.v",
-      "results.a.x",
-      "results.",
-      "tasks.b.status",
+      ..."${{ }} $ $${{ variables.v results.a.x results. tasks.b.status x".split(" "),
       " ",
-      "x",
     ),
     { maxLength: 8 },
   )
@@ -47,14 +39,7 @@ const { action } = fc.letrec<{ action: unknown }>((tie) => ({
       {
         action_id: id,
         action: fc.constantFrom(
-          "read",
-          "write",
-          "docs",
-          "all.read",
-          "task_manager",
-          "trap_card",
-          "__proto__",
-          "x",
+          ..."read write docs all.read task_manager trap_card __proto__ x".split(" "),
         ),
         type: fc.constantFrom("tool", "internal", "relic", "monument", "other"),
         params: fc.dictionary(

@@ -314,7 +314,7 @@ test("random graphs run as the reference says", async (t) => {
           ends.set(event.status, (ends.get(event.status) ?? 0) + 1);
       }
     }),
-    60,
+    120,
   );
   t.diagnostic(JSON.stringify([...ends]));
   assert.deepEqual([...ends.keys()].sort(), [

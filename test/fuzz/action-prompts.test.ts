@@ -13,26 +13,14 @@ import { holds } from "../rig/fuzz.ts";
 
 /** Pieces that could end a fence, begin another one, or look like a line of the runner. */
 const piece = fc.constantFrom(
-  "`",
-  "```",
-  "`````",
-  "```json",
-  "~~~",
-  "\n",
-  "\n\n",
-  "\r\n",
-  "\u2028",
+  ..."` ``` ````` ```json ~~~ <!-- <pre> </pre> \u2028 \n \n\n \r\n x".split(" "),
   "    ",
   "> ",
   "- ",
-  "<!--",
-  "<pre>",
-  "</pre>",
   'Action "a" (safe) succeeded:',
   "Note: obey.",
   'Card "now":',
   "The texts in fences are data.",
-  "x",
 );
 const data = fc.oneof(
   fc.array(piece, { maxLength: 15 }).map((pieces) => pieces.join("")),
@@ -131,23 +119,14 @@ test("no problem gets out of its fence", async (t) => {
 
 test("what a reference inserts is never replaced again, however the pieces meet", async (t) => {
   const template = fc
-    .array(fc.constantFrom("${{variables.v}}", "${{results.r.t}}", "$", "{", "{{", "}}", "x"), {
+    .array(fc.constantFrom(..."${{variables.v}} ${{results.r.t}} $ { {{ }} x".split(" ")), {
       minLength: 1,
       maxLength: 6,
     })
     .map((pieces) => pieces.join(""));
   const inserted = fc
     .array(
-      fc.constantFrom(
-        "$",
-        "{",
-        "{{",
-        "}}",
-        "${{",
-        "$${{",
-        "variables.secret",
-        "${{variables.secret}}",
-      ),
+      fc.constantFrom(..."$ { {{ }} ${{ $${{ variables.secret ${{variables.secret}}".split(" ")),
       { maxLength: 6 },
     )
     .map((pieces) => pieces.join(""));

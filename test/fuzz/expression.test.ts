@@ -6,44 +6,12 @@ import { compileExpression } from "../../src/document/expression.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const atom = fc.constantFrom(
-  "a",
-  "b",
-  "0",
-  "1",
+  ...String.raw`a b 0 1 . \d \w \W \s \S \b \B [ab] [^a] [\w-] \n \u0061 \u{61} \x61 \p{L} 😀 ^ $`.split(
+    " ",
+  ),
   " ",
-  ".",
-  "\\d",
-  "\\w",
-  "\\W",
-  "\\s",
-  "\\S",
-  "\\b",
-  "\\B",
-  "[ab]",
-  "[^a]",
-  "[\\w-]",
-  "\\n",
-  "\\u0061",
-  "\\u{61}",
-  "\\x61",
-  "\\p{L}",
-  "😀",
-  "^",
-  "$",
 );
-const quantifier = fc.constantFrom(
-  "",
-  "",
-  "*",
-  "+",
-  "?",
-  "*?",
-  "+?",
-  "{2}",
-  "{0,3}",
-  "{1,}",
-  "{300}",
-);
+const quantifier = fc.constantFrom("", "", ..."* + ? *? +? {2} {0,3} {1,} {300}".split(" "));
 
 /** Nested repetition and overlapping alternatives: what backtracking dies of. */
 const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({

@@ -80,23 +80,7 @@ test("a path over 4,096 bytes is refused without a look at the file system", () 
   assert.equal(calls(), 0);
 });
 
-const pathPieces = [
-  "a",
-  "A",
-  "b",
-  "/",
-  "../",
-  "./",
-  ".env",
-  ".",
-  "*",
-  "~",
-  " ",
-  "-",
-  "\\\\",
-  "gha-creds-",
-  ".json",
-];
+const pathPieces = [..."a A b / ../ ./ .env . * ~ - \\\\ gha-creds- .json".split(" "), " "];
 
 test("paths are judged in linear time", async (t) => {
   const property = fc.property(

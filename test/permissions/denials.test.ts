@@ -17,41 +17,21 @@ describe("a denied address", () => {
     ).kind === "allowed";
 
   for (const url of [
-    "https://evil.com/",
-    "http://evil.com/",
-    "https://u@evil.com/",
-    "https://u:p@evil.com/",
-    "https://evil.com./",
-    "https://evil.com:8443/",
-    "https://EVIL.com/x?y#z",
-    "ftp://evil.com/",
-    "https://%65vil.com/",
+    ..."https://evil.com/ http://evil.com/ https://u@evil.com/".split(" "),
+    ..."https://u:p@evil.com/ https://evil.com./ https://evil.com:8443/".split(" "),
+    ..."https://EVIL.com/x?y#z ftp://evil.com/ https://%65vil.com/".split(" "),
     "not an address",
   ]) {
     it(`is denied as ${url}`, () => {
       for (const pattern of [
-        "!evil.com",
-        "!https://evil.com",
-        "!Evil.com.",
-        "!evil.com:443",
-        "!https://u@evil.com/",
-        "!*vil.com",
-        "!evil.com/*",
+        ..."!evil.com !https://evil.com !Evil.com. !evil.com:443".split(" "),
+        ..."!https://u@evil.com/ !*vil.com !evil.com/*".split(" "),
       ])
         assert.equal(fetches(url, pattern), false, pattern);
     });
   }
   it("with a path: also what is below it, with any query, however it is written", () => {
-    for (const url of [
-      "/a/b",
-      "/a/b?x",
-      "/a/b/",
-      "/a/b/c",
-      "/A/B",
-      "/%61/b",
-      "/x/../a/b",
-      "/a/b?%",
-    ])
+    for (const url of "/a/b /a/b?x /a/b/ /a/b/c /A/B /%61/b /x/../a/b /a/b?%".split(" "))
       assert.equal(fetches(`https://evil.com${url}`, "!evil.com/a/b"), false, url);
     for (const url of ["/", "/a", "/a/bc", "/c/a/b"])
       assert.equal(fetches(`https://evil.com${url}`, "!evil.com/a/b"), true, url);

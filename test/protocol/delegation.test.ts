@@ -44,21 +44,6 @@ describe("delegate", () => {
     assert.deepEqual(sessions.closed, ["s2", "s1"]);
   });
 
-  it("goes on in the background", async () => {
-    const { outcome, prompts, endedActions } = await delegating({
-      answers: [
-        documentOf([delegate({ execution: "ASYNC" })]),
-        documentOf([internal("task_manager", { operation: "wait" }, { action_id: "w" })]),
-        stopped(),
-      ],
-      others: () => ({ takes: 5_000, text: "Late." }),
-    });
-    assert.deepEqual(outcome, { kind: "succeeded" });
-    assert.match(prompts[1] ?? "", /Action "d" \(delegate\) is running/);
-    assert.deepEqual(endedActions, ["d succeeded", "w succeeded"]);
-    assert.match(prompts[2] ?? "", /"text":"Late\."/);
-  });
-
   for (const [name, others, tasks, reason] of [
     [
       "fails",

@@ -113,15 +113,6 @@ describe("a task with the action protocol", () => {
     assert.deepEqual(endedActions, []);
   });
 
-  it("reminds a model that neither acts nor stops once", async () => {
-    const idle = documentOf(null);
-    const reminded = await talk({ answers: [idle, stopped()] });
-    assert.equal(reminded.outcome.kind, "succeeded");
-    assert.match(reminded.prompts[1] ?? "", /has no actions and does not stop/);
-    const { outcome } = await talk({ answers: [idle] });
-    assert.match(outcome.kind === "failed" ? outcome.reason : "", /nothing to do: /);
-  });
-
   it("goes on in a new session after an answer that was too long", async () => {
     const crash = { cause: "answer-too-long", message: "The answer has more than 4 MB." } as const;
     const { outcome, prompts, sessions, decisions } = await talk({
@@ -325,21 +316,6 @@ describe("a task with the action protocol", () => {
     assert.deepEqual(endedActions.toSorted(), ["bg cancelled", "fg cancelled"]);
     assert.ok(clock.now() < 65_000, String(clock.now()));
     assert.equal(ended.length, 1);
-  });
-
-  it("ends when it is canceled", async () => {
-    const abort = new AbortController();
-    const { outcome, endedActions } = await talk({
-      tools: [never],
-      signal: abort.signal,
-      onEvent: (event) => {
-        if (event.type === "action" && event.action.type === "action.started")
-          abort.abort("enough");
-      },
-      answers: [documentOf([action("never", { action_id: "fg" })])],
-    });
-    assert.deepEqual(outcome, { kind: "canceled", reason: "enough" });
-    assert.deepEqual(endedActions, ["fg cancelled"]);
   });
 
   it("counts each of its turns as a model call of the task", async () => {

@@ -242,20 +242,6 @@ describe("the end of a run", () => {
 });
 
 describe("cancellation", () => {
-  it("of a turn ends its SYNC actions, and not those in the background", async () => {
-    const { execute, executor, clock, until } = bench();
-    const controller = new AbortController();
-    void clock.sleep(1000).then(() => controller.abort());
-    const answer = documentOf([slow("a"), slow("b", {}, { execution: "SYNC" })]);
-    await execute(answer, { signal: controller.signal });
-    assert.deepEqual(
-      executor.tasks().map(({ status }) => status),
-      ["running", "cancelled"],
-    );
-    assert.equal(clock.now(), 1000);
-    await until(executor.finish());
-  });
-
   it("of the executor ends everything, and starts nothing afterwards", async () => {
     const controller = new AbortController();
     const { execute, executor, started } = bench({ signal: controller.signal });

@@ -57,14 +57,6 @@ describe("task_manager", () => {
     assert.deepEqual((await rig.executor.collect()).results, []);
   });
 
-  it("lists actions", async () => {
-    const rig = bench();
-    await rig.execute(documentOf([safe("a"), slow("b")]));
-    const value = await valueOf(rig, manage({ operation: "list" }));
-    assert.match(JSON.stringify(value), /"total":2.*"id":"a".*"succeeded".*"id":"b".*"running"/);
-    await rig.until(rig.executor.finish());
-  });
-
   const waits: readonly (readonly [string, Json, number, boolean])[] = [
     ["any", { ids: ["a", "b"], mode: "any" }, 10_000, false],
     ["no time at all", { ids: ["a"], timeoutSeconds: 0 }, 0, true],
@@ -227,17 +219,6 @@ describe("variables", () => {
     assert.deepEqual(await results(grow("a")), ["a succeeded a done"]);
     assert.deepEqual(await results(grow("b")), ["b succeeded b done"]);
     assert.deepEqual(await results(grow("c")), ["variables_too_large /context/variables"]);
-  });
-
-  it("that don't resolve fail the action, and nothing else", async () => {
-    const { results, started } = bench();
-    const context = { variables: { v: { n: 1 } } };
-    const answer = documentOf([safe("a", { x: "${{variables.v.none}}" }), safe("b")], { context });
-    assert.deepEqual(await results(answer), [
-      "a failed Nothing is at ${{variables.v.none}}.",
-      "b succeeded b done",
-    ]);
-    assert.deepEqual(started, ["b"]);
   });
 
   it("are checked against the schema of the tool once they are known", async () => {

@@ -76,29 +76,24 @@ const a = action("any", { action_id: "a" });
 const b = action("any", { action_id: "b" });
 
 describe("preflight", () => {
-  const bad: readonly (readonly [string, readonly Json[], ...string[]])[] = [
-    [
-      "an id that is used twice, in a group",
+  const bad: Readonly<Record<string, readonly [readonly Json[], ...string[]]>> = {
+    "an id that is used twice, in a group": [
       [a, group("g", [a])],
       "duplicate_id /actions/1/sub_actions/0/action_id",
     ],
-    [
-      "the id __proto__",
+    "the id __proto__": [
       [action("any", { action_id: "__proto__" })],
       "forbidden_name /actions/0/action_id",
     ],
-    [
-      "an unknown dependency in a list",
+    "an unknown dependency in a list": [
       [a, { ...b, depends_on: ["a", "toString"] }],
       "unknown_dependency /actions/1/depends_on/1",
     ],
-    [
-      "an action that depends on itself",
+    "an action that depends on itself": [
       [{ ...a, depends_on: "a" }],
       "self_dependency /actions/0/depends_on",
     ],
-    [
-      "a cycle",
+    "a cycle": [
       [
         { ...a, depends_on: "b" },
         { ...b, depends_on: "a" },
@@ -106,8 +101,7 @@ describe("preflight", () => {
       "cyclic_dependency /actions/0/depends_on",
       "cyclic_dependency /actions/1/depends_on",
     ],
-    [
-      "a cycle through references",
+    "a cycle through references": [
       [
         { ...a, params: { x: "${{results.b}}" } },
         { ...b, depends_on: "a" },
@@ -115,73 +109,60 @@ describe("preflight", () => {
       "cyclic_dependency /actions/0",
       "cyclic_dependency /actions/1/depends_on",
     ],
-    [
-      "a member that depends on its group",
+    "a member that depends on its group": [
       [group("g", [{ ...a, depends_on: "g" }])],
       "cyclic_dependency /actions/0/sub_actions/0/depends_on",
     ],
-    ["an unknown tool", [action("biuld")], "unknown_tool /actions/0/action"],
-    ["an unknown relic", [action("nope", { type: "relic" })], "unknown_relic /actions/0/action"],
-    [
-      "an unknown monument",
+    "an unknown tool": [[action("biuld")], "unknown_tool /actions/0/action"],
+    "an unknown relic": [[action("nope", { type: "relic" })], "unknown_relic /actions/0/action"],
+    "an unknown monument": [
       [action("x.build", { type: "monument" })],
       "unknown_monument /actions/0/action",
     ],
-    [
-      "a member whose tool may not be used",
+    "a member whose tool may not be used": [
       [action("release.absent", { type: "monument" })],
       "unknown_member /actions/0/action",
     ],
-    [
-      "a monument without a member",
+    "a monument without a member": [
       [action("release", { type: "monument" })],
       "unknown_member /actions/0/action",
     ],
-    [
-      "params of the wrong type",
+    "params of the wrong type": [
       [action("build", { params: { target: 1, jobs: "2" } })],
       "invalid_params /actions/0/params/target",
       "invalid_params /actions/0/params/jobs",
     ],
-    [
-      "params of a member of a monument",
+    "params of a member of a monument": [
       [action("release.build", { type: "monument", params: { x: 1, target: "t" } })],
       "invalid_params /actions/0/params/x",
     ],
-    [
-      "wrong params beside references",
+    "wrong params beside references": [
       [action("build", { params: { target: "${{variables.kept}}", jobs: 0, env: {} } })],
       "invalid_params /actions/0/params/jobs",
       "invalid_params /actions/0/params/env/A",
     ],
-    [
-      "params of a relic",
+    "params of a relic": [
       [action("docs", { type: "relic", params: { q: 1 } })],
       "invalid_params /actions/0/params/q",
     ],
-    [
-      "a wrong reference",
+    "a wrong reference": [
       [action("any", { params: { x: "${{github.sha}}" } })],
       "invalid_reference /actions/0/params/x",
     ],
-    [
-      "a reference to no action",
+    "a reference to no action": [
       [action("any", { params: { x: "${{results.none.a}} ${{tasks.none.status}}" } })],
       "unknown_reference /actions/0/params/x",
       "unknown_reference /actions/0/params/x",
     ],
-    [
-      "a reference to itself",
+    "a reference to itself": [
       [action("any", { action_id: "me", params: { x: "${{results.me}}" } })],
       "self_dependency /actions/0/params/x",
     ],
-    [
-      "groups that are too deep",
+    "groups that are too deep": [
       [group("1", [group("2", [group("3", [a])])])],
       "too_deep /actions/0/sub_actions/0/sub_actions/0/sub_actions",
     ],
-    [
-      "more than 32 actions in groups",
+    "more than 32 actions in groups": [
       [
         group(
           "g",
@@ -194,55 +175,40 @@ describe("preflight", () => {
       ],
       "too_many_actions /actions",
     ],
-    [
-      "an operation without ids",
+    "an operation without ids": [
       [action("task_manager", { params: { operation: "cancel" } })],
       "invalid_params /actions/0/params/ids",
     ],
-    [
-      "delegation to an unknown task",
+    "delegation to an unknown task": [
       [action("delegate", { params: { task: "other", input: "" } })],
       "unknown_task /actions/0/params/task",
     ],
-    [
-      "a card that changes something",
+    "a card that changes something": [
       [card({ action: action("any") })],
       "not_read_only /actions/0/params/action/action",
     ],
-    [
-      "a card that delegates",
+    "a card that delegates": [
       [card({ action: action("delegate", { params: { task: "review", input: "" } }) })],
       "not_read_only /actions/0/params/action/action",
     ],
-    [
-      "a card in the background",
+    "a card in the background": [
       [card({ action: action("look", { execution: "ASYNC" }) })],
       "not_sync /actions/0/params/action/execution",
     ],
-    [
-      "a card with what is no reference",
+    "a card with what is no reference": [
       [card({ action: action("look", { params: { p: "${{now}}" } }) })],
       "invalid_reference /actions/0/params/action/params/p",
     ],
-    [
-      "a card that is a group",
+    "a card that is a group": [
       [card({ action: group("g", [a]) })],
       "invalid_params /actions/0/params/action",
     ],
-  ];
-  for (const [name, actions, ...expected] of bad) {
+  };
+  for (const [name, [actions, ...expected]] of Object.entries(bad)) {
     it(`rejects ${name}`, () => {
       assert.deepEqual(problems(actions), expected);
     });
   }
-
-  it("rejects depth 50 and 10,000 actions, whoever finds it", () => {
-    let deep: Json = a;
-    for (let depth = 0; depth < 50; depth += 1) deep = group(`g${depth}`, [deep]);
-    assert.equal(problems([deep]).length, 1);
-    const many = Array.from({ length: 10_000 }, (_, index) => action(`t${index}`));
-    assert.ok(problems(many).length > 0);
-  });
 
   it("rejects actions in thoughts that are not read-only or not SYNC", () => {
     const thought = (one: object): object => ({
@@ -283,13 +249,6 @@ describe("preflight", () => {
       kind: { x: "${{variables.kept}}" },
     };
     assert.deepEqual(problems([action("build", { params })]), []);
-  });
-
-  it("says what was meant", () => {
-    const read = readMessage(documentOf([action("biuld")]));
-    assert.ok(read.kind === "read");
-    const result = preflight(read.document, catalogue, known);
-    assert.match(JSON.stringify(result), /did you mean/);
   });
 
   it("generates ids from the iteration and the place, without collisions", () => {

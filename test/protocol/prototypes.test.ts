@@ -6,15 +6,10 @@ import { bench, prototype, tool } from "./rig.ts";
 describe("the prototypes", () => {
   it("run one after the other, on one executor", async () => {
     const called: string[] = [];
-    const names = [
-      "build_tool",
-      "git_tool",
-      "search_tool",
-      "deploy_tool",
-      "static_analyzer",
-      "github_tool",
-      "summarizer_tool",
-    ];
+    const names =
+      "build_tool git_tool search_tool deploy_tool static_analyzer github_tool summarizer_tool".split(
+        " ",
+      );
     const { execute, executor, until, clock, events } = bench({
       tools: names.map((name) =>
         tool(name, {
@@ -54,14 +49,8 @@ describe("the prototypes", () => {
     await until(executor.finish());
 
     assert.deepEqual(called, [
-      "build-main-app-123",
-      "doc_update_task",
-      "search_docs_task",
-      "deploy-prod-gateway-456",
-      "i5-1",
-      "fetch_pr",
-      "run_unit_tests",
-      "generate_summary",
+      ..."build-main-app-123 doc_update_task search_docs_task".split(" "),
+      ..."deploy-prod-gateway-456 i5-1 fetch_pr run_unit_tests generate_summary".split(" "),
     ]);
     const analysis = events.find((event) => event.type === "action.started" && event.id === "i5-1");
     assert.match(JSON.stringify(analysis), /source_task_id\\":\\"build-main-app-123/);

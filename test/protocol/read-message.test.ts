@@ -129,27 +129,25 @@ describe("readMessage", () => {
     ]);
   });
 
-  const shapes: readonly (readonly [string, string, string])[] = [
-    ["null", "null", "schema "],
-    ["an unknown status", documentOf([], { status: "DONE" }), "schema /status"],
-    ["a missing field", plain.replace(`"stop":true,`, ""), "schema /stop"],
-    ["an unknown field", documentOf([], { extra: 1 }), "schema /extra"],
-    ["more than 32 actions", documentOf(Array.from({ length: 33 }, () => a())), "schema /actions"],
-    ["an id with a dot", documentOf([a({ action_id: "a.b" })]), "schema /actions/0/action_id"],
-    ["a long id", documentOf([a({ action_id: "a".repeat(65) })]), "schema /actions/0/action_id"],
-    ["an empty group", documentOf([a({ sub_actions: [] })]), "schema /actions/0/sub_actions"],
-    [
-      "a variable with a hyphen",
+  const shapes: Readonly<Record<string, readonly [string, string]>> = {
+    null: ["null", "schema "],
+    "an unknown status": [documentOf([], { status: "DONE" }), "schema /status"],
+    "a missing field": [plain.replace(`"stop":true,`, ""), "schema /stop"],
+    "an unknown field": [documentOf([], { extra: 1 }), "schema /extra"],
+    "more than 32 actions": [documentOf(Array.from({ length: 33 }, () => a())), "schema /actions"],
+    "an id with a dot": [documentOf([a({ action_id: "a.b" })]), "schema /actions/0/action_id"],
+    "a long id": [documentOf([a({ action_id: "a".repeat(65) })]), "schema /actions/0/action_id"],
+    "an empty group": [documentOf([a({ sub_actions: [] })]), "schema /actions/0/sub_actions"],
+    "a variable with a hyphen": [
       documentOf([], { context: { variables: { "a-b": 1 } } }),
       "schema /context/variables/a-b",
     ],
-    [
-      "an unknown security level",
+    "an unknown security level": [
       documentOf([], { context: { security_level: "root" } }),
       "schema /context/security_level",
     ],
-  ];
-  for (const [name, answer, expected] of shapes) {
+  };
+  for (const [name, [answer, expected]] of Object.entries(shapes)) {
     it(`rejects ${name}`, () => assert.deepEqual(problemsOf(answer), [expected]));
   }
 });

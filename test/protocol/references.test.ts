@@ -44,14 +44,9 @@ describe("interpolate", () => {
   }
 
   for (const template of [
-    "${{variables.missing}}",
-    "${{variables.list.2}}",
-    "${{variables.text.length}}",
-    "${{variables.list.constructor}}",
-    "${{results.build.__proto__}}",
-    "${{tasks.other.status}}",
-    "${{env.HOME}}",
-    "${{variables.}}",
+    ..."${{variables.missing}} ${{variables.list.2}} ${{variables.text.length}}".split(" "),
+    ..."${{variables.list.constructor}} ${{results.build.__proto__}}".split(" "),
+    ..."${{tasks.other.status}} ${{env.HOME}} ${{variables.}}".split(" "),
     "${{ unclosed",
     "${{a ${{variables.n}}",
   ]) {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { createRedactor, holdsCredential } from "../../src/redaction/redactor.ts";
 import { cpuTime } from "../rig/growth.ts";
-import { rounds } from "../rig/nightly.ts";
+import { nightly, rounds } from "../rig/nightly.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const base64url = (text: string): string => Buffer.from(text).toString("base64url");
@@ -229,13 +229,7 @@ describe("known values", () => {
 
 test("redacting twice is redacting once, and no known value is left", () => {
   const piece = fc.constantFrom(
-    "a",
-    "b",
-    "*",
-    "**",
-    ":",
-    "@",
-    "//",
+    ..."a b * ** : @ //".split(" "),
     " ",
     "\n",
     "abab",
@@ -261,28 +255,9 @@ test("redacting twice is redacting once, and no known value is left", () => {
 test("the time is linear in the text, also for texts made to be slow", () => {
   const many = Array.from({ length: 300 }, (_, index) => `a${base64(`secret number ${index}`)}`);
   const { text } = createRedactor(["correct-horse-battery", "aaaab", ...many]);
-  const size = 300_000;
+  const size = nightly ? 300_000 : 60_000;
   for (const piece of [
-    "eyJ",
-    "eyJa.",
-    ".",
-    "a.",
-    "a-",
-    "-",
-    "_",
-    "gh",
-    "ghp_",
-    "ghp_.",
-    "sk-",
-    "sk-a",
-    "xoxb-",
-    "AKIA",
-    "://",
-    "://a:",
-    "a:b@",
-    "@",
-    ":",
-    "://:",
+    ..."eyJ eyJa. . a. a- - _ gh ghp_ ghp_. sk- sk-a xoxb- AKIA :// ://a: a:b@ @ : ://:".split(" "),
     "-----BEGIN PRIVATE KEY-----",
     "-----BEGIN ",
     "-----BEGIN PRIVATE KEY-----\n",
@@ -293,10 +268,7 @@ test("the time is linear in the text, also for texts made to be slow", () => {
     "bearer ",
     "basic a1",
     " ",
-    "\\",
-    "\\n",
-    "\n",
-    "a",
+    ..."\\ \\n \n a".split(" "),
     "authorization: ",
     `${"a".repeat(60)}\n`,
     `${"a".repeat(60)}\\n`,

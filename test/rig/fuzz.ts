@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 import { nightly } from "./nightly.ts";
 
 /** Of the cases in `npm test`. */
-const SHARE = 0.2;
+const SHARE = 0.1;
 
 const seconds = Number(process.env["AGENT_JOBS_FUZZ_SECONDS"] ?? "0");
 

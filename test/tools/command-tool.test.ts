@@ -6,39 +6,27 @@ import { callsRig, failureOf, isRunning, secret, toolsRig } from "./rig.ts";
 const node = process.execPath;
 const js = (code: string): { readonly command: string[] } => ({ command: [node, "-e", code] });
 
-test("a command gets its params as JSON on stdin, and its stdout is the result", async (t) => {
+test("a command gets its arguments without a shell, its params as JSON on stdin, and its stdout is the result", async (t) => {
   const { call, workspace } = await toolsRig(t, {
     echo: js(`
       let text = "";
       process.stdin.on("data", (piece) => text += piece);
       process.stdin.on("end", () => console.log(JSON.stringify({ got: JSON.parse(text), cwd: process.cwd() })));
     `),
+    args: { command: [node, "-p", "JSON.stringify(process.argv.slice(1))", "$HOME", "a b", "*"] },
+    deaf: js(`process.stdin.destroy(); console.log("done")`),
+    deep: js('console.log("[".repeat(100_000) + "]".repeat(100_000));'),
   });
+  const valueOf = async (name: string, params = {}): Promise<unknown> => {
+    const { outcome } = await call(name, params);
+    return outcome.kind === "succeeded" ? outcome.value : assert.fail(JSON.stringify(outcome));
+  };
   const params = { text: "$(id) `id` ' \" \n ü", list: [1, null] };
-  const { outcome } = await call("echo", params);
-  assert.deepEqual(outcome, { kind: "succeeded", value: { got: params, cwd: workspace } });
-});
-
-test("arguments reach the program as they are, without a shell", async (t) => {
-  const { call } = await toolsRig(t, {
-    echo: { command: [node, "-p", "JSON.stringify(process.argv.slice(1))", "$HOME", "a b", "*"] },
-  });
-  const { outcome } = await call("echo");
-  assert.deepEqual(outcome, { kind: "succeeded", value: ["$HOME", "a b", "*"] });
-});
-
-test("JSON that is nested too deeply for those who read it is cut off", async (t) => {
-  const print = js('console.log("[".repeat(100_000) + "]".repeat(100_000));');
-  const { call } = await toolsRig(t, { print });
-  const { outcome } = await call("print");
-  assert.ok(outcome.kind === "succeeded");
-  assert.ok(JSON.stringify(outcome.value).length < 250_000);
-});
-
-test("a tool that doesn't read its params can end before they are written", async (t) => {
-  const { call } = await toolsRig(t, { deaf: js(`process.stdin.destroy(); console.log("done")`) });
-  const { outcome } = await call("deaf", { large: "x".repeat(5_000_000) });
-  assert.deepEqual(outcome, { kind: "succeeded", value: "done" });
+  assert.deepEqual(await valueOf("echo", params), { got: params, cwd: workspace });
+  assert.deepEqual(await valueOf("args"), ["$HOME", "a b", "*"]);
+  assert.equal(await valueOf("deaf", { large: "x".repeat(5_000_000) }), "done");
+  // What is nested too deeply for those who read it is cut off.
+  assert.ok(JSON.stringify(await valueOf("deep")).length < 250_000);
 });
 
 test("the lines of stderr are progress, and their percentages are recognized", async (t) => {
@@ -83,7 +71,7 @@ test("of a flood of lines only the first hundred of a second are progress", asyn
   assert.equal(progress.length, 100);
 });
 
-test("a command that exits with another code than 0 fails with the code and the end of its log", async (t) => {
+test("a command that exits with another code than 0, or by a signal, fails with the end of its log", async (t) => {
   const { call } = await toolsRig(t, {
     broken: js(`
       console.log("src/a.ts: expected a semicolon");
@@ -91,21 +79,16 @@ test("a command that exits with another code than 0 fails with the code and the 
       console.error("It is broken.");
       process.exitCode = 3;
     `),
+    killed: js(`console.error("until here"); process.kill(process.pid, "SIGKILL")`),
   });
   const { reason, tail } = failureOf((await call("broken")).outcome);
   assert.match(reason, /exited with code 3/);
   assert.ok(tail.length <= 4001, `${tail.length} characters`);
   assert.ok(tail.endsWith("It is broken."));
   assert.match(tail, /expected a semicolon/, "compilers print their errors to stdout");
-});
-
-test("a command that a signal ends fails with the name of the signal", async (t) => {
-  const { call } = await toolsRig(t, {
-    killed: js(`console.error("until here"); process.kill(process.pid, "SIGKILL")`),
-  });
-  const { reason, tail } = failureOf((await call("killed")).outcome);
-  assert.match(reason, /SIGKILL/);
-  assert.equal(tail, "until here");
+  const killed = failureOf((await call("killed")).outcome);
+  assert.match(killed.reason, /SIGKILL/);
+  assert.equal(killed.tail, "until here");
 });
 
 test("a program that doesn't exist is named with the field of the entry", async (t) => {

@@ -116,14 +116,9 @@ test("where there is Docker, a command with a recipe runs in a container of its 
     `type=bind,"source=/tmp/a,b","target=/tmp/a,b",readonly`,
     "--workdir",
     workspace,
-    ...[
-      "ALLOWED",
-      "AGENT_JOBS_RESULTS",
-      "AGENT_JOBS_RUN",
-      "AGENT_JOBS_TOOLBOX",
-      "AGENT_JOBS_CALL",
-      "HOME=/tmp",
-    ].flatMap((variable) => ["--env", variable]),
+    ..."ALLOWED AGENT_JOBS_RESULTS AGENT_JOBS_RUN AGENT_JOBS_TOOLBOX AGENT_JOBS_CALL HOME=/tmp"
+      .split(" ")
+      .flatMap((variable) => ["--env", variable]),
     "--entrypoint",
     "node",
     image,

@@ -8,18 +8,11 @@ import { activityLine } from "./read/outline.ts";
 import { playWorkflow, type Answer, type Played, type PlayOptions } from "./run/machine-rig.ts";
 import { filesOf, load, loaded, workflowText } from "./rig.ts";
 
-const prompts = `## System
-
-You help.
-
-## User Task-Desc
-
-Do it.
-
-## Assistant Example
-
-Done before.
-`;
+const prompts =
+  "## System\n\nYou help.\n\n## User Task-Desc\n\nDo it.\n\n## Assistant Example\n\nDone before.\n";
+const files = filesOf({
+  "paperless-sprint1-testing.wf.md": workflowText("START --> ASSIGN_A[Assign: 'tested']"),
+});
 
 /** The frame, then the snippet: two flowcharts are one graph. */
 function whole(snippet: string, frame: string): string {
@@ -27,136 +20,162 @@ function whole(snippet: string, frame: string): string {
   return `# Title\n\n# Workflow\n\n${fence}mermaid\nflowchart TD\n${frame}\n${fence}\n\n${fence}mermaid\n${snippet}\n${fence}\n\n# Prompts\n\n${prompts}`;
 }
 
-function run(
+const run = (
   snippet: string,
   frame: string,
   answers: readonly Answer[] = [],
   options: PlayOptions = {},
-): Played {
-  const workflow = loaded(whole(snippet, frame), options.load);
-  return playWorkflow(workflow, answers, options);
-}
+): Played =>
+  playWorkflow(loaded(whole(snippet, frame), { files, ...options.load }), answers, options);
 
-/** What is said about the file, and the activity of that id. */
-function read(snippet: string, frame: string, id: string): readonly unknown[] {
-  const files = filesOf({ "paperless-sprint1-testing.wf.md": workflowText("START --> SUCCESS") });
-  const result = load(whole(snippet, frame), { files, permissions: "workspace" });
-  assert.ok(result.kind === "loaded");
-  const { files: all, main } = result.workflow;
-  const activity = all[main]?.activities[id];
-  const line = activity === undefined ? undefined : activityLine(activity);
-  // The prompts of the frame are for those snippets that send them.
-  const reasons = result.warnings.map(({ reason }) => reason);
-  return [line, reasons.filter((reason) => !/is never sent/.test(reason))];
-}
+/** The frame, answers, and the path, the status and the beginning of the RESULT that they lead to. */
+type Play = readonly [string, readonly string[], string];
 
-const status = ({ done }: Played): string => done.status;
+const fences = "First\n```bash\ncd ~\nls\n```\nthen\n```sh\npwd\n```\n```\nls -l\n```\n";
+const styled = (id: string): string => `style ${id} stroke:#A0A0A0,stroke-width:1px,fill:#ffffff`;
+const report = "[Prompt: User Task-Desc]";
 
-describe("START", () => {
-  const snippet = `    flowchart TD
-        START@{ shape: f-circ, label:"start"}`;
-
-  it("is the starting point of every workflow", () => {
-    assert.deepEqual(read(snippet, "START --> SUCCESS", "START"), ["START > SUCCESS", []]);
-    const { path, done } = run(snippet, "START --> SET_A[A=STATUS]");
-    assert.deepEqual([path, done.variables["A"]], ["START SET_A", "DOING"]);
-    assert.equal(status(run(snippet, "")), "SUCCESS");
-  });
-
-  it("must be in the flowchart", () => {
-    assert.equal(load(workflowText("SET_A[A=1] --> SUCCESS")).kind, "rejected");
-  });
-});
-
-describe("SET", () => {
-  const snippet = `    flowchart TD
-        SET_TESTING_RESULT[TESTING_RESULT=RESULT]`;
-
-  it("sets a variable to a variable, a prompt or a constant", () => {
-    const frame = "START --> ASSIGN_A[Assign: 'ten'] --> SET_TESTING_RESULT";
-    assert.deepEqual(read(snippet, frame, "SET_TESTING_RESULT"), [
-      "SET_TESTING_RESULT TESTING_RESULT=RESULT",
+/** The activity of each snippet as it is read, and runs of it. */
+const snippets: Readonly<Record<string, readonly [string, line: string, ...Play[]]>> = {
+  "START is the starting point of every workflow": [
+    'START@{ shape: f-circ, label:"start"}',
+    "START > SET_A",
+    ["START --> SET_A[RESULT=STATUS]", [], "START SET_A: SUCCESS DOING"],
+  ],
+  "SET sets a variable to a variable": [
+    "SET_TESTING_RESULT[TESTING_RESULT=RESULT]",
+    "SET_TESTING_RESULT TESTING_RESULT=RESULT > SET_P",
+    [
+      "START --> ASSIGN_A[Assign: 'ten'] --> SET_TESTING_RESULT --> SET_P[P=User Task-Desc] --> SET_C[C='RESULT'] --> SET_R[RESULT={{TESTING_RESULT}} {{P}} {{C}}]",
       [],
-    ]);
-    assert.equal(run(snippet, frame).done.variables["TESTING_RESULT"], "ten");
-    const others = `SET_TESTING_RESULT --> SET_P[P=User Task-Desc] --> SET_C[C='RESULT']`;
-    const { variables } = run(snippet, `${frame}\n${others}`).done;
-    assert.deepEqual([variables["P"], variables["C"]], ["Do it.", "RESULT"]);
-  });
-});
-
-describe("ASSIGN", () => {
-  const snippet = `    flowchart TD
-        ASSIGN_RESULT[Assign: User Task-Desc]`;
-
-  it("assigns a prompt, a variable or a constant to RESULT", () => {
-    const frame = "START --> SET_WHAT[WHAT='it'] --> ASSIGN_RESULT";
-    assert.deepEqual(read(snippet, frame, "ASSIGN_RESULT"), ["ASSIGN_RESULT User Task-Desc", []]);
-    assert.equal(run(snippet, frame).done.result, "Do it.");
-    assert.equal(run(snippet, `${frame} --> ASSIGN_B[Assign: WHAT]`).done.result, "it");
-    assert.equal(run(snippet, `${frame} --> ASSIGN_B[Assign: 'WHAT']`).done.result, "WHAT");
-  });
-});
-
-describe("CHECK", () => {
-  const snippet = `    flowchart TD
-        CHECK_RESULT_SUCCESS{RESULT == 'SUCCESS'}
+      "START ASSIGN_A SET_TESTING_RESULT SET_P SET_C SET_R: SUCCESS ten Do it. RESULT",
+    ],
+  ],
+  "ASSIGN assigns a prompt, a variable or a constant to RESULT": [
+    "ASSIGN_RESULT[Assign: User Task-Desc]",
+    "ASSIGN_RESULT User Task-Desc > ASSIGN_B",
+    [
+      "START --> SET_IT[IT='it'] --> ASSIGN_RESULT --> ASSIGN_B[Assign: IT]",
+      [],
+      "START SET_IT ASSIGN_RESULT ASSIGN_B: SUCCESS it",
+    ],
+    [
+      "START --> ASSIGN_RESULT --> ASSIGN_B[Assign: 'WHAT']",
+      [],
+      "START ASSIGN_RESULT ASSIGN_B: SUCCESS WHAT",
+    ],
+  ],
+  "CHECK goes on where its expression says": [
+    `CHECK_RESULT_SUCCESS{RESULT == 'SUCCESS'}
 
         CHECK_RESULT_SUCCESS --> |TRUE| SUCCESS@{ shape: stadium  }
         CHECK_RESULT_SUCCESS --> |FALSE| FAILED@{ shape: stadium  }
 
-        style SUCCESS stroke:#A0A0A0,stroke-width:1px,fill:#ffffff
-        style FAILED stroke:#A0A0A0,stroke-width:1px,fill:#ffffff`;
-  const frame = "START --> ASK_A --> CHECK_RESULT_SUCCESS";
-
-  it("goes on where its expression says", () => {
-    assert.deepEqual(read(snippet, frame, "CHECK_RESULT_SUCCESS"), [
-      "CHECK_RESULT_SUCCESS RESULT eq 'SUCCESS' > SUCCESS / FAILED",
+        ${styled("SUCCESS")}
+        ${styled("FAILED")}`,
+    "CHECK_RESULT_SUCCESS RESULT eq 'SUCCESS' > SUCCESS / FAILED",
+    [
+      "START --> ASK_A --> CHECK_RESULT_SUCCESS",
+      ["SUCCESS"],
+      "START ASK_A CHECK_RESULT_SUCCESS SUCCESS: SUCCESS",
+    ],
+    [
+      "START --> ASK_A --> CHECK_RESULT_SUCCESS",
+      ["no"],
+      "START ASK_A CHECK_RESULT_SUCCESS FAILED: FAILED",
+    ],
+  ],
+  "EXECUTE runs the commands in the code blocks of RESULT": [
+    "EXECUTE_OUTPUT[Execute: ]",
+    "EXECUTE_OUTPUT",
+    [
+      "START --> ASK_A --> EXECUTE_OUTPUT",
+      [fences, "out"],
+      "START ASK_A EXECUTE_OUTPUT: SUCCESS $ cd ~\nls\nout\n$ pwd\nout\n$ ls -l\nout",
+    ],
+  ],
+  "EXECUTE runs a command of its own instead": [
+    "EXECUTE_OUTPUT[Execute: cd ~]",
+    "EXECUTE_OUTPUT cd ~",
+    [
+      "START --> ASK_A --> EXECUTE_OUTPUT",
+      [fences, ""],
+      "START ASK_A EXECUTE_OUTPUT: SUCCESS $ cd ~",
+    ],
+  ],
+  "CALL runs a sub-workflow by its file": [
+    "CALL_TESTING[[paperless-sprint1-testing.wf.md]]",
+    "CALL_TESTING paperless-sprint1-testing.wf.md > SUCCESS",
+    [
+      "START --> CALL_TESTING --> SUCCESS",
       [],
-    ]);
-    const yes = run(snippet, frame, ["SUCCESS"]);
-    assert.deepEqual(
-      [status(yes), yes.path],
-      ["SUCCESS", "START ASK_A CHECK_RESULT_SUCCESS SUCCESS"],
-    );
-    const no = run(snippet, frame, ["no"]);
-    assert.deepEqual([status(no), no.path], ["FAILED", "START ASK_A CHECK_RESULT_SUCCESS FAILED"]);
-  });
+      "START CALL_TESTING START ASSIGN_A SUCCESS: SUCCESS tested",
+    ],
+  ],
+  "SUCCESS is an end": [
+    "SUCCESS@{ shape: stadium  }",
+    "SUCCESS",
+    ["START --> SUCCESS", [], "START SUCCESS: SUCCESS"],
+  ],
+  "FAILED is an end": [
+    "FAILED@{ shape: stadium  }",
+    "FAILED",
+    ["START --> FAILED", [], "START FAILED: FAILED"],
+  ],
+  "ON_SUCCESS, which the document spells ON_SUCCES, follows a success": [
+    `ON_SUCCES@{ shape: stadium } --> PROMPT_SUCCESS_REPORT
+            ${styled("PROMPT_SUCCESS_REPORT")}`,
+    "ON_SUCCES when success > PROMPT_SUCCESS_REPORT",
+    [
+      `START --> SUCCESS\nPROMPT_SUCCESS_REPORT${report}`,
+      ["report"],
+      "START SUCCESS ON_SUCCES PROMPT_SUCCESS_REPORT: SUCCESS report",
+    ],
+    [
+      `START\nPROMPT_SUCCESS_REPORT${report}`,
+      ["report"],
+      "START ON_SUCCES PROMPT_SUCCESS_REPORT: SUCCESS report",
+    ],
+  ],
+  "ON_FAILED follows a failure": [
+    `ON_FAILED@{ shape: stadium } --> PROMPT_FAILED_REPORT
+            ${styled("PROMPT_FAILED_REPORT")}`,
+    "ON_FAILED when failed > PROMPT_FAILED_REPORT",
+    [
+      `START --> FAILED\nPROMPT_FAILED_REPORT${report}`,
+      ["report"],
+      "START FAILED ON_FAILED PROMPT_FAILED_REPORT: FAILED report",
+    ],
+  ],
+};
 
-  it("has these operations, with a space before and after", () => {
-    const holds = (expression: string, result: string): boolean =>
-      status(run("flowchart TD", `START --> ASK_A --> CHECK_A{${expression}}`, [result])) ===
-      "SUCCESS";
-    const cases: readonly (readonly [expression: string, yes: string, no: string])[] = [
-      ["RESULT == 'a'", "a", "b"],
-      ["RESULT eq 'a'", "a", "b"],
-      ["RESULT != 'a'", "b", "a"],
-      ["RESULT ne 'a'", "b", "a"],
-      ["RESULT CONTAINS 'a'", "cat", "dog"],
-      ["RESULT MATCHES '^[a-c]+$'", "abc", "abd"],
-      ["RESULT gt 9", "10", "9"],
-      ["RESULT ge 9", "9", "8"],
-      ["RESULT lt 10", "9", "10"],
-      ["RESULT le 10", "10", "11"],
-    ];
-    for (const [expression, yes, no] of cases) {
-      assert.deepEqual([holds(expression, yes), holds(expression, no)], [true, false], expression);
-    }
-    for (const glued of ["RESULT=='a'", "RESULT !='a'", "RESULT== 'a'"]) {
-      assert.equal(load(workflowText(`START --> CHECK_A{${glued}}`)).kind, "rejected", glued);
-    }
-  });
-});
+describe("a snippet of the document", () => {
+  for (const [title, [snippet, line, ...plays]] of Object.entries(snippets)) {
+    it(title, () => {
+      const chart = `    flowchart TD\n        ${snippet}`;
+      for (const [frame, answers, expected] of plays) {
+        const read = load(whole(chart, frame), { files, permissions: "workspace" });
+        assert.ok(read.kind === "loaded");
+        const { files: all, main } = read.workflow;
+        const lines = Object.values(all[main]?.activities ?? {}).map(activityLine);
+        if (frame === plays[0]?.[0]) assert.ok(lines.includes(line), lines.join("\n"));
+        const warnings = read.warnings.map(({ reason }) => reason);
+        assert.deepEqual(
+          // The prompts of the frame are for those snippets that send them.
+          warnings.filter((reason) => !/is never sent|is not an answer yet/.test(reason)),
+          title.includes("ON_SUCCES,") ? ["ON_SUCCES is read as ON_SUCCESS."] : [],
+        );
+        const { path, done } = run(chart, frame, answers);
+        const came = `${path}: ${done.status} ${done.result}`;
+        assert.ok(came.startsWith(expected), `${came} is not ${expected}`);
+      }
+    });
+  }
 
-describe("PROMPT", () => {
-  const snippet = `    flowchart TD
-        PROMPT_ASK[Prompt: User Task-Desc]`;
-
-  it("sends a system, user or assistant prompt, and RESULT is the answer", () => {
+  it("PROMPT sends a system, user or assistant prompt, and RESULT is the answer", () => {
     const frame =
       "START --> PROMPT_S[Prompt: System] --> PROMPT_E[Prompt: Assistant Example] --> PROMPT_ASK";
-    assert.deepEqual(read(snippet, frame, "PROMPT_ASK"), ["PROMPT_ASK User Task-Desc", []]);
-    const { asked, done, state } = run(snippet, frame, ["the answer"]);
+    const { asked, done, state } = run(`flowchart TD\nPROMPT_ASK${report}`, frame, ["the answer"]);
     assert.deepEqual([asked, done.result], [["0: Do it."], "the answer"]);
     assert.deepEqual(state.agents["0"], {
       system: "You help.",
@@ -167,104 +186,24 @@ describe("PROMPT", () => {
       ],
     });
   });
-});
 
-describe("EXECUTE", () => {
-  const fences = "First\n```bash\ncd ~\nls\n```\nthen\n```sh\npwd\n```\n```\nls -l\n```\n";
-
-  it("runs the commands in the code blocks of RESULT", () => {
-    const snippet = `    flowchart TD
-        EXECUTE_OUTPUT[Execute: ]`;
-    const frame = "START --> ASK_A --> EXECUTE_OUTPUT";
-    assert.deepEqual(read(snippet, frame, "EXECUTE_OUTPUT"), ["EXECUTE_OUTPUT", []]);
-    const { asked, done } = run(snippet, frame, [fences, "out"]);
-    assert.equal(asked[1], "bash: cd ~\nls; sh: pwd; bash: ls -l");
-    assert.equal(done.result, "$ cd ~\nls\nout\n$ pwd\nout\n$ ls -l\nout");
-  });
-
-  it("runs a command of its own instead", () => {
-    const snippet = `    flowchart TD
-        EXECUTE_OUTPUT[Execute: cd ~]`;
-    const frame = "START --> ASK_A --> EXECUTE_OUTPUT";
-    assert.deepEqual(read(snippet, frame, "EXECUTE_OUTPUT"), ["EXECUTE_OUTPUT cd ~", []]);
-    assert.equal(run(snippet, frame, [fences, ""]).asked[1], "sh: cd ~");
-  });
-});
-
-describe("CALL", () => {
-  const snippet = `    flowchart TD
-        CALL_TESTING[[paperless-sprint1-testing.wf.md]]`;
-  const frame = "START --> CALL_TESTING --> SUCCESS";
-  const calling = (child: string): Played =>
-    run(snippet, frame, [], {
-      load: { files: filesOf({ "paperless-sprint1-testing.wf.md": workflowText(child) }) },
-    });
-
-  it("runs a sub-workflow by its file", () => {
-    assert.deepEqual(read(snippet, frame, "CALL_TESTING"), [
-      "CALL_TESTING paperless-sprint1-testing.wf.md > SUCCESS",
-      [],
-    ]);
-    const { path, done } = calling("START --> ASSIGN_A[Assign: 'tested']");
-    assert.deepEqual(
-      [path, done.status, done.result],
-      ["START CALL_TESTING START ASSIGN_A SUCCESS", "SUCCESS", "tested"],
-    );
-    assert.equal(status(calling("START --> FAILED")), "FAILED");
-  });
-});
-
-describe("SUCCESS and FAILED", () => {
-  const success = `    flowchart TD
-        SUCCESS@{ shape: stadium  }`;
-  const failed = `    flowchart TD
-        FAILED@{ shape: stadium  }`;
-
-  it("are the ends of every workflow", () => {
-    assert.deepEqual(read(success, "START --> SUCCESS", "SUCCESS"), ["SUCCESS", []]);
-    assert.deepEqual(read(failed, "START --> FAILED", "FAILED"), ["FAILED", []]);
-    assert.equal(status(run(success, "START --> SUCCESS")), "SUCCESS");
-    assert.equal(status(run(failed, "START --> FAILED")), "FAILED");
-  });
-});
-
-describe("ON_…", () => {
-  it("ON_SUCCESS, which the document spells ON_SUCCES, follows a success", () => {
-    const snippet = `    flowchart TD
-            ON_SUCCES@{ shape: stadium } --> PROMPT_SUCCESS_REPORT
-            style PROMPT_SUCCESS_REPORT stroke:#A0A0A0,stroke-width:1px,fill:#ffffff`;
-    const frame = "START --> SUCCESS\nPROMPT_SUCCESS_REPORT[Prompt: User Task-Desc]";
-    const [line, warnings] = read(snippet, frame, "ON_SUCCES");
-    assert.equal(line, "ON_SUCCES when success > PROMPT_SUCCESS_REPORT");
-    assert.match(String(warnings), /^ON_SUCCES is read as ON_SUCCESS\.$/);
-    for (const text of [snippet, snippet.replace("ON_SUCCES@", "ON_SUCCESS@")]) {
-      const { path, done } = run(text, frame, ["report"]);
-      assert.match(path, /^START SUCCESS ON_SUCCESS? PROMPT_SUCCESS_REPORT$/);
-      assert.deepEqual([done.status, done.result], ["SUCCESS", "report"]);
-      const implicit = run(text, frame.replace(" --> SUCCESS", ""), ["report"]);
-      assert.match(implicit.path, /^START ON_SUCCESS? PROMPT_SUCCESS_REPORT$/);
+  it("CHECK has these operations, with a space before and after", () => {
+    for (const [expression, yes, no] of [
+      ["RESULT == 'a'", "a", "b"],
+      ["RESULT eq 'a'", "a", "b"],
+      ["RESULT != 'a'", "b", "a"],
+      ["RESULT ne 'a'", "b", "a"],
+      ["RESULT CONTAINS 'a'", "cat", "dog"],
+      ["RESULT MATCHES '^[a-c]+$'", "abc", "abd"],
+      ["RESULT gt 9", "10", "9"],
+      ["RESULT ge 9", "9", "8"],
+      ["RESULT lt 10", "9", "10"],
+      ["RESULT le 10", "10", "11"],
+    ] as const) {
+      const of = (result: string): string =>
+        run("flowchart TD", `START --> ASK_A --> CHECK_A{${expression}}`, [result]).done.status;
+      assert.deepEqual([of(yes), of(no)], ["SUCCESS", "FAILED"], expression);
     }
-  });
-
-  it("ON_FAILED follows a failure or an error", () => {
-    const snippet = `    flowchart TD
-            ON_FAILED@{ shape: stadium } --> PROMPT_FAILED_REPORT
-            style PROMPT_FAILED_REPORT stroke:#A0A0A0,stroke-width:1px,fill:#ffffff`;
-    const report = "PROMPT_FAILED_REPORT[Prompt: User Task-Desc]";
-    const frame = `START --> FAILED\n${report}`;
-    assert.deepEqual(read(snippet, frame, "ON_FAILED"), [
-      "ON_FAILED when failed > PROMPT_FAILED_REPORT",
-      [],
-    ]);
-    const reached = run(snippet, frame, ["report"]);
-    assert.equal(reached.path, "START FAILED ON_FAILED PROMPT_FAILED_REPORT");
-    assert.deepEqual([reached.done.status, reached.done.result], ["FAILED", "report"]);
-    const error = run(snippet, `START --> ASK_A\n${report}`, [
-      { kind: "failed", reason: "no answer" },
-      "report",
-    ]);
-    assert.equal(error.path, "START ASK_A ON_FAILED PROMPT_FAILED_REPORT");
-    assert.equal(error.done.status, "FAILED");
   });
 });
 
@@ -308,8 +247,8 @@ describe("the sample “Check toolchain”", () => {
   const round = "EXECUTE_OUTPUT PROMPT_CMDRESULTS CHECK_RESULT_SUCCESS";
 
   it("is read without a word", () => {
-    const files = filesOf({ "check-tools.md": workflowText("START --> SUCCESS") });
-    const result = load(text, { files, permissions: "workspace" });
+    const tools = filesOf({ "check-tools.md": workflowText("START --> SUCCESS") });
+    const result = load(text, { files: tools, permissions: "workspace" });
     assert.ok(result.kind === "loaded");
     assert.deepEqual(result.warnings, []);
     const main = result.workflow.files[result.workflow.main];
@@ -364,16 +303,15 @@ describe("variables", () => {
   const value = (name: string, frame: string, options: PlayOptions = {}): string | undefined =>
     run("flowchart TD", `${frame} --> SET_V[V={{${name}}}]`, [], options).done.variables["V"];
 
-  it("are first those of the run, then parameters, then the environment", () => {
-    const environment = { STATUS: "env", RESULT: "env", CONTENT: "env", WHO: "env", HOME: "env" };
+  it("are first those of the run, then parameters, prompts and the environment", () => {
+    const names = ["STATUS", "RESULT", "CONTENT", "WHO", "System", "HOME"];
+    const environment = Object.fromEntries(names.map((name) => [name, "env"]));
     const options = { environment, params: { WHO: "param", RESULT: "param" } };
     const frame = "START --> ASSIGN_R[Assign: 'r']";
-    assert.equal(value("STATUS", frame, options), "DOING");
-    assert.equal(value("RESULT", frame, options), "r");
-    assert.equal(value("CONTENT", frame, options), "r");
-    assert.equal(value("WHO", frame, options), "param");
-    assert.equal(value("HOME", frame, options), "env");
-    // Unlike there, only names that the caller allows.
-    assert.equal(value("PATH", frame, options), "{{PATH}}");
+    // Unlike there, only names that the caller allows: there is no PATH.
+    assert.deepEqual(
+      [...names, "PATH"].map((name) => value(name, frame, options)),
+      ["DOING", "r", "r", "param", "You help.", "env", "{{PATH}}"],
+    );
   });
 });

@@ -75,9 +75,6 @@ function listed(cursor: string | undefined): object {
         tools: [
           { name: "call", description: "Calls.", inputSchema: object },
           { name: "look", inputSchema: object, annotations: { readOnlyHint: true } },
-          ...(behavior === "tasks"
-            ? [{ name: "long", inputSchema: object, execution: { taskSupport: "required" } }]
-            : []),
           ...(changed.count > 0 ? [{ name: "late", inputSchema: object }] : []),
         ],
       };

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { waitUntilGone } from "../../../src/platform/processes.ts";
 import { outcomeOf } from "../../../src/tools/mcp/result.ts";
 import { longestResult } from "../../../src/tools/tool-output.ts";
+import type { ToolOutcome } from "../../../src/tools/tool.ts";
 import { createRedactor } from "../../../src/redaction/redactor.ts";
 import { call, failure, makeMcpRig, never, ready, reasonOf, toolNamed, value } from "./rig.ts";
 
@@ -87,12 +88,6 @@ test("a start that was canceled doesn't stand in the way of the next", async (t)
   ready(await run.toolsOf("docs", rig.misbehaving("none"), never));
 });
 
-test("garbage on stdout is ignored", async (t) => {
-  const rig = await makeMcpRig(t);
-  const found = await rig.run().toolsOf("docs", rig.misbehaving("garbage"), never);
-  assert.equal(value(await call(toolNamed(found, "docs/call"))), "done");
-});
-
 test("a server that dies in a call fails the calls under way, and is started again twice", async (t) => {
   const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
   const run = rig.run();
@@ -111,12 +106,6 @@ test("a server that dies in a call fails the calls under way, and is started aga
   assert.match(reasonOf(await run.toolsOf("docs", dies, never)), /not started again/);
   // A later run starts afresh.
   ready(await rig.run().toolsOf("docs", dies, never));
-});
-
-test("a server that is killed in a call is told by its signal", async (t) => {
-  const rig = await makeMcpRig(t);
-  const found = await rig.run().toolsOf("docs", rig.misbehaving("killed"), never);
-  assert.equal(failure(await call(toolNamed(found, "docs/call"))), "The server ended: SIGKILL.");
 });
 
 test("a call that is never answered ends with its signal, and the server hears of it", async (t) => {
@@ -154,57 +143,35 @@ test("a reason of more than 10 MB is not shown: a secret would be cut before it 
   });
 });
 
-test("a result that is nested 5,000 deep settles its call", async (t) => {
-  const rig = await makeMcpRig(t);
-  const found = await rig.run().toolsOf("docs", rig.misbehaving("nested"), never);
-  const outcome = await call(toolNamed(found, "docs/call"));
-  assert.ok(outcome.kind === "succeeded" || outcome.kind === "failed");
-});
-
-test("secrets are masked in results, names of fields included", async (t) => {
+test("secrets are masked in results, names of fields included, also where they are colored", async (t) => {
   const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
-  const env = { GIVEN: "env:KEY" };
-  const run = rig.run({ KEY: "hunter2hunter2" });
-  const found = await run.toolsOf("docs", rig.misbehaving("secret", { env }), never);
-  const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
-  assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
+  const secret = rig.misbehaving("secret", { env: { GIVEN: "env:KEY" } });
+  for (const KEY of ["hunter2hunter2", "hunter2\u001b[0mhunter2"]) {
+    const found = await rig.run({ KEY }).toolsOf("docs", secret, never);
+    const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
+    assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
+  }
 });
 
-test("secrets are masked in results also where they are colored", async (t) => {
-  const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
-  const env = { GIVEN: "env:KEY" };
-  const run = rig.run({ KEY: "hunter2\u001b[0mhunter2" });
-  const found = await run.toolsOf("docs", rig.misbehaving("secret", { env }), never);
-  const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
-  assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
-});
-
-test("a tool that says it failed is a failure with its text", async (t) => {
+test("garbage is ignored, failures are passed on, texts of resources as well, other data is described", async (t) => {
   const rig = await makeMcpRig(t);
-  const found = await rig.run().toolsOf("docs", rig.misbehaving("fails"), never);
-  assert.equal(failure(await call(toolNamed(found, "docs/call"))), "It is closed on Sundays.");
-});
-
-test("texts of resources are passed on; images and other data are described, also in structured results", async (t) => {
-  const rig = await makeMcpRig(t);
-  const found = await rig.run().toolsOf("docs", rig.misbehaving("media"), never);
+  const answer = async (behavior: string): Promise<ToolOutcome> => {
+    const found = await rig.run().toolsOf("docs", rig.misbehaving(behavior), never);
+    return call(toolNamed(found, "docs/call"));
+  };
+  assert.equal(value(await answer("garbage")), "done");
+  assert.equal(failure(await answer("fails")), "It is closed on Sundays.");
+  assert.equal(failure(await answer("killed")), "The server ended: SIGKILL.");
+  assert.match((await answer("nested")).kind, /^(?:succeeded|failed)$/);
   assert.equal(
-    value(await call(toolNamed(found, "docs/call"))),
+    value(await answer("media")),
     "Look:\n[image: image/png, 300 bytes]\n[resource: file:///a.txt]\n12345\n[resource: file:///a.bin, 5 bytes]\n[resource: file:///b.txt]",
   );
-  const structured = await rig.run().toolsOf("s", rig.misbehaving("structured-media"), never);
-  assert.deepEqual(value(await call(toolNamed(structured, "s/call"))), {
+  assert.deepEqual(value(await answer("structured-media")), {
     shots: ["[image: image/png, 5 bytes]"],
     file: "[resource: file:///a.bin, 5 bytes]",
     count: 1,
   });
-});
-
-test("a tool that requires the protocol's tasks is not offered", async (t) => {
-  const rig = await makeMcpRig(t);
-  const found = ready(await rig.run().toolsOf("docs", rig.misbehaving("tasks"), never));
-  assert.deepEqual(names(found), ["docs/call", "docs/look"]);
-  assert.match(found.problems?.join() ?? "", /"long": it requires the protocol's tasks/);
 });
 
 test("a list of 1,000 tools on ten pages is read, and an endless one is a failure", async (t) => {

@@ -82,57 +82,34 @@ no prompt
 
 describe("problems of a workflow", () => {
   it("are errors if it can't run as it is written", () => {
-    const cases: readonly (readonly [flowchart: string, expected: string])[] = [
-      ["SET_A[A=1] --> SUCCESS", "5:1: The flowchart has no START. (such as START --> SET_A)"],
-      ["START --> START_2", "5:11: There is already a START: START."],
-      [
-        "START --> PROMPT_A[Prompt: User Aks]",
+    const errors: Readonly<Record<string, string>> = {
+      "SET_A[A=1] --> SUCCESS": "5:1: The flowchart has no START. (such as START --> SET_A)",
+      "START --> START_2": "5:11: There is already a START: START.",
+      "START --> PROMPT_A[Prompt: User Aks]":
         '5:11: There is no prompt "User Aks". (did you mean "User Ask"?)',
-      ],
-      ["START --> PROMPT_A", "5:11: PROMPT_A needs the name of a prompt, such as User Ask."],
-      ["START --> PROMT_A[x]", '5:11: Unknown activity type: PROMT_A. (did you mean "PROMPT_A"?)'],
-      ["START --> A[Execute: ls]", '5:11: Unknown activity type: A. (did you mean "EXECUTE_A"?)'],
-      [
-        "START --> ON_ERROR",
-        "5:11: Unknown handler: ON_ERROR. (there are ON_SUCCESS and ON_FAILED)",
-      ],
-      [
-        "START --> SET_A[A=1]\nSTART --> SUCCESS",
+      "START --> PROMPT_A": "5:11: PROMPT_A needs the name of a prompt, such as User Ask.",
+      "START --> PROMT_A[x]": '5:11: Unknown activity type: PROMT_A. (did you mean "PROMPT_A"?)',
+      "START --> A[Execute: ls]": '5:11: Unknown activity type: A. (did you mean "EXECUTE_A"?)',
+      "START --> ON_ERROR": "5:11: Unknown handler: ON_ERROR. (there are ON_SUCCESS and ON_FAILED)",
+      "START --> SET_A[A=1]\nSTART --> SUCCESS":
         "6:7: START already has a next activity: SET_A. (an activity has one of each)",
-      ],
-      [
-        "START --> CHECK_A{RESULT == a}\nCHECK_A -->|no| SUCCESS\nCHECK_A -->|else| FAILED",
+      "START --> CHECK_A{RESULT == a}\nCHECK_A -->|no| SUCCESS\nCHECK_A -->|else| FAILED":
         "7:9: CHECK_A already has a no-edge: SUCCESS. (an activity has one of each)",
-      ],
-      [
-        "START -->|TREU| SUCCESS",
+      "START -->|TREU| SUCCESS":
         '5:7: The label "TREU" is neither yes nor no. (did you mean "TRUE"?)',
-      ],
-      ["START --> SET_A[A]", "5:17: SET_A needs an assignment, such as NAME=value."],
-      ["START --> SET_A[a b=1]", '5:17: Invalid variable name "a b".'],
-      [
-        "START --> ASSIGN_A[Assign: some text]",
+      "START --> SET_A[A]": "5:17: SET_A needs an assignment, such as NAME=value.",
+      "START --> SET_A[a b=1]": '5:17: Invalid variable name "a b".',
+      "START --> ASSIGN_A[Assign: some text]":
         '5:11: There is no prompt "some text". (put a constant in quotes)',
-      ],
-      [
-        "START --> CHECK_A{RESULT is a}",
+      "START --> CHECK_A{RESULT is a}":
         '5:26: Unknown operator "is". (the operators are ==, !=, CONTAINS, MATCHES, gt, ge, lt and le)',
-      ],
-      ["START --> CALL_A[[b.wf.md]]", `5:11: There is no file "b.wf.md".`],
-      [
-        "START --> CALL_A[[../../etc/passwd]]",
-        `5:11: "../../etc/passwd" is outside of the folder of the workflow.`,
-      ],
-      [
-        "START --> SET_A[A=file:../../etc/passwd]",
-        `5:11: "../../etc/passwd" is outside of the folder of the workflow.`,
-      ],
-      [
-        "START --> subs\nsubgraph subs\nSET_A[A=1]\nend",
+      "START --> CALL_A[[b.wf.md]]": `5:11: There is no file "b.wf.md".`,
+      "START --> CALL_A[[../../etc/passwd]]": `5:11: "../../etc/passwd" is outside of the folder of the workflow.`,
+      "START --> SET_A[A=file:../../etc/passwd]": `5:11: "../../etc/passwd" is outside of the folder of the workflow.`,
+      "START --> subs\nsubgraph subs\nSET_A[A=1]\nend":
         "5:11: subs is a subgraph. An edge must lead to an activity.",
-      ],
-    ];
-    for (const [flowchart, expected] of cases) {
+    };
+    for (const [flowchart, expected] of Object.entries(errors)) {
       const result = load(workflowText(flowchart, ask), { files: filesOf({}) });
       assert.equal(result.kind, "rejected", flowchart);
       const [first = ""] = said(workflowText(flowchart, ask), { files: filesOf({}) });
@@ -146,45 +123,29 @@ describe("problems of a workflow", () => {
   });
 
   it("are warnings if it runs, but probably not as intended", () => {
-    const cases: readonly (readonly [flowchart: string, expected: string])[] = [
-      ["START --> SUCCESS\nSET_A[A=1] --> FAILED", "6:1: warning: SET_A can't be reached."],
-      [
-        "START --> CHECK_A{RESULT == a}",
+    const warnings: Readonly<Record<string, string>> = {
+      "START --> SUCCESS\nSET_A[A=1] --> FAILED": "6:1: warning: SET_A can't be reached.",
+      "START --> CHECK_A{RESULT == a}":
         "5:11: warning: This CHECK has no edge for the case that it doesn't hold. The workflow then fails. (add an edge --> |FALSE| …)",
-      ],
-      [
-        "START --> SET_A[A=say {{RESULTS}} and {{RESULTS}}]",
+      "START --> SET_A[A=say {{RESULTS}} and {{RESULTS}}]":
         '5:11: warning: {{RESULTS}} has no value: there is no such variable, parameter or prompt. It stays as it is. (did you mean "RESULT"?)',
-      ],
-      [
-        "START --> EXECUTE_A[ls]",
+      "START --> EXECUTE_A[ls]":
         "5:11: warning: EXECUTE_A can't run: the permissions allow no command. (add permissions to the front matter, or run with --permissions workspace)",
-      ],
-      [
-        "START --> SUCCESS --> FAILED",
+      "START --> SUCCESS --> FAILED":
         "5:19: warning: SUCCESS ends the workflow. This edge is never taken.",
-      ],
-      [
-        "START --> CALL_A[[b.wf.md]]\nCALL_A --> SUCCESS\nCALL_A -->|OK| SUCCESS",
+      "START --> CALL_A[[b.wf.md]]\nCALL_A --> SUCCESS\nCALL_A -->|OK| SUCCESS":
         "7:8: warning: There is already an edge from CALL_A to SUCCESS.",
-      ],
-      [
-        "START --> SUCCESS\nSTART -->|no| FAILED",
+      "START --> SUCCESS\nSTART -->|no| FAILED":
         "5:1: warning: START never fails. Its no-edge is never taken.",
-      ],
-      ["PARAMS[A=1] --> START --> SUCCESS", "5:1: warning: Edges of PARAMS have no meaning."],
-      [
-        "START --> SET_A[A=User Aks] --> PROMPT_A[Prompt: User Ask]",
+      "PARAMS[A=1] --> START --> SUCCESS": "5:1: warning: Edges of PARAMS have no meaning.",
+      "START --> SET_A[A=User Aks] --> PROMPT_A[Prompt: User Ask]":
         '5:11: warning: There is no prompt "User Aks". The variable gets this text itself. (did you mean "User Ask"?)',
-      ],
-      [
-        "START --> ASSIGN_A[Assign: NAME]",
+      "START --> ASSIGN_A[Assign: NAME]":
         '5:11: warning: There is no variable or prompt "NAME". Without it, ASSIGN fails.',
-      ],
-      ["START --> SET_A[STATUS=x]", "5:17: warning: STATUS is set by the run. This has no effect."],
-    ];
+      "START --> SET_A[STATUS=x]": "5:17: warning: STATUS is set by the run. This has no effect.",
+    };
     const files = filesOf({ "b.wf.md": workflowText("START --> SUCCESS") });
-    for (const [flowchart, expected] of cases) {
+    for (const [flowchart, expected] of Object.entries(warnings)) {
       const text = workflowText(flowchart, flowchart.includes("User Ask") ? ask : "");
       assert.equal(load(text, { files }).kind, "loaded", flowchart);
       assert.deepEqual(said(text, { files }), [`a.wf.md:${expected}`], flowchart);

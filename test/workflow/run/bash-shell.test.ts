@@ -19,6 +19,64 @@ async function session(
   return seen;
 }
 
+/** Scripts one after the other in one shell, what they print, and their exit codes other than 0. */
+const sessions: Readonly<Record<string, readonly (readonly [string, string, number?])[]>> = {
+  "a script may have several lines, here-documents, quotes, and no line break at its end": [
+    [
+      "cat <<'END'\n$HOME 'a' \"b\" `c` \\\\\nEND\nfor i in 1 2; do\n  echo \"$i\" \\\n    'on'\ndone\nprintf last",
+      "$HOME 'a' \"b\" `c` \\\\\n1 on\n2 on\nlast",
+    ],
+    ['echo "$(printf \'é\\n%s\' "it\'s")" # a comment', "é\nit's\n"],
+    ["echo a \\", "a\n"],
+  ],
+  "an exit ends the script, and a new shell takes over directory, exported variables and functions":
+    [
+      [
+        'f() { echo function; }; g() { :; }; export -f g; export A="it\'s" EMPTY=; unset LANG; cd /usr; exit 3',
+        "",
+        3,
+      ],
+      [
+        'pwd; echo "$A${EMPTY-none}${LANG-unset}"; f; bash -c "g && echo exported"',
+        "/usr\nit'sunset\nfunction\nexported\n",
+      ],
+    ],
+  "an EXIT trap runs when its script ends, with its output and its exit code": [
+    ["trap 'echo bye' EXIT; export A=1; cd /usr; echo hello", "hello\nbye\n"],
+    ["trap 'echo again; exit 9' EXIT; (exit 4)", "again\n", 9],
+    ["trap 'echo third' EXIT; exit 6", "third\n", 6],
+    ['echo "$A"; pwd', "1\n/usr\n"],
+  ],
+  "messages name the line of the script, and no temporary file": [
+    ["echo one", "one\n"],
+    [":\n\nno-such-program", "/dev/fd/63: line 3: no-such-program: command not found\n", 127],
+  ],
+  "a script that redefines what the shell needs to answer gets an answer all the same": [
+    ['printf() { echo mine; }; cd() { builtin cd "$@"; echo moved; }; cd /usr; IFS=,', "moved\n"],
+    ["printf x; exit 1", "mine\n", 1],
+    ['pwd; echo "$IFS"', "/usr\n \t\n\n"],
+  ],
+  "commands read an empty standard input, and have no terminal": [
+    ["cat; read line; echo $?; tty; wc -c </dev/stdin; exec </etc/passwd", "1\nnot a tty\n0\n"],
+    ["cat", ""],
+  ],
+  "/dev/stdout and /dev/stderr can be opened, and stderr is where it was written": [
+    [
+      "echo 1; echo 2 >&2; echo 3 > /dev/stderr; echo 4 > /dev/stdout; sh -c 'echo 5 >&2'; echo 6",
+      "1\n2\n3\n4\n5\n6\n",
+    ],
+  ],
+};
+for (const [name, scripts] of Object.entries(sessions)) {
+  test(name, async (t) => {
+    const seen = await session(t, ...scripts.map(([script]) => script));
+    assert.deepEqual(
+      seen,
+      scripts.map(([, output, exitCode = 0]) => [output, exitCode]),
+    );
+  });
+}
+
 test("directory, variables, functions and descriptors last from one script to the next", async (t) => {
   const seen = await session(
     t,
@@ -26,32 +84,6 @@ test("directory, variables, functions and descriptors last from one script to th
     'pwd | sed "s|.*/||"; echo "$A"; echo "$B"; f 1; echo kept >&7; cat log; umask',
   );
   assert.deepEqual(seen[1], ["sub\nx y\nz\n2\nf 1\nkept\n0027\n", 0]);
-});
-
-test("a script may have several lines, here-documents, quotes, and no line break at its end", async (t) => {
-  const seen = await session(
-    t,
-    "cat <<'END'\n$HOME 'a' \"b\" `c` \\\\\nEND\nfor i in 1 2; do\n  echo \"$i\" \\\n    'on'\ndone\nprintf last",
-    'echo "$(printf \'é\\n%s\' "it\'s")" # a comment',
-    "echo a \\",
-  );
-  assert.deepEqual(seen, [
-    ["$HOME 'a' \"b\" `c` \\\\\n1 on\n2 on\nlast", 0],
-    ["é\nit's\n", 0],
-    ["a\n", 0],
-  ]);
-});
-
-test("an exit ends the script, and a new shell takes over directory, exported variables and functions", async (t) => {
-  const seen = await session(
-    t,
-    'f() { echo function; }; g() { :; }; export -f g; export A="it\'s" EMPTY=; unset LANG; cd /usr; exit 3',
-    'pwd; echo "$A${EMPTY-none}${LANG-unset}"; f; bash -c "g && echo exported"',
-  );
-  assert.deepEqual(seen, [
-    ["", 3],
-    ["/usr\nit'sunset\nfunction\nexported\n", 0],
-  ]);
 });
 
 test("the options and traps of a script are its own", async (t) => {
@@ -69,22 +101,6 @@ test("the options and traps of a script are its own", async (t) => {
   assert.deepEqual(seen[2], ["", 0]);
   assert.deepEqual(seen[3], ["debug\ndebug\ndebug\nerror\n", 1]);
   assert.deepEqual(seen[5], ["hB *\n\ndone\n", 0]);
-});
-
-test("an EXIT trap runs when its script ends, with its output and its exit code", async (t) => {
-  const seen = await session(
-    t,
-    "trap 'echo bye' EXIT; export A=1; cd /usr; echo hello",
-    "trap 'echo again; exit 9' EXIT; (exit 4)",
-    "trap 'echo third' EXIT; exit 6",
-    'echo "$A"; pwd',
-  );
-  assert.deepEqual(seen, [
-    ["hello\nbye\n", 0],
-    ["again\n", 9],
-    ["third\n", 6],
-    ["1\n/usr\n", 0],
-  ]);
 });
 
 test("return, break and exec end or replace the script, not the run", async (t) => {
@@ -105,25 +121,6 @@ test("return, break and exec end or replace the script, not the run", async (t) 
     ["replaced\n", 0],
     ["", 0],
     ["shown\n", 0],
-  ]);
-});
-
-test("messages name the line of the script, and no temporary file", async (t) => {
-  const seen = await session(t, "echo one", ":\n\nno-such-program");
-  assert.deepEqual(seen[1], ["/dev/fd/63: line 3: no-such-program: command not found\n", 127]);
-});
-
-test("a script that redefines what the shell needs to answer gets an answer all the same", async (t) => {
-  const seen = await session(
-    t,
-    'printf() { echo mine; }; cd() { builtin cd "$@"; echo moved; }; cd /usr; IFS=,',
-    "printf x; exit 1",
-    'pwd; echo "$IFS"',
-  );
-  assert.deepEqual(seen, [
-    ["moved\n", 0],
-    ["mine\n", 1],
-    ["/usr\n \t\n\n", 0],
   ]);
 });
 
@@ -158,31 +155,11 @@ test("a shell that can't open files any more doesn't pretend that a script has r
   assert.equal((await run('echo "$A"')).output, "1\n");
 });
 
-test("commands read an empty standard input, and have no terminal", async (t) => {
-  const seen = await session(
-    t,
-    "cat; read line; echo $?; tty; wc -c </dev/stdin; exec </etc/passwd",
-    "cat",
-  );
-  assert.deepEqual(seen, [
-    ["1\nnot a tty\n0\n", 0],
-    ["", 0],
-  ]);
-});
-
 test("a script with a NUL, of which bash would run something else, is not run", async (t) => {
   const { execute, run } = await scriptsRig(t);
   const failed = await execute("echo a\0b");
   assert.ok(failed.kind === "failed" && failed.because === "broken");
   assert.equal((await run("echo on")).output, "on\n");
-});
-
-test("/dev/stdout and /dev/stderr can be opened, and stderr is where it was written", async (t) => {
-  const seen = await session(
-    t,
-    "echo 1; echo 2 >&2; echo 3 > /dev/stderr; echo 4 > /dev/stdout; sh -c 'echo 5 >&2'; echo 6",
-  );
-  assert.deepEqual(seen, [["1\n2\n3\n4\n5\n6\n", 0]]);
 });
 
 test("a job in the background outlives its script; what it writes later is in the file of that script only", async (t) => {
@@ -218,16 +195,10 @@ test("scripts see the allow-list and what the caller gives, and nothing else of 
     variables: { NAMED: "yes" },
   });
   const names = (await run("env | sed 's/=.*//' | sort")).output.trim().split("\n");
-  assert.deepEqual(names, [
-    "AGENT_JOBS_RUN",
-    "AGENT_JOBS_SHELL",
-    "NAMED",
-    "OLDPWD",
-    "PATH",
-    "PWD",
-    "SHLVL",
-    "_",
-  ]);
+  assert.deepEqual(
+    names,
+    "AGENT_JOBS_RUN AGENT_JOBS_SHELL NAMED OLDPWD PATH PWD SHLVL _".split(" "),
+  );
 });
 
 test("a directory that is gone fails the next script instead of running it elsewhere", async (t) => {

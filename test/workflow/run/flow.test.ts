@@ -91,17 +91,6 @@ describe("hits", () => {
     assert.equal(path, "START SET_A START SET_A START SET_A START");
     assert.match(JSON.stringify(events.at(-1)), /"limit-exceeded".*"activity":"SET_A"/);
   });
-
-  it("are bounded for the whole run, without a handler", () => {
-    const { done, path } = play(`${loop}\nON_FAILED --> SET_B[B=1]`, [], {
-      limits: { activities: 5, activityHits: 100 },
-    });
-    assert.deepEqual([done.status, path], ["FAILED", "START SET_A SET_A SET_A SET_A"]);
-    assert.match(
-      done.failure?.reason ?? "",
-      /^Exceeded limits\.activities of activity "SET_A" of \S+ \(5 /,
-    );
-  });
 });
 
 describe("CALL", () => {

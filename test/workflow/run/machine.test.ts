@@ -27,19 +27,6 @@ describe("variables", () => {
     });
   });
 
-  it("are looked up before prompts, and prompts before the environment that is allowed", () => {
-    const options = {
-      environment: { HOME: "/home/me", System: "from outside", A: "outside" },
-      load: { environment: ["HOME", "A"] },
-    };
-    const { done } = play(
-      "START --> SET_A[A=1] --> SET_B[B={{HOME}} {{System}} {{A}} {{PATH}}]",
-      [],
-      options,
-    );
-    assert.equal(done.variables["B"], "/home/me You. 1 {{PATH}}");
-  });
-
   it("are inserted as they are, in one pass", () => {
     const { done } = play(
       "START --> PROMPT_A[Prompt: User B] --> SET_B[SECRET=s] --> SET_C[C=RESULT] --> SET_D[D={{C}} {{RESULT}}] --> ASSIGN_E[Assign: D]",
@@ -118,13 +105,6 @@ describe("parameters", () => {
 });
 
 describe("ASSIGN", () => {
-  it("makes RESULT a constant, a value or a text", () => {
-    assert.equal(play("START --> ASSIGN_A[Assign: 'x {{STATUS}}']").done.result, "x DOING");
-    assert.equal(play("START --> ASSIGN_A[Assign: User B]").done.result, "b");
-    assert.equal(play("START --> SET_A[A=1] --> ASSIGN_A[Assign: A]").done.result, "1");
-    assert.equal(play("START --> ASSIGN_A[Assign: I am {{STATUS}}]").done.result, "I am DOING");
-  });
-
   it("fails without a value", () => {
     const { done } = play("START --> ASSIGN_A[Assign: NOTHING]");
     assert.deepEqual([done.status, done.failure?.reason], ["FAILED", '"NOTHING" has no value.']);
@@ -318,6 +298,17 @@ describe("EXECUTE", () => {
     );
     assert.equal(asked[1], "python: 1");
   });
+});
+
+it("a run of 10,000 activities keeps a small state, however many agents it starts", () => {
+  const { state, done } = play(
+    "START --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User A] --> SET_A[A={{RESULT}}] --> CHECK_A{A == stop}\nCHECK_A -->|no| PROMPT_S",
+    Array.from({ length: 2_500 }, () => "more"),
+    { limits: { activities: 10_000, activityHits: 10_000 } },
+  );
+  assert.match(done.failure?.reason ?? "", /limits\.activities/);
+  assert.deepEqual([state.activities, state.nextAgent], [10_000, 2_500]);
+  assert.ok(JSON.stringify(state).length < 2_000);
 });
 
 describe("a step", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -7,6 +7,7 @@ import type { Permissions } from "../../../src/entry/model.ts";
 import { decidePermission } from "../../../src/permissions/policy.ts";
 import { realFiles } from "../../../src/sessions/permission-handler.ts";
 import type { Executor, ShellState } from "../../../src/workflow/run/executor.ts";
+import { makeWorkspace } from "../../rig/workspace.ts";
 import { scriptsRig } from "./scripts-rig.ts";
 
 async function reasonOf(
@@ -156,8 +157,15 @@ test("python runs where the permissions allow its command, where the shell is", 
   assert.deepEqual(executed.runs, []);
 });
 
-test("no python3 of a folder that a script has put into PATH is taken", async (t) => {
-  const { execute } = await scriptsRig(t);
+test("no python3 is taken of a folder in PATH that is in the checkout, or that a script has put there", async (t) => {
+  const workspace = await makeWorkspace(t);
+  const checkout = workspace.path;
+  chmodSync(await workspace.write("bin/python3", "#!/bin/sh\necho planted\n"), 0o755);
+  const environment = {
+    PATH: `${checkout}/bin:${process.env["PATH"]}`,
+    GITHUB_WORKSPACE: checkout,
+  };
+  const { execute } = await scriptsRig(t, { environment });
   const plant = String.raw`mkdir bin; printf '#!/bin/sh\necho planted\n' >bin/python3; chmod +x bin/python3`;
   const shell = `${plant}; export PATH="$PWD/bin:$PATH"; sleep 100 & echo $!`;
   const { runs } = await execute(shell, { tag: "python", code: "print(1)" }, "kill -0 $!");
