@@ -85,7 +85,7 @@ describe("actions in a report", browserTests, () => {
     await picture(page, "actions-table");
     await build.click();
     await page.locator(".run-row-marked").getByText("build", { exact: true }).waitFor();
-    await expectAccessible(page, "the timeline's table with actions");
+    await expectAccessible(page, "the timeline's table with actions", "[role=tabpanel]");
   });
 
   it("fit a phone, and are readable in the dark", async () => {
@@ -98,7 +98,7 @@ describe("actions in a report", browserTests, () => {
     await picture(page, "actions-phone");
     await rows.getByRole("button", { name: /Document 1/ }).click();
     await rows.getByRole("button", { name: /build.*succeeded/ }).click();
-    await expectAccessible(page, "actions on a dark phone");
+    await expectAccessible(page, "actions on a dark phone", "[role=tabpanel]");
     await expectNoSidewaysScroll(page, "open actions");
     await page.getByRole("tab", { name: "Timeline" }).click();
     await picture(page, "actions-phone-timeline");

@@ -10,7 +10,7 @@ const portal = usePortal();
 
 /** Starts a job, and shows its run. */
 async function showRun(page: Page, job: string): Promise<string> {
-  const { address, workspace } = portal();
+  const { address, workspace } = await portal();
   const answer = await fetch(`${address}api/copilot/job/start/${job}`, {
     method: "POST",
     body: workspace.path,

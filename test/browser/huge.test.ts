@@ -31,34 +31,19 @@ function runOf(tree: PlannedTree, bodies: readonly RunEventBody[]): readonly Run
 function turnWith(...activities: readonly SessionActivity[]): readonly RunEvent[] {
   const work = { workId: 0, taskId: "task", iteration: 1 };
   const inSession = { work, sessionId: "session" };
-  const purpose = "prompt";
+  const inTurn = { ...inSession, turnId: "turn", purpose: "prompt" } as const;
+  const attempted = { modelId: "m1", retry: 0, attempt: 1 };
   return runOf(ref(0, "task"), [
     { type: "work.started", work, modelId: "m1" },
-    {
-      ...inSession,
-      type: "session.started",
-      modelId: "m1",
-      role: "task",
-      retry: 0,
-      attempt: 1,
-    },
-    {
-      ...inSession,
-      type: "turn.started",
-      turnId: "turn",
-      modelId: "m1",
-      purpose,
-      retry: 0,
-      attempt: 1,
-      prompt: "Go on.",
-    },
+    { type: "session.started", ...inSession, ...attempted, role: "task" },
+    { type: "turn.started", ...inTurn, ...attempted, prompt: "Go on." },
     ...activities.map((activity): RunEventBody => ({
       ...inSession,
       type: "activity",
       turnId: "turn",
       activity,
     })),
-    { ...inSession, type: "turn.ended", turnId: "turn", purpose, outcome: "completed" },
+    { type: "turn.ended", ...inTurn, outcome: "completed" },
     { type: "work.ended", work, outcome: { kind: "succeeded" } },
   ]);
 }

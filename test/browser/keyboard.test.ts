@@ -32,7 +32,7 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
 
 describe("the keyboard", nightly ? browserTests : onlyNightly, () => {
   it("starts a job, opens a work and a tool call of it, and goes back", async () => {
-    const { address } = portal();
+    const { address } = await portal();
     const { page } = await open();
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
@@ -64,7 +64,7 @@ describe("the keyboard", nightly ? browserTests : onlyNightly, () => {
   });
 
   it("closes a dialog with Escape, and the focus returns to what opened it", async () => {
-    const { address } = portal();
+    const { address } = await portal();
     const { page } = await open();
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Ask/ }).waitFor();

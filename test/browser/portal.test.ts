@@ -15,12 +15,16 @@ import {
   picture,
   until,
   useBrowser,
+  type TabOptions,
 } from "../rig/browser.ts";
-import { notAStream, startPortal, usePortal, type Portal } from "./portal.ts";
+import { notAStream, startPortal, usePortal } from "./portal.ts";
 
 const open = useBrowser();
 const question = "Why is the sky blue?";
 const portal = usePortal(["--journals", "journals"], { job: "ask", userInput: question });
+
+/** What a tab shows, for axe. */
+const panel = "[role=tabpanel]";
 
 const title = (page: Page, name: RegExp | string): Locator =>
   page.getByRole("heading", { level: 1, name });
@@ -29,20 +33,33 @@ const works = (page: Page): Locator => page.getByRole("navigation", { name: "Wor
 
 const work = (page: Page, name: RegExp): Locator => works(page).getByRole("link", { name });
 
+/** The start page, in the tab that the tests share. */
+async function openHome(options: TabOptions = {}): Promise<Page> {
+  const { address } = await portal();
+  const { page } = await open({ kept: true, ...options });
+  await page.goto(address);
+  return page;
+}
+
+/** Presses a button of the dialog that is open. */
+async function choose(page: Page, name: string): Promise<void> {
+  await page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
+}
+
 /** Chooses a job of the start page, and starts it with what the dialog proposes. */
 async function start(page: Page, job: string): Promise<void> {
   await page.getByRole("button", { name: new RegExp(`^Start ${job}`) }).click();
-  await page
-    .getByRole("dialog", { name: /^Start / })
-    .getByRole("button", { name: "Start", exact: true })
-    .click();
+  await choose(page, "Start");
   await until(page, `location.hash.startsWith("#/run/")`);
 }
 
 /** Opens the run of `maintain` that the tests share, and waits for its end. */
-async function openMaintained(page: Page, { address, maintained }: Portal): Promise<void> {
+async function openMaintained(options: TabOptions = {}): Promise<Page> {
+  const { address, maintained } = await portal();
+  const { page } = await open({ kept: true, ...options });
   await page.goto(`${address}#/run/${await maintained()}`);
   await title(page, /maintain.*Succeeded/).waitFor();
+  return page;
 }
 
 /** The tab counts all decisions, and its bar says how many of them are shown. */
@@ -62,9 +79,7 @@ async function expectCounts(page: Page): Promise<void> {
 
 describe("the portal", browserTests, () => {
   it("starts a job of the grid, and shows it to its end", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true });
-    await page.goto(address);
+    const page = await openHome();
     const grid = page.getByRole("table", { name: "Jobs by keyword" });
     await grid.getByRole("rowheader", { name: "Every night" }).waitFor();
     await picture(page, "portal");
@@ -105,10 +120,10 @@ describe("the portal", browserTests, () => {
     await decisions.getByText("nothing was changed").first().waitFor();
     await expectCounts(page);
     await picture(page, "portal-decisions");
-    await expectAccessibleInBoth(page, "the decisions of a run");
+    await expectAccessibleInBoth(page, "the decisions of a run", panel);
     await page.getByRole("tab", { name: "Timeline" }).click();
     await page.getByRole("button", { name: "Table", exact: true }).click();
-    await expectAccessible(page, "the table of a timeline");
+    await expectAccessible(page, "the table of a timeline", panel);
 
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page
@@ -117,9 +132,8 @@ describe("the portal", browserTests, () => {
       .waitFor();
   });
 
-  it("shows what happened in the sessions: reasoning, Markdown, tool calls", async () => {
-    const { page } = await open({ kept: true });
-    await openMaintained(page, portal());
+  it("shows what happened in the sessions of each attempt: reasoning, Markdown, tool calls", async () => {
+    const page = await openMaintained();
     await work(page, /look/).click();
     const rows = page.getByRole("list", { name: "What happened in look" });
     await rows
@@ -137,12 +151,9 @@ describe("the portal", browserTests, () => {
     assert.equal(await rows.locator('td[align="right"]').textContent(), "1");
     assert.equal(await rows.locator("ol").getAttribute("start"), "3");
     await picture(page, "portal-work");
-    await expectAccessible(page, "the sessions of a work");
-  });
+    await expectAccessible(page, "the sessions of a work", panel);
 
-  it("has a tab for each iteration and each attempt", async () => {
-    const { page } = await open({ kept: true });
-    await openMaintained(page, portal());
+    // Each iteration and each attempt has a tab.
     await work(page, /find/).click();
     await page.getByRole("tab", { name: "Iteration 1" }).click();
     await page.getByText("one is left").first().waitFor();
@@ -160,8 +171,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("searches the whole run, and every hit has an address that can be opened afresh", async () => {
-    const { page } = await open({ kept: true });
-    await openMaintained(page, portal());
+    const page = await openMaintained();
     await page.keyboard.press("/");
     await page.keyboard.type("second try");
     await page.getByText(/^[1-9]\d* hits?$/).waitFor();
@@ -178,7 +188,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async () => {
-    const { address, openGate } = portal();
+    const { address, openGate } = await portal();
     const { page } = await open({ kept: true });
     await page.goto(address);
     await start(page, "Gated");
@@ -203,25 +213,23 @@ describe("the portal", browserTests, () => {
   });
 
   it("stops a job after asking, and starts it again", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true });
-    await page.goto(address);
+    const page = await openHome();
     await start(page, "endless");
     await work(page, /hang.*Running/).waitFor();
     const first = page.url();
-    await page.getByRole("button", { name: "Stop", exact: true }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Keep it running" }).click();
-    await page.getByRole("button", { name: "Stop", exact: true }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Stop the run" }).click();
+    for (const answer of ["Keep it running", "Stop the run"]) {
+      await page.getByRole("button", { name: "Stop", exact: true }).click();
+      await choose(page, answer);
+    }
     await title(page, /endless.*Canceled/).waitFor();
     await page.getByRole("button", { name: "Start again" }).click();
-    const dialog = page.getByRole("dialog", { name: "Start endless again" });
-    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByRole("dialog", { name: "Start endless again" }).waitFor();
+    await choose(page, "Start");
     await until(page, `location.href !== ${JSON.stringify(first)}`);
     await work(page, /hang.*Running/).waitFor();
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("button", { name: "Stop endless" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Stop the run" }).click();
+    await choose(page, "Stop the run");
     await page
       .getByRole("link", { name: /endless.*Canceled/ })
       .nth(1)
@@ -229,7 +237,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("says that a script plays the models, fills in its input, and asks for that of another job", async () => {
-    const { address } = portal();
+    const { address } = await portal();
     const { page } = await open({ kept: true });
     const note = page.getByText(/^This is a rehearsal/);
     await page.goto(`${address}#/session`);
@@ -245,12 +253,12 @@ describe("the portal", browserTests, () => {
     const input = dialog.getByRole("textbox", { name: "Input" });
     await input.waitFor();
     assert.equal(await input.inputValue(), "");
-    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await choose(page, "Start");
     await dialog.getByText("This job needs an input.").waitFor();
     assert.equal(await input.getAttribute("aria-invalid"), "true");
     await until(page, `document.activeElement?.tagName === "TEXTAREA"`);
     await picture(page, "portal-dialog");
-    await expectAccessible(page, "the dialog");
+    await expectAccessible(page, "the dialog", "dialog");
     await page.keyboard.press("Escape");
 
     await page.getByRole("button", { name: /^Start Ask/ }).click();
@@ -259,7 +267,7 @@ describe("the portal", browserTests, () => {
     const folder = dialog.getByRole("textbox", { name: "Working directory" });
     const proposed = await folder.inputValue();
     await folder.fill("not/absolute");
-    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await choose(page, "Start");
     await dialog
       .getByText(/absolute/)
       .nth(1)
@@ -272,8 +280,8 @@ describe("the portal", browserTests, () => {
   });
 
   it("can be opened at the addresses of earlier portals", async () => {
-    const { address, workspace, maintained } = portal();
-    const { page } = await open();
+    const { address, workspace, maintained } = await portal();
+    const { page } = await open({ kept: true });
     await page.goto(`${address}index.html?project=shop`);
     await page.getByRole("button", { name: /^Start Maintain/ }).click();
     const folder = page.getByRole("textbox", { name: "Working directory" });
@@ -288,16 +296,14 @@ describe("the portal", browserTests, () => {
   });
 
   it("says why a job can't be started whose name is no part of an address", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true });
-    await page.goto(address);
+    const page = await openHome();
     for (const [name, button] of [
       [".", /^Start \.(?!\.)/],
       ["..", /^Start \.\./],
     ] as const) {
       await page.getByRole("button").filter({ hasText: button }).click();
       const dialog = page.getByRole("dialog", { name: `Start ${name}`, exact: true });
-      await dialog.getByRole("button", { name: "Start", exact: true }).click();
+      await choose(page, "Start");
       await dialog.getByText(`"${name}" can't be part of an address`).waitFor();
       await page.keyboard.press("Escape");
     }
@@ -305,7 +311,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("says what is unknown, with a link to the portal", async () => {
-    const { address } = portal();
+    const { address } = await portal();
     const { page, tolerate } = await open({ kept: true });
     tolerate(notAStream);
     tolerate(/status of 404/);
@@ -318,9 +324,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("fits a phone", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true, viewport: phone });
-    await page.goto(address);
+    const page = await openHome({ viewport: phone });
     await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
     await picture(page, "portal-phone");
     await expectNoSidewaysScroll(page, "the start page");
@@ -328,7 +332,7 @@ describe("the portal", browserTests, () => {
     await page.getByRole("dialog").waitFor();
     await expectNoSidewaysScroll(page, "the dialog");
     await page.keyboard.press("Escape");
-    await openMaintained(page, portal());
+    await openMaintained({ viewport: phone });
     await expectNoSidewaysScroll(page, "a run");
     await page.getByRole("tab", { name: "Flowchart" }).click();
     await page.getByRole("button", { name: /^recover #\d+ Retried/ }).waitFor();
@@ -338,16 +342,16 @@ describe("the portal", browserTests, () => {
     await page.getByRole("tab", { name: /Retry 1/ }).waitFor();
     await expectNoSidewaysScroll(page, "a work");
     await picture(page, "portal-run-phone");
-    await page.goto(`${address}#/session`);
+    await page.goto(page.url().replace(/#.*/, "#/session"));
     await title(page, "New session").waitFor();
     await expectNoSidewaysScroll(page, "a new session");
   });
 
   it("says so when the server is gone; the next one keeps its runs, and is stopped after asking", async (t) => {
-    const server = portal();
-    const { page, tolerate } = await open({ kept: true });
+    const server = await portal();
+    const { tolerate } = await open({ kept: true });
     tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
-    await openMaintained(page, server);
+    const page = await openMaintained();
     const { hash } = new URL(page.url());
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await start(page, "branches");
@@ -386,12 +390,12 @@ describe("the portal", browserTests, () => {
     await page.getByRole("button", { name: "Stop the server" }).click();
     const dialog = page.getByRole("dialog", { name: "Stop the server?" });
     await dialog.getByText("1 run will be canceled.").waitFor();
-    await expectAccessible(page, "the question whether to stop the server");
+    await expectAccessible(page, "the question whether to stop the server", "dialog");
     await picture(page, "stop-server");
-    await dialog.getByRole("button", { name: "Keep it running" }).click();
+    await choose(page, "Keep it running");
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Stop the server" }).click();
-    await dialog.getByRole("button", { name: "Stop the server" }).click();
+    await choose(page, "Stop the server");
     await title(page, "The server has stopped").waitFor();
     await expectAccessible(page, "the page of a stopped server");
     await picture(page, "server-stopped");

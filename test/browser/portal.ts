@@ -1,6 +1,5 @@
 /** Servers as real processes, for the tests of the page: one for all tests of a file. */
-import { after, before } from "node:test";
-import { browserTests } from "../rig/browser.ts";
+import { after } from "node:test";
 import { startCli, type CliChild } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -149,24 +148,17 @@ interface Owner {
   after(hook: () => unknown): void;
 }
 
-/** What `start` makes, for all tests of a file. */
-export function useStarted<Value>(start: (owner: Owner) => Promise<Value>): () => Value {
+/** What `start` makes, for all tests of a file, when the first one asks for it. */
+export function useStarted<Value>(start: (owner: Owner) => Promise<Value>): () => Promise<Value> {
   const afters: (() => unknown)[] = [];
-  let started: { readonly value: Value } | undefined;
-  before(async () => {
-    if (browserTests.skip === false)
-      started = { value: await start({ after: (hook) => void afters.push(hook) }) };
-  });
+  let started: Promise<Value> | undefined;
   after(async () => {
     for (const hook of afters.toReversed()) await hook();
   });
-  return () => {
-    if (started === undefined) throw new Error("It is started before the first test.");
-    return started.value;
-  };
+  return () => (started ??= start({ after: (hook) => void afters.push(hook) }));
 }
 
-export function usePortal(args: readonly string[] = [], written?: Written): () => Portal {
+export function usePortal(args: readonly string[] = [], written?: Written): () => Promise<Portal> {
   return useStarted((owner) => startPortal(owner, args, written));
 }
 

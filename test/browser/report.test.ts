@@ -1,7 +1,10 @@
 /** A report from disk, without any network. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import type { Page } from "playwright-core";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
+import type { Locator, Page } from "playwright-core";
+import { cliExits } from "../rig/cli.ts";
 import {
   browserTests,
   expectAccessible,
@@ -16,6 +19,7 @@ import type { RunEventBody } from "../../src/events/event.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import { nightly } from "../rig/nightly.ts";
 import { planned, ref } from "../rig/plan.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 import { handedIn } from "../web/handed-in.ts";
 import { largeRun } from "../web/large-run.ts";
 import { renamed, writeReport } from "./report.ts";
@@ -24,6 +28,20 @@ const open = useBrowser();
 
 const hour = 3_600_000;
 const small = largeRun({ events: 400 });
+
+/** Opens a report of the journals, in the tab that the tests share. */
+async function openReport(
+  t: TestContext,
+  journals: Parameters<typeof writeReport>[1],
+): Promise<Page> {
+  const address = await writeReport(t, journals);
+  const { page } = await open({ offline: true, kept: true });
+  await page.goto(address);
+  return page;
+}
+
+const worksOf = (page: Page): Locator =>
+  page.getByRole("navigation", { name: "Works" }).getByRole("link");
 
 describe("a report", browserTests, () => {
   const week = Object.fromEntries(
@@ -38,11 +56,9 @@ describe("a report", browserTests, () => {
   );
 
   it("of one run opens on that run, is accessible, fits a phone, and links to what is in it", async (t) => {
-    const address = await writeReport(t, { "run.jsonl": small });
-    const { page } = await open({ offline: true });
-    await page.goto(address);
+    const page = await openReport(t, { "run.jsonl": small });
     await page.getByRole("heading", { level: 1, name: /nightly-review/ }).waitFor();
-    const works = page.getByRole("navigation", { name: "Works" }).getByRole("link");
+    const works = worksOf(page);
     await works.first().waitFor();
     await picture(page, "report-run");
     await expectAccessibleInBoth(page, "the run");
@@ -54,7 +70,7 @@ describe("a report", browserTests, () => {
     await page.getByRole("tab").first().waitFor();
     await picture(page, "report-work-phone");
     await expectNoSidewaysScroll(page, "a work");
-    await expectAccessibleInBoth(page, "a work");
+    await expectAccessibleInBoth(page, "a work", "[role=tabpanel]");
     const deep = page.url();
     const again = await open({ offline: true });
     await again.page.goto(deep);
@@ -63,18 +79,15 @@ describe("a report", browserTests, () => {
 
   it("shows a run that was killed as incomplete, in the list and on its page", async (t) => {
     const killed = renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" });
-    const address = await writeReport(t, { "one.jsonl": small, "two.jsonl": killed });
-    const { page } = await open({ offline: true });
-    await page.goto(address);
+    const page = await openReport(t, { "one.jsonl": small, "two.jsonl": killed });
     const row = page.getByRole("row", { name: /killed/ });
     await row.getByText("Incomplete").waitFor();
     await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
     await page.getByText("1 of 2 runs").waitFor();
     await row.getByRole("link").first().click();
     await page.getByRole("heading", { level: 1, name: /Incomplete/ }).waitFor();
-    await page
-      .getByRole("navigation", { name: "Works" })
-      .getByRole("link", { name: /Incomplete/ })
+    await worksOf(page)
+      .filter({ hasText: /Incomplete/ })
       .first()
       .waitFor();
     assert.equal(await page.getByText(/^Running/).count(), 0);
@@ -145,9 +158,7 @@ describe("a report", browserTests, () => {
       { type: "run.ended", outcome: { kind: "succeeded" } },
     ];
     const events = bodies.map((body, index) => ({ at: 1_000 * index, runId: "r", ...body }));
-    const address = await writeReport(t, { "run.jsonl": events });
-    const { page } = await open({ offline: true });
-    await page.goto(address);
+    const page = await openReport(t, { "run.jsonl": events });
     const part = page.getByRole("region", { name: "What the agents handed in" });
     await part.getByRole("heading", { name: "⚠ Needs work" }).waitFor();
     const findings = part.getByRole("list", { name: "Findings" }).getByRole("listitem");
@@ -173,7 +184,7 @@ describe("a report", browserTests, () => {
     await page.getByRole("searchbox", { name: "Search the run" }).fill("never emptied");
     await part.getByText("1 of 120 findings match the search").waitFor();
     assert.equal(await findings.count(), 1);
-    await page.getByRole("navigation", { name: "Works" }).getByRole("link").first().click();
+    await worksOf(page).first().click();
     await page.getByRole("button", { name: "2 items" }).click();
     assert.equal(await page.getByRole("list", { name: "Items" }).getByRole("listitem").count(), 2);
     await page.setViewportSize(phone);
@@ -182,9 +193,7 @@ describe("a report", browserTests, () => {
   });
 
   it("of a week is a list with totals, to search, to group and to compare", async (t) => {
-    const address = await writeReport(t, week);
-    const { page } = await open({ offline: true });
-    await page.goto(address);
+    const page = await openReport(t, week);
     const rows = page
       .getByRole("table")
       .getByRole("row")
@@ -220,12 +229,10 @@ describe("a report", browserTests, () => {
 
   it("of many events keeps few elements in the document, wherever one scrolls", async (t) => {
     const events = largeRun({ events: nightly ? 26_000 : 8_000 });
-    const address = await writeReport(t, { "run.jsonl": events });
-    const { page } = await open({ offline: true });
-    await page.goto(address);
-    await page.getByRole("navigation", { name: "Works" }).waitFor();
+    const page = await openReport(t, { "run.jsonl": events });
+    await worksOf(page).first().waitFor();
     await expectFew(page);
-    await page.getByRole("navigation", { name: "Works" }).getByRole("link").first().click();
+    await worksOf(page).first().click();
     await page.getByRole("tab").first().waitFor();
     await expectFew(page);
     for (let times = 0; times < 5; times += 1) {
@@ -235,7 +242,59 @@ describe("a report", browserTests, () => {
       await expectFew(page);
     }
   });
+
+  it("of a loop that ends without passing tests opens at the last test, with its output", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, nightlyLoop);
+    const args = ["run", "e.yml", "--rehearse", "r.yml", "--html-report", "report.html"];
+    const { stdout } = await cliExits(1, args, { cwd });
+    assert.equal(
+      stdout.trimEnd().split("\n").at(-1),
+      'job nightly failed: the loop of "fix" would need more than 2 iterations (atMost). Its preCondition still fails: workflow "tests.wf.md" failed: The workflow reached FAILED. The end of its output: $ sh test.sh ⏎ ok 1 ⏎ test.js:12 expected 4 got 5',
+    );
+    const { page } = await open({ offline: true, kept: true });
+    await page.goto(pathToFileURL(join(cwd, "report.html")).href);
+    const step = page.locator("[aria-current=location]");
+    await step.waitFor();
+    await picture(page, "nightly");
+    assert.match(await step.innerText(), /EXECUTE_TESTS[^]*test\.js:12 expected 4 got 5/);
+    await page.getByRole("tab", { name: "Iteration 3", selected: true }).waitFor();
+    await page.getByRole("link", { name: "tests.wf.md #0, where it failed" }).click();
+    assert.match(page.url(), /\/step\/\d+$/);
+  });
 });
+
+/** A loop whose condition runs the tests, and gives their output to the task that repairs. */
+const nightlyLoop = {
+  "e.yml": `models: { driving: m }
+permissions: { preset: workspace }
+tasks:
+  fix: { prompt: "Make the tests pass. They say: $previous-result", model: { category: driving } }
+jobs:
+  nightly:
+    work:
+      kind: Loop
+      preCondition: [false, { kind: Flow, file: tests.wf.md }]
+      body: { kind: Ref, taskId: fix }
+      atMost: 2
+`,
+  "tests.wf.md": `---
+permissions: { preset: workspace }
+---
+# Workflow
+\`\`\`mermaid
+flowchart TD
+START --> EXECUTE_TESTS["sh test.sh"] --> SUCCESS
+EXECUTE_TESTS -->|FAILED| FAILED
+\`\`\`
+`,
+  "test.sh": 'echo "ok 1"\necho "test.js:12 expected 4 got 5"\nexit 1\n',
+  "r.yml": `entry: e.yml
+sessions:
+  - task: fix
+    repeat: any
+    turns: [{ prompt: { contains: "test.js:12 expected 4 got 5" }, text: "I tried." }]
+`,
+};
 
 /** The run has thousands of blocks and decisions. */
 async function expectFew(page: Page): Promise<void> {

@@ -15,10 +15,22 @@ import { notAStream, usePortal } from "./portal.ts";
 const open = useBrowser();
 const portal = usePortal();
 
-async function startSession(page: Page, address: string): Promise<void> {
+/** Starts a session in the tab that the tests share, and asks a question. */
+async function startSession(): Promise<Page> {
+  const { address } = await portal();
+  const { page } = await open({ kept: true });
   await page.goto(`${address}#/session`);
   await page.getByRole("button", { name: "Start the session" }).click();
   await page.getByText("The session is ready.").waitFor();
+  await say(page, "Who are you?");
+  await page.getByText("I am a script.").waitFor();
+  return page;
+}
+
+/** Answers the question whether to stop. */
+async function stopSession(page: Page): Promise<void> {
+  const dialog = page.getByRole("dialog", { name: "Stop this session?" });
+  await dialog.getByRole("button", { name: "Stop the session" }).click();
 }
 
 async function say(page: Page, text: string): Promise<void> {
@@ -28,12 +40,8 @@ async function say(page: Page, text: string): Promise<void> {
 
 describe("a session", browserTests, () => {
   it("answers, keeps its conversation over a reload, and is stopped", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true });
-    await startSession(page, address);
-    await say(page, "Who are you?");
+    const page = await startSession();
     const conversation = page.getByRole("list", { name: "Conversation" });
-    await conversation.getByText("I am a script.").waitFor();
     assert.equal(await conversation.locator("strong").filter({ hasText: "a script" }).count(), 1);
     await conversation.getByRole("button", { name: /^Reasoning/ }).click();
     await conversation.getByText("A question about me.").waitFor();
@@ -50,18 +58,14 @@ describe("a session", browserTests, () => {
     await conversation.getByText("Who are you?").waitFor();
     assert.equal(await conversation.getByText("Who are you?").count(), 1);
     await page.getByRole("button", { name: "Stop the session" }).click();
-    const dialog = page.getByRole("dialog", { name: "Stop this session?" });
-    await dialog.getByRole("button", { name: "Stop the session" }).click();
+    await stopSession(page);
     await page.getByText("The session has ended.").waitFor();
     assert.equal(await page.getByRole("textbox", { name: "Prompt" }).count(), 0);
   });
 
   it("has the prompts, the model and the folder in another tab, and is found from elsewhere", async () => {
-    const { address, workspace } = portal();
-    const { page } = await open({ kept: true });
-    await startSession(page, address);
-    await say(page, "Who are you?");
-    await page.getByText("I am a script.").waitFor();
+    const { address, workspace } = await portal();
+    const page = await startSession();
     const { page: other } = await open();
     await other.goto(page.url());
     const conversation = other.getByRole("list", { name: "Conversation" });
@@ -80,24 +84,19 @@ describe("a session", browserTests, () => {
         .getByRole("link", { name: /Who are you/ })
         .first()
         .waitFor();
-      await expectAccessible(other, `open sessions at ${place}`);
+      await expectAccessible(other, `open sessions at ${place}`, "[aria-labelledby=open-sessions]");
       await picture(other, place === "#/" ? "open-sessions-start" : "open-sessions");
     }
     const id = page.url().split("/").at(-1) ?? "";
     const row = other.getByRole("listitem").filter({ has: other.locator(`a[href$="${id}"]`) });
     await row.getByRole("button", { name: /^Stop the session/ }).click();
-    const dialog = other.getByRole("dialog", { name: "Stop this session?" });
-    await dialog.getByRole("button", { name: "Stop the session" }).click();
+    await stopSession(other);
     await row.waitFor({ state: "detached" });
     await page.getByText("The session has ended.").waitFor();
   });
 
   it("runs a task of the entry in the conversation, with its decisions", async () => {
-    const { address } = portal();
-    const { page } = await open({ kept: true });
-    await startSession(page, address);
-    await say(page, "Who are you?");
-    await page.getByText("I am a script.").waitFor();
+    const page = await startSession();
     const tasks = page.getByRole("region", { name: "Tasks" });
     await tasks.getByRole("combobox", { name: "Task" }).selectOption("look");
     await tasks.getByRole("button", { name: "Run the task" }).click();
@@ -117,7 +116,7 @@ describe("a session", browserTests, () => {
   });
 
   it("that is unknown is an error with a way on", async () => {
-    const { address } = portal();
+    const { address } = await portal();
     const { page, tolerate } = await open({ kept: true });
     tolerate(notAStream);
     await page.goto(`${address}#/session/unknown`);
@@ -127,7 +126,7 @@ describe("a session", browserTests, () => {
   });
 
   it("whose stream breaks off has ended, and keeps what was said", async () => {
-    const { address } = portal();
+    const { address } = await portal();
     const { page } = await open({ kept: true });
     const headers = { "content-type": "text/event-stream" };
     for (const [index, last] of ['{"error":"SessionNotFound"}', "null", "{bad}"].entries()) {

@@ -36,7 +36,7 @@ async function start(page: Page): Promise<void> {
 
 describe("a workflow in the portal", browserTests, () => {
   it("asks for its parameters, with an error at the field", async () => {
-    const { address } = server();
+    const { address } = await server();
     const { page } = await open({ kept: true });
     await page.goto(address);
     await page.getByRole("button", { name: /workflow · 2 parameters/ }).click();
@@ -50,7 +50,7 @@ describe("a workflow in the portal", browserTests, () => {
     assert.equal(await name.getAttribute("aria-invalid"), "true");
     assert.equal(await tone.getAttribute("aria-invalid"), "false");
     await picture(page, "workflow-start");
-    await expectAccessible(page, "the dialog with parameters");
+    await expectAccessible(page, "the dialog with parameters", "dialog");
     await name.fill("Ada");
     await tone.fill("cold\nand short");
     await dialog.getByRole("button", { name: "Start", exact: true }).click();
@@ -61,7 +61,7 @@ describe("a workflow in the portal", browserTests, () => {
   });
 
   it("shows a question at once, and sends the answer", async () => {
-    const { address } = server();
+    const { address } = await server();
     const { page } = await open({ kept: true });
     const { page: other } = await open();
     await page.goto(address);
@@ -70,7 +70,7 @@ describe("a workflow in the portal", browserTests, () => {
     const form = page.getByRole("form", { name: /The workflow asks/ });
     await form.getByText("May I greet Ada in a kind tone?").waitFor();
     await picture(page, "workflow-question");
-    await expectAccessible(page, "a run that waits for an answer");
+    await expectAccessible(page, "a run that waits for an answer", "form");
     // The other tab says so, too, and both may answer.
     await other.getByRole("link", { name: /greet\.wf\.md.*Waits for an answer/ }).click();
     const otherForm = other.getByRole("form", { name: /The workflow asks/ });
@@ -87,7 +87,7 @@ describe("a workflow in the portal", browserTests, () => {
   });
 
   it("fits a phone, and ends the question with the run", async () => {
-    const { address } = server();
+    const { address } = await server();
     const { page } = await open({ kept: true, viewport: phone });
     await page.goto(address);
     await start(page);

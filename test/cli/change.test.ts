@@ -1,7 +1,7 @@
 /** The change of a job from the command line: from git, in rehearsals, in recordings, and for programs in a sandbox. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { runCli, type CliResult } from "../rig/cli.ts";
+import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -63,9 +63,8 @@ describe("the change on the command line", () => {
     assert.match(stdout, /2 changed files \(\w{12}…\w{12} and uncommitted work\)/);
     assert.match(stdout, /#1 docs +skipped/);
     const recording = await workspace.read("r.rehearsal.yml");
-    const other = await makeWorkspace(t, { "e.yml": entry, "r.rehearsal.yml": recording });
-    const replay = await runCli(["rehearse", "r.rehearsal.yml"], { cwd: other.path });
-    assert.equal(replay.code, 0, `${replay.stdout}\n${recording}`);
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry, "r.rehearsal.yml": recording });
+    await cliExits(0, ["rehearse", "r.rehearsal.yml"], { cwd });
     assert.match(recording, /status: added/);
   });
 

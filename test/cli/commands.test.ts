@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { version } from "../../src/generated/version.ts";
-import { runCli } from "../rig/cli.ts";
+import { runCli, cliExits } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 import { sealed } from "../journal/rig.ts";
@@ -20,11 +20,8 @@ const bad =
 
 describe("agent-jobs validate", () => {
   it("prints all problems of all files with their places, and exits with 2", async (t) => {
-    const workspace = await makeWorkspace(t, { "good.yml": good, "bad.yml": bad });
-    const { code, stdout, stderr } = await runCli(["validate", "bad.yml", "good.yml", "nope.yml"], {
-      cwd: workspace.path,
-    });
-    assert.equal(code, 2, stderr);
+    const { path: cwd } = await makeWorkspace(t, { "good.yml": good, "bad.yml": bad });
+    const { stdout } = await cliExits(2, ["validate", "bad.yml", "good.yml", "nope.yml"], { cwd });
     const lines = stdout.trimEnd().split("\n");
     assert.equal(lines[0], "good.yml: valid");
     assert.match(
@@ -38,13 +35,10 @@ describe("agent-jobs validate", () => {
   });
 
   it("prints workflow commands, escaped, with --format github", async (t) => {
-    const workspace = await makeWorkspace(t, {
+    const { path: cwd } = await makeWorkspace(t, {
       "b,a:d%.yml": bad.replace("$nope", '"%0A::stop $nope"'),
     });
-    const { code, stdout } = await runCli(["validate", "--format", "github", "b,a:d%.yml"], {
-      cwd: workspace.path,
-    });
-    assert.equal(code, 2);
+    const { stdout } = await cliExits(2, ["validate", "--format", "github", "b,a:d%.yml"], { cwd });
     for (const line of stdout.trimEnd().split("\n"))
       assert.match(line, /^::error file=b%2Ca%3Ad%25\.yml,line=\d+,col=\d+::entry\./);
   });
@@ -52,14 +46,14 @@ describe("agent-jobs validate", () => {
 
 describe("agent-jobs list, chart, schema, help", () => {
   it("lists jobs with the input they need, their tasks and models", async (t) => {
-    const workspace = await makeWorkspace(t, { "good.yml": good });
-    const table = await runCli(["list", "good.yml"], { cwd: workspace.path });
+    const { path: cwd } = await makeWorkspace(t, { "good.yml": good });
+    const table = await runCli(["list", "good.yml"], { cwd });
     assert.deepEqual(table.stdout.trimEnd().split("\n"), [
       "JOB  USER INPUT  TASKS  MODELS",
       "j    required    a      m",
       "k    required    a      other",
     ]);
-    const json = await runCli(["list", "good.yml", "--json"], { cwd: workspace.path });
+    const json = await runCli(["list", "good.yml", "--json"], { cwd });
     assert.deepEqual(JSON.parse(json.stdout), {
       entry: "good.yml",
       jobs: [
@@ -79,15 +73,15 @@ describe("agent-jobs list, chart, schema, help", () => {
       "tasks: { a: { model: { category: driving }, prompt: $input-topic $input-tone } }",
       "jobs: { j: { work: { kind: Ref, taskId: a } } }",
     ].join("\n");
-    const workspace = await makeWorkspace(t, { "e.yml": entry });
-    const { stdout } = await runCli(["list", "e.yml"], { cwd: workspace.path });
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
+    const { stdout } = await runCli(["list", "e.yml"], { cwd });
     assert.deepEqual(stdout.trimEnd().split("\n").slice(2), [
       "",
       "INPUT  DEFAULT   VALUES      DESCRIPTION",
       "topic  required  any         What about.",
       "tone   kind      kind, cold  How.",
     ]);
-    const json = await runCli(["list", "e.yml", "--format", "json"], { cwd: workspace.path });
+    const json = await runCli(["list", "e.yml", "--format", "json"], { cwd });
     const { inputs, jobs } = JSON.parse(json.stdout);
     assert.deepEqual(Object.keys(inputs), ["topic", "tone"]);
     assert.deepEqual(jobs[0].outputs, { report: { comment: "sticky" } });
@@ -106,8 +100,8 @@ describe("agent-jobs list, chart, schema, help", () => {
       "jobs:",
       "  j: { work: { kind: Seq, works: [{ kind: Ref, taskId: look }, { kind: Ref, taskId: ship }] } }",
     ].join("\n");
-    const workspace = await makeWorkspace(t, { "e.yml": entry });
-    const { stdout } = await runCli(["list", "e.yml"], { cwd: workspace.path });
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
+    const { stdout } = await runCli(["list", "e.yml"], { cwd });
     assert.deepEqual(stdout.trimEnd().split("\n"), [
       "JOB  USER INPUT  TASKS                 MODELS",
       "j    none        look, ship (actions)  m",
@@ -117,7 +111,7 @@ describe("agent-jobs list, chart, schema, help", () => {
       "test    none        Tests.",
       "docs/*  ship        docs-server",
     ]);
-    const json = await runCli(["list", "e.yml", "--json"], { cwd: workspace.path });
+    const json = await runCli(["list", "e.yml", "--json"], { cwd });
     assert.deepEqual(JSON.parse(json.stdout), {
       entry: "e.yml",
       jobs: [
@@ -153,24 +147,23 @@ describe("agent-jobs list, chart, schema, help", () => {
       tasks: { a: { model: { category: "driving" }, prompt: "A" } },
       jobs: { j: { work } },
     };
-    const workspace = await makeWorkspace(t, {
+    const { path: cwd } = await makeWorkspace(t, {
       "e.json": JSON.stringify(entry),
       "ask.wf.md": flow("x", "PROMPT_A[Prompt: User A]"),
       "only-commands.wf.md": flow("y", "EXECUTE_A[Execute: true]"),
     });
-    const { stdout } = await runCli(["list", "e.json"], { cwd: workspace.path });
+    const { stdout } = await runCli(["list", "e.json"], { cwd });
     assert.match(stdout, /\nj +none +a, ask\.wf\.md, only-commands\.wf\.md +m, x\n$/);
   });
 
   it("draws a job as a Mermaid flowchart", async (t) => {
     const one = good.replace(/^ {2}k: .*\n/m, "");
-    const workspace = await makeWorkspace(t, { "good.yml": good, "one.yml": one });
-    const { code, stdout } = await runCli(["chart", "good.yml", "j"], { cwd: workspace.path });
-    assert.equal(code, 0);
+    const { path: cwd } = await makeWorkspace(t, { "good.yml": good, "one.yml": one });
+    const { stdout } = await cliExits(0, ["chart", "good.yml", "j"], { cwd });
     assert.match(stdout, /^flowchart TD\n/);
-    const only = await runCli(["chart", "one.yml"], { cwd: workspace.path });
+    const only = await runCli(["chart", "one.yml"], { cwd });
     assert.equal(only.stdout, stdout);
-    const many = await runCli(["chart", "good.yml"], { cwd: workspace.path });
+    const many = await runCli(["chart", "good.yml"], { cwd });
     assert.deepEqual(
       [many.code, many.stderr],
       [2, 'agent-jobs: The entry has several jobs: "j", "k". Name one.\n'],
@@ -236,13 +229,12 @@ describe("agent-jobs list, chart, schema, help", () => {
         [0, await readFile(join(root, "schema", `${file}.schema.json`), "utf8")],
       );
     }
-    assert.equal((await runCli(["schema", "toString"], { cwd: root })).code, 2);
+    await cliExits(2, ["schema", "toString"], { cwd: root });
   });
 
   it("has a help text for every command, and exits with 0", async () => {
     for (const command of ["run", "validate", "list", "chart", "rehearse", "schema"]) {
-      const { code, stdout } = await runCli([command, "--help"], { cwd: root });
-      assert.equal(code, 0);
+      const { stdout } = await cliExits(0, [command, "--help"], { cwd: root });
       assert.match(stdout, new RegExp(`^Usage: agent-jobs ${command} `));
     }
   });
@@ -278,8 +270,7 @@ describe("agent-jobs list, chart, schema, help", () => {
         /task\.rehearsal\.yml:5:\d+: rehearsal\.expect\.decisions\.exclude\[0\]\.task: The entry has no task "taskk"\.\n.*exclude\[1\]\.task: The entry has no task "A"\.? .*did you mean "a"\?/,
       ],
     ] as const) {
-      const { code, stdout, stderr } = await runCli([...args], { cwd });
-      assert.equal(code, 2, stdout + stderr);
+      const { stdout, stderr } = await cliExits(2, [...args], { cwd });
       assert.match(stdout + stderr, why);
     }
   });

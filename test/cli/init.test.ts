@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { factsOf } from "../../src/cli/init.ts";
-import { runCli } from "../rig/cli.ts";
+import { cliExits } from "../rig/cli.ts";
 import { commandLine } from "../rig/dist.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
@@ -52,19 +52,16 @@ describe("agent-jobs init", () => {
     await repository.write("own.yml", "mine");
     await repository.write(".github/agent-jobs/triage.rehearsal.yml", "mine");
     await symlink("../../own.yml", join(cwd, ".github/agent-jobs/triage.yml"));
-    const refused = await runCli(["init", "triage"], { cwd });
-    assert.equal(refused.code, 2, refused.stdout);
+    const refused = await cliExits(2, ["init", "triage"], { cwd });
     assert.match(
       refused.stderr,
       /Nothing was written, because \S+triage\.rehearsal\.yml, \S+triage\.yml would be overwritten\. .*--force/,
     );
     assert.equal(await repository.read(".github/agent-jobs/triage.rehearsal.yml"), "mine");
-    const forced = await runCli(["init", "triage", "--force"], { cwd });
-    assert.equal(forced.code, 0, forced.stdout + forced.stderr);
+    await cliExits(0, ["init", "triage", "--force"], { cwd });
     assert.equal(await repository.read("own.yml"), "mine");
     const folder = join(cwd, ".github");
-    const again = await runCli(["init", "triage", "--workflow"], { cwd: folder });
-    assert.equal(again.code, 0, again.stdout + again.stderr);
+    const again = await cliExits(0, ["init", "triage", "--workflow"], { cwd: folder });
     assert.match(again.stdout, /^wrote {5}\.github\/workflows\/agent-triage\.yml$/m);
     assert.equal(again.stdout.match(/^unchanged /gm)?.length, 2);
     assert.ok(again.stdout.includes(`Next, in ${cwd}:`), again.stdout);
@@ -72,12 +69,10 @@ describe("agent-jobs init", () => {
 
   it("says what is wrong outside of a repository, and with a template that is not there", async (t) => {
     const { path: outside } = await makeWorkspace(t);
-    const none = await runCli(["init"], { cwd: outside });
-    assert.equal(none.code, 2);
+    const none = await cliExits(2, ["init"], { cwd: outside });
     assert.match(none.stderr, /not in a git repository\. Create one with git init\./);
     const { path: cwd } = await makeRepository(t);
-    const unknown = await runCli(["init", "revew"], { cwd });
-    assert.equal(unknown.code, 2);
+    const unknown = await cliExits(2, ["init", "revew"], { cwd });
     assert.match(unknown.stderr, /Allowed choices are review, nightly/);
   });
 

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
 import { everything, fixture, readsItself, until } from "../tools/mcp/rig.ts";
-import { runCli, startCli } from "../rig/cli.ts";
+import { runCli, startCli, cliExits } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { entryOf, scriptOf } from "./rig.ts";
 
 const node = process.execPath;
 
@@ -26,28 +27,20 @@ async function workspaceWith(
   t: TestContext,
   { mcpServers, tools, calls = [], answer = "Done.", ...task }: Parts,
 ): Promise<Workspace> {
-  const entry = {
-    models: { driving: "gpt-5-mini" },
-    mcpServers,
-    tasks: {
-      a: {
-        model: { category: "driving" },
-        prompt: "Ask the docs.",
-        permissions: { tools },
-        ...task,
-      },
-      b: { model: { category: "driving" }, prompt: "Say B." },
-    },
-    jobs: {
-      job: { work: { kind: "Ref", taskId: "a" } },
-      other: { work: { kind: "Ref", taskId: "b" } },
-    },
-  };
   const replies = [...(calls.length === 0 ? [] : [{ tools: calls }]), answer];
+  const ask = { prompt: "Ask the docs.", permissions: { tools }, ...task };
+  const model = { category: "driving" };
   return makeWorkspace(t, {
-    "e.json": JSON.stringify(entry),
-    "r.json": JSON.stringify({ entry: "e.json", job: "job", sessions: [{ turns: [{ replies }] }] }),
-    "other.json": JSON.stringify({ entry: "e.json", job: "other", sessions: [{ turns: ["B"] }] }),
+    "e.json": entryOf({
+      mcpServers,
+      tasks: { a: { model, ...ask }, b: { model, prompt: "Say B." } },
+      jobs: {
+        job: { work: { kind: "Ref", taskId: "a" } },
+        other: { work: { kind: "Ref", taskId: "b" } },
+      },
+    }),
+    "r.json": scriptOf(replies, { job: "job" }),
+    "other.json": scriptOf(["B"], { job: "other" }),
   });
 }
 
@@ -64,8 +57,7 @@ test("an ordinary task calls a tool of a published server by its function", asyn
     ],
     criteria: { toolExecuted: ["all/echo"], failureAction: { retryTimes: 0 } },
   });
-  const { code, stdout, stderr } = await runCli(run, { cwd: workspace.path });
-  assert.equal(code, 0, stdout + stderr);
+  await cliExits(0, run, { cwd: workspace.path });
   const journal = readFileSync(join(workspace.path, "j.jsonl"), "utf8");
   assert.match(journal, /Echo: hello from the run/);
   assert.match(journal, /Echo: once more/);
@@ -85,8 +77,7 @@ describe("a server that can't be used", () => {
         tools: ["docs/*"],
         ...protocol,
       });
-      const { code, stdout } = await runCli(run, { cwd });
-      assert.equal(code, 1, stdout);
+      const { stdout } = await cliExits(1, run, { cwd });
       assert.match(lastLine(stdout), why);
       assert.doesNotMatch(stdout, /said:/);
       const journal = readFileSync(join(cwd, "j.jsonl"), "utf8");
@@ -98,8 +89,7 @@ describe("a server that can't be used", () => {
     const unset = { ...docs, args: [fixture], env: { GIVEN: "env:DOCS_VALUE" }, required: false };
     const parts = { mcpServers: { docs: unset }, tools: ["docs/*"] };
     const { path: cwd } = await workspaceWith(t, parts);
-    const { code, stdout, stderr } = await runCli(run, { cwd });
-    assert.equal(code, 0, stdout + stderr);
+    const { stdout } = await cliExits(0, run, { cwd });
     assert.match(stdout, /\[OPERATION\] MCP server docs: .*variable DOCS_VALUE/);
   });
 });
@@ -128,8 +118,7 @@ describe("a variable of an MCP server", () => {
       [secret, [], /The MCP server "docs" needs .* DOCS_VALUE\. Allow it with --env\./],
       ["", ["--env", "DOCS_VALUE"], /"docs" needs .* DOCS_VALUE, which --env allows, but it is/],
     ] as const) {
-      const { code, stderr } = await runCli([...run, ...args], { cwd, env: { DOCS_VALUE: value } });
-      assert.equal(code, 2);
+      const { stderr } = await cliExits(2, [...run, ...args], { cwd, env: { DOCS_VALUE: value } });
       assert.match(stderr, why);
       assert.equal(existsSync(join(cwd, "j.jsonl")), false);
     }
@@ -137,8 +126,7 @@ describe("a variable of an MCP server", () => {
 
   it("is not asked for by a job that can't call the server, nor under a ceiling without servers", async (t) => {
     const { path: cwd } = await workspaceWith(t, parts);
-    const other = await runCli(["run", "e.json", "other", "--rehearse", "other.json"], { cwd });
-    assert.equal(other.code, 0, other.stderr);
+    await cliExits(0, ["run", "e.json", "other", "--rehearse", "other.json"], { cwd });
     const under = await runCli([...run, "--permissions", "workspace"], { cwd });
     assert.doesNotMatch(under.stderr, /DOCS_VALUE/);
   });
@@ -146,8 +134,7 @@ describe("a variable of an MCP server", () => {
   it("reaches the server, and is masked in everything that leaves the run", async (t) => {
     const { path: cwd } = await workspaceWith(t, parts);
     const env = { DOCS_VALUE: secret };
-    const { code, stdout, stderr } = await runCli([...run, "--env", "DOCS_VALUE"], { cwd, env });
-    assert.equal(code, 0, stdout + stderr);
+    const { stdout, stderr } = await cliExits(0, [...run, "--env", "DOCS_VALUE"], { cwd, env });
     const journal = readFileSync(join(cwd, "j.jsonl"), "utf8");
     assert.match(journal, /docs-call|docs\/call/);
     assert.doesNotMatch(journal, /none/);
@@ -219,11 +206,11 @@ test("tools of a server that are not offered are reported, and one that is can b
     permissions: readsItself,
   };
   const { path: cwd } = await workspaceWith(t, { mcpServers: { docs }, tools: ["docs/*"] });
-  const { code, stdout } = await runCli(run, { cwd });
-  assert.equal(code, 0);
+  const { stdout } = await cliExits(0, run, { cwd });
   assert.match(stdout, /MCP server docs: Not offered: "coll": the server has no such tool\./);
-  const tried = await runCli(["tool", "call", "docs/call", "{}", "--entry", "e.json"], { cwd });
-  assert.equal(tried.code, 0, tried.stderr);
+  const tried = await cliExits(0, ["tool", "call", "docs/call", "{}", "--entry", "e.json"], {
+    cwd,
+  });
   assert.match(tried.stdout, /done/);
 });
 
@@ -238,23 +225,15 @@ async function succeeds(
   more: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const isFlow = "agentTools" in task;
-  const entry = {
-    models: { driving: "gpt-5-mini" },
-    mcpServers: { docs },
-    tasks: { a: { model: { category: "driving" }, prompt: "Open.", ...(isFlow ? {} : task) } },
-    jobs: {
-      job: { work: isFlow ? { kind: "Flow", file: "a.wf.md" } : { kind: "Ref", taskId: "a" } },
-    },
-  };
+  const work = isFlow ? { kind: "Flow", file: "a.wf.md" } : { kind: "Ref", taskId: "a" };
   const session = { ...(isFlow ? { activity: "PROMPT_1" } : {}), turns: replies };
   const { path: cwd } = await makeWorkspace(t, {
-    "e.json": JSON.stringify(entry),
-    "r.json": JSON.stringify({ entry: "e.json", job: "job", sessions: [session] }),
+    "e.json": entryOf({ mcpServers: { docs }, jobs: { job: { work } } }, isFlow ? {} : task),
+    "r.json": scriptOf([], { job: "job", sessions: [session] }),
     ...more,
   });
   const args = ["run", "e.json", "job", "--rehearse", "r.json", "--journal", "j.jsonl"];
-  const { code, stdout, stderr } = await runCli(args, { cwd });
-  assert.equal(code, 0, stdout + stderr);
+  await cliExits(0, args, { cwd });
   return readFileSync(join(cwd, "j.jsonl"), "utf8");
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { makeAccount } from "../rig/account.ts";
-import { runCli, type CliResult } from "../rig/cli.ts";
+import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
 import { modelServer, type ModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -48,8 +48,7 @@ describe("agent-jobs models", () => {
     const { path: cwd } = await makeWorkspace(t);
     const env = { COPILOT_GITHUB_TOKEN: "gho_token" };
     const args = ["models", "--runtime-path", runtimePath];
-    const { code, stdout, stderr } = await runCli(args, { cwd, env });
-    assert.equal(code, 0, stderr);
+    const { stdout } = await cliExits(0, args, { cwd, env });
     assert.match(stdout, /^MODEL +NAME +MULTIPLIER$/m);
     assert.match(stdout, /^dear-model +DEAR-MODEL +10x$/m);
     assert.match(stdout, /^worker +WORKER +0\.33x$/m);
@@ -70,8 +69,7 @@ describe("agent-jobs models", () => {
     const none = await list([]);
     assert.equal(none.code, 1);
     assert.match(none.stderr, /No models are listed\. `agent-jobs doctor` says more\./);
-    const nobody = await runCli(["models"], { cwd });
-    assert.equal(nobody.code, 2);
+    const nobody = await cliExits(2, ["models"], { cwd });
     assert.match(nobody.stderr, /--provider-base-url/);
   });
 });

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Log } from "sarif";
-import { runCli } from "../rig/cli.ts";
+import { runCli, cliExits } from "../rig/cli.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -70,8 +70,7 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
 
   it("only fail a rehearsal where they are not as expected", async (t) => {
     const { path: cwd } = await folder(t);
-    const { code, stdout } = await runCli(["rehearse", "review.rehearsal.yml"], { cwd });
-    assert.equal(code, 0, stdout);
+    await cliExits(0, ["rehearse", "review.rehearsal.yml"], { cwd });
   });
 
   it("names what is wrong with the outputs of an entry and of a job, with its line", async (t) => {
@@ -86,8 +85,7 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
         '    outputs: { proposals: { pull_request: { paths: ["a", "!"] } } }\n    work: {',
       );
     await workspace.write("wrong.yml", wrong);
-    const { code, stdout, stderr } = await runCli(["validate", "wrong.yml"], { cwd });
-    assert.equal(code, 2);
+    const { stdout, stderr } = await cliExits(2, ["validate", "wrong.yml"], { cwd });
     const said = stdout + stderr;
     assert.match(said, /wrong\.yml:5:21: entry\.outputs\.verdict\.from\[0\]:.*"merg"/);
     assert.match(said, /wrong\.yml:6:\d+: entry\.outputs\.proposals\.label\.allowed: This field/);
@@ -113,11 +111,11 @@ describe("data between tasks, on the real runtime", () => {
   it("goes from a result to items, from their reports to a summary, and into the output directory", async (t) => {
     const { path: cwd } = await repository(t);
     const args = ["run", "data.yml", "all", "--rehearse", "data.rehearsal.yml"];
-    const run = await runCli(
+    const run = await cliExits(
+      0,
       [...args, "--format", "json", "--output-dir", "out", "--record", "again.rehearsal.yml"],
       { cwd },
     );
-    assert.equal(run.code, 0, run.stderr);
     const printed: Record<string, unknown> = JSON.parse(run.stdout);
     const kept: Record<string, unknown> = JSON.parse(
       await readFile(join(cwd, "out/run.json"), "utf8"),
@@ -141,15 +139,13 @@ describe("data between tasks, on the real runtime", () => {
     assert.equal(await readFile(join(cwd, "out/report.md"), "utf8"), "# Sum\nOK\n");
     // No line of the log is one of an agent: the runner would take it for a command.
     assert.ok(!/^::error/m.test(run.stderr), run.stderr);
-    const again = await runCli(["rehearse", "again.rehearsal.yml"], { cwd });
-    assert.equal(again.code, 0, again.stdout);
+    await cliExits(0, ["rehearse", "again.rehearsal.yml"], { cwd });
   });
 
   it("refuses inputs that the entry doesn't have, lacks or doesn't allow", async (t) => {
     const { path: cwd } = await repository(t);
     const inputs = "--input topc=style --input topic=x --provider-base-url http://127.0.0.1:9";
-    const run = await runCli(["run", "data.yml", "all", ...inputs.split(" ")], { cwd });
-    assert.equal(run.code, 2);
+    const run = await cliExits(2, ["run", "data.yml", "all", ...inputs.split(" ")], { cwd });
     for (const text of [
       'no input "topc" (did you mean "topic"?)',
       "must be one of bugs, style",
@@ -163,11 +159,9 @@ describe("Each and criteria.commands, on the real runtime", () => {
   it("work through tracked files at the same time, and repeat what a command says is wrong", async (t) => {
     const { path: cwd } = await repository(t);
     const args = ["run", "each.yml", "all", "--rehearse", "each.rehearsal.yml"];
-    const run = await runCli([...args, "--record", "again.rehearsal.yml"], { cwd });
-    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const run = await cliExits(0, [...args, "--record", "again.rehearsal.yml"], { cwd });
     assert.match(run.stdout, /fix, 3 items: 3 succeeded/);
     assert.ok(!(await readdir(cwd)).includes("pwned"));
-    const again = await runCli(["rehearse", "again.rehearsal.yml"], { cwd });
-    assert.equal(again.code, 0, again.stdout);
+    await cliExits(0, ["rehearse", "again.rehearsal.yml"], { cwd });
   });
 });

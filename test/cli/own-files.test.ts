@@ -5,21 +5,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
 import { readReport } from "../reports/rig.ts";
-import { runCli } from "../rig/cli.ts";
+import { runCli, cliExits } from "../rig/cli.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { modelServer } from "../rig/model-server.ts";
 import type { Permissions } from "../../src/entry/model.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import type { Workspace } from "../rig/workspace.ts";
+import { bash, entryOf } from "./rig.ts";
 
-function entry(permissions: Permissions): string {
-  return JSON.stringify({
-    models: { driving: "gpt-test" },
-    permissions,
-    tasks: { t: { prompt: "go", model: { category: "driving" } } },
-    jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
-  });
-}
+const entry = (permissions: Permissions): string =>
+  entryOf({ models: { driving: "gpt-test" }, permissions });
 
 async function attack(
   t: Parameters<typeof makeWorkspace>[0],
@@ -38,7 +33,7 @@ async function attack(
     return call === undefined ? { text: "The end." } : { toolCalls: [call] };
   });
   const { stdout, stderr } = await runCli(
-    `run entry.json j --provider-base-url ${server.baseUrl} --journal out/run.jsonl --record out/run.rehearsal.yml --html-report out/run.html`.split(
+    `run entry.json job --provider-base-url ${server.baseUrl} --journal out/run.jsonl --record out/run.rehearsal.yml --html-report out/run.html`.split(
       " ",
     ),
     { cwd: workspace.path, env: { GITHUB_STEP_SUMMARY: `${workspace.path}/out/summary.md` } },
@@ -77,15 +72,13 @@ test("file tools write to no record of their run", async (t) => {
 
 test("a shell that adds to the journal is told of", async (t) => {
   const command = "echo '{}' >> out/run.jsonl";
-  const { said } = await attack(t, "workspace", () => [
-    { name: "bash", arguments: { command, description: "d" } },
-  ]);
+  const { said } = await attack(t, "workspace", () => [bash(command)]);
   assert.match(said, /The journal \S+run\.jsonl was changed during the run/);
 });
 
 test("no record is made through a link that took the place of its folder", async (t) => {
   const command = "mkdir -p hooks && mv out moved && ln -s hooks out";
-  const script = [{ name: "bash", arguments: { command, description: "d" } }];
+  const script = [bash(command)];
   // In a sandbox, the folder can't be moved.
   const permissions = { preset: "workspace", sandbox: "off" } as const;
   const { said, workspace } = await attack(t, permissions, () => script);
@@ -96,9 +89,7 @@ test("no record is made through a link that took the place of its folder", async
 
 test("a recording never goes through a link that was put in its place", async (t) => {
   const command = "echo precious > out/victim; ln -sf victim out/run.rehearsal.yml";
-  const attacked = await attack(t, "workspace", () => [
-    { name: "bash", arguments: { command, description: "d" } },
-  ]);
+  const attacked = await attack(t, "workspace", () => [bash(command)]);
   assert.match(attacked.said, /The recording \S+run\.rehearsal\.yml was replaced/);
   assert.equal(await attacked.workspace.read("out/victim"), "precious\n");
 });
@@ -120,8 +111,7 @@ test("a run that is refused leaves the files of an earlier run as they were", as
     [["--journal", "old.jsonl", "--html-report", "folder"], /Can't write the HTML report folder/],
     [["--journal", "folder", "--record", "old.rehearsal.yml"], /Can't write the journal folder/],
   ] as const) {
-    const { code, stderr } = await runCli([...access, ...args], { cwd: workspace.path });
-    assert.equal(code, 2, stderr);
+    const { stderr } = await cliExits(2, [...access, ...args], { cwd: workspace.path });
     assert.match(stderr, why);
     assert.equal(await workspace.read("old.jsonl"), "old journal\n");
     assert.equal(await workspace.read("old.rehearsal.yml"), "old recording\n");

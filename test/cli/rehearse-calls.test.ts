@@ -1,53 +1,34 @@
 /** A tool call of the script that fails or is denied is no detail: the script has to say so. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { runCli, type CliResult } from "../rig/cli.ts";
+import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { bash, calls, entryOf, scriptOf } from "./rig.ts";
 
-type Call = Readonly<Record<string, unknown>>;
+type Call = object;
 
 const permissions = { preset: "read-only", shell: ["false", "npm test && npm run lint"] };
-const entry = {
-  models: { driving: "gpt-5-mini" },
-  permissions,
-  tasks: { a: { model: { category: "driving" }, prompt: "Say A" } },
-  jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
-};
+const entry = entryOf({ permissions });
 
-const neverMatches = {
-  name: "bash",
-  arguments: { command: "npm test && npm run lint", description: "d" },
-};
+const neverMatches = bash("npm test && npm run lint");
 const fails = { name: "view", arguments: { path: "${workingDirectory}/nope.md" } };
 const outside = { name: "view", arguments: { path: "/etc/hostname" } };
-const nonZero = { name: "bash", arguments: { command: "false", description: "d" } };
+const nonZero = bash("false");
 const works = { name: "view", arguments: { path: "${workingDirectory}/e.json" } };
 const wrongJobTool = { name: "job_boolean_true", arguments: { reason: "x" } };
 
-function scriptOf(calls: readonly Call[]): string {
-  return JSON.stringify({
-    entry: "e.json",
-    sessions: [{ turns: [{ replies: [{ tools: calls }, "A"] }] }],
-  });
+async function rehearse(t: TestContext, tools: readonly Call[]): Promise<CliResult> {
+  const files = { "e.json": entry, "r.json": scriptOf([calls(...tools), "A"]) };
+  const { path: cwd } = await makeWorkspace(t, files);
+  return runCli(["rehearse", "r.json"], { cwd });
 }
-
-async function rehearse(t: TestContext, calls: readonly Call[]): Promise<CliResult> {
-  const workspace = await makeWorkspace(t, {
-    "e.json": JSON.stringify(entry),
-    "r.json": scriptOf(calls),
-  });
-  return runCli(["rehearse", "r.json"], { cwd: workspace.path });
-}
-
-const at = (file: string): string =>
-  String.raw`sessions\[0\]\.turns\[0\]\.replies\[0\]\.tools\[\d\] \(${file}:1:\d+\): the call of `;
 
 describe("the tool calls of a rehearsal", () => {
   const red: readonly (readonly [string, Call, RegExp])[] = [
     [
       "is denied",
       neverMatches,
-      /"bash" was denied: "shell of npm test && npm run lint.*add "denied: true" to the call/s,
+      /"bash" was denied: "shell of npm test && npm run lint.*add "denied: true" to the call/,
     ],
     ["fails", fails, /"view" failed: "Path does not exist"\. .*add "fails: TEXT" to the call/],
     ["is a job tool with wrong arguments", wrongJobTool, /"job_boolean_true" failed: "job_boolean/],
@@ -59,28 +40,18 @@ describe("the tool calls of a rehearsal", () => {
     ["is known after all", { ...works, unknown: true }, /should have failed, but it succeeded/],
   ];
   it("make it red, each for its own reason", async (t) => {
-    const scripts = red.map(
-      ([, call], index) => [`${index}.json`, scriptOf([works, call])] as const,
-    );
-    const workspace = await makeWorkspace(t, {
-      "e.json": JSON.stringify(entry),
-      ...Object.fromEntries(scripts),
-    });
-    const { code, stdout } = await runCli(["rehearse", ...scripts.map(([name]) => name)], {
-      cwd: workspace.path,
-    });
+    const { code, stdout } = await rehearse(t, [works, ...red.map(([, call]) => call)]);
     assert.equal(code, 1, stdout);
-    const results = stdout.split(/^(?=FAIL|ok)/m);
-    for (const [index, [what, , why]] of red.entries()) {
-      const result = results[index] ?? "";
-      assert.match(result, new RegExp(`^FAIL  ${index}\\.json`), what);
-      assert.match(result, new RegExp(`${at(`${index}.json`)}.*${why.source}`, "s"), what);
-    }
+    const at = /tools\[(\d)\] \(r\.json:1:\d+\): the call of (.*)/g;
+    const reasons = new Map([...stdout.matchAll(at)].map(([, index, why]) => [index, why]));
+    assert.equal(reasons.size, red.length, stdout);
+    for (const [index, [what, , why]] of red.entries())
+      assert.match(reasons.get(`${index + 1}`) ?? "", why, what);
   });
 
   it("are green as the script says, in whatever order they end", async (t) => {
     const { code, stdout } = await rehearse(t, [
-      { name: "bash", arguments: { command: "false", description: "d" } },
+      nonZero,
       { ...neverMatches, denied: true },
       { ...fails, fails: "does not exist" },
       // As the model reads it.
@@ -95,94 +66,56 @@ describe("the tool calls of a rehearsal", () => {
   });
 
   it("of a sub-agent count too", async (t) => {
-    const sub = (calls: readonly Call[]): object => ({
-      entry: "e.json",
-      sessions: [
-        {
-          turns: [
-            {
-              replies: [
-                {
-                  tools: [
-                    {
-                      name: "task",
-                      arguments: {
-                        agent_type: "general-purpose",
-                        description: "d",
-                        name: "sub",
-                        prompt: "Do it",
-                      },
-                    },
-                  ],
-                },
-                "A",
-              ],
-            },
-          ],
-        },
-        { subAgent: true, turns: [{ replies: [{ tools: calls }, "B"] }] },
-      ],
+    const agent = { agent_type: "general-purpose", description: "d", name: "sub", prompt: "Do it" };
+    const sub = (tools: readonly Call[]): string =>
+      scriptOf([], {
+        sessions: [
+          { turns: [{ replies: [calls({ name: "task", arguments: agent }), "A"] }] },
+          { subAgent: true, turns: [{ replies: [calls(...tools), "B"] }] },
+        ],
+      });
+    const npm = bash("npm test");
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.json": entryOf({ permissions: { preset: "all", shell: ["!npm *"] } }),
+      "red.json": sub([fails, npm, works]),
+      "green.json": sub([{ ...fails, fails: "not exist" }, { ...npm, denied: true }, works]),
     });
-    const npm = { name: "bash", arguments: { command: "npm test", description: "d" } };
-    const workspace = await makeWorkspace(t, {
-      "e.json": JSON.stringify({ ...entry, permissions: { preset: "all", shell: ["!npm *"] } }),
-      "red.json": JSON.stringify(sub([fails, npm, works])),
-      "green.json": JSON.stringify(
-        sub([{ ...fails, fails: "not exist" }, { ...npm, denied: true }, works]),
-      ),
-    });
-    const options = { cwd: workspace.path };
-    const red = await runCli(["rehearse", "red.json"], options);
-    assert.equal(red.code, 1, red.stdout);
+    const options = { cwd };
+    const red = await cliExits(1, ["rehearse", "red.json"], options);
     assert.match(red.stdout, /sessions\[1\].*"view" failed: /);
     assert.match(red.stdout, /sessions\[1\].*"bash" was denied: /);
     assert.equal(red.stdout.match(/the call of/g)?.length, 2, red.stdout);
-    const green = await runCli(["rehearse", "green.json"], options);
-    assert.equal(green.code, 0, green.stdout);
+    await cliExits(0, ["rehearse", "green.json"], options);
   });
 
   it("are recorded with how they ended, and replay green", async (t) => {
     const workspace = await makeWorkspace(t, {
-      "e.json": JSON.stringify(entry),
-      "r.json": JSON.stringify({
-        entry: "e.json",
-        sessions: [
-          {
-            turns: [
-              {
-                replies: [
-                  {
-                    tools: [
-                      works,
-                      neverMatches,
-                      fails,
-                      nonZero,
-                      { name: "nonsense", unknown: true },
-                      wrongJobTool,
-                      { name: "grep", arguments: { pattern: "(" } },
-                    ],
-                  },
-                  "A",
-                ],
-              },
-            ],
-          },
-        ],
-      }),
+      "e.json": entry,
+      "r.json": scriptOf([
+        calls(
+          works,
+          neverMatches,
+          fails,
+          nonZero,
+          { name: "nonsense", unknown: true },
+          wrongJobTool,
+          { name: "grep", arguments: { pattern: "(" } },
+        ),
+        "A",
+      ]),
     });
     const options = { cwd: workspace.path };
-    const run = await runCli(
+    await cliExits(
+      1,
       ["run", "e.json", "--rehearse", "r.json", "--record", "made.rehearsal.yml"],
       options,
     );
-    assert.equal(run.code, 1, run.stdout);
     const made = await workspace.read("made.rehearsal.yml");
     assert.match(made, /result: succeeded/);
     assert.equal(made.match(/denied: true/g)?.length, 1, made);
     assert.equal(made.match(/fails: /g)?.length, 3, made);
     assert.equal(made.match(/unknown: true/g)?.length, 1, made);
-    const replay = await runCli(["rehearse", "made.rehearsal.yml"], options);
-    assert.equal(replay.code, 0, replay.stdout + made);
+    await cliExits(0, ["rehearse", "made.rehearsal.yml"], options);
   });
 
   it("are denied or fail, not both", async (t) => {

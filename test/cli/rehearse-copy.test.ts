@@ -15,32 +15,12 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { runCli } from "../rig/cli.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { bash, calls, entryOf, scriptOf } from "./rig.ts";
 
-const entry = (permissions: unknown): string =>
-  JSON.stringify({
-    models: { driving: "gpt-5-mini" },
-    permissions,
-    tasks: { a: { model: { category: "driving" }, prompt: "Say A" } },
-    jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
-  });
+const entry = (permissions: unknown): string => entryOf({ permissions });
 
 const script = (command: string, toolResults: unknown, fields: object = {}): string =>
-  JSON.stringify({
-    entry: "e.json",
-    sessions: [
-      {
-        turns: [
-          {
-            replies: [
-              { tools: [{ name: "bash", arguments: { command, description: "d" } }] },
-              { toolResults, text: "A" },
-            ],
-          },
-        ],
-      },
-    ],
-    ...fields,
-  });
+  scriptOf([calls(bash(command)), { toolResults, text: "A" }], fields);
 
 /** Every file of the folder with its content and mode, `.git` included; what must not change. */
 async function everything(folder: string): Promise<Record<string, string>> {
@@ -73,6 +53,24 @@ async function play(
   const given = { TMPDIR: temporary.path, ...env };
   const { code, stdout, stderr } = await runCli(args, { cwd, env: given });
   return { code, stdout: stdout + stderr, temporary };
+}
+
+interface Passing {
+  readonly args?: readonly string[];
+  /** Folders in which nothing may change. */
+  readonly unchanged?: readonly string[];
+  readonly cwd?: string;
+  readonly HOME?: string;
+}
+
+/** Nothing is left in the temporary folder either. */
+async function passes(t: TestContext, folder: Workspace, passing: Passing = {}): Promise<void> {
+  const { args = ["rehearse", "r.json"], unchanged = [folder.path], ...where } = passing;
+  const before = await Promise.all(unchanged.map(everything));
+  const { code, stdout, temporary } = await play(t, folder, args, where);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(await Promise.all(unchanged.map(everything)), before);
+  assert.deepEqual(await readdir(temporary.path), []);
 }
 
 const destroy = [
@@ -112,16 +110,7 @@ async function repository(t: TestContext): Promise<Workspace> {
 }
 
 describe("a rehearsal that may write", () => {
-  it("changes nothing of the checkout", async (t) => {
-    const folder = await repository(t);
-    const before = await everything(folder.path);
-    const { code, stdout, temporary } = await play(t, folder, ["rehearse", "r.json"]);
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(await everything(folder.path), before);
-    assert.deepEqual(await readdir(temporary.path), []);
-  });
-
-  it("sees what is uncommitted, not what is ignored, and git means the same there", async (t) => {
+  it("changes nothing of the checkout, and sees what is uncommitted, not what is ignored", async (t) => {
     const folder = await repository(t);
     await folder.git("rm", "-q", "--cached", "b.txt");
     await symlink("sub/c.txt", join(folder.path, "link"));
@@ -129,7 +118,7 @@ describe("a rehearsal that may write", () => {
     const look =
       "cat a.txt link absolute/c.txt && ./run.sh && readlink absolute && ls -A && git status --short --branch && git diff && git branch -a && pwd";
     await folder.write(
-      "r.json",
+      "look.json",
       script(look, {
         contains: [
           "a, not committed",
@@ -146,8 +135,7 @@ describe("a rehearsal that may write", () => {
         excludes: ["ignored\n", "node_modules", folder.path],
       }),
     );
-    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
-    assert.equal(code, 0, stdout);
+    await passes(t, folder, { args: ["rehearse", "r.json", "look.json"] });
   });
 
   it("leaves out what the user ignores everywhere, and takes no other setting of theirs", async (t) => {
@@ -165,9 +153,7 @@ describe("a rehearsal that may write", () => {
       const seen = Object.keys(homes).filter((name) => name !== ignored);
       const expected = { contains: seen, excludes: [ignored] };
       await folder.write("r.json", script("ls", expected));
-      const { code, stdout } = await play(t, folder, ["rehearse", "r.json"], { HOME: home.path });
-      assert.equal(code, 0, stdout);
-      assert.ok(!(await readdir(folder.path)).includes("evil"));
+      await passes(t, folder, { HOME: home.path });
     }
   });
 
@@ -197,10 +183,7 @@ describe("a rehearsal that may write", () => {
     await symlink("../packages/own", join(folder.path, "node_modules/own"));
     await symlink("../linked", join(folder.path, "node_modules/linked"));
     await symlink(elsewhere.path, join(folder.path, "linked"));
-    const before = [await everything(folder.path), await everything(elsewhere.path)];
-    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
-    assert.equal(code, 0, stdout);
-    assert.deepEqual([await everything(folder.path), await everything(elsewhere.path)], before);
+    await passes(t, folder, { unchanged: [folder.path, elsewhere.path] });
   });
 
   it("says what is wrong with an included path", async (t) => {
@@ -249,19 +232,9 @@ describe("a rehearsal that may write", () => {
 
   it("in a folder of a repository has the whole repository, and works in its counterpart", async (t) => {
     const folder = await repository(t);
-    await folder.write(
-      "r.json",
-      script("pwd && cat c.txt && git log --format=%s && echo x > y", "The first commit"),
-    );
-    const before = await everything(folder.path);
-    const { code, stdout } = await play(t, folder, [
-      "rehearse",
-      "r.json",
-      "--working-directory",
-      "sub",
-    ]);
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(await everything(folder.path), before);
+    const command = "pwd && cat c.txt && git log --format=%s && echo x > y";
+    await folder.write("r.json", script(command, "The first commit"));
+    await passes(t, folder, { args: ["rehearse", "r.json", "--working-directory", "sub"] });
   });
 
   it("without git has everything but node_modules", async (t) => {
@@ -274,10 +247,7 @@ describe("a rehearsal that may write", () => {
         excludes: ["node_modules"],
       }),
     });
-    const before = await everything(folder.path);
-    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(await everything(folder.path), before);
+    await passes(t, folder);
   });
 
   it("in a linked work tree, with a submodule and a repository inside, has them all to itself", async (t) => {
@@ -319,11 +289,8 @@ describe("a rehearsal that may write", () => {
         },
       ),
     );
-    const folders = [main.path, place.path, library.path];
-    const before = await Promise.all(folders.map(everything));
-    const { code, stdout } = await play(t, main, ["rehearse", "r.json"], { cwd: tree });
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(await Promise.all(folders.map(everything)), before);
+    const unchanged = [main.path, place.path, library.path];
+    await passes(t, main, { cwd: tree, unchanged });
   });
 
   it("writes nothing through a link that has taken the place of a folder", async (t) => {
@@ -332,10 +299,7 @@ describe("a rehearsal that may write", () => {
     await rm(join(folder.path, "sub"), { recursive: true });
     await symlink(elsewhere.path, join(folder.path, "sub"));
     await folder.write("r.json", script("cat sub/c.txt", "elsewhere"));
-    const before = await everything(elsewhere.path);
-    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(await everything(elsewhere.path), before);
+    await passes(t, folder, { unchanged: [elsewhere.path] });
   });
 
   it("starts nothing that the settings of the repository name", async (t) => {
@@ -348,10 +312,7 @@ describe("a rehearsal that may write", () => {
       "r.json",
       script("echo x > a.txt && git add a.txt && git stash -q", { matches: "exit code" }),
     );
-    const before = await everything(folder.path);
-    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(await everything(folder.path), before);
+    await passes(t, folder);
     assert.deepEqual(await readdir(elsewhere.path), []);
   });
 
@@ -360,8 +321,6 @@ describe("a rehearsal that may write", () => {
     const run = ["run", "e.json", "--rehearse", "r.json", "--record", "made.rehearsal.yml"];
     assert.equal((await play(t, folder, run)).code, 0);
     assert.match(await folder.read("made.rehearsal.yml"), /^workingDirectory: \.$/m);
-    const { code, stdout } = await play(t, folder, ["rehearse", "made.rehearsal.yml"]);
-    assert.equal(code, 0, stdout);
     assert.equal(await folder.read("a.txt"), "a, not committed\n");
   });
 });

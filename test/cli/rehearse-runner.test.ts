@@ -1,9 +1,10 @@
 /** `agent-jobs rehearse` as a test runner: which files, what it reports, what it writes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { runCli, startCli } from "../rig/cli.ts";
+import { runCli, startCli, cliExits } from "../rig/cli.ts";
 import { until } from "../sessions/rig.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+import { calls, scriptOf } from "./rig.ts";
 
 const say = (text: string, more: object = {}): object => ({
   model: { category: "driving" },
@@ -31,8 +32,7 @@ describe("agent-jobs rehearse", () => {
     const cwd = workspace.path;
     await workspace.write("ignored/three.rehearsal.yml", rehearsal({ entry: "../e.json" }));
     await workspace.write("sub/new.rehearsal.yml", rehearsal({ entry: "../e.json" }));
-    const all = await runCli(["rehearse"], { cwd });
-    assert.equal(all.code, 0, all.stdout + all.stderr);
+    const all = await cliExits(0, ["rehearse"], { cwd });
     const [one, fresh, two] = ["one.rehearsal.json", "sub/new.rehearsal.yml", "sub/two"];
     assert.deepEqual(okLines(all.stdout), [one, fresh, two]);
     // Named all the same, and nothing has to run.
@@ -59,8 +59,7 @@ describe("agent-jobs rehearse", () => {
       [["--reporter", "jnit"], /must be one of list, dot.*did you mean "junit"/],
       [["--reporter", "json", "--reporter", "list"], /Write it to a file: --reporter json=FILE/],
     ] as const) {
-      const { code, stderr } = await runCli(["rehearse", ...args], { cwd });
-      assert.equal(code, 2, stderr);
+      const { stderr } = await cliExits(2, ["rehearse", ...args], { cwd });
       assert.match(stderr, reason);
     }
   });
@@ -76,8 +75,7 @@ describe("agent-jobs rehearse", () => {
     const cwd = workspace.path;
     const files = ["junit=r.xml", "json=r.json", "dot=dots.txt"];
     const args = ["github", ...files].flatMap((one) => ["--reporter", one]);
-    const { code, stdout } = await runCli(["rehearse", ...args], { cwd });
-    assert.equal(code, 2, stdout);
+    const { stdout } = await cliExits(2, ["rehearse", ...args], { cwd });
     const commands = stdout.trimEnd().split("\n");
     assert.equal(commands.length, 2, stdout);
     assert.match(commands[0] ?? "", /^::error file=bad\.rehearsal\.json::no rule expects/);
@@ -148,11 +146,9 @@ describe("agent-jobs rehearse", () => {
       }),
     });
     const cwd = workspace.path;
-    const { code, stdout } = await runCli(
-      ["rehearse", "--coverage", "--coverage-threshold", "60"],
-      { cwd },
-    );
-    assert.equal(code, 1, stdout);
+    const { stdout } = await cliExits(1, ["rehearse", "--coverage", "--coverage-threshold", "60"], {
+      cwd,
+    });
     assert.deepEqual(stdout.trimEnd().split("\n").slice(1), [
       "Coverage:",
       "  e.json, job: 5 of 10",
@@ -175,40 +171,37 @@ describe("agent-jobs rehearse", () => {
     const sessions = [anyAsk, fix(1, { prompt: "Fix", text: "Not yet." }), fix(2)];
     const expect = { result: "failed", reason: "would need more than 2 iterations" };
     await workspace.write("no.rehearsal.json", rehearsal({ sessions, expect }));
-    const whole = await runCli(["rehearse", "--coverage", "--coverage-threshold", "100"], { cwd });
-    assert.equal(whole.code, 0, whole.stdout);
+    const whole = await cliExits(0, ["rehearse", "--coverage", "--coverage-threshold", "100"], {
+      cwd,
+    });
     assert.match(whole.stdout, /total: 10 of 10, 100 %/);
   });
 
-  it("counts two works of a kind with the same first task separately", async (t) => {
+  it("counts two works of a kind with the same first task separately, and an Each without items as not reached", async (t) => {
+    const each = { kind: "Each", items: { files: ["*.txt"] }, work: { kind: "Ref", taskId: "a" } };
     const a = { kind: "Ref", taskId: "a" };
     const inner = { kind: "Loop", body: a, atMost: 2 };
-    const workspace = await makeWorkspace(t, {
-      "e.json": entryOf({ kind: "Loop", body: inner, atMost: 2 }, { a: say("Say A") }),
-      "a.rehearsal.json": rehearsal({
-        sessions: [{ task: "a", repeat: "any", turns: [{ prompt: "Say A", text: "ok" }] }],
-      }),
-    });
-    const { stdout } = await runCli(["rehearse", "--coverage"], { cwd: workspace.path });
-    assert.match(stdout, /e\.json, job: 3 of 3\n/);
-  });
-
-  it("counts an Each without items as not reached", async (t) => {
-    const each = { kind: "Each", items: { files: ["*.txt"] }, work: { kind: "Ref", taskId: "a" } };
     const git = (files: object): object => ({ git: true, files });
     const workspace = await makeWorkspace(t, {
       "e.json": entryOf(each, { a: say("Say $item") }),
+      "loops.json": entryOf({ kind: "Loop", body: inner, atMost: 2 }, { a: say("Say A") }),
       "none.rehearsal.json": rehearsal({ sessions: [], workspace: git({ "x.md": "x" }) }),
+      "loops.rehearsal.json": rehearsal({
+        entry: "loops.json",
+        sessions: [{ task: "a", repeat: "any", turns: [{ prompt: "Say A", text: "ok" }] }],
+      }),
       "some.rehearsal.json": rehearsal({
         sessions: [{ item: "x.txt", ...turn("Say x.txt") }],
         workspace: git({ "x.txt": "x" }),
       }),
     });
     const cwd = workspace.path;
-    const none = await runCli(["rehearse", "--coverage", "-t", "none"], { cwd });
+    const none = await runCli(["rehearse", "--coverage", "-t", "none|loops"], { cwd });
     assert.match(none.stdout, /0 of 2\n.*not reached: items of the Each over "a" \(work 0\)\n/);
-    const all = await runCli(["rehearse", "--coverage", "--update"], { cwd });
-    assert.equal(all.code, 0, all.stdout);
+    assert.match(none.stdout, /loops\.json, job: 3 of 3\n/);
+    const all = await cliExits(0, ["rehearse", "--coverage", "--update", "-t", "none|some"], {
+      cwd,
+    });
     assert.match(all.stdout, /total: 2 of 2, 100 %/);
     const works = { task: "a", workId: 0, outcome: "succeeded" };
     const { expect } = JSON.parse(await workspace.read("some.rehearsal.json"));
@@ -227,8 +220,7 @@ describe("agent-jobs rehearse", () => {
       "stale.rehearsal.json": rehearsal({ expect: { result: "failed", reason: "x" } }),
     });
     const cwd = workspace.path;
-    const { code, stdout } = await runCli(["rehearse", "--update"], { cwd });
-    assert.equal(code, 1, stdout);
+    const { stdout } = await cliExits(1, ["rehearse", "--update"], { cwd });
     assert.deepEqual(
       stdout.match(/^(ok|FAIL) +\S+|updated/gm),
       ["ok    none.rehearsal.yml", "updated", "FAIL  off.rehearsal.yml"].concat([
@@ -256,25 +248,10 @@ describe("agent-jobs rehearse", () => {
   });
 
   it("rehearses in one runtime without mixing scripts, and apart what ends the runtime", async (t) => {
-    const look = (name: string): object => ({
-      sessions: [
-        {
-          turns: [
-            {
-              prompt: "Say A",
-              replies: [
-                {
-                  tools: [
-                    { name: "view", arguments: { path: `\${workingDirectory}/${name}.txt` } },
-                  ],
-                },
-                { toolResults: `I am ${name}`, delay: 500, text: "Seen." },
-              ],
-            },
-          ],
-        },
-      ],
-    });
+    const view = (name: string): object =>
+      calls({ name: "view", arguments: { path: `\${workingDirectory}/${name}.txt` } });
+    const look = (name: string): string =>
+      scriptOf([view(name), { toolResults: `I am ${name}`, delay: 500, text: "Seen." }]);
     const names = ["one", "two", "three", "four"];
     const { path: cwd } = await makeWorkspace(t, {
       "e.json": simple,
@@ -287,13 +264,12 @@ describe("agent-jobs rehearse", () => {
       }),
       ...Object.fromEntries(
         names.flatMap((name) => [
-          [`${name}.rehearsal.json`, rehearsal(look(name))],
+          [`${name}.rehearsal.json`, look(name)],
           [`${name}.txt`, `I am ${name}\n`],
         ]),
       ),
     });
-    const { code, stdout } = await runCli(["rehearse", "--parallel", "5"], { cwd });
-    assert.equal(code, 0, stdout);
+    await cliExits(0, ["rehearse", "--parallel", "5"], { cwd });
   });
 
   it("watches the entry, its prompts and the rehearsals, and rehearses what depends on them", async (t) => {

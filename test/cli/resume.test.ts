@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
-import { type CliChild, type CliResult, runCli, startCli } from "../rig/cli.ts";
+import { runCli, startCli, cliExits, type CliChild, type CliResult } from "../rig/cli.ts";
 import { type ModelServer, modelServer } from "../rig/model-server.ts";
 import { share } from "../rig/nightly.ts";
+import { startCollector } from "../rig/otlp-collector.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
+
+// A collector must answer within 1.5 s, and the first run would load it in this time.
+await import("../../src/reports/otlp/sdk.ts");
 
 const main = `---
 model: claude-test
@@ -37,10 +41,14 @@ const files = {
 interface Setup {
   readonly workspace: Workspace;
   readonly server: ModelServer;
-  run(journal: string, ...args: string[]): CliChild;
+  /** In this process. */
+  run(journal: string, ...args: string[]): Promise<CliResult>;
+  start(journal: string): CliChild;
+  /** Kills what was started when it asks for the nth time. */
+  killAt(request: number): void;
 }
 
-async function setup(t: TestContext): Promise<Setup & { killAt: (request: number) => void }> {
+async function setup(t: TestContext): Promise<Setup> {
   const workspace = await makeWorkspace(t, files);
   let last = -1;
   let running: CliChild | undefined;
@@ -49,21 +57,28 @@ async function setup(t: TestContext): Promise<Setup & { killAt: (request: number
     running?.signal("SIGKILL");
     return { hang: "before" };
   });
+  const provider = ["--provider-base-url", server.baseUrl, "--provider-type", "openai"];
+  const argsOf = (journal: string): readonly string[] => [
+    "run",
+    "flow.wf.md",
+    "--param",
+    "NAME=it",
+    "--journal",
+    journal,
+    ...provider,
+  ];
+  const options = { cwd: workspace.path, env: { AGENT_JOBS_PROVIDER_API_KEY: "a-key" } };
   return {
     workspace,
     server,
-    killAt: (request) => (last = request),
-    run(journal, ...args) {
-      const provider = ["--provider-base-url", server.baseUrl, "--provider-type", "openai"];
-      const more = ["--param", "NAME=it", "--journal", journal, ...provider, ...args];
-      running = startCli(["run", "flow.wf.md", ...more], {
-        cwd: workspace.path,
-        env: { AGENT_JOBS_PROVIDER_API_KEY: "a-key" },
-      });
-      const child = running;
+    run: (journal, ...args) => runCli([...argsOf(journal), ...args], options),
+    start(journal) {
+      const child = startCli(argsOf(journal), options);
       t.after(() => child.kill());
-      return running;
+      running = child;
+      return child;
     },
+    killAt: (request) => void (last = request),
   };
 }
 
@@ -108,7 +123,7 @@ async function seen(
 describe("agent-jobs run --resume", () => {
   it("ends as the run would have ended that was killed at a prompt, and asks nothing twice", async (t) => {
     const whole = await setup(t);
-    const { code } = await whole.run("whole.jsonl").ended;
+    const { code } = await whole.run("whole.jsonl");
     const expected = await seen(whole, "whole.jsonl", code);
     assert.equal(expected.code, 0);
     assert.ok(expected.path.length >= 20, expected.path.join("\n"));
@@ -119,9 +134,9 @@ describe("agent-jobs run --resume", () => {
       await killed.workspace.write("effects.log", "");
       const before = killed.server.requests.length;
       killed.killAt(before + at);
-      await killed.run(`${at}.jsonl`).ended;
+      await killed.start(`${at}.jsonl`).ended;
       killed.killAt(-1);
-      const again = await killed.run(`${at}-again.jsonl`, "--resume", `${at}.jsonl`).ended;
+      const again = await killed.run(`${at}-again.jsonl`, "--resume", `${at}.jsonl`);
       const { requests, ...end } = await seen(killed, `${at}-again.jsonl`, again.code);
       const { requests: expectedRequests, ...expectedEnd } = expected;
       assert.deepEqual(end, expectedEnd, again.stderr);
@@ -136,11 +151,11 @@ describe("agent-jobs run --resume", () => {
     const killed = await setup(t);
     const { workspace } = killed;
     await workspace.write("wait", "");
-    const child = killed.run("1.jsonl");
+    const child = killed.start("1.jsonl");
     await workspace.holds("effects.log", "slow .");
     child.signal("SIGKILL");
     await child.ended;
-    const refused = await killed.run("2.jsonl", "--resume", "1.jsonl").ended;
+    const refused = await killed.run("2.jsonl", "--resume", "1.jsonl");
     assert.equal(refused.code, 2);
     assert.match(
       refused.stderr,
@@ -148,7 +163,7 @@ describe("agent-jobs run --resume", () => {
     );
     await assert.rejects(workspace.read("2.jsonl"));
     await rm(`${workspace.path}/wait`);
-    const again = await killed.run("2.jsonl", "--resume", "1.jsonl", "--rerun").ended;
+    const again = await killed.run("2.jsonl", "--resume", "1.jsonl", "--rerun");
     assert.equal(again.code, 0, again.stderr);
     assert.equal(
       await workspace.read("effects.log"),
@@ -157,80 +172,61 @@ describe("agent-jobs run --resume", () => {
   });
 });
 
-const entry = `
-models: { driving: m }
-tasks:
-  list: { model: { category: driving }, prompt: "List. Then job_report." }
-  each: { model: { category: driving }, prompt: "Look at $item. Then job_report." }
-  end: { model: { category: driving }, prompt: "Sum up: $report-of-each" }
-jobs:
-  main:
-    work:
-      kind: Seq
-      works:
-        - { kind: Ref, taskId: list }
-        - { kind: Each, items: { lines: $report-of-list }, work: { kind: Ref, taskId: each } }
-        - { kind: Ref, taskId: end }
-  alone: { work: { kind: Ref, taskId: list } }
-`;
-const report = (markdown: string): string =>
-  `turns: [{ replies: [{ tools: [{ name: job_report, arguments: { markdown: ${JSON.stringify(markdown)} } }] }, { text: Done. }] }]`;
-const look = (item: string): string =>
-  `  - { task: each, item: ${item}, ${report(`${item} is fine.`)} }`;
-const scripts = {
-  "list.yml": `  - { task: list, ${report("- a\n- b\n- c")} }`,
-  "one.yml": `${look("a")}\n${look("c")}`,
-  "two.yml": look("b"),
-  "end.yml": `  - { task: end, turns: [{ prompt: { matches: "a is fine[^]*b is fine[^]*c is fine" }, text: Fine. }] }`,
-};
+const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
+const entry = JSON.stringify({
+  models: { driving: "m" },
+  tasks: {},
+  jobs: {
+    main: {
+      work: {
+        kind: "Seq",
+        works: [note("list"), { kind: "Par", works: [note("a"), note("b")] }, note("end")],
+      },
+    },
+    alone: { work: note("list") },
+  },
+});
 
 describe("plan, run --shard and merge", () => {
-  it("share a job among machines, and end it as one", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, {
-      "jobs.yml": entry,
-      ...Object.fromEntries(
-        Object.entries(scripts).map(([name, sessions]) => [
-          name,
-          `entry: jobs.yml\njob: main\nsessions:\n${sessions}\n`,
-        ]),
-      ),
-    });
-    const cli = (line: string): ReturnType<typeof runCli> => runCli(line.split(" "), { cwd });
-    const planned = await cli(
-      "plan jobs.yml main --shards 2 --journal plan.jsonl --rehearse list.yml",
-    );
+  it("share a job among machines, and end it as one, with one trace below the plan", async (t) => {
+    const { spans, url } = await startCollector(t);
+    const workspace = await makeWorkspace(t, { "jobs.json": entry });
+    const provider = ["--provider-base-url", "http://127.0.0.1:9/v1", "--otlp", url];
+    const cli = (line: string): ReturnType<typeof runCli> =>
+      runCli([...line.split(" "), "--sandbox", "off", ...provider], { cwd: workspace.path });
+    const planned = await cli("plan jobs.json main --shards 2 --journal plan.jsonl");
     assert.equal(planned.code, 0, planned.stderr);
     assert.equal(planned.stdout, '{"include":[{"shard":"1/2"},{"shard":"2/2"}]}\n');
-    for (const [shard, script] of [
-      ["1/2", "one.yml"],
-      ["2/2", "two.yml"],
-    ] as const) {
+    for (const shard of [1, 2]) {
       const leg = await cli(
-        `run jobs.yml main --shard ${shard} --resume plan.jsonl --journal ${script}.jsonl --rehearse ${script}`,
+        `run jobs.json main --shard ${shard}/2 --resume plan.jsonl --journal ${shard}.jsonl`,
       );
       assert.equal(leg.code, 0, leg.stderr + leg.stdout);
     }
-    const [some, all] = ["two.yml.jsonl plan.jsonl", "two.yml.jsonl plan.jsonl one.yml.jsonl"];
-    const merged = await cli(`merge ${all} --rehearse end.yml --journal all.jsonl`);
+    const merged = await cli("merge 2.jsonl plan.jsonl 1.jsonl --journal all.jsonl");
     assert.equal(merged.code, 0, merged.stderr + merged.stdout);
     assert.match(merged.stdout, /job main succeeded/);
-    const missing = await cli(`merge ${some} --rehearse end.yml`);
+    assert.equal(await workspace.read("done"), "list\na\nb\nend\n");
+    const [plan, ...others] = spans.filter(({ name }) => name === "invoke_workflow main");
+    assert.deepEqual([plan?.parentSpanId, others.length], ["", 3]);
+    for (const { traceId, parentSpanId } of others)
+      assert.deepEqual([traceId, parentSpanId], [plan?.traceId, plan?.spanId]);
+    const missing = await cli("merge 2.jsonl plan.jsonl");
     assert.equal(missing.code, 1);
     assert.match(missing.stdout, /shard 1\/2 is missing/);
   });
 
   it("say what can't be shared", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { "jobs.yml": entry });
+    const { path: cwd } = await makeWorkspace(t, { "jobs.json": entry });
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [["plan", "jobs.yml", "main"], /--journal is missing/],
-      [["plan", "jobs.yml", "main", "--shards", "257", "--journal", "p"], /from 1 to 256/],
-      [["plan", "jobs.yml", "alone", "--journal", "p"], /has no Each and no Par at its top/],
-      [["run", "jobs.yml", "main", "--shard", "1/2"], /--shard requires --resume/],
+      [["plan", "jobs.json", "main"], /--journal is missing/],
+      [["plan", "jobs.json", "main", "--shards", "257", "--journal", "p"], /from 1 to 256/],
+      [["plan", "jobs.json", "alone", "--journal", "p"], /has no Each and no Par at its top/],
+      [["run", "jobs.json", "main", "--shard", "1/2"], /--shard requires --resume/],
       [["merge", "none.jsonl"], /none\.jsonl does not contain the start of a run/],
     ];
     for (const [args, reason] of wrong) {
-      const { code, stderr } = await runCli(args, { cwd });
-      assert.equal(code, 2, stderr);
+      const { stderr } = await cliExits(2, args, { cwd });
       assert.match(stderr, reason);
     }
   });

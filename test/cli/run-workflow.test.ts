@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { RunEvent } from "../../src/events/event.ts";
 import { processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
-import { runCli, type CliResult } from "../rig/cli.ts";
+import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
@@ -182,8 +182,7 @@ jobs:
       "b.wf.md": workflowText("START --> PROMPT_A[Prompt: User No]"),
     };
     const { path: cwd } = await makeWorkspace(t, files);
-    const { code, stdout } = await runCli(["validate", "e.yml"], { cwd });
-    assert.equal(code, 2);
+    const { stdout } = await cliExits(2, ["validate", "e.yml"], { cwd });
     const place = 'entry.jobs["job"].work.works[1].works';
     assert.deepEqual(stdout.trimEnd().split("\n"), [
       `e.yml:11:35: ${place}[0].file: The parameter OTHER has no value. (add it to params)`,

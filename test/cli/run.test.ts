@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test, type TestContext } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
-import { runCli } from "../rig/cli.ts";
-import { modelServer, type Script } from "../rig/model-server.ts";
+import { applyEvent, createRunView } from "../../src/events/view.ts";
+import { parseJournal } from "../../src/journal/read.ts";
+import { outputsOf } from "../../src/reports/github/github-reporter.ts";
+import { report } from "../reports/github/rig.ts";
+import { type CliChild, cliExits, type CliResult, runCli, startCli } from "../rig/cli.ts";
+import { modelServer, type Reply, type Script, startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { entryOf } from "./rig.ts";
 
 const yes = { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "so it is" } }] };
 const no = { toolCalls: [{ name: "job_boolean_false", arguments: { argument: "not yet" } }] };
@@ -76,14 +81,14 @@ describe("agent-jobs run, against a model server on loopback", () => {
         : said("second");
     };
     const server = await modelServer(t, script);
-    const workspace = await makeWorkspace(t, { "entry.json": JSON.stringify(entry) });
-    const { code, stdout, stderr } = await runCli(
+    const { path: cwd } = await makeWorkspace(t, { "entry.json": JSON.stringify(entry) });
+    const { stdout } = await cliExits(
+      0,
       `run entry.json --user-input-file - --provider-api-key a-key --provider-base-url ${server.baseUrl}`.split(
         " ",
       ),
-      { cwd: workspace.path, stdin: "you" },
+      { cwd, stdin: "you" },
     );
-    assert.equal(code, 0, stdout + stderr);
     assert.equal(stdout.trimEnd().split("\n").at(-1), "job only succeeded");
     const ask = "Is it so?\nCall job_boolean_true or job_boolean_false.";
     const prompt = "For you on worker:\nwrite $HOME";
@@ -144,12 +149,11 @@ describe("agent-jobs run, against a model server on loopback", () => {
   ];
   for (const [name, args, message] of usage) {
     it(`exits with 2 and one clear message for ${name}`, async (t) => {
-      const workspace = await makeWorkspace(t, {
+      const { path: cwd } = await makeWorkspace(t, {
         "entry.json": hello,
         "bad.yml": "models: [x]\ntasks: {}\njobs: {}\n",
       });
-      const { code, stdout, stderr } = await runCli(args.split(" "), { cwd: workspace.path });
-      assert.equal(code, 2, stdout + stderr);
+      const { stdout, stderr } = await cliExits(2, args.split(" "), { cwd });
       assert.match(stderr, message);
       assert.doesNotMatch(stdout + stderr, /\n\s+at /, "no stack trace");
     });
@@ -160,17 +164,216 @@ describe("agent-jobs run, against a model server on loopback", () => {
 tasks: {}
 jobs: { j: { work: { kind: Run, run: echo done } } }
 `;
-    const workspace = await makeWorkspace(t, { "e.yml": entry });
-    const { code, stderr } = await runCli(["run", "e.yml"], { cwd: workspace.path });
-    assert.equal(code, 0, stderr);
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
+    await cliExits(0, ["run", "e.yml"], { cwd });
   });
 
   it("says the three ways to reach a model when it has none", async (t) => {
-    const workspace = await makeWorkspace(t, { "entry.json": hello });
-    const { code, stderr } = await runCli(["run", "entry.json", "--user-input", "x"], {
-      cwd: workspace.path,
-    });
-    assert.equal(code, 2);
+    const { path: cwd } = await makeWorkspace(t, { "entry.json": hello });
+    const { stderr } = await cliExits(2, ["run", "entry.json", "--user-input", "x"], { cwd });
     assert.match(stderr, /GitHub token.*--provider-base-url.*--rehearse/);
+  });
+});
+
+// What a run shows of a condition that fails: an answer, unless a limit kept it from one.
+
+const ref = (taskId: string): object => ({ kind: "Ref", taskId });
+const task = { prompt: "Go", model: { category: "driving" } };
+const entry = JSON.stringify({
+  models: { driving: "m" },
+  permissions: "all",
+  tasks: {
+    ready: task,
+    // No session is needed to find out that it is not available.
+    tested: { ...task, requireUserInput: false, availability: { previousTasks: ["nobody"] } },
+    quiet: {
+      ...task,
+      criteria: {
+        toolExecuted: ["job_boolean_true"],
+        runConditionInSameSession: true,
+        failureAction: { retryTimes: 0 },
+      },
+    },
+    nobody: task,
+    release: task,
+    wait: task,
+  },
+  jobs: {
+    answered: {
+      work: {
+        kind: "Alt",
+        condition: {
+          kind: "Seq",
+          works: [ref("ready"), { kind: "Par", works: [ref("tested"), ref("quiet")] }],
+        },
+        trueWork: ref("release"),
+        falseWork: ref("wait"),
+      },
+    },
+    unanswered: { work: { kind: "Alt", condition: ref("ready"), trueWork: ref("release") } },
+  },
+});
+
+async function play(
+  t: Parameters<typeof makeWorkspace>[0],
+  job: string,
+  sessions: object[],
+  limits: object = {},
+) {
+  const workspace = await makeWorkspace(t, {
+    "entry.json": entry,
+    "r.json": JSON.stringify({ entry: "entry.json", job, limits, sessions }),
+  });
+  const args = ["run", "entry.json", job, "--rehearse", "r.json", "--journal", "j.jsonl"];
+  const result = await runCli(args, { cwd: workspace.path });
+  const { events } = parseJournal(await workspace.read("j.jsonl"));
+  const view = createRunView();
+  for (const event of events) applyEvent(view, event);
+  const github = await report(events);
+  return { ...result, events, outputs: outputsOf(view), github };
+}
+
+const says = (name: string, reply: object = { text: "done" }): object => ({
+  task: name,
+  turns: [{ replies: [reply] }],
+});
+
+test("every work of a composite condition that fails has answered no", async (t) => {
+  const sessions = [says("ready"), says("quiet"), says("wait")];
+  const { code, stdout, stderr, events, outputs, github } = await play(t, "answered", sessions);
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /^1 +tested +answered no /m);
+  assert.match(stdout, /^2 +quiet +answered no /m);
+  assert.match(stdout, /#1 tested +answered no after .*: not available: /);
+  assert.doesNotMatch(stdout, /TASK FAILED|#\d \w+ +failed/);
+  assert.equal(outputs["failed-tasks"], "[]");
+  assert.doesNotMatch(github.output, /^::(error|warning)/m);
+  assert.match(github.output, /answered no/);
+  assert.doesNotMatch(github.output, /TASK FAILED|#\d \w+ +failed/);
+  assert.match(github.summary ?? "", /answered\u00A0no/);
+  assert.match(github.summary ?? "", /ANSWERED NO/);
+  assert.doesNotMatch(github.summary ?? "", /✗|TASK FAILED|What failed/);
+  // Where it is not shown to a person it is what it is.
+  const ends = events.flatMap((event) =>
+    event.type === "work.ended" ? [`${event.work.taskId} ${event.outcome.kind}`] : [],
+  );
+  assert.deepEqual(ends.toSorted(), [
+    "quiet failed",
+    "ready succeeded",
+    "tested failed",
+    "wait succeeded",
+  ]);
+});
+
+test("a condition that a limit keeps from its answer has failed", async (t) => {
+  const tools = [{ name: "bash", arguments: { command: "true", description: "d" } }];
+  const sessions = [says("ready", { text: "a", tools })];
+  const { code, stdout, outputs, github } = await play(t, "unanswered", sessions, {
+    modelCalls: 1,
+  });
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /^0 +ready +failed /m);
+  assert.match(stdout, /\[TASK FAILED\] failed after .*modelCalls/);
+  assert.doesNotMatch(stdout, /answered no/);
+  assert.equal(outputs["failed-tasks"], '["ready"]');
+  assert.match(github.output, /^::error .*TASK FAILED%3A ready/m);
+  assert.match(github.output, /^[\d:]+ #0 ready: \[TASK FAILED\] /m);
+  assert.match(github.summary ?? "", /✗\u00A0failed/);
+});
+
+/**
+ * The last line of a run that failed says the cause, where it was, and what to do. Most of these runs wait, for a further
+ * attempt or a limit, so they are processes that wait beside each other.
+ */
+
+interface Failed extends CliResult {
+  readonly last: string;
+  readonly baseUrl: string;
+}
+
+async function start(t: TestContext, baseUrl: string, limits: object, args: readonly string[]) {
+  const { path: cwd } = await makeWorkspace(t, {
+    "e.json": entryOf({ models: { driving: "some-model" }, limits }),
+  });
+  const child = startCli(["run", "e.json", `--provider-base-url=${baseUrl}`, ...args], { cwd });
+  t.after(() => child.kill());
+  return child;
+}
+
+async function lastOf({ ended }: CliChild, baseUrl: string): Promise<Failed> {
+  const result = await ended;
+  assert.equal(result.code, 1, result.stdout + result.stderr);
+  return { ...result, baseUrl, last: result.stdout.trimEnd().split("\n").at(-1) ?? "" };
+}
+
+async function fail(
+  t: TestContext,
+  script: Script,
+  { limits = {}, args = [] }: { limits?: object; args?: readonly string[] } = {},
+): Promise<Failed> {
+  const server = await modelServer(t, script);
+  return lastOf(await start(t, server.baseUrl, limits, args), server.baseUrl);
+}
+
+const refusal = (status: number, message: string): Reply => ({
+  status,
+  raw: JSON.stringify({ error: { message, type: "invalid_request_error" } }),
+});
+
+describe("the last line", { concurrency: true }, () => {
+  it("of a 404 names task, model, address and the server's own words, below the calls that failed or were denied", async (t) => {
+    const words = "The model `some-model` does not exist.";
+    const { last, baseUrl, stdout } = await fail(t, ({ toolResults }) =>
+      toolResults.length > 0
+        ? refusal(404, words)
+        : {
+            toolCalls: [
+              { name: "view", arguments: { path: "nothing-here.txt" } },
+              { name: "no_such_tool", arguments: {} },
+              { name: "view", arguments: { path: "/etc/passwd" } },
+            ],
+          },
+    );
+    assert.equal(
+      last,
+      `job job failed: task "a" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the base URL: the server doesn't know one of them.`,
+    );
+    assert.match(stdout, /\[SESSION CRASHED\] Prompt: The model server/);
+    assert.match(stdout, /\[DECISION\] .*Not retried: Check the model id/);
+    assert.doesNotMatch(stdout, /attempt 1 of/);
+    assert.match(stdout, /\[OPERATION\] Tool call no_such_tool failed: /);
+    assert.match(stdout, /\[OPERATION\] Denied read \/etc\/passwd/);
+    assert.equal([...stdout.matchAll(/etc\/passwd/g)].length, 1, stdout);
+  });
+
+  it("of a silent model names model, address, and the field to raise", async (t) => {
+    const { last, baseUrl } = await fail(t, () => ({ hang: "before" }), {
+      limits: { idleMinutes: 0.02 },
+    });
+    assert.equal(
+      last,
+      `job job failed: task "a" crashed: The model "some-model" of the model server ${baseUrl} was silent for 1.2 s (limits.idleMinutes). Gave up after 5 attempts. Raise limits.idleMinutes (set by limits.idleMinutes of the entry) if the model needs longer to answer.`,
+    );
+  });
+
+  it("says what was waited for, when a limit ends the wait for a server that is down", async (t) => {
+    const server = await startModelServer(() => ({ text: "hi" }));
+    await server.close();
+    const run = await start(t, server.baseUrl, {}, ["--timeout-minutes=0.3"]);
+    await run.printed("Can't connect to the model server");
+    const { last, stdout } = await lastOf(run, server.baseUrl);
+    const error = `. The last error was: can't connect to the model server ${server.baseUrl}`;
+    assert.ok(last.endsWith(error), last);
+    assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
+  });
+
+  it("names the last error of the model server, when a limit ends the wait for a rate limit", async (t) => {
+    const { last } = await fail(t, () => ({ status: 429, headers: { "retry-after": "300" } }), {
+      args: ["--timeout-minutes=0.17"],
+    });
+    assert.match(
+      last,
+      /limits\.jobMinutes \(0\.17 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
+    );
   });
 });

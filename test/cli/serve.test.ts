@@ -5,10 +5,11 @@ import { describe, it, type TestContext } from "node:test";
 import { ask, waitingCall } from "../server/rig.ts";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { until } from "../sessions/rig.ts";
-import { runCli, startCli, type CliChild } from "../rig/cli.ts";
+import { startCli, cliExits, type CliChild } from "../rig/cli.ts";
 import { listen } from "../rig/listen.ts";
 import { startCollector } from "../rig/otlp-collector.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { bash, calls, entryOf, scriptOf } from "./rig.ts";
 
 const rehearsed = ["--rehearse", "entries/hello.rehearsal.yml", "--entry", "entries/hello.yml"];
 const cwd = new URL("../../../", import.meta.url).pathname;
@@ -46,6 +47,20 @@ async function api(
   return { ...json };
 }
 
+/** A server of a job whose only task is played by this script, in the folder of the run. */
+async function serveScript(
+  t: TestContext,
+  replies: readonly object[],
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served & { readonly workspace: Workspace }> {
+  const files = { "e.json": entryOf({ permissions: "all" }), "r.json": scriptOf(replies) };
+  const workspace = await makeWorkspace(t, files);
+  const { path } = workspace;
+  const script = ["--entry", `${path}/e.json`, "--rehearse", `${path}/r.json`, "--in-place"];
+  return { workspace, ...(await startServe(t, [...script, ...args], env)) };
+}
+
 describe("agent-jobs serve", () => {
   it("starts with the example entry, says where, and ends when it is told to", async (t) => {
     const served = await startServe(t, []);
@@ -72,14 +87,8 @@ describe("agent-jobs serve", () => {
   });
 
   it("ends with 0 after a signal, with all that runs", async (t) => {
-    const workspace = await makeWorkspace(t, slowly);
-    const served = await startServe(t, [
-      "--entry",
-      `${workspace.path}/slow.yml`,
-      "--rehearse",
-      `${workspace.path}/slow.rehearsal.yml`,
-    ]);
-    const { jobId } = await api(served, "copilot/job/start/slow", workspace.path);
+    const { workspace, ...served } = await serveScript(t, [{ delay: 60_000, text: "Done." }]);
+    const { jobId } = await api(served, "copilot/job/start/job", workspace.path);
     assert.equal(typeof jobId, "string");
     const { callback } = await api(served, `copilot/job/${String(jobId)}/live`);
     assert.equal(callback, "workStarted");
@@ -100,13 +109,11 @@ describe("agent-jobs serve", () => {
 
   it("ends at once after a second signal, and leaves no process", async (t) => {
     const user = `serve-${process.pid}`;
-    const workspace = await makeWorkspace(t, stubborn);
-    const file = (name: string): string => `${workspace.path}/${name}`;
-    const script = ["--rehearse", file("stubborn.rehearsal.yml"), "--in-place"];
-    const served = await startServe(t, ["--entry", file("stubborn.yml"), ...script], {
-      USER: user,
-    });
-    await api(served, "copilot/job/start/wait", workspace.path);
+    // It only ends by force.
+    const stubborn = "trap '' HUP INT TERM; echo started > started.txt; sleep 300";
+    const replies = [calls(bash(stubborn)), { text: "Done." }];
+    const { workspace, ...served } = await serveScript(t, replies, [], { USER: user });
+    await api(served, "copilot/job/start/job", workspace.path);
     await workspace.holds("started.txt", "started");
     const others = (await processesMarked("USER", user)).filter((pid) => pid !== served.child.pid);
     // The runtime, and the agent's command.
@@ -125,11 +132,19 @@ describe("agent-jobs serve", () => {
 
   it("sends a trace of each run with --otlp", async (t) => {
     const collector = await startCollector(t);
-    const served = await startServe(t, [...rehearsed.slice(0, 2), "--otlp", collector.url]);
+    // Long enough to load what sends it.
+    const work = { kind: "Run", run: "sleep 1", name: "note" };
+    const entry = { models: { driving: "m" }, tasks: {}, jobs: { hello: { work } } };
+    const workspace = await makeWorkspace(t, { "e.json": JSON.stringify(entry) });
+    const args = [
+      "--entry",
+      `${workspace.path}/e.json`,
+      "--provider-base-url",
+      "http://127.0.0.1:9",
+    ];
+    const served = await startServe(t, [...args, "--otlp", collector.url]);
     for (let run = 0; run < 2; run += 1) {
-      const workspace = await makeWorkspace(t);
-      const body = `${workspace.path}\na newcomer`;
-      const { jobId } = await api(served, "copilot/job/start/hello", body);
+      const { jobId } = await api(served, "copilot/job/start/hello", workspace.path);
       for (let error: unknown; error !== "JobsClosed";)
         ({ error } = await api(served, `copilot/job/${String(jobId)}/live`));
     }
@@ -162,17 +177,12 @@ describe("agent-jobs serve", () => {
 
   it("keeps the token from agents: from their environment, and from what they repeat", async (t) => {
     const token = "a-token-that-is-a-secret";
-    const workspace = await makeWorkspace(t, curious);
-    const entry = [
-      "--entry",
-      `${workspace.path}/curious.yml`,
-      "--journals",
-      `${workspace.path}/new`,
-    ];
-    const script = ["--rehearse", `${workspace.path}/curious.rehearsal.yml`, "--in-place"];
-    const served = await startServe(t, [...entry, ...script, "--token", token]);
+    const replies = [calls(bash("env > env.txt; cat env.txt")), { text: `The token is ${token}.` }];
+    const journals = await makeWorkspace(t);
+    const args = ["--journals", `${journals.path}/new`, "--token", token];
+    const { workspace, ...served } = await serveScript(t, replies, args);
     const headers = { Authorization: `Bearer ${token}` };
-    const { jobId } = await api(served, "copilot/job/start/look", workspace.path, headers);
+    const { jobId } = await api(served, "copilot/job/start/job", workspace.path, headers);
     const { text } = await ask(served.port, `/api/copilot/job/${String(jobId)}/journal`, {
       headers,
     });
@@ -216,8 +226,7 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
   for (const [what, args, reason] of refused) {
     it(what, async () => {
       const port = args.includes("--port") ? [] : ["--port", "0"];
-      const { code, stdout, stderr } = await runCli(["serve", ...port, ...args], { cwd });
-      assert.equal(code, 2, stderr);
+      const { stdout, stderr } = await cliExits(2, ["serve", ...port, ...args], { cwd });
       assert.match(stderr, reason);
       assert.doesNotMatch(stderr, /\n\s+at |bug in agent-jobs/);
       assert.equal(stdout, "");
@@ -225,79 +234,13 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
   }
 
   it("an address that others can reach, without a token", async () => {
-    const { code, stderr } = await runCli(["serve", "--host", "0.0.0.0"], { cwd });
-    assert.equal(code, 2);
+    const { stderr } = await cliExits(2, ["serve", "--host", "0.0.0.0"], { cwd });
     assert.match(stderr, /Set --token or AGENT_JOBS_TOKEN/);
   });
 
   it("a port that is in use", async (t) => {
     const address = new URL(await listen(t, createServer()));
-    const { code, stderr } = await runCli(["serve", "--port", address.port], { cwd });
-    assert.equal(code, 2);
+    const { stderr } = await cliExits(2, ["serve", "--port", address.port], { cwd });
     assert.match(stderr, new RegExp(`Port ${address.port} is in use`));
   });
 });
-
-/** A job whose only task waits a minute for its model. */
-const slowly = {
-  "slow.yml": `
-models: { driving: gpt-5-mini }
-tasks:
-  wait: { model: { category: driving }, prompt: Wait. }
-jobs:
-  slow: { work: { kind: Ref, taskId: wait } }
-`,
-  "slow.rehearsal.yml": `
-entry: slow.yml
-sessions:
-  - turns:
-      - replies:
-          - { delay: 60000, text: Done. }
-`,
-};
-
-/** A job whose task runs a command that only ends by force. */
-const stubborn = {
-  "stubborn.yml": `
-models: { driving: gpt-5-mini }
-permissions: all
-tasks:
-  wait: { model: { category: driving }, prompt: Wait. }
-jobs:
-  wait: { work: { kind: Ref, taskId: wait } }
-`,
-  "stubborn.rehearsal.yml": `
-entry: stubborn.yml
-sessions:
-  - turns:
-      - replies:
-          - tools:
-              - name: bash
-                arguments:
-                  command: "trap '' HUP INT TERM; echo started > started.txt; sleep 300"
-                  description: Wait
-          - text: Done.
-`,
-};
-
-/** A job whose task looks for the token, and repeats it. */
-const curious = {
-  "curious.yml": `
-models: { driving: gpt-5-mini }
-permissions: all
-tasks:
-  look: { model: { category: driving }, prompt: Look. }
-jobs:
-  look: { work: { kind: Ref, taskId: look } }
-`,
-  "curious.rehearsal.yml": `
-entry: curious.yml
-sessions:
-  - turns:
-      - replies:
-          - tools:
-              - name: bash
-                arguments: { command: "env > env.txt; cat env.txt", description: Look }
-          - text: The token is a-token-that-is-a-secret.
-`,
-};

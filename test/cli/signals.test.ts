@@ -8,6 +8,7 @@ import { parseJournal } from "../../src/journal/read.ts";
 import { startCli } from "../rig/cli.ts";
 import { modelServer, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { bash } from "./rig.ts";
 
 const said = (text: string): { text: string } => ({ text });
 
@@ -23,13 +24,7 @@ const inWorkspace = "run entry.json --user-input x --permissions workspace --ver
 
 describe("agent-jobs run, when something ends it", () => {
   const script: Script = ({ prompt }) =>
-    prompt.startsWith("Greet")
-      ? {
-          toolCalls: [
-            { name: "bash", arguments: { command: "sleep 300 & sleep 301", description: "wait" } },
-          ],
-        }
-      : said("?");
+    prompt.startsWith("Greet") ? { toolCalls: [bash("sleep 300 & sleep 301")] } : said("?");
   const kinds: [string, "signal" | "signalGroup", NodeJS.Signals][] = [
     ["Ctrl-C in a terminal (SIGINT to the process group)", "signalGroup", "SIGINT"],
     ["SIGHUP of a terminal that was closed", "signal", "SIGHUP"],
@@ -145,27 +140,15 @@ describe("agent-jobs run, when nobody listens any more", () => {
 
 describe("agent-jobs run, when there is no time left", () => {
   it("ends all it started when it is told twice, although a shell ignores polite signals", async (t) => {
+    const stubborn = `setsid sh -c 'trap "" TERM INT HUP; sleep 300' >/dev/null 2>&1 & sleep 301`;
     const server = await modelServer(t, ({ toolResults }) =>
-      toolResults.length > 0
-        ? said("?")
-        : {
-            toolCalls: [
-              {
-                name: "bash",
-                arguments: {
-                  command:
-                    "setsid sh -c 'trap \"\" TERM INT HUP; sleep 300' >/dev/null 2>&1 & sleep 301",
-                  description: "wait",
-                },
-              },
-            ],
-          },
+      toolResults.length > 0 ? said("?") : { toolCalls: [bash(stubborn)] },
     );
-    const workspace = await makeWorkspace(t, { "entry.json": hello });
+    const { path: cwd } = await makeWorkspace(t, { "entry.json": hello });
     const temporary = await makeWorkspace(t);
     const mark = `mark-${process.pid}-twice`;
     const child = startCli([...inWorkspace, "--provider-base-url", server.baseUrl], {
-      cwd: workspace.path,
+      cwd,
       env: { USER: mark, TMPDIR: temporary.path },
     });
     await child.printed("tool bash");

@@ -1,7 +1,7 @@
 /** Warnings about a valid entry, in every command that takes one. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type CliResult, runCli } from "../rig/cli.ts";
+import { cliExits, type CliResult, runCli } from "../rig/cli.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -22,16 +22,14 @@ const userInput = /odd\.yml:7:\d+: warning: entry\.jobs\["j"\]: The user input i
 describe("agent-jobs validate", () => {
   it("prints warnings, and the file stays valid", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const { code, stdout } = await runCli(["validate", "odd.yml"], { cwd });
-    assert.equal(code, 0, stdout);
+    const { stdout } = await cliExits(0, ["validate", "odd.yml"], { cwd });
     assert.match(stdout, /^odd\.yml: valid$/m);
     assert.match(stdout, pattern);
     assert.match(stdout, lone);
   });
   it("lets them count as errors with --strict", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const { code, stdout } = await runCli(["validate", "--strict", "odd.yml"], { cwd });
-    assert.equal(code, 2);
+    const { stdout } = await cliExits(2, ["validate", "--strict", "odd.yml"], { cwd });
     assert.match(stdout, /^odd\.yml:5:\d+: entry\.tasks\["lone"\]: No job uses this task\.$/m);
     assert.doesNotMatch(stdout, /warning|: valid/);
   });
@@ -44,8 +42,9 @@ describe("agent-jobs validate", () => {
     assert.match(github.stdout, /^::warning file=odd\.yml,line=5,col=\d+::entry\.tasks/m);
     const strict = await runCli(["validate", "--strict", "--format", "github", "odd.yml"], { cwd });
     assert.match(strict.stdout, /^::error file=odd\.yml,line=5/m);
-    const failed = await runCli(["validate", "--strict", "--format", "json", "odd.yml"], { cwd });
-    assert.equal(failed.code, 2);
+    const failed = await cliExits(2, ["validate", "--strict", "--format", "json", "odd.yml"], {
+      cwd,
+    });
     const { valid, diagnostics } = JSON.parse(failed.stdout);
     assert.deepEqual([valid, diagnostics.length], [false, 2]);
   });
@@ -57,8 +56,7 @@ describe("agent-jobs validate", () => {
       "c.rehearsal.yml": rehearsal.replace("odd.yml", "no.yml"),
     });
     const files = ["a", "b", "c"].map((name) => `${name}.rehearsal.yml`);
-    const { code, stdout } = await runCli(["validate", ...files], { cwd });
-    assert.equal(code, 0, stdout);
+    const { stdout } = await cliExits(0, ["validate", ...files], { cwd });
     assert.match(stdout, userInput);
     assert.equal(stdout.trimEnd().split("\n").length, 4, stdout);
   });
@@ -97,8 +95,7 @@ describe("a run", () => {
   it("says them before it begins, and that its user input is not used", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd, "r.yml": rehearsal });
     const args = ["run", "odd.yml", "--rehearse", "r.yml", "--user-input", "something"];
-    const { code, stdout, stderr } = await runCli(args, { cwd });
-    assert.equal(code, 0, stdout + stderr);
+    const { stderr } = await cliExits(0, args, { cwd });
     for (const expected of [pattern, lone, userInput]) assert.match(stderr, expected);
     const quiet = await runCli([...args, "--quiet"], { cwd });
     assert.equal(quiet.stderr, "");
@@ -109,11 +106,9 @@ describe("a run", () => {
       "a.rehearsal.yml": `${rehearsal}userInput: x\n`,
       "b.rehearsal.yml": rehearsal,
     });
-    const { code, stdout, stderr } = await runCli(
-      ["rehearse", "a.rehearsal.yml", "b.rehearsal.yml"],
-      { cwd },
-    );
-    assert.equal(code, 0, stdout + stderr);
+    const { stderr } = await cliExits(0, ["rehearse", "a.rehearsal.yml", "b.rehearsal.yml"], {
+      cwd,
+    });
     for (const expected of [pattern, lone, userInput]) assert.match(stderr, expected);
     assert.equal(stderr.trimEnd().split("\n").length, 3);
   });
@@ -137,8 +132,7 @@ const missing = "$reported-document has no value: the prompt has <MISSING> in it
 describe("a variable that has no value", () => {
   it("is a warning of validate, at the prompt that uses it", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": handOver });
-    const { code, stdout } = await runCli(["validate", "e.yml"], { cwd });
-    assert.equal(code, 0, stdout);
+    const { stdout } = await cliExits(0, ["validate", "e.yml"], { cwd });
     assert.match(
       stdout,
       /^e\.yml:4:\d+: warning: entry\.tasks\["fix"\]\.prompt: \$reported-document has no value when this prompt is first sent: no earlier prompt of the task mentions job_prepare_document\. \(\$previous-result is /m,
@@ -149,8 +143,7 @@ describe("a variable that has no value", () => {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": handOver, "r.yml": played });
     const quiet = await runCli(["run", "e.yml", "--rehearse", "r.yml", "--quiet"], { cwd });
     assert.ok(quiet.stdout.includes(`#1 fix    [OPERATION] ${missing}\n`), quiet.stdout);
-    const rehearsed = await runCli(["rehearse", "r.yml"], { cwd });
-    assert.equal(rehearsed.code, 0, rehearsed.stdout);
+    const rehearsed = await cliExits(0, ["rehearse", "r.yml"], { cwd });
     assert.match(
       rehearsed.stdout,
       /^ok {4}r\.yml .*\n {6}warning: #1 fix: \$reported-document has no/,
@@ -173,5 +166,102 @@ sessions: [{ task: a, turns: [Closed.] }]
     });
     const { stdout } = await runCli(["rehearse", "r.yml"], { cwd });
     assert.match(stdout, /^ok [^]*\n {6}warning: #0 a: MCP server tracker: /);
+  });
+});
+
+// What newcomers write, and the error that says what to write instead.
+
+const entry = (work: string): string =>
+  `models: { driving: m }\ntasks:\n  a: { model: { category: driving }, prompt: Do it. }\njobs:\n  j:\n    work: ${work}\n`;
+const task = (prompt: string): string =>
+  `models: { driving: m }\ntasks:\n  a:\n    model: { category: driving }\n    prompt: ${prompt}\njobs:\n  j: { work: { kind: Ref, taskId: a } }\n`;
+const a = "{ kind: Ref, taskId: a }";
+const quotes = (inside: string, quote: string): string =>
+  `5:${quote}: Not valid YAML: The ${inside.at(-1)} before this ends the text. (write ${inside} for ${inside.at(-1)} inside of them)`;
+
+/** A file, and the end of the line that `validate` prints about it. */
+const files: readonly (readonly [string, string])[] = [
+  [
+    entry(`{ kind: Loop, body: ${a}, postCondition: ${a} }`),
+    "Must be a list, not an object. (write [true, …] or [false, …]: the outcome that goes on)",
+  ],
+  [
+    entry(`{ kind: Loop, body: ${a}, preCondition: [a] }`),
+    "Must have at least 2 elements. (write [true, …] or [false, …]: the outcome that goes on)",
+  ],
+  [entry("{ kind: Seq, works: [a, x.wf.md] }"), `not the text "a". (write ${a})`],
+  [
+    entry("{ kind: Seq, works: [x.wf.md] }"),
+    'not the text "x.wf.md". (write { kind: Flow, file: x.wf.md })',
+  ],
+  [entry("{ kind: Par, works: a }"), 'not the text "a". (write ["a"])'],
+  [entry("[a, a]"), "not a list. (write { kind: Seq, works: […] })"],
+  [
+    entry("{ Seq: [a] }"),
+    "This field is required. (write Ref, Flow, Run, Seq, Par, Loop, Alt or Each)",
+  ],
+  [entry("{ kind: Ref, task: a }"), 'Unknown field "task". (did you mean "taskId"?)'],
+  [entry(`${a}\n    requireUserInput: yes`), 'not the text "yes". (write true)'],
+  [
+    task("Review this: be strict # now"),
+    '5:13: Not valid YAML: Unquoted text can\'t contain ": ". (quote it: "Review this: be strict")',
+  ],
+  [
+    task("[Be strict: always: yes, be kind]"),
+    'Unquoted text can\'t contain ": ". (quote it: "always: yes")',
+  ],
+  [
+    task("\n      - Note: be strict"),
+    'This field is required. (quote a string with a colon: "Note: be strict")',
+  ],
+  [
+    task("Review this\n      be strict: yes"),
+    "5:13: Not valid YAML: A field can't begin inside a string. (indent the next field like this one, or put all of the text in quotes)",
+  ],
+  [
+    task("x\n    protocol:actions"),
+    "This is neither a field nor part of a string. (write a space after the colon)",
+  ],
+  [task('"Review this'), '5:13: Not valid YAML: This text has no closing ".'],
+  [task("'It's mine'"), quotes("''", "17")],
+  [task('"Say "hi" to me"'), quotes('\\"', "19")],
+];
+
+describe("an error of what newcomers write", () => {
+  it("says what to write instead", async (t) => {
+    const names = files.map((_, index) => `e${index}.yml`);
+    const texts = Object.fromEntries(files.map(([text], index) => [`e${index}.yml`, text]));
+    const { path: cwd } = await makeWorkspace(t, texts);
+    const { stdout } = await cliExits(2, ["validate", ...names], { cwd });
+    const lines = stdout.split("\n");
+    for (const [index, [text, end]] of files.entries()) {
+      const [first = "nothing"] = lines.filter((line) => line.startsWith(`e${index}.yml:`));
+      assert.ok(first.endsWith(end), `${text}\n${first}\ninstead of\n${end}`);
+    }
+  });
+
+  it("says that a file is no rehearsal, and what it is", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry(a), "w.wf.md": "# Workflow\n" });
+    const { stdout } = await cliExits(2, ["rehearse", "e.yml", "w.wf.md"], { cwd });
+    for (const [file, what, other] of [
+      ["e.yml", "an entry", "e"],
+      ["w.wf.md", "a workflow", "w"],
+    ] as const) {
+      const line = `${file}: This is ${what}, not a rehearsal. (run it with agent-jobs run, or name its rehearsal, such as ${other}.rehearsal.yml)`;
+      assert.ok(stdout.includes(`      ${line}\n`), stdout);
+    }
+  });
+
+  it("says which GitHub token works, and where it belongs", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": entry(a) });
+    const token = `ghp_${"a1B2".repeat(9)}`;
+    const classic = await cliExits(2, ["run", "e.yml"], { cwd, env: { GITHUB_TOKEN: token } });
+    assert.match(
+      classic.stderr,
+      /^agent-jobs: The GitHub token is a classic personal token \(ghp_…\), which doesn't work with GitHub Copilot\. Set a fine-grained one with “Copilot Requests” \(COPILOT_GITHUB_TOKEN, /,
+    );
+    const option = await cliExits(2, ["run", "e.yml", "--github-token", token], { cwd });
+    assert.match(option.stderr, /read from the environment: COPILOT_GITHUB_TOKEN=… agent-jobs …\)/);
+    assert.ok(!(classic.stderr + option.stderr).includes(token));
   });
 });

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { everything, fixture, readsItself } from "../tools/mcp/rig.ts";
-import { runCli } from "../rig/cli.ts";
+import { runCli, cliExits } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 
@@ -83,12 +83,10 @@ describe("a workflow of an entry", () => {
       ),
     });
     const run = ["run", "e.json", "--rehearse", "r.json", "--record", "again.json", "--verbose"];
-    const { code, stdout, stderr } = await runCli(run, { cwd });
-    assert.equal(code, 0, stdout + stderr);
+    const { stdout } = await cliExits(0, run, { cwd });
     // Nothing has tried the server that agentTools doesn't name.
     assert.doesNotMatch(stdout, /broken|exit code 7/);
-    const again = await runCli(["rehearse", "again.json"], { cwd });
-    assert.equal(again.code, 0, again.stdout + again.stderr);
+    await cliExits(0, ["rehearse", "again.json"], { cwd });
     assert.match(readFileSync(join(cwd, "again.json"), "utf8"), /"all\/echo"/);
   });
 
@@ -128,15 +126,13 @@ describe("a workflow of an entry", () => {
       ).replace('"activity":"",', '"task":"a",'),
     });
     const run = ["run", "e.json", "--rehearse", "r.json", "--journal", "j.jsonl"];
-    const without = await runCli(run, { cwd });
-    assert.equal(without.code, 2, without.stdout);
+    const without = await cliExits(2, run, { cwd });
     assert.match(
       without.stderr,
       /The MCP server "docs" needs .* DOCS_VALUE\. Allow it with --env\./,
     );
     const env = { DOCS_VALUE: secret };
-    const { code, stdout, stderr } = await runCli([...run, "--env", "DOCS_VALUE"], { cwd, env });
-    assert.equal(code, 0, stdout + stderr);
+    const { stdout, stderr } = await cliExits(0, [...run, "--env", "DOCS_VALUE"], { cwd, env });
     const journal = readFileSync(join(cwd, "j.jsonl"), "utf8");
     for (const text of [stdout, stderr, journal]) assert.doesNotMatch(text, /s3cr3t|Workflows may/);
   });
@@ -168,12 +164,10 @@ describe("a workflow with tools in its front matter", () => {
       ),
     });
     const run = ["run", "a.wf.md", "--rehearse"];
-    const first = await runCli([...run, "1.json", "--journal", "1.jsonl"], { cwd });
-    assert.equal(first.code, 1, first.stdout + first.stderr);
+    const first = await cliExits(1, [...run, "1.json", "--journal", "1.jsonl"], { cwd });
     assert.match(first.stderr + first.stdout, /ASK_A has no answer/);
     const resume = ["--resume", "1.jsonl", "--answer", "ASK_A=yes"];
-    const second = await runCli([...run, "2.json", ...resume], { cwd });
-    assert.equal(second.code, 0, second.stdout + second.stderr);
+    await cliExits(0, [...run, "2.json", ...resume], { cwd });
   });
 
   it("fails where a server can't be started", async (t) => {
@@ -189,8 +183,7 @@ describe("a workflow with tools in its front matter", () => {
       ),
       "r.json": rehearsal("a.wf.md", answering("PROMPT_1")),
     });
-    const failed = await runCli(["run", "a.wf.md", "--rehearse", "r.json"], { cwd });
-    assert.equal(failed.code, 1, failed.stdout);
+    const failed = await cliExits(1, ["run", "a.wf.md", "--rehearse", "r.json"], { cwd });
     assert.match(
       failed.stdout,
       /PROMPT_1 failed .*The MCP server broken can't be used.*exit code 7/,
@@ -210,8 +203,7 @@ describe("a workflow with tools in its front matter", () => {
       ),
     });
     const under = ["run", "a.wf.md", "--rehearse", "r.json", "--permissions", "workspace"];
-    const { code, stdout, stderr } = await runCli(under, { cwd });
-    assert.equal(code, 0, stdout + stderr);
+    await cliExits(0, under, { cwd });
     const list = await runCli(["list", "a.wf.md"], { cwd });
     assert.match(list.stdout, /^TOOLS +build, all\/echo, view$/m);
   });

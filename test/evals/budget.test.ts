@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { EvalBudget, nothingSpent } from "../../src/evals/budget.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
 import type { RunEvent } from "../../src/events/event.ts";
+import { modelUsed } from "../rig/fake-sessions.ts";
 import { rounds } from "../rig/nightly.ts";
 
 const open: TurnGate = { run: (turn) => turn() };
@@ -16,17 +17,7 @@ function used(tokens: number, cost = 0): RunEvent {
     work: { workId: 0, taskId: "t", iteration: 1 },
     sessionId: "s",
     turnId: "1",
-    activity: {
-      kind: "model.used",
-      modelId: "m",
-      inputTokens: tokens,
-      outputTokens: 0,
-      cacheReadTokens: 0,
-      reasoningTokens: 0,
-      cost,
-      durationMs: 1,
-      subAgent: false,
-    },
+    activity: modelUsed(tokens, false, cost),
   };
 }
 

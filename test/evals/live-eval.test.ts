@@ -1,7 +1,7 @@
 /** `agent-jobs eval` against a model server on loopback, as an eval of real models runs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { runCli } from "../rig/cli.ts";
+import { cliExits } from "../rig/cli.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, evalFile } from "./rig.ts";
@@ -42,8 +42,7 @@ describe("an eval of models", () => {
       "a.eval.yml": evalFile({ runs: 1, budget: { tokens: 1000 }, cases }),
     });
     const args = ["eval", "a.eval.yml", "--provider-base-url", server.baseUrl];
-    const { code, stdout, stderr } = await runCli([...args, "--format", "json"], { cwd: path });
-    assert.equal(code, 0, stdout + stderr);
+    const { stdout } = await cliExits(0, [...args, "--format", "json"], { cwd: path });
     const result = JSON.parse(stdout);
     assert.deepEqual(
       result.cases.map((one: { passed: number }) => one.passed),
@@ -62,8 +61,7 @@ describe("an eval of models", () => {
       "a.eval.yml": evalFile({ runs: 5, parallel: 2, budget: { minutes: 0.05 }, cases }),
     });
     const args = ["eval", "a.eval.yml", "--provider-base-url", server.baseUrl];
-    const { code, stdout } = await runCli(args, { cwd: path });
-    assert.equal(code, 1);
+    const { stdout } = await cliExits(1, args, { cwd: path });
     assert.match(stdout, /Missing: 10 runs, because the budget is used up \(minutes: 0\.05\)/);
     assert.ok(server.requests.length <= 2, "only the turns that were under way");
   });
@@ -73,8 +71,7 @@ describe("an eval of models", () => {
       "entry.yml": entry,
       "a.eval.yml": evalFile({ cases }),
     });
-    const { code, stderr } = await runCli(["eval", "a.eval.yml"], { cwd: path });
-    assert.equal(code, 2);
+    const { stderr } = await cliExits(2, ["eval", "a.eval.yml"], { cwd: path });
     assert.match(stderr, /--provider-base-url/);
   });
 });

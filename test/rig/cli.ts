@@ -2,6 +2,7 @@
  * Runs the command line: `runCli` in this process, which saves the start of another one; `startCli` as a child
  * process, the way a person does, for tests of signals, pipes, and how the process ends.
  */
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";
 import { exitCode, ioOf } from "../../src/cli/process.ts";
@@ -112,4 +113,14 @@ export function runCli(
     const lost = await io.output.end(60_000);
     return { code: lost === undefined ? code : exitCode.failed, ...output };
   });
+}
+
+/** `runCli` that must exit with `code`. */
+export async function cliExits(
+  code: number,
+  ...args: Parameters<typeof runCli>
+): Promise<CliResult> {
+  const result = await runCli(...args);
+  assert.equal(result.code, code, result.stdout + result.stderr);
+  return result;
 }

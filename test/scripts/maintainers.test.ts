@@ -12,8 +12,8 @@ import { promisify } from "node:util";
 import { workflowOf } from "../recipes/pages.ts";
 import { play, type PlayedJob, type World } from "../recipes/play.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
-import { makeProject, packages, platforms } from "./project.ts";
-import { startRegistry } from "./registry.ts";
+import { makeProject, packages, platforms, sdk, version } from "./project.ts";
+import { startRegistry, type Registry } from "./registry.ts";
 
 const hash = `sha512-${"A".repeat(86)}==`;
 const all = Object.fromEntries(platforms.map((platform) => [platform, hash]));
@@ -87,14 +87,18 @@ const resultsOf = ({ jobs }: Result): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(jobs).map(([id, { result }]) => [id, result]));
 
 describe("runtime.yml", { timeout: 300_000 }, () => {
-  const npmOf = async (test: TestContext): Promise<Record<string, string>> => ({
-    npm_config_registry: (await startRegistry(test, packages)).url,
+  const npmOf = async (
+    test: TestContext,
+    { url }: Pick<Registry, "url">,
+  ): Promise<Record<string, string>> => ({
+    npm_config_registry: url,
     npm_config_cache: (await makeWorkspace(test)).path,
   });
 
   it("started by hand, proposes the hashes of every platform for the branch", async (t) => {
-    const project = await makeProject(t, { "linux-x64": "" });
-    const env = await npmOf(t);
+    const registry = await startRegistry(t, packages);
+    const project = await makeProject(t, { "linux-x64": hash });
+    const env = await npmOf(t, registry);
     const setting = { ref: "refs/heads/main", event: "workflow_dispatch", env };
     const result = await playOn(t, "runtime.yml", project, setting);
     assert.deepEqual(resultsOf(result), { complete: "success", propose: "success" }, result.log);
@@ -103,6 +107,12 @@ describe("runtime.yml", { timeout: 300_000 }, () => {
     assert.deepEqual(changed.trim().split("\n"), ["dist/index.js", "package-lock.json"]);
     const lock = await result.server.git("show", `${branch}:package-lock.json`);
     assert.equal(lock.match(/"integrity": "sha512-/g)?.length, platforms.length + 1);
+    // What is known is kept.
+    assert.ok(lock.includes(hash));
+    for (const platform of ["darwin-arm64", "win32-x64"]) {
+      const integrity = registry.integrities.get(`${sdk}-${platform}@${version}`);
+      assert.ok(lock.includes(`"integrity": "${integrity}"`), platform);
+    }
     const [, listed = "", created = ""] = result.calls;
     assert.match(listed, /^gh pr list .*--base main --head runtime-hashes\/main /);
     assert.match(created, /^gh pr create --base main --head runtime-hashes\/main --title Complete/);
@@ -118,7 +128,7 @@ describe("runtime.yml", { timeout: 300_000 }, () => {
         head: { sha: (await project.git("rev-parse", "HEAD")).trim() },
       },
     });
-    const env = await npmOf(t);
+    const env = await npmOf(t, await startRegistry(t, packages));
     const setting = async (): Promise<Setting> => ({
       ref: "refs/heads/main",
       event: "pull_request",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Workspace } from "../rig/workspace.ts";
-import { makeProject, packages, platforms, repository, sdk, version } from "./project.ts";
+import { makeProject, packages, platforms, repository, sdk } from "./project.ts";
 import { startRegistry } from "./registry.ts";
 import { runScript, type Ended } from "./rig.ts";
 
@@ -77,28 +77,6 @@ describe("scripts/check-release.mjs", () => {
 });
 
 describe("scripts/complete-lockfile.mjs --hashes", () => {
-  it("asks the registry for every hash that is missing, and keeps those that are known", async (t) => {
-    const registry = await startRegistry(t, packages);
-    const project = await makeProject(t, { "linux-x64": hash });
-    const env = {
-      npm_config_registry: registry.url,
-      npm_config_cache: join(project.path, "cache"),
-    };
-    const { code, stderr } = await run(project, "complete-lockfile.mjs", ["--hashes"], env);
-    assert.equal(stderr, "");
-    assert.equal(code, 0);
-    const lock = await project.read("package-lock.json");
-    for (const platform of ["darwin-arm64", "win32-x64"]) {
-      const name = `${sdk}-${platform}`;
-      const integrity = registry.integrities.get(`${name}@${version}`);
-      assert.ok(lock.includes(`"integrity": "${integrity}"`), name);
-    }
-    assert.ok(lock.includes(hash));
-    const again = await run(project, "complete-lockfile.mjs", ["--hashes"], env);
-    assert.equal(again.code, 0);
-    assert.equal(await project.read("package-lock.json"), lock);
-  });
-
   it("fails, with their names, if the registry does not have them", async (t) => {
     const registry = await startRegistry(t, packages.slice(0, 3));
     const project = await makeProject(t, {});

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import type { RunEvent } from "../../src/events/event.ts";
 import { partOf, targetOf, titleOf, turnTitle } from "../../web/model/places.ts";
 import { rowsOf } from "../../web/model/rows.ts";
-import { applyToModel, createRunModel, type RunModel } from "../../web/model/run-model.ts";
+import { applyToModel, createRunModel } from "../../web/model/run-model.ts";
 import { search } from "../../web/model/search.ts";
 import { itemsOf, laneRows } from "../../web/model/timeline.ts";
 import { hrefOf, parseRoute } from "../../web/routes.ts";
@@ -18,16 +18,11 @@ import {
   work,
 } from "../rig/action-events.ts";
 import { holds } from "../rig/fuzz.ts";
-
-function fold(events: readonly RunEvent[]): RunModel {
-  const model = createRunModel();
-  for (const event of events) applyToModel(model, event);
-  assert.equal(model.unusable, 0);
-  return model;
-}
+import { fold } from "./fold.ts";
 
 const told = await (await releaseStory()).finish();
 const model = fold(told.events);
+assert.equal(model.unusable, 0);
 const [iteration = assert.fail()] = model.works.get(0)?.iterations.values() ?? [];
 const start = told.events[0]?.at ?? 0;
 
@@ -180,6 +175,7 @@ test("any events in any order make a page", async (t) => {
             return { at, runId: "run", type: "action", work: { ...work, taskId }, action };
           }),
         );
+        assert.equal(shown.unusable, 0);
         for (const one of shown.works.get(0)?.iterations.values() ?? []) {
           const rows = rowsOf(one, undefined, () => false);
           assert.equal(rows.length, shown.actions.length + shown.documents.length);

@@ -3,17 +3,14 @@ import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { applyToModel, createRunModel, type RunModel } from "../../web/model/run-model.ts";
+import { applyToModel, type RunModel } from "../../web/model/run-model.ts";
 import { MAX_SESSION_LANES, SESSION_LANES } from "../../web/model/model.ts";
 import { events, story } from "../events/samples.ts";
 import { everyEvent } from "../events/every-event.ts";
+import { modelUsed } from "../rig/fake-sessions.ts";
 import { holds } from "../rig/fuzz.ts";
 import { largeRun } from "./large-run.ts";
-
-function fold(events: Iterable<RunEvent>, model = createRunModel()): RunModel {
-  for (const event of events) applyToModel(model, event);
-  return model;
-}
+import { fold } from "./fold.ts";
 
 const isDelta = (event: RunEvent): boolean =>
   event.type === "activity" && event.activity.kind.endsWith(".delta");
@@ -33,16 +30,11 @@ const act = (activity: SessionActivity, turnId = "t1"): RunEventBody => ({
   turnId,
   activity,
 });
-const turnStarted = (turnId: string): RunEventBody => ({
-  type: "turn.started",
-  ...session,
-  turnId,
-  modelId: "m",
-  purpose: "prompt",
-  retry: 0,
-  attempt: 1,
-  prompt: "Do it.",
-});
+const attempted = { modelId: "m", retry: 0, attempt: 1 } as const;
+const turnStarted = (turnId: string): RunEventBody => {
+  const of = { ...session, turnId, ...attempted, prompt: "Do it." };
+  return { type: "turn.started", ...of, purpose: "prompt" };
+};
 
 test("events in any order, truncated anywhere, are all applied", async (t) => {
   await holds(
@@ -171,27 +163,14 @@ describe("a model call on the timeline", () => {
     fold(stamped(bodies)).turns[0]?.session.lane.spans.flatMap(({ kind, start, end, status }) =>
       kind === "model" ? [[start, end, status]] : [],
     );
-  const used = act({
-    kind: "model.used",
-    modelId: "m",
-    inputTokens: 1,
-    outputTokens: 1,
-    cacheReadTokens: 0,
-    reasoningTokens: 0,
-    cost: 0,
-    durationMs: 4,
-    subAgent: false,
-  });
+  const used = act({ ...modelUsed(1), durationMs: 4 });
   const tool = act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} });
   const toolEnd = act({ kind: "tool.ended", toolCallId: "c", succeeded: true });
   const failed = act({ kind: "model.failed", statusCode: 503, subAgent: false });
-  const turnEnded = (outcome: "completed" | "crashed" | "canceled"): RunEventBody => ({
-    type: "turn.ended",
-    ...session,
-    turnId: "t1",
-    purpose: "prompt",
-    outcome,
-  });
+  const turnEnded = (outcome: "completed" | "crashed" | "canceled"): RunEventBody => {
+    const of = { ...session, turnId: "t1", purpose: "prompt" } as const;
+    return { type: "turn.ended", ...of, outcome };
+  };
   const start = turnStarted("t1");
 
   it("is there while the model works, before it is reported", () => {
@@ -289,22 +268,15 @@ test("the timeline has turns, model calls, tool calls, waits and marks", () => {
 });
 
 test("a work with many sessions uses its lanes again", () => {
-  const start = (index: number): RunEventBody => ({
-    type: "session.started",
-    work,
-    sessionId: `s${index}`,
-    modelId: "m",
-    role: "task",
-    retry: 0,
-    attempt: 1,
-  });
-  const end = (index: number): RunEventBody => ({
-    type: "session.ended",
-    work,
-    sessionId: `s${index}`,
-    role: "task",
-    succeeded: true,
-  });
+  const role = "task";
+  const start = (index: number): RunEventBody => {
+    const sessionId = `s${index}`;
+    return { type: "session.started", work, sessionId, role, ...attempted };
+  };
+  const end = (index: number): RunEventBody => {
+    const sessionId = `s${index}`;
+    return { type: "session.ended", work, sessionId, role, succeeded: true };
+  };
   const numbers = Array.from({ length: 300 }, (_, index) => index);
   const ended = fold(stamped(numbers.flatMap((index) => [start(index), end(index)])));
   assert.equal(ended.works.get(3)?.sessionLanes.length, SESSION_LANES);

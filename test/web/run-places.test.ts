@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunEvent } from "../../src/events/event.ts";
 import type { Block, Place } from "../../web/model/model.ts";
 import { iterationOfPlace, partOf, targetOf, titleOf } from "../../web/model/places.ts";
 import { rowOf, rowsOf } from "../../web/model/rows.ts";
-import { applyToModel, createRunModel, type RunModel } from "../../web/model/run-model.ts";
+import type { RunModel } from "../../web/model/run-model.ts";
 import { parseRoute, runHref } from "../../web/routes.ts";
 import { story } from "../events/samples.ts";
 import { hostile, largeRun } from "./large-run.ts";
-
-function fold(events: readonly RunEvent[]): RunModel {
-  const model = createRunModel();
-  for (const event of events) applyToModel(model, event);
-  return model;
-}
+import { fold } from "./fold.ts";
 
 const blocksOf = (model: RunModel): Block[] => model.turns.flatMap(({ blocks }) => blocks);
 

@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyToModel, createRunModel, type RunModel } from "../../web/model/run-model.ts";
+import type { RunModel } from "../../web/model/run-model.ts";
 import { search } from "../../web/model/search.ts";
 import { story } from "../events/samples.ts";
 import { hostile, largeRun } from "./large-run.ts";
+import { fold } from "./fold.ts";
 
-function folded(events = largeRun({ events: 1200 })): RunModel {
-  const model = createRunModel();
-  for (const event of events) applyToModel(model, event);
-  return model;
-}
+const model = fold(largeRun({ events: 1200 }));
 
 const kinds = (model: RunModel, query: string): string[] => [
   ...new Set(search(model, query).places.map(({ kind }) => kind)),
 ];
 
 test("a search finds prompts, messages, reasoning, tool calls, results, decisions and denials", () => {
-  const model = folded();
   assert.deepEqual(kinds(model, "Read what changed"), ["turn"]);
   assert.deepEqual(kinds(model, "I look at the commit"), ["message"]);
   assert.deepEqual(kinds(model, "at the file itself"), ["reasoning"]);
@@ -28,7 +24,6 @@ test("a search finds prompts, messages, reasoning, tool calls, results, decision
 });
 
 test("case does not matter, and every character stands for itself", () => {
-  const model = folded();
   assert.equal(
     search(model, "JOB_PREPARE_document").places.length,
     search(model, "job_prepare_document").places.length,
@@ -39,7 +34,6 @@ test("case does not matter, and every character stands for itself", () => {
 });
 
 test("an empty query finds nothing, and a frequent one is cut off", () => {
-  const model = folded();
   assert.deepEqual(search(model, "  "), { places: [], more: false });
   const some = search(model, "e", 10);
   assert.equal(some.places.length, 10);
@@ -47,7 +41,7 @@ test("an empty query finds nothing, and a frequent one is cut off", () => {
 });
 
 test("hits are in the order of the run", () => {
-  const found = search(folded(story()), "grep").places;
+  const found = search(fold(story()), "grep").places;
   assert.deepEqual(
     found.map((place) => (place.kind === "decision" ? place.decision.kind : place.kind)),
     ["criteria-failed", "criteria-retry"],

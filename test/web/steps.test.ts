@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyToModel, createRunModel } from "../../web/model/run-model.ts";
 import { flowPlaces, partOf, targetOf } from "../../web/model/places.ts";
 import { rowsOf } from "../../web/model/rows.ts";
 import { search } from "../../web/model/search.ts";
 import { hrefOf, parseRoute } from "../../web/routes.ts";
 import { buildStory, chart, FlowTelling, work } from "../rig/flow-events.ts";
+import { fold } from "./fold.ts";
 
-function fold(told: FlowTelling) {
-  const model = createRunModel();
-  for (const event of told.events) applyToModel(model, event);
+function folded(told: FlowTelling) {
+  const model = fold(told.events);
   assert.equal(model.unusable, 0);
   const iteration = model.works.get(0)?.iterations.get(1);
   assert.ok(iteration !== undefined);
@@ -17,7 +16,7 @@ function fold(told: FlowTelling) {
 }
 
 test("the steps of a workflow are rows with their status, and spans of its lane", () => {
-  const { model, iteration } = fold(buildStory().finish());
+  const { model, iteration } = folded(buildStory().finish());
   const rows = rowsOf(iteration, undefined, () => false);
   assert.deepEqual(
     rows.flatMap((row) =>
@@ -60,7 +59,7 @@ test("an activity has an address, which lists its steps and what happened in the
     })
     .end()
     .step({ activity: "EXECUTE_BUILD" });
-  const { model, iteration } = fold(told);
+  const { model, iteration } = folded(told);
   const node = flowPlaces(chart).findIndex(({ activity }) => activity === "PROMPT_PLAN");
   const part = { kind: "activity", workId: 0, node } as const;
   const address = hrefOf({ page: "run", runId: "r", part });
@@ -76,7 +75,7 @@ test("an activity has an address, which lists its steps and what happened in the
 });
 
 test("a step has an address, and is found by what went in and came out", () => {
-  const { model } = fold(buildStory());
+  const { model } = folded(buildStory());
   const { places } = search(model, "no such script");
   assert.deepEqual(
     places.map((place) => (place.kind === "step" ? place.step : place.kind)),
@@ -97,9 +96,9 @@ test("the output of a running script is kept in bounds, and steps end with their
   const told = new FlowTelling().begin({ activity: "EXECUTE_BUILD" });
   for (let piece = 0; piece < 100; piece += 1)
     told.say({ type: "step.output", work, step: 1, script: 0, text: "x".repeat(10_000) });
-  const { model } = fold(told);
+  const { model } = folded(told);
   const [step] = model.steps;
   assert.ok(step !== undefined && step.output.length <= 400_000);
-  const { model: ended } = fold(told.finish({ kind: "canceled", reason: "stopped" }));
+  const { model: ended } = folded(told.finish({ kind: "canceled", reason: "stopped" }));
   assert.equal(ended.steps[0]?.span.status, "canceled");
 });

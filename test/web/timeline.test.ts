@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { RunEvent } from "../../src/events/event.ts";
-import { applyToModel, createRunModel, type RunModel } from "../../web/model/run-model.ts";
 import {
   itemAt,
   itemsOf,
@@ -17,12 +15,7 @@ import {
 import { events } from "../events/samples.ts";
 import { holds } from "../rig/fuzz.ts";
 import { largeRun } from "./large-run.ts";
-
-function fold(all: readonly RunEvent[]): RunModel {
-  const model = createRunModel();
-  for (const event of all) applyToModel(model, event);
-  return model;
-}
+import { fold } from "./fold.ts";
 
 test("a lane for the job, each work and, if wanted, each session; none overlaps another", () => {
   const model = fold(largeRun({ events: 1500 }));

@@ -123,26 +123,6 @@ test("tools really run, and the next reply sees what they returned", async (t) =
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
 
-test("a model's mistakes reach the runtime: an unknown tool, arguments that are no JSON", async (t) => {
-  const { model, open } = await live(
-    t,
-    `
-  - turns:
-      - replies:
-          - tools:
-              - { name: nonsense, unknown: true }
-              - { name: view, arguments: '{"path": ' }
-          - toolResults: { contains: [does not exist, not valid JSON] }
-            text: I am sorry`,
-  );
-  const { outcome } = await turn(await open(), "Go");
-  assert.deepEqual(
-    outcome.toolCalls.map(({ succeeded }) => succeeded),
-    [false, false],
-  );
-  assert.deepEqual([model.failures(), model.unused()], [[], []]);
-});
-
 test("a final error costs one request, whatever its status", async (t) => {
   const { open, requests, model } = await live(
     t,

@@ -2,12 +2,10 @@
 import type { EffectResult, StepInput } from "../../../src/events/flow.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Crash } from "../../../src/events/crash.ts";
-import type { RunEventBody, WorkRef } from "../../../src/events/event.ts";
 import type { PlannedFlow, PlannedTree } from "../../../src/events/plan.ts";
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
-import { Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import { planned, ref } from "../../rig/plan.ts";
+import { Told } from "../told.ts";
 
 const file = (name: string): PlannedFlow["chart"]["files"][string] => ({
   file: name,
@@ -34,30 +32,14 @@ interface Done {
   readonly restored?: true;
 }
 
-/** A run of workflows, as the engine reports it. */
-class Run {
-  readonly #recorder: Recorder;
-  #work: WorkRef = { workId: 0, taskId: "a.wf.md", iteration: 1 };
+/** A run of workflows. */
+class Run extends Told {
+  readonly #job: { readonly job?: string };
   #step = 0;
 
-  constructor(tree: PlannedTree = flow(0), job?: string) {
-    this.#recorder = new Recorder({ entry: "a.wf.md", ...(job === undefined ? {} : { job }) });
-    this.#tell({
-      type: "run.started",
-      jobName: "job",
-      workingDirectory: "/repo",
-      ...planned(tree),
-    });
-  }
-
-  begin(workId = 0, iteration = 1): this {
-    this.#work = { workId, taskId: "a.wf.md", iteration };
-    return this.#tell({ type: "work.started", work: this.#work, modelId: "m" });
-  }
-
-  session(sessionId: string): this {
-    const of = { role: "task", modelId: "m", retry: 0, attempt: 1 } as const;
-    return this.#tell({ type: "session.started", work: this.#work, sessionId, ...of });
+  constructor(tree: PlannedTree = flow(0), job: { readonly job?: string } = {}) {
+    super(["a.wf.md"], planned(tree));
+    this.#job = job;
   }
 
   /** `effects`: what the step gets, while `during` happens. */
@@ -69,11 +51,11 @@ class Run {
     during?: () => void,
   ): this {
     this.#step += 1;
-    const at = { work: this.#work, step: this.#step, file: `x/${of}`, activity, ...mark };
+    const at = { work: this.work, step: this.#step, file: `x/${of}`, activity, ...mark };
     const asked = input === undefined ? {} : { input };
-    this.#tell({ type: "step.started", ...at, hit, depth: of === "a.wf.md" ? 0 : 1, ...asked });
+    this.say({ type: "step.started", ...at, hit, depth: of === "a.wf.md" ? 0 : 1, ...asked });
     during?.();
-    return this.#tell({ type: "step.ended", ...at, succeeded: true, effects });
+    return this.say({ type: "step.ended", ...at, succeeded: true, effects });
   }
 
   prompt(activity: string, sessionId: string, text: string, done: Done = {}): this {
@@ -86,49 +68,8 @@ class Run {
     );
   }
 
-  ask(id: string, text: string): this {
-    return this.step(id, {}, { kind: "ask", question: "?", times: 0 }, [
-      { kind: "answered", text },
-    ]);
-  }
-
-  turn(sessionId: string, prompt: string): this {
-    const of = { turnId: "t", modelId: "m", purpose: "prompt", retry: 0, attempt: 1 } as const;
-    return this.#tell({ type: "turn.started", work: this.#work, sessionId, ...of, prompt });
-  }
-
-  reply(sessionId: string, text: string, subAgent = false): this {
-    const activity = { kind: "model.replied", text, toolCalls: [], subAgent } as const;
-    return this.#tell({ type: "activity", work: this.#work, sessionId, turnId: "t", activity });
-  }
-
-  ended(sessionId: string, outcome: "completed" | "crashed" = "completed"): this {
-    const of = { sessionId, turnId: "t", purpose: "prompt", outcome } as const;
-    return this.#tell({ type: "turn.ended", work: this.#work, ...of });
-  }
-
-  crashed(crash: Crash): this {
-    const of = { purpose: "prompt", attempt: 1, attempts: 5, crash } as const;
-    const decision = { kind: "session-crashed", ...of } as const;
-    return this.#tell({ type: "decision", work: this.#work, decision });
-  }
-
-  end(): this {
-    return this.#tell({
-      type: "work.ended",
-      work: this.#work,
-      outcome: { kind: "succeeded" },
-    });
-  }
-
-  over(): RehearsalFile {
-    this.#tell({ type: "run.ended", outcome: { kind: "succeeded" } });
-    return this.#recorder.toRehearsal();
-  }
-
-  #tell(event: RunEventBody): this {
-    this.#recorder.report({ at: 0, runId: "run", ...event });
-    return this;
+  file(): RehearsalFile {
+    return this.over().recorded({ entry: "a.wf.md", ...this.#job });
   }
 }
 
@@ -147,7 +88,7 @@ test("the prompts of one session are recorded by activity, over all sessions", (
       .reply("r", "three")
       .ended("r"),
   );
-  const { sessions, params, expect, job } = run.end().over();
+  const { sessions, params, expect, job } = run.end().file();
   assert.deepEqual(sessions, [
     {
       activity: "PROMPT_A",
@@ -165,10 +106,10 @@ test("the prompts of one session are recorded by activity, over all sessions", (
 });
 
 test("the path is that of the last iteration, beside tasks too", () => {
-  const run = new Run({ kind: "Seq", works: [flow(0), ref(1, "look")] }, "job");
+  const run = new Run({ kind: "Seq", works: [flow(0), ref(1, "look")] }, { job: "job" });
   run.begin().session("s").step("START").prompt("PROMPT_A", "s", "one").end();
   run.begin(0, 2).session("t").step("START").prompt("PROMPT_A", "t", "two").end();
-  const { expect, sessions } = run.over();
+  const { expect, sessions } = run.file();
   assert.deepEqual(expect?.path, ["START", "PROMPT_A"]);
   assert.deepEqual(
     sessions.map(({ task, workId, iteration, activity }) => [task, workId, iteration, activity]),
@@ -184,7 +125,7 @@ test("prompts that an earlier run has sent are recorded with their answers", () 
   const input = { kind: "prompt", agent: 0, text: "Hello" } as const;
   run.step("PROMPT_A", { restored: true }, input, [{ kind: "answered", text: "Hi" }]);
   run.session("s").prompt("PROMPT_A", "s", "two", { hit: 2 });
-  assert.deepEqual(run.end().over().sessions, [
+  assert.deepEqual(run.end().file().sessions, [
     {
       activity: "PROMPT_A",
       turns: [

@@ -7,6 +7,7 @@ import type { Work } from "../../../src/entry/model.ts";
 import { validateEntry } from "../../../src/entry/prepare.ts";
 import { createActionDialogue } from "../../../src/protocol/dialogue.ts";
 import type { FakeClock } from "../../rig/fake-clock.ts";
+import { rounds } from "../../rig/nightly.ts";
 import { behaviors, recordAndReplay, type Behavior, type DocumentBehavior } from "./replay-rig.ts";
 
 const ref = (taskId: string): Work => ({
@@ -170,6 +171,6 @@ test("whatever documents a model writes, the recording replays to the same resul
       );
       assert.deepEqual(problems, [], `\n${recording}\n${log}`);
     }),
-    { includeErrorInReport: true, numRuns: Number(process.env["REPLAY_RUNS"] ?? 100) },
+    { includeErrorInReport: true, ...rounds(100) },
   );
 });

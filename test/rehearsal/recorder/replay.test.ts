@@ -4,6 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { validateEntry } from "../../../src/entry/prepare.ts";
 import type { Entry, PreparedEntry, Task, Work } from "../../../src/entry/model.ts";
+import { rounds } from "../../rig/nightly.ts";
 import { behaviors, recordAndReplay } from "./replay-rig.ts";
 
 const names = ["plain", "checked", "apart", "guarded"] as const;
@@ -75,6 +76,6 @@ test("whatever a model does, the recording of the run replays to the same result
         assert.deepEqual(problems, [], `\n${recording}\n${log}`);
       },
     ),
-    { includeErrorInReport: true, numRuns: Number(process.env["REPLAY_RUNS"] ?? 150) },
+    { includeErrorInReport: true, ...rounds(150) },
   );
 });

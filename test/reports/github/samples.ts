@@ -80,66 +80,40 @@ export class Telling {
     });
   }
 
+  #begin(workId: number, attempt: number): this {
+    const of = { work: this.ref(workId), sessionId: `s${workId}`, turnId: "turn-1" };
+    const given = { modelId: "gpt-5.4-mini", retry: 0, attempt, prompt: "Do your part." };
+    return this.say({ type: "turn.started", ...of, purpose: "prompt", ...given });
+  }
+
+  #end(workId: number, outcome: "completed" | "crashed"): this {
+    const of = { work: this.ref(workId), sessionId: `s${workId}`, turnId: "turn-1" };
+    return this.say({ type: "turn.ended", ...of, purpose: "prompt", outcome });
+  }
+
   /** A turn of the task's prompt that says something. */
   turn(workId: number, text: string, seconds = 20): this {
-    const work = this.ref(workId);
-    const sessionId = `s${workId}`;
-    this.say({
-      type: "turn.started",
-      work,
-      sessionId,
-      turnId: "turn-1",
-      modelId: "gpt-5.4-mini",
-      purpose: "prompt",
-      retry: 0,
-      attempt: 1,
-      prompt: "Do your part.",
-    }).wait(seconds);
-    return this.act(workId, {
-      kind: "model.used",
-      modelId: "gpt-5.4-mini",
-      inputTokens: 14_350,
-      outputTokens: 820,
-      cacheReadTokens: 9000,
-      reasoningTokens: 120,
-      cost: 0.33,
-      durationMs: 9000,
-      subAgent: false,
-    })
+    return this.#begin(workId, 1)
+      .wait(seconds)
+      .act(workId, {
+        kind: "model.used",
+        modelId: "gpt-5.4-mini",
+        inputTokens: 14_350,
+        outputTokens: 820,
+        cacheReadTokens: 9000,
+        reasoningTokens: 120,
+        cost: 0.33,
+        durationMs: 9000,
+        subAgent: false,
+      })
       .act(workId, { kind: "message.ended", messageId: "m", text })
-      .say({
-        type: "turn.ended",
-        work,
-        sessionId,
-        turnId: "turn-1",
-        purpose: "prompt",
-        outcome: "completed",
-      });
+      .#end(workId, "completed");
   }
 
   crash(workId: number, message: string, attempt: number): this {
-    const work = this.ref(workId);
-    const sessionId = `s${workId}`;
-    return this.say({
-      type: "turn.started",
-      work,
-      sessionId,
-      turnId: "turn-1",
-      modelId: "gpt-5.4-mini",
-      purpose: "prompt",
-      retry: 0,
-      attempt,
-      prompt: "Do your part.",
-    })
+    return this.#begin(workId, attempt)
       .wait(11)
-      .say({
-        type: "turn.ended",
-        work,
-        sessionId,
-        turnId: "turn-1",
-        purpose: "prompt",
-        outcome: "crashed",
-      })
+      .#end(workId, "crashed")
       .decide(workId, {
         kind: "session-crashed",
         purpose: "prompt",

@@ -138,7 +138,7 @@ test("nothing that an agent hands in is alive in the summary, and it is never lo
   check(hostileText);
   fc.assert(fc.property(hostile, check), rounds(200));
   for (const text of ["`", "<b>", "**a ", "> - ", "日本", "|a|b|\n|-|-|\n"])
-    check(text.repeat(5_000_000 / text.length));
+    check(text.repeat(1_000_000 / text.length));
 });
 
 test("links of a report to files of the repository work, and no others", () => {

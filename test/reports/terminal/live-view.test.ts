@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
 import type { ActionEvent } from "../../../src/events/action.ts";
 import type { RunEventBody } from "../../../src/events/event.ts";
+import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
 import { createLiveView, frame, type LiveView } from "../../../src/reports/terminal/live-view.ts";
 import { stillRunning } from "../../../src/reports/doing.ts";
@@ -11,6 +12,7 @@ import { createPaint } from "../../../src/reports/paint.ts";
 import { ManualClock, Screen } from "./screen.ts";
 import { actionEvent } from "../../rig/action-events.ts";
 import { plannedTasks } from "../../rig/plan.ts";
+import { modelUsed } from "../../rig/fake-sessions.ts";
 import { rounds } from "../../rig/nightly.ts";
 
 const plain = createPaint(false);
@@ -39,22 +41,20 @@ function rig(columns: number, rows: number, works: number): Rig {
   for (let workId = 0; workId < works; workId += 1) {
     const work = { workId, taskId: `task-${workId}`, iteration: 1 };
     emit({ type: "work.started", work, modelId: "gpt-5" });
-    emit({
-      type: "turn.started",
-      work,
-      sessionId: `s${workId}`,
-      turnId: "turn-1",
-      modelId: "gpt-5",
-      purpose: "prompt",
-      retry: 0,
-      attempt: 1,
-      prompt: "p",
-    });
+    const turn = { work, sessionId: `s${workId}`, turnId: "turn-1", modelId: "gpt-5" };
+    emit({ type: "turn.started", ...turn, purpose: "prompt", retry: 0, attempt: 1, prompt: "p" });
   }
   return { screen, clock, view, live, emit };
 }
 
 const first = { workId: 0, taskId: "task-0", iteration: 1 };
+const act = (activity: SessionActivity): RunEventBody => ({
+  type: "activity",
+  work: first,
+  sessionId: "s0",
+  turnId: "turn-1",
+  activity,
+});
 
 test("a work that waits for a slot is queued, what is written is counted, and names keep both ends", async () => {
   const { screen, clock, live, emit, view } = rig(60, 24, 2);
@@ -65,7 +65,7 @@ test("a work that waits for a slot is queued, what is written is counted, and na
   const session = { sessionId: "s9", modelId: "gpt-5", role: "both" } as const;
   emit({ type: "session.started", work: queued, ...session, retry: 0, attempt: 1 });
   const delta = { kind: "message.delta", messageId: "m", text: "x".repeat(4000) } as const;
-  emit({ type: "activity", work: first, sessionId: "s0", turnId: "turn-1", activity: delta });
+  emit(act(delta));
   live.start();
   await clock.pass(1_000);
   assert.deepEqual(screen.window().slice(0, -1), [
@@ -79,7 +79,7 @@ test("a work that waits for a slot is queued, what is written is counted, and na
   emit({ type: "decision", work: queued, decision: waiting });
   assert.match(frame(view, 1_000, 100, 24, 0, plain).join("\n"), /#2 .* waiting/);
   const ended = { kind: "message.ended", messageId: "m", text: "done" } as const;
-  emit({ type: "activity", work: first, sessionId: "s0", turnId: "turn-1", activity: ended });
+  emit(act(ended));
   assert.match(frame(view, 1_000, 100, 24, 0, plain).join("\n"), /#0 .* thinking/);
   assert.notEqual(starting, first);
   live.stop();
@@ -89,30 +89,8 @@ test("the frame tells what runs, how long, with which model, how many calls and 
   const { screen, clock, live, emit } = rig(100, 24, 2);
   live.start();
   await clock.pass(61_000);
-  emit({
-    type: "activity",
-    work: first,
-    sessionId: "s0",
-    turnId: "turn-1",
-    activity: { kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} },
-  });
-  emit({
-    type: "activity",
-    work: first,
-    sessionId: "s0",
-    turnId: "turn-1",
-    activity: {
-      kind: "model.used",
-      modelId: "gpt-5",
-      inputTokens: 900,
-      outputTokens: 100,
-      cacheReadTokens: 0,
-      reasoningTokens: 0,
-      cost: 0,
-      durationMs: 1,
-      subAgent: false,
-    },
-  });
+  emit(act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} }));
+  emit(act({ ...modelUsed(900), outputTokens: 100 }));
   await clock.pass(5000);
   assert.deepEqual(screen.window(), [
     "2 running, 0 of 2 done, 01:06, 1 model call, 1.0k tokens",
@@ -217,16 +195,11 @@ test("the actions of a work are below it, with their progress, and no more than 
     const one = { id, iteration: 1 };
     const waiting = { action: "t", kind: "tool", execution: "ASYNC" } as const;
     const display = { kind: "progress_bar", label } as const;
-    const act = (action: ActionEvent): void => emit({ type: "action", work: first, action });
-    act({ type: "action.waiting", ...one, ...waiting, display });
-    act({ type: "action.started", ...one });
+    const tell = (action: ActionEvent): void => emit({ type: "action", work: first, action });
+    tell({ type: "action.waiting", ...one, ...waiting, display });
+    tell({ type: "action.started", ...one });
     if (percent !== undefined)
-      act({
-        type: "action.progress",
-        ...one,
-        percent,
-        ...(message === undefined ? {} : { message }),
-      });
+      tell({ type: "action.progress", ...one, percent, ...(message && { message }) });
   };
   under("lint", "Lint");
   under("build", "Build\u001B[31m", 45, "compiling");
@@ -238,14 +211,8 @@ test("the actions of a work are below it, with their progress, and no more than 
   for (let n = 0; n < 9; n += 1) under(`more${n}`, `More ${n}`);
   assert.equal(frame(view, 2_000, 80, 24, 0, plain).length, 6);
   assert.equal(frame(view, 2_000, 80, 5, 0, plain).length, 3);
-  emit({
-    type: "turn.ended",
-    work: first,
-    sessionId: "s0",
-    turnId: "turn-1",
-    purpose: "prompt",
-    outcome: "completed",
-  });
+  const turn = { work: first, sessionId: "s0", turnId: "turn-1", purpose: "prompt" } as const;
+  emit({ type: "turn.ended", ...turn, outcome: "completed" });
   assert.match(stillRunning(view, 2_000), /: #0 task-0 00:02 Build 45 % \+10$/);
 });
 
@@ -269,13 +236,8 @@ test("a frame fits every terminal", () => {
         for (const action of actions)
           applyEvent(view, { at: 5, runId: "run", type: "action", work: first, action });
         for (const [index, name] of names.entries()) {
-          applyEvent(view, {
-            at: 5,
-            runId: "run",
-            type: "work.started",
-            work: { workId: 100 + index, taskId: name, iteration: 1 },
-            modelId: name,
-          });
+          const work = { workId: 100 + index, taskId: name, iteration: 1 };
+          applyEvent(view, { at: 5, runId: "run", type: "work.started", work, modelId: name });
         }
         const lines = frame(view, 100_000, columns, rows, 3, plain);
         assert.ok(lines.length <= Math.max(1, rows - 1), `${lines.length} lines in ${rows} rows`);

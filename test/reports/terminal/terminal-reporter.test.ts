@@ -11,7 +11,8 @@ import * as samples from "../../events/samples.ts";
 import { ManualClock, Screen } from "./screen.ts";
 import { plannedTasks } from "../../rig/plan.ts";
 
-function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}): string {
+/** A reporter, and what it has written. */
+function reporting(options: Partial<TerminalOptions> = {}) {
   let text = "";
   const reporter = createTerminalReporter({
     stream: { write: (part) => void (text += part) },
@@ -21,9 +22,18 @@ function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}
     clock: new ManualClock(),
     ...options,
   });
-  for (const event of events) reporter.report(event);
-  return text;
+  return { reporter, text: () => text };
 }
+
+function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}): string {
+  const { reporter, text } = reporting(options);
+  for (const event of events) reporter.report(event);
+  return text();
+}
+
+const stamped = (at: number, body: RunEventBody): RunEvent => ({ at, runId: "run", ...body });
+const [start = assert.fail()] = samples.story();
+const succeeded = { kind: "succeeded" } as const;
 
 const chart = (): string => "flowchart TD\n  a --> b\n";
 
@@ -76,46 +86,32 @@ test("verbose tells prompts, tools, messages, model calls and the details of a c
 });
 
 test("the last line is the outcome, exactly, and nothing follows it", () => {
-  const [start] = samples.story();
-  assert.ok(start !== undefined);
   for (const [outcome, line] of [
     [{ kind: "succeeded" }, "job nightly succeeded"],
     [{ kind: "failed", reason: "it broke" }, "job nightly failed: it broke"],
     [{ kind: "canceled", reason: "SIGINT" }, "job nightly canceled: SIGINT"],
   ] as const) {
-    const end: RunEvent = { at: 1, runId: "run", type: "run.ended", outcome };
-    const late: RunEvent = {
-      at: 2,
-      runId: "run",
-      type: "decision",
-      work: null,
-      decision: { kind: "note", text: "late" },
-    };
+    const end = stamped(1, { type: "run.ended", outcome });
+    const note = { kind: "note", text: "late" } as const;
+    const late = stamped(2, { type: "decision", work: null, decision: note });
     assert.ok(run([start, end, late]).endsWith(`\n${line}\n`), line);
   }
 });
 
 test("items over long paths are told apart, and the table has each that failed, up to a bound", () => {
-  const [start] = samples.story();
-  assert.ok(start !== undefined);
   const items = Array.from(
     { length: 22 },
     (_, n) => `packages/dashboard/src/components/Page${n}.tsx`,
   );
-  const events: RunEvent[] = items.flatMap((item, itemIndex) => {
+  const events = items.flatMap((item, itemIndex) => {
     const work = { ...samples.review, item, itemIndex };
     const outcome = { kind: "failed", reason: "no" } as const;
     return [
-      { at: 12_000, runId: "run", type: "work.started", work, modelId: "m1" },
-      { at: 14_000, runId: "run", type: "work.ended", work, outcome },
+      stamped(12_000, { type: "work.started", work, modelId: "m1" }),
+      stamped(14_000, { type: "work.ended", work, outcome }),
     ];
   });
-  const end: RunEvent = {
-    at: 15_000,
-    runId: "run",
-    type: "run.ended",
-    outcome: { kind: "succeeded" },
-  };
+  const end = stamped(15_000, { type: "run.ended", outcome: succeeded });
   const text = run([start, ...events, end]);
   assert.match(text, /00:02 #0 review packages\/dashboa…nents\/Page7\.tsx started, model m1\n/);
   assert.match(text, /\n {5}packages\/dashboard\/src\/components\/Page19\.tsx +failed .* 00:02\n/);
@@ -124,15 +120,8 @@ test("items over long paths are told apart, and the table has each that failed, 
 });
 
 test("in a loop the line names the run", () => {
-  const [start] = samples.story();
-  assert.ok(start !== undefined);
-  const again: RunEvent = {
-    at: 12_000,
-    runId: "run",
-    type: "work.started",
-    work: { ...samples.review, iteration: 2 },
-    modelId: "m1",
-  };
+  const work = { ...samples.review, iteration: 2 };
+  const again = stamped(12_000, { type: "work.started", work, modelId: "m1" });
   assert.match(run([start, again]), /00:02 #0 review iteration 2 started, model m1\n/);
 });
 
@@ -173,13 +162,7 @@ test("colors and the live view are for terminals only, and can be turned off the
 test("on a terminal the lines are those of a log file, and the live view is gone", async () => {
   const stream = new Screen(200, 24);
   const clock = new ManualClock();
-  const reporter = createTerminalReporter({
-    stream,
-    verbosity: "normal",
-    colors: true,
-    live: true,
-    clock,
-  });
+  const { reporter } = reporting({ stream, colors: true, clock });
   for (const event of samples.story()) {
     reporter.report(event);
     await clock.pass(100);
@@ -206,13 +189,7 @@ test("a terminal breaks lines between words, and indents what goes on", () => {
 test("closing without an end takes the live view away", async () => {
   const stream = new Screen(100, 24);
   const clock = new ManualClock();
-  const reporter = createTerminalReporter({
-    stream,
-    verbosity: "normal",
-    colors: false,
-    live: true,
-    clock,
-  });
+  const { reporter } = reporting({ stream, clock });
   for (const event of samples.story().slice(0, 4)) reporter.report(event);
   await clock.pass(100);
   assert.match(stream.text(), /1 running/);
@@ -228,16 +205,10 @@ test("the table keeps to the width of the terminal, also with wide names", () =>
     "x".repeat(300),
     "a\nb",
   ];
-  const events: RunEvent[] = [
-    {
-      at: 0,
-      runId: "run",
-      type: "run.started",
-      jobName: "j",
-      workingDirectory: "w",
-      ...plannedTasks(names.map((taskId) => [taskId, "m"])),
-    },
-    { at: 1, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } },
+  const plan = plannedTasks(names.map((taskId) => [taskId, "m"]));
+  const events = [
+    stamped(0, { type: "run.started", jobName: "j", workingDirectory: "w", ...plan }),
+    stamped(1, { type: "run.ended", outcome: succeeded }),
   ];
   for (const columns of [80, 200]) {
     const stream = new Screen(columns, 24);
@@ -254,17 +225,12 @@ test("the table keeps to the width of the terminal, also with wide names", () =>
 
 test("of very many works the table shows those that failed and counts the rest", () => {
   const plan = plannedTasks(Array.from({ length: 500 }, () => ["t", "m"]));
-  const failed = { workId: 444, taskId: "t", iteration: 1 };
+  const work = { workId: 444, taskId: "t", iteration: 1 };
+  const outcome = { kind: "failed", reason: "r" } as const;
   const text = run([
-    { at: 0, runId: "run", type: "run.started", jobName: "j", workingDirectory: "w", ...plan },
-    {
-      at: 1,
-      runId: "run",
-      type: "work.ended",
-      work: failed,
-      outcome: { kind: "failed", reason: "r" },
-    },
-    { at: 2, runId: "run", type: "run.ended", outcome: { kind: "failed", reason: "r" } },
+    stamped(0, { type: "run.started", jobName: "j", workingDirectory: "w", ...plan }),
+    stamped(1, { type: "work.ended", work, outcome }),
+    stamped(2, { type: "run.ended", outcome }),
   ]);
   assert.match(text, /\n444 {2}t {6}failed/);
   assert.match(text, /\n… and 400 more\n/);
@@ -273,27 +239,14 @@ test("of very many works the table shows those that failed and counts the rest",
 const review = { workId: 0, taskId: "review", iteration: 1 } as const;
 
 /** A run in which one work goes on, and time passes. */
-function going(options: Partial<TerminalOptions>): {
-  readonly clock: ManualClock;
-  readonly emit: (body: RunEventBody) => void;
-  readonly text: () => string;
-} {
-  let text = "";
+function going(options: Partial<TerminalOptions>) {
   const clock = new ManualClock();
-  const reporter = createTerminalReporter({
-    stream: { write: (part) => void (text += part) },
-    verbosity: "normal",
-    colors: false,
-    live: true,
-    clock,
-    ...options,
-  });
-  const emit = (body: RunEventBody): void =>
-    reporter.report({ at: clock.now(), runId: "run", ...body });
+  const { reporter, text } = reporting({ clock, ...options });
+  const emit = (body: RunEventBody): void => reporter.report(stamped(clock.now(), body));
   const plan = plannedTasks([["review", "m"]]);
   emit({ type: "run.started", jobName: "j", workingDirectory: "w", ...plan });
   emit({ type: "work.started", work: review, modelId: "m" });
-  return { clock, emit, text: () => text };
+  return { clock, emit, text };
 }
 
 test("a log has a line at least every minute while something runs, with what, and none after it", async () => {
@@ -308,8 +261,8 @@ test("a log has a line at least every minute while something runs, with what, an
   assert.equal(text().split("still running").length, 2);
   await clock.pass(1_000);
   assert.match(text(), /^02:30 still running: #0 review 02:30 starting$/m);
-  emit({ type: "work.ended", work: review, outcome: { kind: "succeeded" } });
-  emit({ type: "run.ended", outcome: { kind: "succeeded" } });
+  emit({ type: "work.ended", work: review, outcome: succeeded });
+  emit({ type: "run.ended", outcome: succeeded });
   assert.equal(clock.sleeping, 0);
   assert.ok(text().endsWith("\njob j succeeded\n"));
 });
@@ -323,9 +276,9 @@ test("quiet stays silent while the job runs", async () => {
 });
 
 test("the start of a job of 200,000 works is reported", () => {
-  const [started] = samples.story();
-  assert.ok(started?.type === "run.started" && started.work.kind !== "Flow");
-  const works = Array.from({ length: 200_000 }, () => started.work);
-  const text = run([{ ...started, work: { kind: "Seq", works } }]);
+  assert.ok(start.type === "run.started" && start.work.kind !== "Flow");
+  const { work } = start;
+  const works = Array.from({ length: 200_000 }, () => work);
+  const text = run([{ ...start, work: { kind: "Seq", works } }]);
   assert.match(text, /^00:00 job nightly started: \d+ works in repo\n$/);
 });
