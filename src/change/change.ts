@@ -1,5 +1,3 @@
-/** What a run is about: the files that differ between two commits, and their diff. */
-
 import type { ChangedFile } from "../events/plan.ts";
 
 export type { ChangedFile };
@@ -24,7 +22,6 @@ export class ChangeUnknown extends Error {}
 const maxLines = 500;
 const maxBytes = 32 * 1024;
 
-/** The first files: at most 500 lines and 32 kB, as `$change-files` has them. */
 export function firstFiles(files: readonly ChangedFile[]): readonly ChangedFile[] {
   let bytes = 0;
   const end = files.findIndex((file, index) => {

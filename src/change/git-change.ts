@@ -8,7 +8,6 @@ import { runGit } from "../platform/git.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "./change.ts";
 
-/** Which commits the change is between. */
 export interface ChangeRange {
   /** Any name of a commit. Default: the first parent of the head, or the empty tree where it has none. */
   readonly base?: string;

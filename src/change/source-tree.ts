@@ -117,10 +117,7 @@ export class SourceTree {
     }
   }
 
-  /**
-   * Against the commit that is checked out, with files that git doesn't know yet. `own`: what the run itself writes,
-   * absolute and real; it is left out. Rejects outside of a repository.
-   */
+  /** With files that git doesn't know yet. `own`: what the run itself writes, absolute and real. Rejects outside of a repository. */
   async changed(own: readonly string[]): Promise<WorkingTree> {
     const place = await (this.#place ??= this.#find());
     const base = trimmed(await this.#git("rev-parse", "--verify", "HEAD^{commit}"));

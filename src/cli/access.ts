@@ -1,4 +1,3 @@
-/** How the models are reached, and the limits: out of several options each. */
 import { defined } from "../document/guards.ts";
 import { asFlag, limitsOf, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, readProvider, type ModelAccess } from "../run/options-provider.ts";

@@ -1,4 +1,3 @@
-/** `agent-jobs deliver`: publishes on GitHub what the journal of a run contains. */
 import { defined } from "../document/guards.ts";
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { createGithubApi } from "../github/github-api.ts";

@@ -1,4 +1,3 @@
-/** `agent-jobs doctor`: whether this machine has what runs need, and how to fix what is missing. */
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
@@ -41,7 +40,6 @@ type Found = Omit<Check, "name">;
 
 const patienceMs = 10_000;
 
-/** In the order in which they are shown. Never rejects. */
 function checkMachine(access: ModelAccess): Promise<readonly Check[]> {
   const { environment } = access;
   const checks = {

@@ -1,4 +1,3 @@
-/** `agent-jobs eval`: how often the cases of a job pass, and what they cost. */
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

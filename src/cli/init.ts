@@ -17,7 +17,9 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
   const source = templates[template] ?? {};
   const root = await rootOf(process.cwd());
   const facts = await factsOf(root);
-  const wanted = Object.entries(source).filter(([path]) => workflow || !isWorkflow(path));
+  const wanted = Object.entries(source).filter(
+    ([path]) => workflow || !path.startsWith(".github/workflows/"),
+  );
   const files = await Promise.all(
     wanted.map(async ([path, text]) => fileOf(root, path, filled(text, facts))),
   );
@@ -48,10 +50,6 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
   for (const command of run) output.print(`  COPILOT_GITHUB_TOKEN=… ${command}`);
   output.print(`  ${last}`);
   return code;
-}
-
-function isWorkflow(path: string): boolean {
-  return path.startsWith(".github/workflows/");
 }
 
 /** The examples are for a repository with the branch `main` that `npm test` tests. */

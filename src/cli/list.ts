@@ -111,7 +111,6 @@ function shortened(text: string): string {
   return line.length <= 80 ? line : clip(line, 79);
 }
 
-/** The tools and servers that an entry and its workflows declare. Absent fields: there are none. */
 function describeTools(entry: PreparedEntry, flows: Flows) {
   const callers = [
     ...Object.keys(entry.tasks).map((name) => ({ name, ...callerOfTask(entry, name, undefined) })),
@@ -146,7 +145,6 @@ function describeTools(entry: PreparedEntry, flows: Flows) {
   };
 }
 
-/** With the files of workflows among the tasks, and the driving model where a task uses it. */
 function describeJobs(entry: PreparedEntry, flows: Flows) {
   return Object.entries(entry.jobs).map(([name, job]) => {
     const leaves = leafWorks(job.work);

@@ -1,4 +1,3 @@
-/** `agent-jobs models`: what the token or the model server offers, to be named in an entry. */
 import { JobHost } from "../live/job-host.ts";
 import type { OfferedModel } from "../run/offered-models.ts";
 import { missingModel } from "../run/execute.ts";

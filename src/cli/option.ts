@@ -1,4 +1,3 @@
-/** How an option of the command line is described, and given to a command. */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { defined } from "../document/guards.ts";
 import { parseChoice, parseNumber, type Parsed } from "../run/options.ts";

@@ -1,4 +1,3 @@
-/** Every option of the command line: how it is written, what the help says, how it is read, and the field it sets. */
 import { choice, count, option, or, parsed, type Described } from "./option.ts";
 import { reporterNames } from "../reports/rehearsals.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
@@ -117,7 +116,6 @@ const tool = {
   ),
 };
 
-/** In all commands that print something for programs. */
 const format = or(choice("--format <format>", "output format", ["text", "json"]), "text");
 const forPrograms = { format, json: option<true>("--json", "the same as --format json") };
 

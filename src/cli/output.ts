@@ -1,12 +1,4 @@
-/**
- * Everything that the command line prints goes through here.
- *
- * - The reader of stdout may stall: memory stays bounded, and the end waits for the reader.
- * - Secrets of the environment are masked, and no control sequence reaches a terminal. Reporters do both by
- *   themselves, since they color what they write.
- * - In a step of GitHub Actions both streams are searched for commands. No line printed here is one, whatever
- *   an agent, an entry or a server wrote.
- */
+/** All that the command line prints: secrets are masked, no control sequence is left, no line is a command. */
 import { redactedValue } from "../redaction/redacted-value.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { systemClock } from "../platform/system-clock.ts";

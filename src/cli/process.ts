@@ -5,7 +5,6 @@ import { createOutput, type Output } from "./output.ts";
 
 export interface Io {
   readonly stdin: Readable | ReadStream;
-  /** For the questions of a run; everything else is printed by `output`. */
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
   readonly output: Output;
 }

@@ -9,7 +9,6 @@ import { addOptions } from "./option.ts";
 import { options, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
-/** Runs one command; never rejects. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
   const { output } = io;
   let code: ExitCode = exitCode.success;

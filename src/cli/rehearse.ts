@@ -84,7 +84,6 @@ async function chosenFiles(
   return shard === undefined ? matching : shardOf(matching, shard);
 }
 
-/** What prints, and what is written to a file at the end. */
 interface Target {
   readonly name: ReporterName;
   readonly reporter: RehearsalReporter;
@@ -174,7 +173,6 @@ async function writeReport(file: string, lines: readonly string[]): Promise<void
   }
 }
 
-/** Until Ctrl-C: whatever changes, the rehearsals that depend on it run again. */
 async function rehearseOnChanges(
   given: readonly string[],
   options: Given,

@@ -1,4 +1,3 @@
-/** `agent-jobs serve`: checks what it was given, listens, says where, and ends when it is told to. */
 import { defined } from "../document/guards.ts";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

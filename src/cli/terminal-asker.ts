@@ -1,8 +1,4 @@
-/**
- * Asks a person at the terminal, one question after the other. The answer is one line; a `\` at its end goes on to
- * the next one, and a paste of several lines is one answer. What was typed before the question is dropped: an
- * impatient Enter answers nothing.
- */
+/** A `\` at the end of a line goes on to the next. What was typed before the question answers nothing. */
 import { createInterface } from "node:readline";
 import type { ReadStream } from "node:tty";
 import { onAbort } from "../platform/waiting.ts";

@@ -1,4 +1,3 @@
-/** `agent-jobs tool`: one tool of an entry, built or called without a task. */
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../tools/call.ts";
@@ -171,7 +170,6 @@ async function runBuild(
   return withTools(entry, workingDirectory, options, (tools) => tools.build(name, context));
 }
 
-/** What a build does, as text: the Dockerfile of the recipe, or commands for a shell. */
 async function printedBuild(
   name: string,
   plain: boolean,

@@ -10,10 +10,7 @@ import { annotation } from "../reports/github/escape.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
-/**
- * Prints all problems of all files; valid files are named in the text format. Warnings leave a file valid,
- * unless `strict` makes errors of them.
- */
+/** Valid files are named in the text format. */
 export async function validate(
   files: readonly string[],
   { format, strict, checkModels: asks, ...server }: OptionsOf<"validate">,

@@ -1,4 +1,3 @@
-/** The pass rates that an eval is compared with: a small JSON file, meant to be committed. */
 import { readFile, writeFile } from "node:fs/promises";
 import { parsedJson } from "../document/guards.ts";
 import { count, dictionary, exactly, faultOf, fits, record, type TypeOf } from "../events/shape.ts";

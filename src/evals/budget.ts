@@ -1,10 +1,7 @@
 /**
  * The budget of an eval. A turn starts only if the largest turn so far of the same models would still fit beside what
- * is reserved for the turns under way; the first turn of some models runs alone, with all that is left. A turn that
- * outgrows its reservation takes of what is free; when nothing is free any more, everything stops. A run whose next turn
- * would not fit is stopped alone: others may have had their last turn.
- *
- * Invariant: what is spent exceeds the budget by less than one turn.
+ * is reserved; the first of some models runs alone. A turn that outgrows its reservation takes of what is free; when
+ * nothing is free, everything stops. Invariant: what is spent exceeds the budget by less than one turn.
  */
 import type { TurnGate } from "../engine/ports.ts";
 import type { RunEvent } from "../events/event.ts";
@@ -26,7 +23,6 @@ interface Account {
   used: Spent;
 }
 
-/** What one run spends, and its turns before the budget. */
 export interface RunMeter {
   readonly spent: Spent;
   readonly report: (event: RunEvent) => void;

@@ -1,4 +1,3 @@
-/** The eval file as JSON Schema: cases of rehearsals, but models answer unless a script is given. */
 import type { SchemaType } from "../document/schema-type.ts";
 import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
 import { text, whole } from "../rehearsal/format/schema-parts.ts";

@@ -83,7 +83,9 @@ class Reader {
   }
 
   problems(): readonly Diagnostic[] {
-    return [...this.#problems.values()].sort(byLine);
+    return [...this.#problems.values()].sort(
+      (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+    );
   }
 
   async cells(): Promise<readonly Cell[]> {
@@ -258,14 +260,7 @@ interface CellParts {
   readonly ids: Readonly<Record<string, string>>;
 }
 
-function byLine(a: Diagnostic, b: Diagnostic): number {
-  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
-}
-
-/**
- * The entry with a judge: the last work of the job, so that it sees what the job has done and counts against its limits.
- * Throws a `UsageError` if the task is unknown. The works of the job keep their ids.
- */
+/** The last work of the job, so that it sees what the job has done and counts against its limits. Throws a `UsageError`. */
 export function withJudge(loaded: ReadEntry, jobName: string, judge: Judge | undefined): ReadEntry {
   const { entry } = loaded;
   const job = entry.jobs[jobName];

@@ -1,4 +1,3 @@
-/** An eval as lines of text, JSON, JUnit, Markdown and HTML. */
 import { junitXml, type TestCase } from "../outputs/junit.ts";
 import { inline } from "../reports/github/escape.ts";
 import { escapeHtml, findPageFiles } from "../reports/html/page.ts";

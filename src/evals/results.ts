@@ -1,9 +1,4 @@
-/**
- * The results of an eval as JSON lines, one for each run and each turn, written when they are over: an eval that was
- * interrupted goes on with the runs that are missing. A finished eval is not continued, but starts anew.
- *
- * Results of another version of a case are ignored, but what they have spent counts.
- */
+/** The results of an eval as JSON lines. Those of another version of a case count only for what they have spent. */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { parsedJson } from "../document/guards.ts";
 import { amount, fits, list, natural, tagged, text, type TypeOf } from "../events/shape.ts";

@@ -25,7 +25,6 @@ export interface EvalOptions extends Pick<
   readonly onRun: (cell: Cell, result: RunResult) => void;
 }
 
-/** `stopped`: why runs are missing. */
 export interface EvalEnd {
   readonly stopped?: string;
   readonly spent: Spent;

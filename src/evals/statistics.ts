@@ -26,10 +26,7 @@ export function wilson({ passed, runs }: Passes): Interval {
   };
 }
 
-/**
- * The one-sided exact test of Fisher: how probable so few passes or fewer are among the later runs, if the earlier and
- * the later runs pass equally often.
- */
+/** The one-sided exact test: how probable so few passes are among the later runs, if all runs pass equally often. */
 export function fisherFall(before: Passes, after: Passes): number {
   const runs = before.runs + after.runs;
   const passed = before.passed + after.passed;

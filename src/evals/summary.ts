@@ -1,4 +1,3 @@
-/** What an eval has measured: a fold over its results, and the comparison with a baseline. */
 import {
   fisherFall,
   holm,

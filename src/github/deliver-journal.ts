@@ -1,9 +1,8 @@
 /**
- * Delivers what the journal of a run publishes. The run had no permission to write; this has it, and starts no agent.
- *
- * The journal may come from anybody who could start that run. Within one workflow run, the digest that went from job to
- * job says that it is the one of that job. Across runs nothing does: its content counts as untrusted, and GitHub is asked
- * which pull request the run was for. What may be done is read from the entry of the base, never from the journal.
+ * Delivers what the journal of a run publishes. It may come from anybody who could start that run. Within one workflow
+ * run, the digest that went from job to job says that it is the one of that job. Across runs nothing does: its content
+ * counts as untrusted, and GitHub is asked which pull request the run was for. What may be done is read from the entry
+ * of the base, never from the journal.
  */
 import { createHash } from "node:crypto";
 import { posix } from "node:path";

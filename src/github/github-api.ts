@@ -1,8 +1,4 @@
-/**
- * The few questions that we ask GitHub. `@actions/github` takes a while to load, and most runs ask
- * nothing: it is loaded with the first question. It finds proxies by itself. A request that
- * fails is sent again, a few times, and after the wait that GitHub asks for: one bad moment refuses no run.
- */
+/** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
 import { defined, isList, isRecord } from "../document/guards.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { GithubFailure } from "../outputs/github-port.ts";
@@ -14,10 +10,7 @@ type Values = Readonly<Record<string, unknown>>;
 export interface GithubApi {
   /** A request without side effects; `owner` and `repo` are filled in. */
   readonly get: (route: string, values: Values) => Promise<unknown>;
-  /**
-   * A request that changes something. `once`: it is not sent again if GitHub may have carried it out. Rejects with a
-   * `GithubFailure`.
-   */
+  /** `once`: it is not sent again if GitHub may have carried it out. Rejects with a `GithubFailure`. */
   readonly write: (route: string, values: Values, times?: "once") => Promise<unknown>;
   /** A query or a mutation that may be repeated. Rejects with a `GithubFailure`. */
   readonly graphql: (query: string, values: Values) => Promise<unknown>;

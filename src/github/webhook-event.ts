@@ -89,7 +89,6 @@ export function textAt(value: unknown, key: string): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** Of an issue or a pull request. */
 export function numberAt(value: unknown): number | undefined {
   const number = at(value, "number");
   return typeof number === "number" && Number.isSafeInteger(number) ? number : undefined;

@@ -1,11 +1,8 @@
-/**
- * Reading a journal of any size from a file: what is held is one part of the file and the first problems.
- */
+/** What is held of a journal is one part of the file and the first problems. */
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import { Breath } from "../platform/breath.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
-
 import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
 
 export interface JournalCondition {
@@ -20,7 +17,6 @@ export function damageOf({ problems }: JournalCondition): JournalProblem | undef
   return problems.find(({ kind }) => kind === "damaged" || kind === "unknown");
 }
 
-/** Problems of a journal that are kept. */
 export const KEPT_PROBLEMS = 100;
 /** Bytes of a line, unless the reader wants less. */
 const MAX_LINE = 128 * 1024 * 1024;
@@ -59,7 +55,6 @@ export async function openJournalFile(
   return readingOf(file, maxBytes, maxLine);
 }
 
-/** Reads a journal to its end; the next part waits for `take`. */
 export async function readJournalFile(
   path: string,
   take: (events: readonly RunEvent[]) => Promise<void> | void,
@@ -106,10 +101,7 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
 
 const LF = 10;
 
-/**
- * Parts of a file in, whole lines out. Each line is decoded by itself: a character beyond Latin-1 would make all of its
- * part a text of twice the size, which takes longer to search and to parse.
- */
+/** Each line is decoded by itself: a character beyond Latin-1 would make all of its part a text of twice the size. */
 class LineReader {
   /** Of the line that is not complete yet; undefined if it is too long to be kept. */
   #begun: Buffer[] | undefined = [];

@@ -1,7 +1,4 @@
-/**
- * The lines of a journal (docs/journal.md), and reading them back. Every line is checked: its version, its number, and
- * every field of its event. A line that can't be used is a problem, and the others are used.
- */
+/** A line that can't be used is a problem, and the others are used. */
 import { eventShape, eventTypes } from "../events/event.ts";
 import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
@@ -63,7 +60,6 @@ export function readJournal(text: string): ParsedJournal & {
   return { events, problems: isJournal ? problems : [notAJournal], torn, nextSeq, isJournal };
 }
 
-/** The only problem of a file of another kind. */
 export const notAJournal: JournalProblem = {
   line: 1,
   reason: "The file is not a journal.",
@@ -87,7 +83,6 @@ const header = record({
 
 const MAX_REASON = 500;
 
-/** Reads a journal line by line. */
 export class JournalReader {
   /** Those that were found, until the caller takes them. */
   readonly events: RunEvent[] = [];

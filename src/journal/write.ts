@@ -1,13 +1,4 @@
-/**
- * Writing a journal: every event of a run in JSON lines, to be read with `jq` or
- * `parseJournal`.
- *
- * - A line is one write, complete with its LF, before `report` returns: a killed process leaves at most one
- *   torn line, the last.
- * - Streaming deltas are left out: the whole text follows (and a secret could be split over them).
- * - A full disk or a folder that vanished ends the journal, never the run: the failure is thrown once, for
- *   the sink to remember and report. So is a file that an agent has deleted, replaced or changed.
- */
+/** Each line is one write: a killed process leaves at most one torn line. A failure is thrown once, and ends no run. */
 import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -119,7 +110,7 @@ export function createJournalReporter(
   };
 }
 
-/** Whether a journal contains the event: texts that come in pieces are in the event of their end. */
+/** Texts that come in pieces are in the event of their end (and a secret could be split over them). */
 export function isKept(event: RunEvent): boolean {
   if (event.type === "step.output") return false;
   return event.type !== "activity" || !event.activity.kind.endsWith(".delta");

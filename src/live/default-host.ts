@@ -1,4 +1,3 @@
-/** The host behind the library's free functions: made when it is first needed, from the environment. */
 import { JobHost } from "./job-host.ts";
 
 let host: JobHost | undefined;

@@ -1,8 +1,5 @@
 /**
- * A feed: JSON objects in their order, numbered from 1, for everything that is read live (`…/live`, `…/events`,
- * `takeSessionResponse`).
- *
- * Owns the newest items in memory, and the older ones in a file if it has one. Invariants: the memory of a feed is
+ * A feed: JSON objects in their order, numbered from 1, for everything that is read live. Invariants: its memory is
  * bounded, whoever reads it or doesn't; readers pull at their own pace, and get every item in its order, or in its
  * place `{ callback: "onResponsesDropped", count }`; nothing that happens to the file is an exception.
  */
@@ -50,7 +47,6 @@ export type Taken =
   /** The signal of the caller aborted; nothing was taken. */
   | { readonly kind: "canceled" };
 
-/** Where a feed keeps what is too much for the memory. */
 export type FeedStore = Pick<FeedFile, "write" | "read" | "remove">;
 
 interface FeedOptions {
@@ -239,7 +235,6 @@ export class Feed {
     else this.#older.push({ first, last, place });
   }
 
-  /** Undefined if they are lost. */
   #linesOf(part: OlderPart): readonly string[] | undefined {
     if (this.#read?.part === part) return this.#read.lines;
     const lines = (part.place && this.#options.file?.read(part.place))?.split("\n");
@@ -261,10 +256,7 @@ export interface Place {
   readonly bytes: number;
 }
 
-/**
- * The file of a feed: the older part of its lines. It is made with the first of them, for its user only, and open only
- * while it is used: there may be many of them. A full disk or a folder that is gone is a result, never an exception.
- */
+/** Made with the first lines, for its user only, and open only while it is used: there may be many of them. */
 export class FeedFile {
   readonly #path: string;
   readonly #onProblem: (problem: string) => void;
@@ -276,7 +268,6 @@ export class FeedFile {
     this.#onProblem = onProblem;
   }
 
-  /** Undefined if it can't be written. */
   write(text: string): Place | undefined {
     const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
     try {

@@ -1,4 +1,3 @@
-/** What is found by its id while it lasts, and for a time after its end. */
 import type { Clock } from "../platform/clock.ts";
 
 interface Kept<T> {
@@ -7,10 +6,7 @@ interface Kept<T> {
   endedAt: number | undefined;
 }
 
-/**
- * Old items are forgotten whenever it is used: a timer would keep the process alive, and what is not used does not
- * grow.
- */
+/** Old items are forgotten whenever it is used: a timer would keep the process alive, and what is not used doesn't grow. */
 export class History<T> {
   readonly #clock: Clock;
   readonly #keptMs: number;
@@ -28,7 +24,6 @@ export class History<T> {
     this.#items.set(id, { value, endedAt: undefined });
   }
 
-  /** The time begins after which it is forgotten. */
   end(id: string): void {
     const kept = this.#items.get(id);
     if (kept !== undefined) kept.endedAt ??= this.#clock.now();
@@ -39,7 +34,6 @@ export class History<T> {
     return this.#items.get(id)?.value;
   }
 
-  /** In the order in which they were added. */
   get kept(): readonly Readonly<Kept<T>>[] {
     this.#forgetOld();
     return [...this.#items.values()];

@@ -129,7 +129,6 @@ const oneOf =
     return parsed.kind === "value" ? undefined : parsed.problem;
   };
 
-/** Limits and the provider have checks of their own. */
 const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   provider: must("be an object", isRecord),
   gitHubToken: filled,
@@ -211,7 +210,6 @@ const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
 
 const fieldsOf = { JobHost: hostFields, runJob: jobFields, runWorkflow: workflowFields };
 
-/** Throws a TypeError that names every problem. */
 export function checkOptions(owner: keyof typeof fieldsOf, options: unknown): void {
   const problems = problemsOf(options, "", fieldsOf[owner]);
   if (owner === "JobHost" && isRecord(options)) {
@@ -245,7 +243,6 @@ function problemsOf(
   });
 }
 
-/** The options, with a reporter for `otlp`. */
 export function withTelemetry<O extends JobHostOptions>(options: O): O {
   const { otlp, provider, reporters = [], environment = processEnvironment() } = options;
   const target = otlp === undefined ? undefined : telemetryTarget(environment, otlp);

@@ -1,9 +1,4 @@
-/**
- * Starts jobs, tasks and sessions of the installed entry on a host: what the library's `JobHost` and a server
- * (`live-runs.ts`) have in common. What runs share is in `run/host.ts`.
- *
- * Invariant: the entry changes only while nothing runs.
- */
+/** Starts jobs, tasks and sessions of the installed entry on a host. The entry changes only while nothing runs. */
 import { defined } from "../document/guards.ts";
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { resolve } from "node:path";
@@ -89,7 +84,7 @@ export class HostedRuns {
   readonly #offered: ReturnType<typeof modelsOnceAMinute>;
   #installed: Installed | undefined;
 
-  /** `records`: what the only run writes about itself, besides the files of the options. */
+  /** `records`: what the only run writes about itself. */
   constructor(options: JobHostOptions, records: RecordPaths = {}) {
     this.options = options;
     const { clock = systemClock, rehearsal, inPlace = false, journals, feedsFolder } = options;
@@ -116,16 +111,12 @@ export class HostedRuns {
     this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
   }
 
-  /**
-   * Checks the entry and uses it from now on; its workflows are read relative to the folder. Throws the diagnostics, or
-   * while anything runs.
-   */
+  /** Its workflows are read relative to the folder. Throws the diagnostics, or while anything runs. */
   install(entry: Entry, folder: string): void {
     const otherTools = (this.options.tools ?? []).map(({ name }) => name);
     this.use(checkEntry(entry, folder, this.#reading, otherTools));
   }
 
-  /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
   async read(file: string, withModels: boolean): Promise<CheckedEntry> {
     const read = await readEntry(file, this.#reading);
     const problems = withModels
@@ -135,7 +126,7 @@ export class HostedRuns {
     return read;
   }
 
-  /** Uses from now on what has been read and checked. Throws while anything runs, and for options that it doesn't allow. */
+  /** Throws while anything runs, and for options that it doesn't allow. */
   use(checked: CheckedEntry): void {
     if (this.host.busy)
       throw new Error("Can't install an entry while a job, a task or a session is running.");
@@ -189,10 +180,7 @@ export class HostedRuns {
     return this.#installed;
   }
 
-  /**
-   * The job must exist. Rejects if the host is closed, without the copy that a rehearsal works in, or if a workflow
-   * can't begin like this.
-   */
+  /** The job must exist. Rejects if the host is closed, or if a workflow can't begin like this. */
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
@@ -314,7 +302,7 @@ export class HostedRuns {
     }
   }
 
-  /** What the account or the model server offered within the last minute. If it lists nothing: what the entry names. */
+  /** If nothing is listed: what the entry names. */
   async listModels(): Promise<readonly OfferedModel[]> {
     const offered = await this.#offered();
     if (offered.length > 0 || this.entry === undefined) return offered;

@@ -170,7 +170,6 @@ export class TaskFold {
     return this.#driving;
   }
 
-  /** No callback comes after this. */
   silence(): void {
     this.#silent = true;
     if (this.#status === "Executing") this.#status = "Failed";

@@ -1,8 +1,3 @@
-/**
- * The library's state in one object: the installed entry, what runs, how models are reached. The free
- * functions that `src/index.ts` exports are the methods of a default host; an application with several
- * entries or providers creates hosts of its own. What it has in common with a server is in `hosted-runs.ts`.
- */
 import type { Entry } from "../entry/model.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { unusedUserInput } from "../entry/warnings.ts";

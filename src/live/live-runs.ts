@@ -1,10 +1,4 @@
-/**
- * The state of a server: the jobs, tasks and sessions that were started through it, by their ids, while they last and
- * for an hour after, each with its feed. `JobHost.live`; HTTP comes on top of it.
- *
- * Invariants: what can be refused is a value with a reason, never an exception; a feed is closed however its run ends;
- * nothing is kept for longer than an hour after its end.
- */
+/** The state of a server. What is refused is a value, never an exception. Nothing is kept an hour after its end. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
@@ -248,10 +242,7 @@ export class LiveRuns {
     return { kind: "started", taskId };
   }
 
-  /**
-   * Ends a task of a job: its work fails, and the job goes on as after any failed task. Undefined: done. A task in a
-   * borrowed session can't be stopped, and one that has ended is not found.
-   */
+  /** Its work fails, and the job goes on as after any failed task. Not in a borrowed session. Undefined: done. */
   stopTask(taskId: string): Refused | undefined {
     const live = this.#tasks.get(taskId);
     if (live === undefined || live.task.status !== "Running")
@@ -297,10 +288,7 @@ export class LiveRuns {
     return undefined;
   }
 
-  /**
-   * Sends a prompt to a session. What comes of it is in its feed: also that it failed, or that the session is in use,
-   * as `{ sessionError }`. Undefined: sent.
-   */
+  /** What comes of it is in its feed: also that it failed, or that the session is in use, as `{ sessionError }`. */
   query(sessionId: string, prompt: string): Refused | undefined {
     const session = this.#sessionOf(sessionId);
     const live = this.#sessions.get(sessionId);

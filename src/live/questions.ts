@@ -1,10 +1,4 @@
-/**
- * The questions of a run that nobody has answered yet: an ASK waits here until a client of the server answers it, or
- * its run goes on without an answer.
- *
- * Invariants: a question is answered once, by whoever comes first; its id is that of no other question of the run, so
- * a late answer never goes to the next one.
- */
+/** An ASK waits here for the first answer. Each id is new in its run, so a late answer never goes to the next one. */
 import type { Clock } from "../platform/clock.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Answer, Asker } from "../workflow/run/ask.ts";

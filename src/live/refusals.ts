@@ -1,7 +1,4 @@
-/**
- * What someone who starts a job through a server must know, and why a job, a task or a session is not started or not
- * found, as values: a server must tell them apart.
- */
+/** What someone who starts a job through a server must know, and refusals as values: a server must tell them apart. */
 import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -95,7 +92,6 @@ export function missingParameters(
   return { ...refused("ParametersRequired", message), parameters: missing };
 }
 
-/** Undefined: the entry takes them, and lacks none. */
 export function wrongInputs(entry: PreparedEntry, inputs: Inputs): Refused | undefined {
   try {
     inputsOf(entry, inputs, asOption);

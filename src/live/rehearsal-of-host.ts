@@ -1,9 +1,4 @@
-/**
- * A rehearsal on a host that runs for long: each run, and each session of no run, starts the script anew.
- *
- * Owns which script answers in which session. A task in a borrowed session is answered by the script of its run,
- * as long as it runs; then the session's own goes on.
- */
+/** Each run, and each session of no run, starts the script anew. A borrowed session gets that of the run. */
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -22,7 +17,6 @@ export interface HostRehearsalOptions {
   readonly clock: Clock;
 }
 
-/** What a run or a session adds to the host's, to be played by a script of its own. */
 export interface Play {
   readonly join: (sessionId: string) => void;
   /** Must get the events of the run: it plays in the sessions that it starts. */
@@ -66,7 +60,6 @@ export class HostRehearsal implements ModelTransport {
     return this.#play(this.#shared(workingDirectory, () => undefined));
   }
 
-  /** A task that runs in a session which belongs to others. */
   borrowed(workingDirectory: string, sessionId: string): Play {
     let label: ModelRequest["label"];
     const model = this.#shared(workingDirectory, () => label);

@@ -1,9 +1,6 @@
 /**
- * A run as feeds: folds of its events into what `copilot/job/…/live` and `copilot/task/…/live` respond
- * (docs/library.md). The feeds of sessions are in `session-feeds.ts`.
- *
- * Invariants: the response `workStarted` comes before anything of its task; every task feed is closed before
- * `workStopped`, and the feed of the job after the last response.
+ * Folds of a run into what the feeds of jobs and tasks respond. Invariants: the response `workStarted` comes before
+ * anything of its task; every task feed is closed before `workStopped`, and that of the job after the last response.
  */
 import { randomUUID } from "node:crypto";
 import { decisionText } from "../events/decision.ts";
@@ -22,7 +19,6 @@ export function newLiveTaskId(): string {
 
 export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
 
-/** One start of a task: its responses, and how it goes. */
 export class TaskFeed {
   readonly feed: Feed;
   /** A borrowed session is not reported: the caller knows it. */
@@ -80,14 +76,9 @@ export class TaskFeed {
   }
 
   #end(outcome: WorkOutcome): void {
-    if (outcome.kind === "crashed") {
-      this.fail(outcome.crash.message);
-      return;
-    }
+    if (outcome.kind === "crashed") return this.fail(outcome.crash.message);
     this.#status = endStatus[outcome.kind];
-    this.feed.append({
-      callback: isFine(outcome) ? "taskSucceeded" : "taskFailed",
-    });
+    this.feed.append({ callback: isFine(outcome) ? "taskSucceeded" : "taskFailed" });
     this.feed.close();
   }
 }
@@ -232,7 +223,6 @@ export class JobFeeds implements Reporter {
   }
 }
 
-/** A job that was started through `LiveRuns`. */
 export interface LiveJob {
   readonly run: HostRun;
   readonly feeds: JobFeeds;

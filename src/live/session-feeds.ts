@@ -1,4 +1,3 @@
-/** The sessions of a host and their feeds: those of runs, and those that a client of a server has started. */
 import { clip } from "../events/cut.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -17,9 +16,8 @@ export interface FeedSource {
 }
 
 /**
- * The running sessions, by id, and the feed of each (`helperGetSession`, `takeSessionResponse`). The feed of an ended
- * session can be read as long as the caller keeps the session. Then both are garbage collected together, so nothing
- * grows with the number of sessions.
+ * The running sessions, by id, and the feed of each. That of an ended session is garbage collected together with the
+ * session, so nothing grows with the number of sessions.
  */
 export class SessionFeeds {
   readonly #running = new Map<string, ICopilotSession>();
@@ -50,10 +48,7 @@ export class SessionFeeds {
     return this.#feeds.get(session.rawSection)?.take(milliseconds);
   }
 
-  /**
-   * Follows a run: its sessions run while it has them. Every prompt that it sends, and every crash, is added to the
-   * feed of the session, including a lent one.
-   */
+  /** The sessions of a run run while it has them. Prompts and crashes are in their feeds, also of a lent one. */
   reporter(
     find: (sessionId: string) => ICopilotSession | undefined,
     { openFeed, closeFeed }: FeedSource,
@@ -170,10 +165,7 @@ const MAX_ASKED = 1024 * 1024;
 /** What an item takes besides its text. */
 const ITEM = 100;
 
-/**
- * A session that a client started, and that belongs to no run: it takes prompts, one after the other, and can be lent
- * to a task. Its feed has what the model says; what the model was asked is kept here.
- */
+/** A session of a client, and of no run. Its feed has what the model says; what the model was asked is kept here. */
 export class OwnSession {
   readonly #options: OwnSessionOptions;
   readonly #startTime: number;

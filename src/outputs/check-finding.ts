@@ -1,7 +1,4 @@
-/**
- * A model's call of `job_annotate`. It is checked here, in sentences that the model can act on. Findings are compared
- * by what the line says, not by its number, so that a moved line stays the same finding.
- */
+/** Findings are compared by what the line says, not by its number, so that a moved line stays the same finding. */
 import { createHash } from "node:crypto";
 import { defined, isRecord } from "../document/guards.ts";
 import type { Checked } from "../engine/ports.ts";
@@ -9,7 +6,6 @@ import { severities } from "../entry/outputs.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { Refused, asChecked, optionalText, requiredText } from "./refusal.ts";
 
-/** The file that a finding is about. Undefined: there is no such text file. */
 export type ReadLines = (path: string) => Promise<SeenFile | undefined>;
 
 export interface SeenFile {
@@ -136,10 +132,7 @@ function spaced(text: string): string {
   return text.normalize("NFC").trim().replace(/\s+/gu, " ");
 }
 
-/**
- * The first line in `head` of the lines that `seen` has from `line` to `endLine`; undefined if they aren't there, or if
- * the text of the first one and its neighbors don't tell which ones they are.
- */
+/** Undefined if the lines aren't in `head`, or if their neighbors don't tell which ones they are. */
 export function mapBlock(
   seen: readonly string[],
   line: number,

@@ -17,10 +17,8 @@ const proposalLimits = {
   characters: 900_000,
 } as const;
 
-/** A file of the working tree that differs from the commit that is checked out. */
 export interface ChangedInTree {
   readonly path: string;
-  /** As git writes it. */
   readonly mode: string;
   /** Undefined if it is deleted, or is no regular file of a bearable size. */
   readonly content: Uint8Array | undefined;
@@ -197,7 +195,6 @@ async function filesOf(
   return { base, files: proposed };
 }
 
-/** Why files may not be proposed, of whoever hands them in; undefined: they may. */
 export function notProposable(
   files: readonly ProposedFile[],
   paths: readonly string[] | undefined,

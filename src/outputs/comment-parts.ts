@@ -27,7 +27,6 @@ export function bodyOf(marker: string, parts: readonly string[]): string {
   return [marker, ...parts.filter((part) => part !== "")].join("\n\n");
 }
 
-/** The link to the run, where its summary is. */
 export function runLink(
   { server, repository, workflowRun, attempt }: Origin,
   text: string,
@@ -43,7 +42,6 @@ export function safeText(text: string, maxLength: number, { origin }: Publisher)
   return whole ? safe : `${safe}\n\n${rest(origin)}`;
 }
 
-/** Where the end of a text is that is too long. */
 export function rest(origin: Origin): string {
   return `_This is too long for GitHub. The rest is in the ${runLink(origin, "job summary")}._`;
 }

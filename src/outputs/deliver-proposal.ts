@@ -1,4 +1,3 @@
-/** One proposal of an agent, checked again against what the entry allows, and done. */
 import { defaultOutputs } from "../entry/outputs.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
 import { isBranch, notProposable } from "./check-proposal.ts";
@@ -43,7 +42,6 @@ interface Step {
   readonly send: () => Promise<Made>;
 }
 
-/** The steps, or why there are none. */
 async function planOf(
   { about, github, branches, ours }: Delivering,
   { proposal, task, key }: Proposed,
@@ -170,7 +168,6 @@ const MAX_REASON = 1_000;
 
 type WithText = Extract<Proposal, { kind: "comment" | "issue" | "pull_request" | "close" }>;
 
-/** Of what is to be closed: the comment that says why. */
 export function proposalBody(
   proposal: WithText,
   about: Publisher & Pick<Proposed, "task" | "key">,

@@ -1,7 +1,3 @@
-/**
- * One review with the findings that are new: comments at the lines that the diff shows, the others in its body. The
- * threads of findings that are gone are resolved.
- */
 import type { CollectedOutputs } from "./collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import { GithubFailure, type DiffFile, type NewReview, type OwnThread } from "./github-port.ts";
@@ -150,10 +146,7 @@ function commentBody(finding: Finding, publisher: Publisher, isWhole: boolean): 
   ]);
 }
 
-/**
- * A button applies it, so it must be what it looks like, and replace just the lines of the comment; otherwise it is only
- * shown.
- */
+/** A button applies it, so it must be what it looks like, and replace just the lines of the comment. */
 function suggestionBlock(suggestion: string, isWhole: boolean): string {
   const code = harmlessCode(suggestion);
   const isApplied = isWhole && code === suggestion.replace(/\r\n?/g, "\n");

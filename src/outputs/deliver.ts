@@ -1,9 +1,4 @@
-/**
- * Delivery: what a run publishes on GitHub, after it has ended, within what its entry allows. Nothing here trusts what an
- * agent has said: kinds, targets, counts, labels and files are checked again.
- *
- * Delivered twice, nothing is there twice: all that we make has a hidden marker, by which it is found again.
- */
+/** Nothing here trusts what an agent has said. Nothing is delivered twice: a hidden marker finds it again. */
 import { defaultOutputs, proposalKinds, type Outputs } from "../entry/outputs.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
@@ -26,7 +21,6 @@ import { GithubFailure, type GithubPort, type OwnComment } from "./github-port.t
 import { readMarker } from "./markers.ts";
 import { reportComment } from "./report-comment.ts";
 
-/** Whether the outputs ask for anything on GitHub. */
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
   return (
     report?.comment !== undefined ||
@@ -38,7 +32,6 @@ export function asksForDelivery({ report, findings, proposals = {} }: Outputs): 
 /** Those that are looked at. A journal can have any number, and each one that is refused has cost a few requests. */
 const mostProposals = 200;
 
-/** What GitHub refuses is among the deliveries. */
 export async function deliver(
   about: Deliverable,
   github: GithubPort,
@@ -134,7 +127,6 @@ async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | 
 
 const needs = "`pull-requests: write`";
 
-/** Whether a comment is of the same attempt, or of a later run or attempt. */
 function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boolean {
   const [run = 0, tried = 0] = (key ?? "").split("/").map(Number);
   const own = Number(workflowRun);

@@ -1,4 +1,3 @@
-/** What the parts of delivery share: its result, and how something is written once. */
 import { defined } from "../document/guards.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import type { RunView } from "../events/view.ts";
@@ -35,7 +34,6 @@ export function deadlineOf({ clock }: DeliveryOptions): number {
   return clock.now() + longestMinutes * 60_000;
 }
 
-/** What one part of delivery works with. */
 export interface Delivering {
   readonly about: Deliverable;
   readonly github: GithubPort;
@@ -56,10 +54,7 @@ export interface Writing {
 
 const pausesMs = [2_000, 10_000];
 
-/**
- * Sends a request. With `find`, which tells what an earlier one has made, something is made once, also if GitHub doesn't
- * answer.
- */
+/** With `find`, which tells what an earlier request has made, something is made once, also if GitHub doesn't answer. */
 export async function write(
   { options }: Delivering,
   { what, preview }: Writing,

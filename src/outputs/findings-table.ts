@@ -62,7 +62,6 @@ function placeText(finding: Finding, target?: LinkTarget): string {
   return writtenCell([url === undefined ? place : { type: "link", url, children: [place] }]);
 }
 
-/** A name of somebody else's, as code on one line. */
 export function codeText(name: string, length: number): string {
   return writtenCell([{ type: "inlineCode", value: oneLine(name, length) || "?" }]);
 }

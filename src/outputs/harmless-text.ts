@@ -1,4 +1,3 @@
-/** Foreign text without what could move a cursor, hide or reorder something, or mean something to GitHub. */
 import { cut } from "../events/cut.ts";
 import { withoutSequences } from "../platform/terminal-sequences.ts";
 
@@ -30,10 +29,7 @@ export function oneLine(text: string, length: number): string {
   return `${cut(line, Math.max(0, length - 1))}…`;
 }
 
-/**
- * GitHub looks for these in the finished page, where no escape helps. A word joiner stands in them: it can't be seen,
- * and no line is broken at it.
- */
+/** In the finished page no escape helps. A word joiner stands in them: it can't be seen, and no line is broken at it. */
 const references: readonly (readonly [RegExp, string])[] = [
   [/@(?=[\p{L}\p{N}_-])/gu, "@\u2060"],
   [/#(?=\d)/g, "#\u2060"],
@@ -52,10 +48,7 @@ export function withoutReferences(text: string): string {
 
 /** GitHub's own limit is 256 for issues and pull requests. */
 const MAX_TITLE = 256;
-/**
- * The title of an issue or a pull request. It becomes the subject of a commit when a pull request is squashed, where
- * `fixes #1` closes an issue.
- */
+/** It becomes the subject of a commit when a pull request is squashed, where `fixes #1` closes an issue. */
 export function safeTitle(text: string, length = MAX_TITLE): string {
   return cut(withoutReferences(spaced(text, length)), length);
 }

@@ -1,4 +1,3 @@
-/** Test cases in the JUnit XML that CI systems read. */
 import { elapsedMs, endText, type RunView, type WorkView } from "../events/view.ts";
 import { collectOutputs } from "./collect.ts";
 
@@ -9,7 +8,6 @@ export interface TestCase {
   readonly line?: number;
   readonly seconds: number;
   readonly result: "success" | "failure" | "error" | "skipped";
-  /** Of a failure or an error, or why it was skipped. */
   readonly reason?: string;
   readonly type?: string;
   readonly output?: string;
@@ -81,7 +79,6 @@ function escaped(text: string): string {
     .replace(/[&<>"\n\r\t]/g, (character) => entities[character] ?? character);
 }
 
-/** A run as test cases: its works, and what it has found. */
 export function testCasesOf(view: RunView): readonly TestCase[] {
   const end = view.endedAt ?? view.startedAt ?? 0;
   const works = [...view.works.values()]

@@ -1,12 +1,6 @@
 /**
- * Foreign Markdown as a tree of what may pass: headings, lists, quotes, tables, code, emphasis. HTML is text, an image is
- * its text and its address, and so is a link, unless it goes to one of the allowed places.
- *
- * A word in which GitHub would find a mention, a reference, a commit, an address or mathematics becomes code, so that the
- * reader still sees it.
- *
- * The parser takes linear time and bounds the nesting of blocks. Emphasis in too much emphasis is left out, so that no
- * walk over the tree goes deep.
+ * Foreign Markdown as a tree of what may pass. A word in which GitHub would find a mention, a reference or an address
+ * becomes code. The parser takes linear time and bounds the nesting, so that no walk over the tree goes deep.
  */
 import MarkdownIt, { type Token } from "markdown-it";
 import type {
@@ -94,10 +88,9 @@ class TreeBuilder {
           result.push({ type: "heading", depth: depthOf, children: this.#inline(" ") });
           break;
         }
-        case "blockquote_open": {
+        case "blockquote_open":
           result.push({ type: "blockquote", children: this.blocks("blockquote_close") });
           break;
-        }
         case "bullet_list_open":
         case "ordered_list_open":
           result.push(this.#list(token));
@@ -203,7 +196,6 @@ class TreeBuilder {
     return plainPhrasing(root);
   }
 
-  /** An allowed link, or its text and its address. */
   #link(
     { href, text }: { readonly href: string; readonly text: PhrasingContent[] },
     around: PhrasingContent[],

@@ -1,9 +1,4 @@
-/**
- * The hidden first line of everything that we write on GitHub: by it, a later run finds its own comments.
- *
- * `readMarker` takes only a marker that is the very first line of a body. The texts of agents never stand there, so a
- * marker that one of them contains is never ours. Anybody may write a comment with a marker, though: look at its author.
- */
+/** The hidden first line of all that we write on GitHub; anybody may write one, though: look at the author. */
 import { defined } from "../document/guards.ts";
 import { cut, wholeCharacters } from "../events/cut.ts";
 

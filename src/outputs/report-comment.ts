@@ -1,7 +1,4 @@
-/**
- * The comment on a pull request that every run of a job updates: the verdict, the report, the findings, the cost. Found
- * again by the marker in its first line, which also keeps the fingerprints of the findings for the next run.
- */
+/** Found again by the marker in its first line, which also keeps the fingerprints of the findings for the next run. */
 import type { Finding, Verdict } from "../events/output-shapes.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
@@ -23,7 +20,6 @@ export interface ReportComment extends Publisher {
   readonly verdict?: Verdict | undefined;
   /** Markdown. */
   readonly report?: string | undefined;
-  /** The worst first. */
   readonly findings: readonly Finding[];
   /** So many more. */
   readonly omitted?: number;

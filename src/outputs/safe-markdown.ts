@@ -1,10 +1,7 @@
 /**
- * Foreign Markdown in, harmless Markdown out, for GitHub: parsed, reduced to what may pass (`markdown-tree.ts`), and
- * written anew. No HTML, image, mention, reference or foreign address is left that GitHub would make something of, nothing
- * can end a fence of ours, and no line of the result is a marker of ours.
- *
- * - Takes linear time for any text and never throws: it is cut before it is parsed.
- * - Harmless Markdown is the same after a second time.
+ * Foreign Markdown in, harmless Markdown out: no HTML, image, mention, reference or foreign address is left that GitHub
+ * would make something of, nothing can end a fence of ours, and no line is a marker of ours. Takes linear time for any
+ * text and never throws; harmless Markdown is the same after a second time.
  */
 import { gfmTableToMarkdown } from "mdast-util-gfm-table";
 import { toMarkdown, type Handle, type Options, type State } from "mdast-util-to-markdown";
@@ -69,10 +66,7 @@ function written(tree: Nodes): string {
   return toMarkdown(tree, (options ??= makeOptions()));
 }
 
-/**
- * As it was written. Those of the serializer look for the best sign in the whole paragraph, which takes quadratic time.
- * A sign that doesn't work, because a word next to it became code, is seen as it is.
- */
+/** As it was written: those of the serializer look for the best sign in the whole paragraph, in quadratic time. */
 function attention(markupOf: (node: Emphasis | Strong | Delete) => string): Handle {
   const handle: Handle = (node: Emphasis | Strong | Delete, _parent, state, info) => {
     const markup = markupOf(node);

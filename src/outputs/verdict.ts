@@ -1,4 +1,3 @@
-/** What a job thinks of the change, apart from whether its agents worked, and what becomes of it. */
 import {
   defaultOutputs,
   severities,

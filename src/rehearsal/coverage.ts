@@ -1,13 +1,8 @@
-/**
- * What of a job rehearsals have reached: its works, the retries of its tasks, the branches of each `Alt`, the passes of
- * each `Loop`, the items of each `Each`. The points are a fold over the tree of works, so that they are the same for all
- * rehearsals of a job.
- */
+/** What of a job rehearsals have reached. The points come from the tree of works: the same for all rehearsals of a job. */
 import type { AltWork, EachWork, LoopWork, PreparedEntry, Work } from "../entry/model.ts";
 import { allWorks, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
-/** One thing that a rehearsal can reach, in words that stand for it in a report. */
 type Point = string;
 
 type Way = "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
@@ -122,23 +117,7 @@ export class ReachedPoints {
   }
 }
 
-export interface JobCoverage {
-  readonly entry: string;
-  readonly job: string;
-  readonly points: number;
-  readonly reached: number;
-  readonly missed: readonly Point[];
-}
-
-export interface Coverage {
-  readonly jobs: readonly JobCoverage[];
-  readonly points: number;
-  readonly reached: number;
-  /** 100 if there is nothing to reach. */
-  readonly percent: number;
-}
-
-/** Of several rehearsals. A job that none of them is for counts, too. */
+/** A job that no rehearsal is for counts, too. */
 export class CoverageOfJobs {
   readonly #jobs = new Map<
     string,
@@ -163,7 +142,7 @@ export class CoverageOfJobs {
     }
   }
 
-  total(): Coverage {
+  total() {
     const jobs = [...this.#jobs.values()].map(({ entry, job, points, reached }) => {
       const missed = points.filter((point) => !reached.has(point));
       return { entry, job, points: points.length, reached: points.length - missed.length, missed };

@@ -1,15 +1,23 @@
+/** What a rehearsal expects of a run: how it and its works ended, the way through its workflow, its outputs. */
 import { isDeepStrictEqual } from "node:util";
+import { defined } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
-import { PRINTED, type Expectation } from "./format/script.ts";
+import { plannedWorks, type PlannedWork } from "../events/plan.ts";
+import {
+  activityName,
+  namesActivity,
+  writtenName,
+  type FoundActivity,
+} from "./format/activity-name.ts";
+import type { RunResult, WorkResult } from "./format/schema-parts.ts";
+import { PRINTED, type Expectation, type ExpectedWork, type Placed } from "./format/script.ts";
 import { fillIn, mismatch, placesOf, quote, type Places } from "./format/text-condition.ts";
 import { listFailures, ListedExpectations, type Fill, type Found } from "./listed-expectations.ts";
 import { asFound, SeenOutputs, shown } from "./seen-outputs.ts";
-import { happened, wished, workFailures } from "./work-expectations.ts";
-import { WorkTallies } from "./work-tallies.ts";
-import { WorkflowExpectations } from "./workflow-expectations.ts";
+import { WorkTallies, type WorkTally } from "./work-tallies.ts";
 
 export class Expectations {
   readonly #expect: Expectation;
@@ -40,7 +48,6 @@ export class Expectations {
     if (decided !== undefined) this.#decisions.see(foundDecision(decided));
   }
 
-  /** Unmet expectations, one sentence each. Complete after the run. */
   failures(): readonly string[] {
     return [
       ...this.#resultFailures(),
@@ -93,7 +100,6 @@ function foundAction(fields: Found["fields"]): Found {
   return { title: JSON.stringify(fields["id"]), fields };
 }
 
-/** Of a crash its cause, of a scope its kind. */
 function foundDecision({ work, decision }: DecisionOfWork): Found {
   const text = decisionText(decision);
   return {
@@ -142,4 +148,174 @@ function outputFailures(
 /** Without prototypes, which JSON doesn't have. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+function workFailures(
+  expected: Placed<readonly ExpectedWork[]> | undefined,
+  works: readonly WorkTally[],
+): string[] {
+  if (expected === undefined) return [];
+  const failures: string[] = [];
+  const free = new Set(works);
+  // The most specific first: an item without a workId matches any work of its task.
+  const ordered = expected.value.toSorted((a, b) => selected(b).length - selected(a).length);
+  for (const item of ordered) {
+    const fitting = [...free].filter((work) => isMeant(item, work));
+    const work =
+      fitting.find(({ runs }) => runs > 0 === (item.outcome !== "skipped")) ?? fitting[0];
+    if (work === undefined) {
+      failures.push(`${item.place}: the job has no other work with ${selected(item).join(", ")}.`);
+      continue;
+    }
+    free.delete(work);
+    for (const text of compare(item, work))
+      failures.push(`${item.place}: ${nameOf(work)} ${text}.`);
+  }
+  for (const work of free) {
+    const { runs, outcomes } = work;
+    if (runs === 0) continue;
+    const end = happened(outcomes.at(-1));
+    failures.push(
+      `${expected.place}: ${nameOf(work)} ran and ${end}, but "works" doesn't list it.`,
+    );
+  }
+  return failures;
+}
+
+function isMeant({ task, workId, model }: ExpectedWork, work: WorkTally): boolean {
+  return (
+    (task ?? work.taskId) === work.taskId &&
+    (workId ?? work.workId) === work.workId &&
+    (model ?? work.model) === work.model
+  );
+}
+
+function selected({ task, workId, model }: ExpectedWork): readonly string[] {
+  return Object.entries(defined({ task, workId, model })).map(
+    ([name, value]) => `${name} ${JSON.stringify(value)}`,
+  );
+}
+
+function compare(item: ExpectedWork, work: WorkTally): string[] {
+  const { outcome } = item;
+  const { outcomes, runs } = work;
+  const last = outcomes.at(-1);
+  if (outcome === "skipped")
+    return runs === 0 ? [] : [`should have been skipped, but it ran and ${happened(last)}`];
+  if (runs === 0) return ["should have run, but it was skipped"];
+  return [...outcomeFailures(outcome, work), ...countFailures(item, work)];
+}
+
+function outcomeFailures(
+  wanted: WorkResult | readonly WorkResult[],
+  { outcomes, runs, reason }: WorkTally,
+): string[] {
+  if (typeof wanted === "string") {
+    const last = outcomes.at(-1);
+    const because = reason === "" ? "" : ` (${reason})`;
+    return last === wanted
+      ? []
+      : [`should have ${wished(wanted)}, but it ${happened(last)}${because}`];
+  }
+  if (runs !== wanted.length) return [`should have run ${wanted.length}×, but it ran ${runs}×`];
+  const differs = wanted.findIndex((one, run) => one !== outcomes[run]);
+  const one = wanted[differs];
+  if (one === undefined) return [];
+  return [
+    `should have ${wished(one)} in run ${differs + 1}, but it ${happened(outcomes[differs])}`,
+  ];
+}
+
+const counts = ["runs", "attempts", "retries", "crashes", "rejected"] as const;
+
+function countFailures(item: ExpectedWork, work: WorkTally): string[] {
+  return counts.flatMap((name) => {
+    const wanted = item[name];
+    if (wanted === undefined || wanted === work[name]) return [];
+    return [`should have had "${name}: ${wanted}", but it had ${work[name]}`];
+  });
+}
+
+/** After "should have". */
+function wished(result: RunResult | WorkResult): string {
+  return result === "canceled" || result === "skipped" ? `been ${result}` : result;
+}
+
+/** After "it". */
+function happened(result: RunResult | WorkResult | undefined): string {
+  if (result === undefined) return "did not end";
+  return result === "canceled" || result === "skipped" ? `was ${result}` : result;
+}
+
+function nameOf({ workId, taskId }: WorkTally): string {
+  return `work ${workId} ("${taskId}")`;
+}
+
+/** Of the way, no more is kept than is expected. If the workflow ran several times, its last iteration counts. */
+class WorkflowExpectations {
+  readonly #expect: Pick<Expectation, "path" | "report">;
+  #works: readonly PlannedWork[] = [];
+  #way: FoundActivity[] | undefined;
+  #report = "";
+
+  constructor(expect: Pick<Expectation, "path" | "report">) {
+    this.#expect = expect;
+  }
+
+  see(event: RunEvent): void {
+    if (event.type === "run.started")
+      this.#works = plannedWorks(event.work).filter(({ chart }) => chart !== undefined);
+    const [work] = this.#works;
+    if (work === undefined || !("work" in event) || event.type === "run.started") return;
+    if (event.work?.workId !== work.workId) return;
+    if (event.type === "work.started") {
+      this.#way = [];
+      this.#report = "";
+    }
+    if (event.type === "work.ended") this.#report = event.report ?? "";
+    if (event.type === "step.started" && this.#way !== undefined) {
+      const { path } = this.#expect;
+      if (this.#way.length <= (path?.value.length ?? 0))
+        this.#way.push({ id: event.activity, file: event.file });
+    }
+  }
+
+  failures(fill: Fill): readonly string[] {
+    const { path, report } = this.#expect;
+    const place = path?.place ?? report?.place;
+    if (place === undefined) return [];
+    const [work, ...others] = this.#works;
+    if (work === undefined) return [`${place}: the job has no workflow.`];
+    if (others.length > 0)
+      return [
+        `${place}: the job has ${others.length + 1} workflows, but this needs a job with one.`,
+      ];
+    if (this.#way === undefined)
+      return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
+    const way = path === undefined ? undefined : wayFailure(path, this.#way, work);
+    const why = report && mismatch(report.value, this.#report, fill);
+    return [
+      ...(way === undefined ? [] : [way]),
+      ...(why === undefined
+        ? []
+        : [`${report?.place}: RESULT ${why}; it is ${quote(this.#report)}.`]),
+    ];
+  }
+}
+
+function wayFailure(
+  { place, value: expected }: NonNullable<Expectation["path"]>,
+  way: readonly FoundActivity[],
+  { chart }: PlannedWork,
+): string | undefined {
+  const at = expected.findIndex(({ value }, index) => {
+    const found = way[index];
+    return found === undefined || !namesActivity(value, found);
+  });
+  const found = way[at === -1 ? expected.length : at];
+  const name = found && activityName(found, chart?.main ?? "", Object.keys(chart?.files ?? {}));
+  const wanted = expected[at];
+  if (wanted !== undefined)
+    return `${wanted.place}: activity ${at + 1} should have been ${writtenName(wanted.value)}, but ${name === undefined ? "the workflow ended" : `it was ${name}`}.`;
+  return name && `${place}: the workflow should have ended, but ${name} followed.`;
 }

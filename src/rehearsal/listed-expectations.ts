@@ -1,7 +1,4 @@
-/**
- * Items of which a run must contain each in any order, must contain these in order, must not contain any, or must
- * contain exactly these. An item is compared field by field with what occurs. Of a run, only a few examples are kept.
- */
+/** Lists of items that a run must contain, or not. An item is compared field by field with what occurs. */
 import { isDeepStrictEqual } from "node:util";
 import {
   PRINTED,
@@ -78,7 +75,6 @@ export class ListedExpectations {
   }
 }
 
-/** Where a list must be complete: each expected item once, and nothing else. */
 export function listFailures(
   noun: string,
   expected: Placed<readonly ExpectedItem[]> | undefined,

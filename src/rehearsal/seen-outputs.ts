@@ -1,4 +1,3 @@
-/** What agents hand in during a run, in the words of a rehearsal. */
 import { cut } from "../events/cut.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";

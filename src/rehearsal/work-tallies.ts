@@ -1,4 +1,3 @@
-/** How the works of a run went: a fold over its events, for expectations and recordings. */
 import type { RunEvent, WorkEnded } from "../events/event.ts";
 import { plannedWorks } from "../events/plan.ts";
 import type { WorkResult } from "./format/schema-parts.ts";

@@ -1,4 +1,3 @@
-/** The lines of the documents and actions of a task with the action protocol in a log. */
 import type { ActionEnded, ActionEvent, DocumentRejected, EndedStatus } from "../events/action.ts";
 import type { RunEvent } from "../events/event.ts";
 import {
@@ -70,7 +69,6 @@ function linesOf(event: ActionEvent, known: OpenAction | ActionView | undefined)
   }
 }
 
-/** The problems of a rejected document, the first ones of many. */
 export function rejectedText({
   iteration,
   problems,
@@ -83,7 +81,6 @@ export function rejectedText({
   return `document ${iteration} rejected: ${shown.join("; ")}`;
 }
 
-/** Its id, and what it calls if the id doesn't say it. */
 function actionName({
   id,
   action = "",
@@ -106,7 +103,6 @@ function ended(event: ActionEnded, known: OpenAction | ActionView | undefined): 
   ];
 }
 
-/** Such as `failed after 1.2 s: REASON`. */
 function endText({
   status,
   milliseconds,

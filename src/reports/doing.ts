@@ -1,4 +1,3 @@
-/** What a running work is doing: for the live view, and for the heartbeat in a log. */
 import {
   currentStep,
   runningActions,
@@ -39,7 +38,6 @@ export function busySession(work: WorkView): OpenSession | undefined {
   return [...work.sessions.values()].findLast(({ purpose }) => purpose !== undefined);
 }
 
-/** The current activity of a workflow, and what the work does. */
 export function doing(work: WorkView, now: number): string {
   const step = work.flow && currentStep(work.flow);
   if (step === undefined) return sessionDoing(work, now);
@@ -72,13 +70,11 @@ function turnDoing(work: WorkView, { streamed, purpose }: OpenSession, now: numb
   return purpose === "prompt" || purpose === undefined ? "thinking" : `checking ${purpose}`;
 }
 
-/** What a person is told about an action: its label if it has one, else its id; and its progress. */
 export function actionDoing({ id, label, percent }: OpenAction): string {
   const progress = percent === undefined ? "" : ` ${Math.floor(percent)} %`;
   return `${oneLine(label ?? id, 100)}${progress}`;
 }
 
-/** The actions of a work that run: those that tell their progress first. */
 export function actionsUnderWay({ actions }: WorkView): readonly OpenAction[] {
   if (actions === undefined) return [];
   const isSilent = ({ percent }: OpenAction): number => Number(percent === undefined);
@@ -101,10 +97,7 @@ export function stillRunning(view: RunView, now: number): string {
 
 const MINUTE = 60_000;
 
-/**
- * Prints a line at least every minute while something runs. A log without new lines looks like a job that
- * hangs, and some runners end such a job.
- */
+/** A line at least every minute: a log without new lines looks like a job that hangs, and some runners end such a job. */
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #view: RunView;
@@ -125,7 +118,6 @@ export class Heartbeat {
     void this.#run(this.#running.signal);
   }
 
-  /** Something else has been printed. */
   printed(): void {
     this.#last = this.#clock.now();
   }

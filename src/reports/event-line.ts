@@ -24,7 +24,6 @@ export interface EventLine {
   /** Null for the whole job. */
   readonly work: WorkRef | null;
   readonly tone: Tone;
-  /** One line, harmless. */
   readonly text: string;
 }
 
@@ -110,7 +109,6 @@ function said(what: string, text: string): Line {
   return plain(`${what}: ${oneLine(text, SAID_LENGTH)}`);
 }
 
-/** What the agent answered in a turn, unless another line shows it. */
 function answerOf(event: TurnEnded, view: RunView): string | undefined {
   const work = view.works.get(event.work.workId);
   if (event.purpose !== "prompt" || event.outcome !== "completed" || work === undefined)
@@ -157,7 +155,7 @@ export function startText({ modelId = "", restored }: WorkStarted): string {
   return modelId === "" ? "started" : `started, model ${modelId}`;
 }
 
-/** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
+/** A log that groups lines by work shows it at once: the agent may continue, but its result may be incomplete. */
 export function isUrgent(event: RunEvent): boolean {
   const made = decisionOf(event);
   return made !== undefined && decisionTraits(made.decision.kind).audience.atOnce;
@@ -175,7 +173,6 @@ function endOfWork(
   return { tone: "bad", from: "quiet", text: `[TASK FAILED] ${outcome.kind}${took}: ${reason}` };
 }
 
-/** How long the item took, or what all iterations of the work have used so far. */
 function soFar(work: WorkView, ref: WorkRef): string {
   const took = ` after ${clockText(itemOf(work, ref)?.elapsedMs ?? work.finishedMs)}`;
   if (ref.item !== undefined || work.modelCalls === 0) return took;

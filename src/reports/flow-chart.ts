@@ -1,4 +1,3 @@
-/** The flowchart of a run as Mermaid text; and those of a workflow, also with the path that a run took. */
 import type { ActivityKind, FlowChart, FlowNode } from "../events/flow.ts";
 import { defined } from "../document/guards.ts";
 import { generateChartNodes } from "../entry/chart.ts";
@@ -21,10 +20,6 @@ import {
 } from "../events/view.ts";
 import { clip, cut } from "../events/cut.ts";
 
-/**
- * A run as a Mermaid flowchart in which every node shows how it ended; of a job that is one workflow, the path through
- * the workflow. Empty until the run has started.
- */
 export function chartOf(view: RunView, detailOf?: (workId: number) => string | undefined): string {
   if (view.plan === undefined) return "";
   const { work } = view.plan;
@@ -57,7 +52,6 @@ export function nodeStatus(work: WorkView): NodeStatus {
   }
 }
 
-/** Everything else is a task. */
 const shapes: Readonly<Partial<Record<ActivityKind, NodeShape>>> = {
   start: "start",
   check: "decision",
@@ -68,7 +62,6 @@ const shapes: Readonly<Partial<Record<ActivityKind, NodeShape>>> = {
   on: "terminal",
 };
 
-/** The flowcharts of a workflow as Mermaid text, with a final line break. */
 export function printFlow(chart: FlowChart): string {
   const drawing = drawFlow(chart, Object.keys(chart.files));
   return renderFlowDrawing(drawing, { textOf: (_file, node) => activityText(node) });
@@ -90,7 +83,6 @@ function arrowsOf({ kind, next, other }: FlowNode): readonly Arrow[] {
   return arrows;
 }
 
-/** The nodes and arrows of several files of a workflow, with the names that they have in the drawing. */
 export interface FlowDrawing {
   readonly files: readonly FlowDrawingFile[];
   readonly arrows: readonly FlowArrow[];
@@ -143,29 +135,20 @@ export function drawFlow(chart: FlowChart, files: readonly string[]): FlowDrawin
   return { files: drawn, arrows };
 }
 
-/** The files that a run has been in, the first one first. */
-function visitedFiles({ chart, activities }: FlowView): readonly string[] {
-  return chart === undefined ? [] : [...new Set([chart.main, ...activities.keys()])];
-}
-
 /** GitHub shows an error in the place of a chart that has more. */
 const MAX_CHARACTERS = 50_000;
 const MAX_ARROWS = 500;
 
-/** What GitHub draws. */
 export function isDrawable(mermaid: string): boolean {
   const arrows = mermaid.match(/-->|==>|-\.->/g)?.length ?? 0;
   return mermaid.length <= MAX_CHARACTERS && arrows <= MAX_ARROWS;
 }
 
-/**
- * The path of a run as Mermaid text that GitHub draws: all files that it has been in, else the first one; undefined if
- * that is too large, or if the plan of the workflow isn't known.
- */
+/** All files that it has been in, else the first one. Undefined if that is too large, or if the plan isn't known. */
 export function flowPathChart(flow: FlowView): string | undefined {
   const { chart } = flow;
   if (chart === undefined) return undefined;
-  const all = visitedFiles(flow);
+  const all = [...new Set([chart.main, ...flow.activities.keys()])];
   for (const files of all.length > 1 ? [all, [chart.main]] : [all]) {
     const { arrows, ...drawing } = drawFlow(chart, files);
     if (arrows.length > MAX_ARROWS) continue;
@@ -180,11 +163,9 @@ export function flowPathChart(flow: FlowView): string | undefined {
 
 export interface FlowDrawingOptions {
   readonly textOf: (file: string, node: FlowNode) => string;
-  /** Marks the activities and arrows of this path. */
   readonly path?: FlowView;
 }
 
-/** Mermaid text, with a final line break. Several files have a frame each. */
 export function renderFlowDrawing(
   { files, arrows }: FlowDrawing,
   { textOf, path }: FlowDrawingOptions,
@@ -232,7 +213,6 @@ export function activityStatus(flow: FlowView, file: string, { id, kind }: FlowN
   }
 }
 
-/** It is what runs now, or was the last that ran. */
 export function isLast({ open, steps }: FlowView, file: string, { id }: FlowNode): boolean {
   const step = open.at(-1) ?? steps.at(-1);
   return step !== undefined && step.file === file && step.activity === id;

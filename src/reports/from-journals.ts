@@ -1,7 +1,4 @@
-/**
- * A report of journals, of which none is ever held as a whole. Several are read twice: first to find the runs, and for
- * a run that several journals contain the one that has most of it; then to archive the events.
- */
+/** A report of journals, of which none is ever held as a whole: several are read twice, first to find the runs. */
 import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +16,6 @@ export interface JournalsReport {
   readonly events: readonly Uint8Array[];
   /** Nothing is wrong but, perhaps, an incomplete last line or an event of an unknown type. */
   readonly intact: boolean;
-  /** At least one of the files is a journal. */
   readonly readable: boolean;
 }
 
@@ -96,7 +92,6 @@ async function findRuns(
   }
 }
 
-/** Each run once, in the order of their starts; first the journal that has most of its events. */
 function mergeRuns(journals: readonly RunTallies[]): readonly ReportRun[] {
   const found = new Map<string, { readonly tally: RunTally; readonly index: number }[]>();
   for (const [index, { runs }] of journals.entries()) {

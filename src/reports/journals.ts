@@ -1,10 +1,4 @@
-/**
- * The journals of a folder, for a server that lists them and hands them out. Owns which files of the folder may be
- * read: regular ones named `*.jsonl`, in the folder itself, and not through a link. They may be written meanwhile.
- *
- * Bounded: the latest `MAX_JOURNALS` are listed; of each, the summary is kept until its size or its time changes. They
- * are read part by part, and no line of more than `MAX_LINE` is held.
- */
+/** The journals of a folder, but none through a link. A summary of each is kept, no line above `MAX_LINE`. */
 import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";

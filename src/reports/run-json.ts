@@ -26,7 +26,6 @@ const results: Readonly<Record<WorkStatus, string>> = {
   running: "canceled",
 };
 
-/** `files`: of the reports in the output directory, by their key in `view.given`. */
 export function runJson(view: RunView, files: ReadonlyMap<string, string> = new Map()): object {
   const { plan } = view;
   const start = view.startedAt ?? 0;
@@ -81,7 +80,6 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
   };
 }
 
-/** Every field is there. */
 export function findingJson(finding: Finding): object {
   const { path, line, endLine, headLine, severity, rule, title, message, ...rest } = finding;
   return {
@@ -123,10 +121,7 @@ function counters({ attempts, retries, crashes, modelCalls, ...rest }: Counters)
   return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost };
 }
 
-/**
- * The report of the job: of the tasks that its entry names, else of the last one that has one, be it the RESULT of a
- * workflow or the response of a task with actions. `whole`: reports that the view has cut, by their key in `view.given`.
- */
+/** Of the tasks that its entry names, else of the last one that has one. `whole`: reports that the view has cut, by key. */
 export function jobReport(
   view: RunView,
   whole: ReadonlyMap<string, string> = new Map(),

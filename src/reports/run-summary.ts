@@ -1,4 +1,3 @@
-/** A run in a line, as lists of runs show it: a fold over its events, for Node and for the page. */
 import type { RunEvent } from "../events/event.ts";
 import {
   applyEvent,
@@ -61,12 +60,7 @@ class RunTally {
 
   summary(): RunSummary {
     const { jobName, status, startedAt, endedAt, totals } = this.view;
-    const {
-      runs: _runs,
-      cacheReadTokens: _cached,
-      reasoningTokens: _thought,
-      ...counters
-    } = totals;
+    const { runs: _r, cacheReadTokens: _c, reasoningTokens: _t, ...counters } = totals;
     const reason = endText(this.view);
     return {
       runId: this.runId,

@@ -11,7 +11,6 @@ export interface StepRecord {
   readonly ended: StepEnded | undefined;
   readonly startedAt: number;
   readonly endedAt: number | undefined;
-  /** Its box in the plan, and the name of the file. */
   readonly node: FlowNode | undefined;
   readonly file: string;
   /** The files with the whole output of its scripts, by the index of the script. */
@@ -20,7 +19,6 @@ export interface StepRecord {
 
 const MAX_NAME = 60;
 
-/** Such as `002-PROMPT_ASK`. */
 export function stepPageName(step: number, activity: string): string {
   const name = activity.replace(/[^\p{L}\p{N}_.-]/gu, "_").slice(0, MAX_NAME);
   return `${String(step).padStart(3, "0")}-${name}`;
@@ -29,6 +27,9 @@ export function stepPageName(step: number, activity: string): string {
 export function stepPage(record: StepRecord): string {
   const { started, ended, node, outputs } = record;
   const { step = 0, activity = "" } = started ?? ended ?? {};
+  const way =
+    ended &&
+    (ended.to === undefined ? "An end of the workflow" : `Goes on with ${inline(ended.to, 200)}`);
   const facts = [
     `${inline(record.file, 300)}${node === undefined ? "" : `, line ${node.line}`}`,
     ...(node === undefined || node.label === "" ? [] : [`Text: ${inline(node.label, 1000)}`]),
@@ -36,7 +37,7 @@ export function stepPage(record: StepRecord): string {
     ...((started?.restored ?? ended?.restored) ? ["Taken over from an earlier run"] : []),
     timeText(record),
     resultText(ended, node),
-    ...(ended === undefined ? [] : [wayText(ended)]),
+    ...(way === undefined ? [] : [way]),
   ];
   const sections = [
     ...(ended?.reason === undefined ? [] : [section("Reason", ended.reason)]),
@@ -67,10 +68,6 @@ function resultText(ended: StepEnded | undefined, node: FlowNode | undefined): s
   if (ended === undefined) return "It did not end";
   if (ended.succeeded) return "Succeeded";
   return node?.kind === "check" ? "Does not hold" : "Failed";
-}
-
-function wayText({ to }: StepEnded): string {
-  return to === undefined ? "An end of the workflow" : `Goes on with ${inline(to, 200)}`;
 }
 
 function section(title: string, text: string, language = "text"): string {

@@ -15,13 +15,11 @@ export function paragraph(text: string, lines: number, length: number): string[]
   return kept;
 }
 
-/** `3 changed files (1a2b3c4d5e6f…9a8b7c6d5e4f)` */
 export function changeText({ base, head, count, uncommitted }: PlannedChange): string {
   const [from, to] = [base, head].map((id) => cut(id, 12));
   return `${plural(count, "changed file")} (${from}…${to}${uncommitted === true ? " and uncommitted work" : ""})`;
 }
 
-/** For the line that a run begins with. */
 export function andChange({ change }: { readonly change?: PlannedChange }): string {
   return change === undefined ? "" : `, ${changeText(change)}`;
 }
@@ -33,7 +31,6 @@ export function fit(text: string, width: number, align: "left" | "right" = "left
   return align === "left" ? cut + padding : padding + cut;
 }
 
-/** Exactly `width` columns: the middle is cut out, or it is padded. */
 export function fitName(text: string, width: number): string {
   return fit(cutMiddle(text, width), width);
 }

@@ -1,4 +1,3 @@
-/** The tasks of an entry with `protocol: actions`, as the engine runs them. */
 import type { Crashed, Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
 import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";

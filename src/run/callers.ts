@@ -1,4 +1,3 @@
-/** The tasks and workflows of a job: what each of them may do, and what that means for its run. */
 import type {
   DeclaredTools,
   PermissionPreset,
@@ -32,7 +31,6 @@ export function permissionsOfTask(
   return effectivePermissions(entry.permissions, own, option, Object.keys(entry.tools ?? {}));
 }
 
-/** A task or a workflow: what it may do, and which of the declared tools and servers its agents may call. */
 export interface Caller {
   readonly permissions: Permissions;
   readonly declared: DeclaredTools;
@@ -90,7 +88,7 @@ export function callersOfJob(
 
 /** What the agents of a workflow may call: its own declarations come before those of the entry. */
 export function declaredFor(
-  { settings }: Workflow,
+  { settings }: Pick<Workflow, "settings">,
   { tools, mcpServers }: DeclaredTools,
 ): DeclaredTools {
   return {
@@ -100,7 +98,7 @@ export function declaredFor(
 }
 
 export function permissionsOfFlow(
-  workflow: Workflow,
+  workflow: Pick<Workflow, "settings">,
   entry: DeclaredTools & Pick<PreparedEntry, "permissions">,
   option: PermissionPreset | undefined,
 ): Permissions {
@@ -108,7 +106,6 @@ export function permissionsOfFlow(
   return effectivePermissions(entry.permissions, workflow.settings.permissions, option, declared);
 }
 
-/** Throws `UsageError` if the option turns off what the entry doesn't. */
 export function checkSandboxOption(
   option: SandboxMode | undefined,
   callers: readonly Caller[],
@@ -120,7 +117,6 @@ export function checkSandboxOption(
   );
 }
 
-/** Whether one of them doesn't start without a sandbox. */
 export function needsSandbox(callers: readonly Caller[], option: SandboxMode | undefined): boolean {
   return callers.some(({ permissions, declared: { tools = {}, mcpServers = {} }, ...caller }) => {
     const mode = sandboxMode(permissions, option);
@@ -148,7 +144,6 @@ export function mayChangeFiles(
   );
 }
 
-/** Whether they allow tools to write files, or to run commands, which may. */
 export function allowChanges(permissions: Permissions): boolean {
   const { preset, write, shell, tools } = ruleSet(permissions);
   const commands = shell.allow === true || shell.allow.length > 0;

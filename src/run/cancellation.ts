@@ -1,7 +1,4 @@
-/**
- * Signals cancel a run; it then has some seconds to end, reports included. Imports nothing, so that an
- * edge can load it first and listen early.
- */
+/** Signals cancel a run, which then has some seconds to end. Imports nothing, so that an edge can load it first. */
 
 export interface CancellationOptions {
   readonly signals: readonly NodeJS.Signals[];

@@ -1,4 +1,3 @@
-/** Entries and rehearsals from their files, checked; and the job and the models of an entry that a run is for. */
 import { defined } from "../document/guards.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -38,10 +37,7 @@ export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry 
   return loadFrom(text, file, { checks: warningChecks, readPrompt: promptsAround(file) });
 }
 
-/**
- * Reads and checks an entry file with the workflows of its jobs, or a workflow as an entry of one job. Throws
- * `DiagnosticsError` with all problems.
- */
+/** With the workflows of its jobs; a workflow is an entry of one job. Throws `DiagnosticsError` with all problems. */
 export async function readEntry(file: string, reading: FlowReading = {}): Promise<ReadEntry> {
   const text = await readText(file);
   if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
@@ -53,7 +49,6 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
 
 export type CheckedEntry = Pick<ReadEntry, "entry" | "warnings" | "flows" | "whole">;
 
-/** Checks an entry, and reads its workflows relative to the folder. Throws the diagnostics. */
 export function checkEntry(
   entry: Entry,
   folder: string,
@@ -97,10 +92,7 @@ function isRehearsal(file: string): boolean {
   return /\.rehearsal\.[^./\\]+$/.test(file);
 }
 
-/**
- * Checks a file of any kind: `NAME.wf.md` is a workflow, `NAME.rehearsal.EXT` a rehearsal, every other name an entry.
- * Returns the warnings.
- */
+/** `NAME.wf.md` is a workflow, `NAME.rehearsal.EXT` a rehearsal, every other name an entry. Returns the warnings. */
 export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
   if (isWorkflowFile(file)) return (await readWorkflow(file)).warnings;
   if (!isRehearsal(file)) return (await readEntry(file)).warnings;
@@ -126,17 +118,9 @@ export function userInputWarnings(
   return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
 }
 
-/** The bytes of a file that the user named. Problems are reported as diagnostics. */
 export async function readText(file: string): Promise<Uint8Array> {
-  const refuse = (reason: string, hint?: string): DiagnosticsError => {
-    const diagnostic: Diagnostic = {
-      file,
-      codePath: "",
-      reason,
-      ...defined({ hint }),
-    };
-    return new DiagnosticsError([diagnostic]);
-  };
+  const refuse = (reason: string, hint?: string): DiagnosticsError =>
+    new DiagnosticsError([{ file, codePath: "", reason, ...defined({ hint }) }]);
   try {
     const found = await stat(file);
     if (found.isDirectory()) throw refuse("This is a folder, not a file.");
@@ -156,7 +140,6 @@ export async function readText(file: string): Promise<Uint8Array> {
   }
 }
 
-/** The job to run: the named one, or the only one. */
 export function chooseJob(entry: PreparedEntry, jobName: string | undefined): string {
   const names = Object.keys(entry.jobs);
   const [only, ...others] = names;
@@ -183,27 +166,22 @@ export function overrideModels(
   models: Readonly<Record<string, string>> | undefined,
 ): PreparedEntry {
   if (models === undefined) return entry;
+  const known = Object.keys(entry.models);
   for (const category of Object.keys(models)) {
-    if (!Object.hasOwn(entry.models, category)) {
-      const known = Object.keys(entry.models).join(", ");
-      throw new UsageError(
-        `There is no model category ${JSON.stringify(category)} in the entry${guess(category, Object.keys(entry.models))}. It has: ${known}.`,
-      );
-    }
+    if (known.includes(category)) continue;
+    throw new UsageError(
+      `There is no model category ${JSON.stringify(category)} in the entry${guess(category, known)}. It has: ${known.join(", ")}.`,
+    );
   }
   const driving = models["driving"];
-  const retries = entry.drivingSessionRetries;
+  // The first of them stands for the driving model itself.
+  const retries = entry.drivingSessionRetries?.map((retry, index) =>
+    index === 0 && driving !== undefined ? { ...retry, modelId: driving } : retry,
+  );
   return {
     ...entry,
     models: { ...entry.models, ...models },
-    // The first of them stands for the driving model itself.
-    ...(driving === undefined || retries === undefined
-      ? {}
-      : {
-          drivingSessionRetries: retries.map((retry, index) =>
-            index === 0 ? { ...retry, modelId: driving } : retry,
-          ),
-        }),
+    ...defined({ drivingSessionRetries: retries }),
   };
 }
 
@@ -211,10 +189,7 @@ interface Known extends FoundActivity {
   readonly isAsk: boolean;
 }
 
-/**
- * Throws `DiagnosticsError` if a rehearsal names works that the entry doesn't have, or activities that no workflow of
- * the job has. Without a job, it is for all jobs.
- */
+/** Throws `DiagnosticsError` for works and activities that the entry, or the job if one is named, doesn't have. */
 export function checkNames(
   { namedTasks, namedActivities }: Script,
   loaded: Pick<ReadEntry, "entry" | "flows">,

@@ -1,7 +1,4 @@
-/**
- * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
- * as the `RunReport`. What is checked beforehand is in `prepare.ts`.
- */
+/** One run on a host: executed, shown and reported. What is checked beforehand is in `prepare.ts`. */
 import { resolve } from "node:path";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
@@ -51,10 +48,7 @@ export interface RunReport {
   readonly complete: boolean;
 }
 
-/**
- * Runs what was prepared on a host of its own, and closes it. Rejects only with a `UsageError`: no model, no
- * runtime, a file that can't be written; and with a `DiagnosticsError`: a model that is not offered.
- */
+/** On a host of its own. Rejects only with a `UsageError`, and with a `DiagnosticsError` for a model that is not offered. */
 export async function executeRun(
   prepared: PreparedRun,
   options: RunOptions,
@@ -99,7 +93,6 @@ export async function executeRun(
   }
 }
 
-/** Nothing starts if the entry, a workflow or an option names a model that is not offered. */
 async function requireModels(
   host: Host,
   { entry, flows, loaded }: PreparedRun,

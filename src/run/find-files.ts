@@ -1,4 +1,3 @@
-/** The rehearsals that a user means, by name, in a folder or by a glob; and the entries of a folder, for people who have not named one. */
 import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { isAmong, readGlob } from "../entry/glob.ts";
@@ -7,18 +6,13 @@ import { runGit } from "../platform/git.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { UsageError } from "./options.ts";
 
-/** Whether a file is found as a rehearsal, by its name. */
 function isRehearsalName(path: string): boolean {
   return /\.rehearsal\.(?:ya?ml|json)$/.test(path);
 }
 
 const named = "*.rehearsal.yml, *.rehearsal.yaml and *.rehearsal.json";
 
-/**
- * Of no argument all in the current directory. A file that is named is taken whatever it is called; folders and globs
- * have the files with the name of a rehearsal that git doesn't ignore, sorted. Each once, as seen from `directory`.
- * Throws a `UsageError` for an argument that means none.
- */
+/** A file that is named is always taken; folders and globs have the rehearsals that git doesn't ignore. */
 export async function findRehearsals(
   given: readonly string[],
   directory: string,

@@ -1,4 +1,3 @@
-/** Whether two texts mean the same: hashes of what was read from them. */
 import { createHash } from "node:crypto";
 import type { LeafWork, PreparedEntry } from "../entry/model.ts";
 import { reachedTasks } from "../entry/reached.ts";
@@ -6,10 +5,7 @@ import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import type { JobFingerprints } from "../events/plan.ts";
 import type { Workflow } from "../workflow/model.ts";
 
-/**
- * SHA-256 of the content of an entry, in hex. Formatting, comments and the order of fields make no difference, nor do
- * `$schema` and the prompt variables themselves: prompts are hashed with their variables expanded.
- */
+/** SHA-256, in hex. Prompts are hashed with their variables expanded, so `$schema` and the variables don't count. */
 export function entryFingerprint(
   entry: PreparedEntry,
   flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
@@ -68,7 +64,6 @@ function contentOf({ main, files }: Workflow): unknown {
   };
 }
 
-/** SHA-256 in hex; the order of fields makes no difference. */
 export function hashOf(values: readonly unknown[]): string {
   const hash = createHash("sha256");
   for (const value of values) hash.update(JSON.stringify(sorted(value)));

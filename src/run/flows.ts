@@ -1,4 +1,3 @@
-/** The workflows of an entry: read from their files, and as the engine runs them. */
 import { defined } from "../document/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
@@ -56,11 +55,12 @@ export function loadFlow(
   { environment = [], permissions }: FlowReading,
 ): LoadedFlow {
   const { models = {}, ...declared } = entry ?? {};
-  const options = { environment, categories: Object.keys(models), declared };
-  const first = loadWorkflow(text, file, options);
-  if (first.kind === "rejected") throw new DiagnosticsError(first.diagnostics);
-  const effective = permissionsOfFlow(first.workflow, entry ?? {}, permissions);
-  const loaded = loadWorkflow(text, file, { ...options, permissions: effective });
+  const loaded = loadWorkflow(text, file, {
+    environment,
+    categories: Object.keys(models),
+    declared,
+    permissions: (settings) => permissionsOfFlow({ settings }, entry ?? {}, permissions),
+  });
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { workflow, warnings } = loaded;
   return { workflow, warnings, files: filesAround(file).files };
@@ -158,14 +158,12 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   };
 }
 
-/** An entry with the workflows that its jobs use, or a workflow as an entry. */
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
   readonly flows: Flows;
   /** The file is this workflow, not an entry. */
   readonly whole?: string;
 };
 
-/** How the programs of a run are started: its scripts, tools and MCP servers. */
 export interface ProgramSettings {
   readonly environment: Environment;
   readonly env?: readonly string[] | undefined;
@@ -226,8 +224,7 @@ function flowSpec(
     permissions,
     toolSource,
     chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
-    ...(whole === undefined ? {} : { params: whole.params }),
-    ...(whole?.restored === undefined ? {} : { restoredSteps: whole.restored.ended.length }),
+    ...defined({ params: whole?.params, restoredSteps: whole?.restored?.ended.length }),
     run: async (context) => {
       const { userInput } = context;
       const bound = bindParameters(workflow, given(context.params, userInput));

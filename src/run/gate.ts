@@ -2,7 +2,6 @@ import pLimit from "p-limit";
 import { onAbort } from "../platform/waiting.ts";
 import type { TurnGate } from "../engine/ports.ts";
 
-/** At most `parallel` turns at once; the others wait in the order in which they came. */
 export interface AdjustableGate extends TurnGate {
   /** May change at any time; turns that have begun go on. */
   parallel: number;

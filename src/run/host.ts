@@ -1,11 +1,7 @@
 /**
- * What runs share: the runtime and its sessions, the slots for turns, the rate limit of the model server, the
- * secrets to mask, and the reporters. The command line, the action, rehearsals, benches and `JobHost` all run
- * on one of these; what is prepared for a run of a file is in `prepare.ts`.
- *
- * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens
- * to the runtime is an event of every run under way, so each journal is whole; after `close()` nothing runs
- * and nothing starts, and every reporter has been closed once.
+ * What runs share: the runtime, its sessions, the slots for turns, the rate limit, the secrets to mask, the reporters.
+ * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens to it is an
+ * event of every run under way; after `close()` nothing runs or starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
 import { toolSourcesOf } from "../engine/plan.ts";
@@ -99,10 +95,8 @@ interface ActiveRun extends HostRun {
 const RUNS_END_MS = 8_000;
 const SESSIONS_END_MS = 5_000;
 
-/** Runs jobs, tasks and sessions on one runtime, within common bounds. Its owner must close it. */
 export class Host {
   readonly #options: HostOptions;
-  /** What the tools and scripts of runs carry in their environment as `AGENT_JOBS_RUN`. */
   readonly mark: string;
   readonly clock: Clock;
   readonly #reporters: ReporterSet;
@@ -115,9 +109,7 @@ export class Host {
   #confinement: Confinement | undefined;
   #sessionsOfNoRun = 0;
   #sessions: Sessions | undefined;
-  /** Runs and sessions that need the runtime. */
   #users = 0;
-  /** Former sessions that are still ending. */
   readonly #ending = new Map<Sessions, Promise<void>>();
   #unreachable: MadeDecision | undefined;
   #closing: Promise<readonly ReporterFailure[]> | undefined;
@@ -141,7 +133,6 @@ export class Host {
     return this.#masking.redactor;
   }
 
-  /** Are masked from now on, until the host is closed. */
   addSecrets(secrets: readonly string[]): void {
     this.#masking.add(secrets);
   }
@@ -156,7 +147,6 @@ export class Host {
     return this.#mcp;
   }
 
-  /** The sandboxes of all runs. They live as long as the host. */
   get confinement(): Confinement {
     this.#confinement ??= new Confinement({
       ...this.#options,
@@ -179,10 +169,7 @@ export class Host {
     if (this.#closing !== undefined) throw closed();
   }
 
-  /**
-   * Starts a job, or a task alone; the first event comes after this has returned. Throws if the host is closed.
-   * With the turns of all runs at most `limits.parallel` are under way; of different values the smallest counts.
-   */
+  /** The first event comes after this has returned. Throws if it is closed. The smallest `limits.parallel` counts. */
   run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
     const { signal, reporters = [], rewrite = (event) => event, onWay } = options;
@@ -299,10 +286,7 @@ export class Host {
     return this.#sessions?.find(sessionId);
   }
 
-  /**
-   * Cancels what runs, ends the sessions and the runtime, and closes the reporters, each step within a few
-   * seconds. Idempotent, never rejects. Resolves with the failures of the reporters.
-   */
+  /** Cancels what runs, and closes the reporters, each step within a few seconds. Idempotent, never rejects. */
   close(): Promise<readonly ReporterFailure[]> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -17,10 +17,7 @@ import { RunTallies } from "../reports/run-summary.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 
-/**
- * Keeps a run as one HTML file, written when the run has ended; until then the file stays as it was. Throws if the
- * file can't be written.
- */
+/** Written when the run has ended; until then the file stays as it was. Throws if the file can't be written. */
 export function createHtmlReport(path: string): Reporter & {
   abandon(): void;
   saveUnfinished(): Promise<void>;
@@ -114,7 +111,6 @@ function pageFiles(): PageFiles {
   throw new Error("The files of the page, page.js and page.css, are missing.");
 }
 
-/** Missing folders are made. A report that can't be written as a whole is removed. */
 export async function writeReport(path: string, html: Iterable<string>): Promise<void> {
   try {
     await makeDirectory(dirname(path));

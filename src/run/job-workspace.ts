@@ -1,7 +1,4 @@
-/**
- * The working directory of a job, for the job itself: commands that the author of the entry wrote, and lists of files.
- * The permissions of agents don't apply here. What a command prints is redacted before anyone sees it.
- */
+/** The working directory of a job, for commands of the author, to which the permissions of agents don't apply. */
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { CommandEnd, CommandRequest, Workspace } from "../engine/ports.ts";
@@ -67,9 +64,10 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
       const reason = `what it printed could not be written to ${log.path}: ${log.problem}`;
       return { kind: "failed", reason, tail: end.tail ?? "", ...file };
     }
-    return end.kind === "exited"
-      ? { kind: "exited", code: end.code, tail: end.tail, output: end.result, ...file }
-      : { kind: "failed", reason: plain(end.reason), tail: end.tail ?? "", ...file };
+    if (end.kind === "exited")
+      return { kind: "exited", code: end.code, tail: end.tail, output: end.result, ...file };
+    const reason = end.reason.replace(/^run: /, "").replace(/\.$/, "");
+    return { kind: "failed", reason, tail: end.tail ?? "", ...file };
   }
 
   async function files(globs: readonly string[]): Promise<readonly string[]> {
@@ -83,10 +81,6 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
   }
 
   return { runCommand, files, close: async () => started?.close() };
-}
-
-function plain(reason: string): string {
-  return reason.replace(/^run: /, "").replace(/\.$/, "");
 }
 
 interface CommandLog {

@@ -1,4 +1,3 @@
-/** The file of a job's memory: read before a run, and extended after it. */
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fenced } from "../document/fence.ts";
@@ -31,9 +30,7 @@ export function readMemory(
   return { file, max, text: remember(text, [], max), isKept };
 }
 
-/**
- * Adds what the tasks of a run have noted, to what the file holds by now. Returns a sentence: why it can't be written.
- */
+/** To what the file holds by now. Returns a sentence: why it can't be written. */
 export function writeMemory(
   { plan, notes }: Pick<RunView, "plan" | "notes">,
   workingDirectory: string,

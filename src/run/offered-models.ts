@@ -1,4 +1,3 @@
-/** The models that can be chosen: those that the account or the model server offers, and those that an entry names. */
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { toDiagnostics, type Path, type Place, type Problem } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";
@@ -34,7 +33,6 @@ function notOffered(id: string): string {
   return `The model ${JSON.stringify(id)} is not offered.`;
 }
 
-/** What is wrong with a model that was given for the run, and not by the entry. Undefined: it is offered. */
 export function unofferedModel(id: string, offered: readonly OfferedModel[]): string | undefined {
   const ids = offered.map((model) => model.id);
   if (ids.includes(id)) return undefined;

@@ -1,4 +1,3 @@
-/** The paths of a run: its input and its folder must exist, and its output must not overwrite its input. */
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -43,10 +42,7 @@ export async function checkWorkingDirectory(path: string): Promise<void> {
 
 const MAX_INPUT_BYTES = 10 * 1024 * 1024;
 
-/**
- * The text of the file that `user-input-file` names. `regular`: not a pipe, and not over 10 MB, for a file that
- * another user may have created.
- */
+/** `regular`: not a pipe, and not over 10 MB, for a file that another user may have created. */
 export async function readUserInputFile(
   path: string,
   write: WriteName,

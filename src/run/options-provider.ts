@@ -1,4 +1,3 @@
-/** How the models are reached: the user's own model server, or GitHub Copilot with a token. */
 import { defined } from "../document/guards.ts";
 import { providerTypes } from "../sessions/model-server.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
@@ -19,7 +18,6 @@ export interface ProviderOptions {
   readonly wireApi?: (typeof wireApis)[number];
 }
 
-/** How the models are reached: the same for the command line, the action and the library. */
 export interface ModelAccess {
   readonly provider?: ProviderOptions;
   readonly gitHubToken?: string;
@@ -39,7 +37,6 @@ const optionOf = {
   wireApi: "provider-wire-api",
 } as const;
 
-/** The provider that options or inputs name, with all problems. */
 export function readProvider(
   { baseUrl, ...others }: GivenProvider,
   write: WriteName,
@@ -82,7 +79,6 @@ export function modelServer({
     : { provider: { type: providerTypes[0], wireApi: wireApis[0], ...provider } };
 }
 
-/** The token in an environment, most specific name first. */
 export function gitHubTokenOf(environment: ModelAccess["environment"]): string | undefined {
   const names = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
   return names

@@ -1,8 +1,4 @@
-/**
- * The values that a user gives as options of the command line, as inputs of the action or as fields of a
- * call: text in, a value or a problem out. Every edge writes the name of an option in its own
- * way and puts it before the problem.
- */
+/** Values that a user gives as options, inputs or fields: text in, a value or a problem out, which follows the name. */
 import { defined, isRecord, parsedJson } from "../document/guards.ts";
 import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
@@ -86,7 +82,6 @@ export type Params = Texts;
 export type Inputs = Texts;
 export type { Answers };
 
-/** `NAME=value`; the value may be empty and may contain `=`. */
 export type Assignment = readonly [name: string, value: string];
 
 const nameForm = /^[A-Za-z_]\w{0,99}$/;
@@ -142,7 +137,6 @@ export function addAnswer([id, text]: Assignment, answers: Answers): Parsed<Answ
   return right({ ...answers, [id]: [...(answers[id] ?? []), text] });
 }
 
-/** Adds the name of a variable of the environment. A name that is given twice counts once. */
 export function parseEnvName(
   text: string,
   names: readonly string[] = [],
@@ -180,7 +174,6 @@ export function parseShard(text: string): Parsed<Shard> {
     : wrong(`must be one part of several, such as 1/3, not ${JSON.stringify(text)}`);
 }
 
-/** A reporter of rehearsals, and the file that it writes; without one, it prints. */
 export interface ChosenReporter {
   readonly name: ReporterName;
   readonly file?: string;
@@ -213,10 +206,7 @@ export function readObject(text: string): readonly AssignmentLine[] {
   );
 }
 
-/**
- * Lines `NAME=value`, of which the white space around name and value is dropped, and values of several lines, as
- * they are, between `NAME<<END` and a line `END`, as GITHUB_OUTPUT has them.
- */
+/** `NAME=value`, trimmed; and values of several lines, as they are, as GITHUB_OUTPUT has them. */
 export function readAssignments(text: string, example: string): readonly AssignmentLine[] {
   const found: AssignmentLine[] = [];
   const lines = text.split(/\r?\n/);
@@ -265,7 +255,6 @@ function wrong(problem: string): { readonly kind: "wrong"; readonly problem: str
   return { kind: "wrong", problem };
 }
 
-/** Every input that has a value. Throws `UsageError` with all that is wrong. */
 export function inputsOf(
   { inputs: declared = {} }: Pick<PreparedEntry, "inputs">,
   given: Inputs,
@@ -308,7 +297,6 @@ export function withDefaults(
   return { ...Object.fromEntries(defaults), ...given };
 }
 
-/** As runtime variables, by name without `$`. */
 export function inputValues(inputs: Inputs): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(inputs).map(([name, value]) => [`input-${name}`, value]),

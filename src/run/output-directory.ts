@@ -1,7 +1,4 @@
-/**
- * A folder with what a run came to: a Markdown file for each report, an `index.md`, `report.md` with the report of the
- * job, and `run.json`. Reports are written when they are handed in, the rest at the end.
- */
+/** A folder with what a run came to. Reports are written when they are handed in, the rest at the end. */
 import { join } from "node:path";
 import { cut } from "../events/cut.ts";
 import type { WorkRef } from "../events/event.ts";
@@ -131,7 +128,6 @@ export class OutputFolder {
     this.create(name, text);
   }
 
-  /** To what this run has written there. */
   append(name: string, text: string): void {
     const found = lstatSync(this.#in(name), { throwIfNoEntry: false });
     if (!this.#begun.has(name) || found?.isFile() !== true) return this.write(name, text);

@@ -1,7 +1,6 @@
-/** A journal as what a run that resumes it takes over: a fold over its events. */
 import { conditionIds } from "../entry/work.ts";
 import type { GivenEvent, PastItems, PastRun, PastWork } from "../engine/past.ts";
-import type { EventOf, RunEvent, RunOutcome, RunStamp, WorkRef } from "../events/event.ts";
+import type { EventOf, RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
 
@@ -45,7 +44,6 @@ export class EarlierRun {
     this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
   }
 
-  /** The same run, or the next one of the journal, which takes its place. */
   add(event: RunEvent): EarlierRun {
     if (event.type === "run.started") return new EarlierRun(event, this.#takes);
     if (event.runId === this.#started?.runId) this.#add(event);
@@ -81,9 +79,11 @@ export class EarlierRun {
       case "finding.reported":
       case "verdict.given":
       case "proposal.made":
-      case "note.added":
-        this.#open.get(keyOf(event.work))?.given.push(unstamped(event));
+      case "note.added": {
+        const { at: _at, runId: _runId, ...given } = event;
+        this.#open.get(keyOf(event.work))?.given.push(given);
         return;
+      }
       case "activity":
         if (event.activity.kind !== "model.used") return;
         this.#tokens += event.activity.inputTokens + event.activity.outputTokens;
@@ -149,8 +149,4 @@ export async function readEarlierJob(
 
 function keyOf({ workId, iteration }: WorkRef): string {
   return `${workId}/${iteration}`;
-}
-
-function unstamped({ at: _at, runId: _runId, ...body }: GivenEvent & RunStamp): GivenEvent {
-  return body;
 }

@@ -1,7 +1,4 @@
-/**
- * A job, before it runs: options in, checked input out. Everything that can be wrong beforehand is thrown here, for a
- * run of a file and for the jobs of an installed entry; `execute.ts` runs what was prepared.
- */
+/** A job, before it runs: options in, checked input out. Everything that can be wrong beforehand is thrown here. */
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
@@ -66,11 +63,9 @@ export interface RunOptions
   readonly inputs?: Inputs;
   readonly workingDirectory?: string;
   readonly origin?: Origin | undefined;
-  /** Category to model id. Overrides `entry.models`. */
   readonly models?: Models;
   /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */
   readonly checkModels?: boolean;
-  /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions?: PermissionPreset;
   /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
   readonly sandbox?: SandboxMode | undefined;
@@ -109,7 +104,6 @@ export interface RunOptions
   readonly mark?: string;
 }
 
-/** What options and a rehearsal make of an entry that was read: what all its runs have in common. */
 export type SettledEntry = Pick<
   SpecOptions,
   "entry" | "fingerprintOf" | "limits" | "permissions" | "env" | "answers" | "executors"
@@ -144,10 +138,7 @@ export function settleEntry(
   };
 }
 
-/**
- * What a job of it begins with; undefined if it is no workflow. Throws `UsageError` or `DiagnosticsError` if it can't
- * begin like this.
- */
+/** Undefined if it is no workflow. Throws `UsageError` or `DiagnosticsError` if it can't begin like this. */
 export async function beginJob(
   loaded: Pick<ReadEntry, "flows" | "whole">,
   settled: SettledEntry,
@@ -168,7 +159,6 @@ export interface PreparedRun extends SettledEntry {
   readonly jobName: string;
   readonly userInput: string;
   readonly inputs: Inputs;
-  /** Absolute. */
   readonly workingDirectory: string;
   /** The folder that it is a copy of; else the same. */
   readonly namedDirectory: string;

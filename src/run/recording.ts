@@ -38,10 +38,7 @@ export interface RecordedRun {
   };
 }
 
-/**
- * Keeps a run as a rehearsal, written when the run has ended; until then the file stays as it was. Throws if the file
- * can't be written.
- */
+/** Written when the run has ended; until then the file stays as it was. Throws if the file can't be written. */
 export function createRecording(
   path: string,
   { prepared, options }: RecordedRun,
@@ -123,10 +120,7 @@ function written({ commits, ...workspace }: Workspace): NonNullable<RehearsalFil
   return commits.length === 0 ? workspace : { ...workspace, commits };
 }
 
-/**
- * Whether any prompt or condition of the job does: a condition may, although no prompt requires it. A workflow has it
- * as its first RESULT.
- */
+/** A condition may use it, although no prompt requires it. A workflow has it as its first RESULT. */
 function usesUserInput(entry: PreparedEntry, jobName: string, userInput: string): boolean {
   const job = entry.jobs[jobName];
   if (job === undefined) return false;
@@ -140,7 +134,6 @@ function fromFolder(folder: string, path: string): string {
   return relative(folder, resolve(path)).replaceAll("\\", "/") || ".";
 }
 
-/** A reporter that keeps what `expect` can state about a run. */
 export class SeenRun {
   readonly #recorder = new Recorder({ entry: "" });
   #workingDirectory = "";
@@ -192,10 +185,7 @@ export class SeenRun {
   }
 }
 
-/**
- * Undefined if there is nothing to write: `expect` holds, or the run didn't follow the script, so that what it did says
- * nothing about the job.
- */
+/** Undefined if `expect` holds, or if the run didn't follow the script: what it did says nothing about the job. */
 export async function updatedRehearsal(
   { file }: Script,
   seen: SeenRun,

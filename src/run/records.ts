@@ -1,7 +1,4 @@
-/**
- * What a run writes about itself into files that the user names. A further one is a row of the table, besides the
- * option of each edge.
- */
+/** What a run writes about itself into files that the user names: a row of the table each. */
 import { join } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import { createJournal } from "../journal/write.ts";
@@ -65,8 +62,10 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   sarif: {
     title: "SARIF file",
     open: (path) =>
-      createViewFile("SARIF file", path, (view) =>
-        json(sarifLog(version, collectOutputs(view).findings)),
+      createViewFile(
+        "SARIF file",
+        path,
+        (view) => `${JSON.stringify(sarifLog(version, collectOutputs(view).findings), null, 2)}\n`,
       ),
   },
   junit: {
@@ -76,10 +75,6 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   },
   history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
 };
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
-}
 
 export function checkRecords(inputs: readonly (string | undefined)[], paths: RecordPaths): void {
   const outputs = options.map((option) => [kinds[option].title, paths[option]] as const);
@@ -111,7 +106,6 @@ function openRecord(
   }
 }
 
-/** A run that is refused leaves the files as they were. */
 export function orAbandon<T>(records: readonly RunRecord[], start: () => T): T {
   try {
     return start();
@@ -126,10 +120,7 @@ export function recordFiles(paths: RecordPaths, environment: Environment): reado
   return [...named, ...stepFiles(environment)];
 }
 
-/**
- * The journal of a job, in the folder of an application for all of them. One that can't be written ends no run: it is
- * reported as incomplete.
- */
+/** A journal that can't be written ends no run: it is reported as incomplete. */
 export function openJournalIn(
   folder: string,
   jobName: string,
@@ -157,7 +148,6 @@ export const stepFileNames = [
   "GITHUB_STEP_SUMMARY",
 ] as const;
 
-/** The paths of those that are set. File tools of agents can't write to them. */
 function stepFiles(environment: Environment): readonly string[] {
   return stepFileNames.flatMap((name) => {
     const path = environment[name] ?? "";

@@ -1,4 +1,3 @@
-/** Rehearsal files as tests: each is run in a folder of its own and compared with what it expects. */
 import { availableParallelism } from "node:os";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -32,10 +31,8 @@ export interface RehearseOptions extends Pick<
 > {
   readonly workingDirectory: string;
   readonly parallel?: number | undefined;
-  /** Write what was seen into `expect` where it differs, or where there is none. */
   readonly update?: boolean | undefined;
   readonly coverage?: CoverageOfJobs | undefined;
-  /** Gets the files that a rehearsal depends on, besides itself. */
   readonly onRead?: ((rehearsal: string, files: readonly string[]) => void) | undefined;
 }
 
@@ -175,7 +172,6 @@ export function shareRuntimes(
   return new SharedRuntimes({ ...options, clock: systemClock });
 }
 
-/** One of several parts of the files, of nearly the same size: `{ index: 1, count: 3 }` is the first of three. */
 export function shardOf(
   files: readonly string[],
   { index, count }: { readonly index: number; readonly count: number },

@@ -1,8 +1,4 @@
-/**
- * What a job continues from, and which part of it runs: a resumed run, a plan, a shard, or the merge of shards. What must
- * be as it was in the earlier run is compared here. A difference is named and refuses the run: what was done under other
- * conditions never counts as done.
- */
+/** What a job continues from. A difference refuses it: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { JobFingerprints } from "../events/plan.ts";
@@ -185,7 +181,6 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** What a run that is resumed was given: the same as the earlier run. */
 interface Resuming {
   readonly resume?: string | undefined;
   /** What begins each refusal, instead of `resume`. */
@@ -203,7 +198,6 @@ export function refusing({ resume = "", write = asFlag, title }: Resuming): Refu
 
 const titles = { param: "parameter", input: "input" } as const;
 
-/** The parameters or inputs of the earlier run. */
 export function sameTexts(
   kind: keyof typeof titles,
   before: Readonly<Record<string, string>>,

@@ -1,4 +1,3 @@
-/** What a run is, in the engine's terms: the same for every edge, for a file and for an installed entry. */
 import { randomUUID } from "node:crypto";
 import { defined } from "../document/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
@@ -35,7 +34,6 @@ import { decidePermission } from "../permissions/policy.ts";
 import { realPathOf } from "../platform/files.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
-/** What a run needs of its host; `Host` is one. */
 export interface SpecHost {
   readonly environment: Environment;
   readonly clock: Clock;
@@ -48,21 +46,18 @@ export interface SpecHost {
 export interface SpecOptions extends FlowInputs {
   /** The entry before its models were overridden. Default: the same. */
   readonly fingerprintOf?: PreparedEntry;
-  /** As the user named it. */
   readonly entryFile?: string;
   readonly userInput: string;
   readonly inputs?: Inputs | undefined;
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
-  /** What the run that is resumed has done. */
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly memory?: PlannedMemory | undefined;
   readonly origin?: Origin | undefined;
   /** Absolute: what the run writes about itself. */
   readonly records?: readonly string[] | undefined;
-  /** Absolute. */
   readonly workingDirectory: string;
   readonly flows?: Flows;
   /** The names of the environment that workflows, tools and MCP servers may be given. */
@@ -90,11 +85,8 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     runTools({ ...common, servers, entry: callable, flows, workingDirectory });
   const tools = toolsOf(entry);
   const toolSourceOf = ({ workflow }: LoadedFlow): ToolSource | undefined => {
-    const {
-      agentTools = [],
-      tools: own = entry.tools,
-      mcpServers = entry.mcpServers,
-    } = workflow.settings;
+    const { agentTools = [], tools: own = entry.tools } = workflow.settings;
+    const { mcpServers = entry.mcpServers } = workflow.settings;
     if (agentTools.length === 0) return undefined;
     // It declares nothing itself, or the entry was made from it.
     if (own === entry.tools && mcpServers === entry.mcpServers) return tools?.source;
@@ -161,7 +153,6 @@ function onlyTasksWrite({ jobs, tasks, tools = {}, mcpServers = {} }: PreparedEn
   );
 }
 
-/** What is wrong with the arguments of `job_result`, for each task with `criteria.result`. */
 function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChecks"]> {
   return Object.fromEntries(
     Object.entries(tasks).flatMap(([name, { criteria }]) => {
@@ -178,10 +169,7 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
   );
 }
 
-/**
- * `writers`: what the tasks may do, if only they can have changed files: a proposed file must be writable by one of
- * them. The sandbox has seen to that already, where there is one.
- */
+/** `writers`: what the tasks may do, if only they can have changed files. Where there is a sandbox, it sees to that already. */
 function outputChecks(
   { environment, redactor }: SpecHost,
   { workingDirectory: folder, change, origin, records = [] }: SpecOptions,

@@ -1,10 +1,4 @@
-/**
- * What the entry of a run offers to its tasks: made with the first session that asks for it, and ended with the run.
- * Tasks that call tools with function calls get them from `source`.
- *
- * Owns the folder of the run for results that are too long for a model. Agents may read it, and so may tools, which
- * find it in `AGENT_JOBS_RESULTS`.
- */
+/** What the entry of a run offers to its tasks: made with the first session that asks for it, and ended with the run. */
 import { defined } from "../document/guards.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,7 +23,6 @@ export interface RunToolsOptions extends ProgramSettings {
   readonly servers?: McpHost | undefined;
   readonly entry: PreparedEntry;
   readonly flows?: Flows | undefined;
-  /** Absolute. */
   readonly workingDirectory: string;
   readonly trace?: RunTrace | undefined;
 }
@@ -69,13 +62,11 @@ export class RunTools {
     await loadClient().catch(() => undefined);
   }
 
-  /** Why a task that may call these can't start: their programs need a sandbox. */
   async refusal(permissions: Permissions, tools: readonly Tool[]): Promise<Crash | undefined> {
     if (!tools.some(({ startsPrograms }) => startsPrograms === true)) return undefined;
     return this.#options.confinement?.refusal(permissions);
   }
 
-  /** Keeps a text for agents and tools, and returns the path of its file. */
   async keep(name: string, text: string): Promise<string> {
     const { results } = await this.open();
     const plain = name.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 64);

@@ -50,7 +50,6 @@ export function secretsIn(value: string): readonly string[] {
   return [value, ...partsOf(value)].filter((part) => isSecret(part, false));
 }
 
-/** Whether a variable of the environment has the name of a secret. */
 export function hasSecretName(name: string): boolean {
   return anywhere.test(name) || asWord.test(name);
 }
@@ -61,7 +60,6 @@ function isSecret(value: string, isSetting: boolean): boolean {
   return length >= SHORT || (!isSetting && !ordinary.has(value.trim().toLowerCase()));
 }
 
-/** The redactor of a host. It knows the secrets of its options, and those of the entries that it has run. */
 export class HostMasking {
   readonly #access: ModelAccess;
   readonly #secrets = new Set<string>();
@@ -95,10 +93,7 @@ export function withoutSecrets(text: string, access: ModelAccess): string {
   return createRedactor(knownSecrets(access)).text(text);
 }
 
-/**
- * The secrets inside of a value, whatever its variable is called: the password of a URL, such as a proxy's (often
- * without a scheme) or a database's, and what a connection string calls its password or key.
- */
+/** The password of a URL (a proxy's often has no scheme), and what a connection string calls its password or key. */
 function partsOf(value: string): readonly string[] {
   const [, password] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^\s/?#:@]*:([^\s/?#]+)@/i.exec(value) ?? [];
   const named = value.matchAll(

@@ -1,7 +1,4 @@
-/**
- * A job on several machines, from its journals: which members a shard has, and what the shards have done together.
- * Nothing is assumed about the order in which journals come, or that all of them do.
- */
+/** A job on several machines, from its journals, of which any may be missing, in any order. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -24,7 +21,7 @@ import { readEarlierJob, type EarlierJob } from "./past-run.ts";
 /** GitHub's limit for the legs of a matrix. */
 const MAX_SHARDS = 256;
 
-/** How many members the fan-out of a job has, as the run of its plan has found. Undefined: it has none. */
+/** As the run of its plan has found. Undefined: the job has no fan-out. */
 export function membersOf(
   work: Work<number>,
   { lists }: Pick<PastRun, "lists">,
@@ -50,7 +47,6 @@ export async function matrixOf(journal: string, shards: number): Promise<string>
   return JSON.stringify({ include });
 }
 
-/** Of the fan-out itself. */
 function itemsOf({ workIds }: FoundFan, lists: PastRun["lists"]): readonly string[] {
   const own = ({ workId, outerItems }: PastItems): boolean =>
     workIds.has(workId) && outerItems.length === 0;
@@ -189,7 +185,6 @@ async function readLeg(path: string, refuse: (reason: string) => UsageError): Pr
   }
 }
 
-/** All that was done, each work once, and all that was spent. */
 function together(plan: Leg, legs: readonly Leg[]): PastRun {
   const { past, started } = plan;
   const planned = new Set(past.works.map(keyOf));

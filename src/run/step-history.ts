@@ -16,11 +16,7 @@ interface Begun {
   readonly at: number;
 }
 
-/**
- * Writes a Markdown file for each step of the workflows of a run: `001-START.md`, `002-PROMPT_ASK.md`. The whole output
- * of a script is beside it if the event has only a part of it. If the run is more than one workflow, each iteration of
- * one has a folder of its own. Throws if the folder can't be used, or holds something already.
- */
+/** Throws if the folder can't be used, or holds something already. */
 export function createStepHistory(path: string, redactor: Pick<Redactor, "stream">): Reporter {
   const root = historyFolder(path);
   const folders = new Map<string, OutputFolder>();

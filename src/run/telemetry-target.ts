@@ -1,4 +1,3 @@
-/** Whether a run has telemetry, and where it goes: from the option and from the variables of OpenTelemetry. */
 import type { Reporter } from "../events/sink.ts";
 import { newRunId } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
@@ -19,10 +18,7 @@ export interface TelemetryTarget {
   readonly metricsUrl: string;
 }
 
-/**
- * The target that the option or the environment names; undefined: none, so nothing of OpenTelemetry is loaded. Throws
- * `UsageError` for an option that is no address. A wrong variable doesn't end a run: it is a warning after it.
- */
+/** Undefined: nothing of OpenTelemetry is loaded. A wrong variable doesn't end a run: it is a warning after it. */
 export function telemetryTarget(
   environment: Environment,
   otlp?: string,
@@ -70,7 +66,6 @@ export function telemetryReporter(
 export interface RunTrace {
   readonly runId: string;
   readonly parent: ParentContext | undefined;
-  /** Of the span of the run. */
   readonly traceparent: string;
   /** Of the span of a tool call in one of its sessions. */
   readonly traceparentOf: (sessionId: string, toolCallId: string) => string;

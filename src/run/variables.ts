@@ -1,7 +1,4 @@
-/**
- * The variables of the environment that the caller has allowed (`--env NAME`): who gets them, and whether those that the
- * MCP servers of an entry and of its workflows name (`env:NAME`) are there.
- */
+/** The variables of the environment that the caller has allowed (`--env NAME`): who gets them, and whether they are there. */
 import { variablesOf } from "../tools/mcp/variables.ts";
 import type { DeclaredTools, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { Workflow } from "../workflow/model.ts";
@@ -16,7 +13,6 @@ export interface AllowedVariables {
   readonly env?: readonly string[] | undefined;
 }
 
-/** The variables that are set, with their values. `PATH` has the value that every started process gets. */
 export function allowedOf({
   environment,
   env = [],
@@ -32,7 +28,6 @@ export function allowedOf({
 
 type Claimant = Pick<DeclaredTools, "mcpServers"> & Partial<Pick<PreparedEntry, "jobs" | "tasks">>;
 
-/** What the commands of an entry, its MCP servers and those of its workflows name. */
 export function claimedNames(
   { mcpServers, jobs = {}, tasks = {} }: Claimant,
   flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
@@ -46,10 +41,7 @@ export function claimedNames(
   ];
 }
 
-/**
- * For the tools and scripts of the checkout: all but what an MCP server or a command of the author names. Such a
- * variable is most likely a token, which is for that server or command alone.
- */
+/** All but what an MCP server or a command of the author names: that is most likely a token, for it alone. */
 export function allowedForPrograms(
   entry: Claimant,
   { environment, env = [] }: AllowedVariables,
@@ -62,13 +54,11 @@ export function allowedForPrograms(
 export interface ServerStart extends AllowedVariables {
   readonly entry: PreparedEntry;
   readonly flows?: Parameters<typeof claimedNames>[1];
-  /** The option that is a ceiling. */
   readonly permissions: PermissionPreset | undefined;
 }
 
 type Need = readonly [who: string, variable: string];
 
-/** Throws `UsageError` if a command of the job, or a required server that it may call, lacks a variable. */
 export function checkVariablesOfJob(started: ServerStart, jobName: string, write: WriteName): void {
   const { entry, permissions, flows } = started;
   const job = entry.jobs[jobName];

@@ -1,7 +1,3 @@
-/**
- * Whether a rehearsed run matches its script. Owns what counts: tool calls with an unexpected result, requests that
- * the script does not answer, unmet expectations, unused parts of the script.
- */
 import { crashStatus, helpsInRehearsals } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
@@ -25,7 +21,6 @@ export interface Verdict {
   /** The event as it is reported: the end of the run contains the verdict. */
   judged(event: RunEventBody): RunEventBody;
   outcome(job: RunOutcome): RunOutcome;
-  /** Everything that makes the rehearsal red; meaningful once the run is over. */
   failures(): readonly string[];
 }
 

@@ -150,7 +150,6 @@ export function readValue(
   };
 }
 
-/** What the warnings of entries need to know about permissions and credentials. */
 export const warningChecks: WarningChecks = {
   checkCommandPattern: unmatchable,
   toolPermissions: (permissions) => {
@@ -165,10 +164,7 @@ export const warningChecks: WarningChecks = {
   hasCredential: holdsCredential,
 };
 
-/**
- * The files of an entry's prompts: regular files of its repository, which no link leads to. `seen` gets the absolute
- * path of each file that is looked for.
- */
+/** Regular files of its repository, which no link leads to. `seen` gets each absolute path that is looked for. */
 export function promptsAround(
   entryFile: string,
   seen?: (path: string, isThere: boolean) => void,

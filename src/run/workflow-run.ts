@@ -1,7 +1,3 @@
-/**
- * What a run of a workflow begins with: its parameters, and what an earlier run has done already. And the options of a
- * run that are for workflows: which of them a run can have, and what is odd about them.
- */
 import { basename } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
@@ -24,7 +20,6 @@ import { hasSecretName } from "./secrets.ts";
 import { isWorkflowFile } from "./workflow-files.ts";
 import type { Workflow } from "../workflow/model.ts";
 
-/** What the loading of a workflow needs to know of its run. */
 export function readingOf(
   {
     env,
@@ -143,11 +138,9 @@ export interface WorkflowRunOptions {
   readonly asker?: Asker;
   /** Run code fences of further tags, or those that there are in another way. */
   readonly executors?: readonly Executor[];
-  /** Called with the end of a workflow that is the whole run. */
   readonly onResult?: (result: FlowResult) => void;
 }
 
-/** Throws `UsageError` for options that an entry of this kind can't have. */
 export function checkEntryOptions(
   entryFile: string,
   options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string | undefined },
@@ -179,7 +172,6 @@ export function checkEntryOptions(
   if (problem !== undefined) throw new UsageError(problem);
 }
 
-/** Throws `UsageError` for options that only workflows read, if the job has none. */
 export function checkFlowOptions(
   entry: PreparedEntry,
   jobName: string,
@@ -198,10 +190,7 @@ export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
   return job !== undefined && leafWorks(job.work).some(({ kind }) => kind === "Flow");
 }
 
-/**
- * What is odd about the names of the environment that a run allows. `unread`: those that no workflow reads, whose texts
- * can't end up in prompts; tools and MCP servers get the values as programs.
- */
+/** `unread`: those that no workflow reads, so that they can't end up in prompts. */
 export function environmentWarnings(
   names: readonly string[] = [],
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,10 +1,6 @@
 /**
- * A copy of a working directory, for a rehearsal whose tools may change it: of what git tracks and what is not ignored;
- * without git of everything but `node_modules`; and of what the rehearsal includes.
- *
- * Nothing in the copy leads back: a repository has refs, index and settings of its own, reads the objects of the
- * original and writes its own, and links into the original lead into the copy. (Git renews the time of an object
- * that it would have to write again, also there; nothing else of the original is touched.)
+ * A copy of a working directory, for a rehearsal whose tools may change it. Nothing in it leads back: a repository has
+ * refs, index and settings of its own, and only reads the objects of the original.
  */
 import { constants, type Stats } from "node:fs";
 import {
@@ -34,10 +30,7 @@ import { leaves } from "../platform/search-path.ts";
 const MOST_BYTES = 200 * 1024 * 1024;
 const AT_ONCE = 16;
 
-/**
- * Where a rehearsal works: in its own workspace, in a copy of the folder, or in the folder itself. Throws a `UsageError`
- * if it can't be made; then nothing is left of it. `inPlace`: the option that does without a copy, as the user writes it.
- */
+/** Throws a `UsageError` if it can't be made; then nothing is left of it. `inPlace`: the option that does without a copy. */
 export async function workFolder(
   script: Script | undefined,
   folder: string,

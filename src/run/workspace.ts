@@ -1,4 +1,3 @@
-/** The folder that a rehearsal makes for itself: its files and commits. It is removed after the run. */
 import { mkdir, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
@@ -15,7 +14,6 @@ export interface WorkFolder {
   remove(): Promise<void>;
 }
 
-/** Throws a `UsageError` if the files can't be written or git fails; then it is removed, too. */
 export async function makeWorkspace(
   workspace: Workspace,
   environment: Environment,

@@ -1,4 +1,3 @@
-/** What the server answers with: JSON, and refusals with a reason. Errors of the documents have status 200. */
 import type { Refused } from "../live/refusals.ts";
 
 const statuses = {
@@ -20,7 +19,6 @@ const statuses = {
   InternalError: 500,
 } as const;
 
-/** Errors that the documents of the API don't name. */
 export type RefusalName = keyof typeof statuses;
 
 export function json(

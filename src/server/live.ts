@@ -1,8 +1,4 @@
-/**
- * The two ways to read a feed over HTTP. `…/live` hands out one response per call, to one caller at a time, each
- * response once. `…/events` sends all of them to any number of readers, each at its own pace: the next ones are read
- * from the feed only when the connection has taken the ones before.
- */
+/** `…/live` hands each response to one caller, once. `…/events` sends all of them to any number of readers. */
 import type { ServerResponse } from "node:http";
 import type { Hono } from "hono";
 import type { Feed } from "../live/feed.ts";
@@ -12,7 +8,6 @@ import { startTimeLimit } from "../platform/waiting.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 
-/** What the documents call the end of a feed, and a feed that isn't there. */
 interface FeedNames {
   readonly notFound: string;
   readonly closed: string;
@@ -104,7 +99,6 @@ interface FollowOptions {
   readonly clock: Clock;
 }
 
-/** Server-sent events: the responses after `lastEventId`, and at the end of the feed the error that says so. */
 export function followFeed(
   feed: Feed | undefined,
   { names, lastEventId = "", clock }: FollowOptions,

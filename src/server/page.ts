@@ -1,4 +1,3 @@
-/** The portal and its two files, the addresses that lead to it, and the folder of journals. */
 import { defined } from "../document/guards.ts";
 import type { Hono } from "hono";
 import { Readable } from "node:stream";

@@ -51,10 +51,7 @@ export interface StartBody {
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/**
- * The body that starts a job: the directory in the first line and then the user input, or a JSON object, which has room
- * for parameters. No absolute path begins like one.
- */
+/** The directory in the first line and then the user input, or a JSON object. No absolute path begins like one. */
 export function readStart(body: string): StartBody | Response {
   if (!body.startsWith("{")) {
     const { first: workingDirectory, rest: userInput } = firstLine(body);

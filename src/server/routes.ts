@@ -1,4 +1,3 @@
-/** The routes of jobs, sessions and tasks. */
 import type { Hono } from "hono";
 import type { JobState } from "../live/run-feeds.ts";
 import { generateChartNodes } from "../entry/chart.ts";
@@ -13,7 +12,6 @@ import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { JobHost } from "../live/job-host.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
-/** `copilot/job…`: the jobs of the entry, and those that run or have ended within the hour. */
 export function addJobRoutes(app: Hono<Env>, served: Served): void {
   const { live } = served.host;
 
@@ -89,7 +87,6 @@ function summaryOf({ jobId, jobName, startTime, status }: JobState): object {
   return { jobId, jobName, startTime: new Date(startTime).toISOString(), status };
 }
 
-/** `copilot/models` and `copilot/session/…`: sessions of clients, and those of running tasks. */
 export function addSessionRoutes(app: Hono<Env>, served: Served): void {
   const { live } = served.host;
 
@@ -129,7 +126,6 @@ function recentOf({ startTime, endTime, asked, ...session }: SessionState): obje
   };
 }
 
-/** `copilot/task…`: the tasks of the entry, those that run in a session of a client, and those of running jobs. */
 export function addTaskRoutes(app: Hono<Env>, served: Served): void {
   const { host, entriesFolder } = served;
   const { live } = host;
@@ -161,10 +157,7 @@ export function addTaskRoutes(app: Hono<Env>, served: Served): void {
 
 type Installed =
   | { readonly result: "OK" }
-  | {
-      readonly result: "InvalidatePath" | "InvalidateEntry" | "Rejected";
-      readonly error: string;
-    };
+  | { readonly result: "InvalidatePath" | "InvalidateEntry" | "Rejected"; readonly error: string };
 
 /** A client gives the server another entry, from a file of the folder. `path`: as it sent it. */
 async function installEntry(host: JobHost, path: string, folder: string): Promise<Installed> {

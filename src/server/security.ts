@@ -35,7 +35,6 @@ export function isLoopback(hostname: string): boolean {
   return name === "localhost" || name === "::1" || /^127(?:\.\d{1,3}){3}$/.test(name);
 }
 
-/** Whether the token can be sent in a header and in an address. */
 export function isToken(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
@@ -51,10 +50,7 @@ export class Access {
     this.#allowed = new Set((options.allowedHosts ?? []).map((name) => name.toLowerCase()));
   }
 
-  /**
-   * Undefined for a request that may be answered; else a refusal, or for `/?token=…` the cookie and the address
-   * without the token.
-   */
+  /** Undefined for a request that may be answered; for `/?token=…` the cookie and the address without the token. */
   check({ method, path, headers, token: given }: AskedFor): Response | undefined {
     const { host = "", origin } = headers;
     if (!this.#isOurs(host)) {

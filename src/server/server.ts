@@ -1,10 +1,4 @@
-/**
- * The HTTP server of `agent-jobs serve`: it listens, it bounds what a client can hold on to, and it ends. What is
- * shown is the state of the `JobHost`; nothing is kept here.
- *
- * Once `stop` was called, every further call gets `ShuttingDown`, the host is closed, so that every feed ends and
- * those who wait for one get their answer, and then the server.
- */
+/** Listens, bounds what a client can hold on to, and ends: then those who wait for a feed get their answer. */
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Hono } from "hono";

@@ -1,12 +1,8 @@
-/**
- * The expressions of CHECK: `left op right`. Both parts are total: a text that can't be read is a fault with its
- * offset, and an evaluation always ends, in time that grows with the texts.
- */
+/** The expressions of CHECK: `left op right`. An evaluation always ends, in time that grows with the texts. */
 import { compileExpression } from "../document/expression.ts";
 import { suggest } from "../document/suggest.ts";
 import { namePattern, roleOf, unquote } from "./value.ts";
 
-/** Why the right side can't be compared. */
 interface NoAnswer {
   readonly reason: string;
 }
@@ -17,10 +13,7 @@ interface Operator {
   readonly holds: (left: string, right: string) => boolean | NoAnswer;
 }
 
-/**
- * Equality and order look at the first line of the left side, because models answer with a word and explain it
- * below. CONTAINS and MATCHES look at all of it.
- */
+/** Equality and order look at the first line of the left side: models answer with a word and explain it below. */
 const operators = {
   eq: { sign: "==", holds: (left, right) => firstLine(left) === right.trim() },
   ne: { sign: "!=", holds: (left, right) => firstLine(left) !== right.trim() },
@@ -36,14 +29,12 @@ const list = "==, !=, CONTAINS, MATCHES, gt, ge, lt and le";
 export type Comparison = keyof typeof operators;
 
 export interface Check {
-  /** A name or a quoted constant. */
   readonly left: string;
   readonly operator: Comparison;
   /** A quoted constant, a name, or, if nothing has that name, itself. */
   readonly right: string;
 }
 
-/** By what may be written, in lower case. */
 const comparisons = new Map<string, Comparison>();
 for (const name of ["eq", "ne", "contains", "matches", "gt", "ge", "lt", "le"] as const)
   comparisons.set(name, name).set(operators[name].sign.toLowerCase(), name);

@@ -15,7 +15,6 @@ type Place = "bare" | "single" | "double" | "unclear";
 /** Inserts a value at the `{{NAME}}` with this offset. Undefined: this value can't be there. */
 export type Insert = (value: string, offset: number) => string | undefined;
 
-/** `unclear`: where no quotes are safe. */
 export type CommandReading =
   | { readonly kind: "read"; readonly insert: Insert }
   | { readonly kind: "unclear"; readonly reason: string };

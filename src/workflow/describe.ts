@@ -5,20 +5,16 @@ import type { Activity, Parameter, Workflow } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
 import { roleOf } from "./value.ts";
 
-/** What someone who runs a workflow needs to know of it. */
 export interface WorkflowDescription {
   readonly title?: string;
   /** Without a default, a parameter must be given. */
   readonly parameters: readonly { readonly name: string; readonly default?: string }[];
-  /** How many there are, in all files. */
   readonly activities: number;
-  /** The ids of the questions to a person. */
   readonly asks: readonly string[];
   /** Ids, as far as the front matter names them. */
   readonly models: readonly string[];
   /** What agents are offered, as patterns. Absent: nothing. */
   readonly agentTools?: readonly string[];
-  /** Those that are called. */
   readonly files: readonly string[];
 }
 
@@ -63,7 +59,6 @@ function plainParameter(parameter: Parameter): Omit<Parameter, "at"> {
   return plain;
 }
 
-/** The flowcharts of a workflow, for its plan and for whoever draws them. */
 export function flowChartOf({ main, files }: Workflow): FlowChart {
   const charts = Object.entries(files).map(([id, { file, title, parameters, activities }]) => [
     id,

@@ -1,10 +1,7 @@
 /** The port through which a workflow reaches other files. This room reads none by itself. */
 
 export interface WorkflowFiles {
-  /**
-   * The file at `path`, relative to the folder of the file `from`. The same file has the same id, by whatever path
-   * and link it was reached. Files outside of the folder that bounds the workflow are not read.
-   */
+  /** Relative to the folder of `from`. A file has one id, by whatever path or link it was reached. */
   read(path: string, from: string): FoundFile;
 }
 

@@ -1,7 +1,4 @@
-/**
- * A `.wf.md` workflow, checked and prepared: data only. Names that begin with a dollar or need a person are found in
- * the other files of this room. The rules are in `docs/workflows.md`.
- */
+/** A `.wf.md` workflow, checked and prepared: data only. */
 import type { DeclaredTools, Limits, Model, Permissions } from "../entry/model.ts";
 import type { Position } from "../document/problem.ts";
 import type { Check } from "./check.ts";
@@ -77,11 +74,7 @@ export type Activity = ActivityPlace &
     | { readonly kind: "ask"; readonly question?: string }
     /** Without a command, the code fences of RESULT are run. */
     | { readonly kind: "execute"; readonly command?: string }
-    | {
-        readonly kind: "call";
-        readonly path: string;
-        readonly target: string;
-      }
+    | { readonly kind: "call"; readonly path: string; readonly target: string }
   );
 
 export type ActivityOf<Kind extends Activity["kind"]> = Extract<Activity, { kind: Kind }>;

@@ -1,4 +1,3 @@
-/** The parameters of a workflow: as `PARAMS` declares them, and as a run is given them. */
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import { suggestion } from "../document/suggest.ts";
@@ -77,7 +76,6 @@ const parameter =
   /([A-Za-z_]\w{0,99})[ \t]*(?:=[ \t]*(?:(["'])((?:(?!\2)[^])*)\2(?=[ \t]*(?:$|[,\n]|\\n))|((?:(?!\\n)[^,\n])*)))?(?=[ \t]*(?:$|[,\n]|\\n))/y;
 const other = /(?:(?!\\n)[^,\n])*/y;
 
-/** `PARAMS`: `REPO_URL, USER_NAME=guest`, separated by commas or line breaks; values may be quoted. */
 export function parseParameters(
   text: string,
   fail: (offset: number, reason: string, hint: string) => void,

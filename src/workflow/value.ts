@@ -32,10 +32,7 @@ export function oneLineName(text: string): string {
 
 const placeholder = /\{\{([A-Za-z_]\w{0,99})\}\}/g;
 
-/**
- * The text with the values of its `{{NAME}}`, in one pass: what is inserted is not expanded again. A name without a
- * value stays as it is and is returned.
- */
+/** In one pass: what is inserted is not expanded again. A name without a value stays as it is and is returned. */
 export function substitute(
   text: string,
   valueOf: (name: string, offset: number) => string | undefined,

@@ -6,7 +6,6 @@ export interface ActivityName {
   readonly file?: string;
 }
 
-/** An activity in a run: `file` is the id of its file, a path with `/`. */
 export interface FoundActivity {
   readonly id: string;
   readonly file: string;

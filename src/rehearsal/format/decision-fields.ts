@@ -1,4 +1,3 @@
-/** A decision that a rehearsal expects by its kind and fields: its schema, and what it means. */
 import { suggestion } from "../../document/suggest.ts";
 import { decisionFields } from "../../events/decision.ts";
 import type { ShapeKind } from "../../events/shape.ts";
@@ -51,7 +50,6 @@ export interface FieldProblem {
   readonly hint?: string;
 }
 
-/** What the schema can't express: which fields belong to which kind. */
 export function fieldProblems(fields: DecisionFields): FieldProblem[] {
   const { kind } = fields;
   const names = Object.keys(fields).filter((name) => name !== "kind");
@@ -81,7 +79,6 @@ export function fieldProblems(fields: DecisionFields): FieldProblem[] {
   });
 }
 
-/** Whether a field of a decision of this kind is a text, of which an expectation has a condition. */
 export function isTextOfDecision(kind: string, name: string): boolean {
   const is = decisionFields.get(kind)?.get(name);
   return is !== undefined && is !== "number" && !isWords(is);

@@ -1,7 +1,4 @@
-/**
- * A document of the action protocol as a reply. It is not checked, so that a rehearsal can play a model that writes
- * wrong ones: only fields that are left out get a value.
- */
+/** A document of the action protocol as a reply. It is not checked: a rehearsal can play a model that writes wrong ones. */
 import { isList, isRecord } from "../../document/guards.ts";
 import type { Described } from "../../document/schema-type.ts";
 
@@ -39,7 +36,6 @@ export function completeDocument(fields: DocumentFields): DocumentFields {
   return { status, thoughts: [], actions: null, stop, response: null, ...fields };
 }
 
-/** The reverse, for recordings. */
 export function shortDocument(document: DocumentFields): DocumentFields {
   let short = document;
   // The default of the status depends on stop, so it goes first.

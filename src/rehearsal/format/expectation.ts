@@ -1,4 +1,3 @@
-/** The expectations of a rehearsal: the shorthands of the file are resolved, contradictions are problems. */
 import { defined } from "../../document/guards.ts";
 import type { Path } from "../../document/problem.ts";
 import { fieldProblems, isTextOfDecision, type DecisionFields } from "./decision-fields.ts";

@@ -1,4 +1,3 @@
-/** What the parts of a rehearsal are read with: it knows their places, and collects problems and names. */
 import { defined } from "../../document/guards.ts";
 import type { Locate, Path, Problem } from "../../document/problem.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
@@ -6,7 +5,6 @@ import type { ConditionField } from "./schema-parts.ts";
 import type { NamedActivity, NamedTask, Place } from "./script.ts";
 import { toCondition, type TextCondition } from "./text-condition.ts";
 
-/** Where the fields of a rehearsal are in a text, by their paths in the rehearsal. */
 export interface ScriptPlace {
   readonly file: string;
   readonly locate: Locate;

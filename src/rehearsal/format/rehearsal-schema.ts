@@ -1,4 +1,3 @@
-/** The JSON Schema of a rehearsal file, for editors and for the first check of the loader. */
 import { overridingLimits } from "../../entry/limits.ts";
 import type { Limits } from "../../entry/model.ts";
 import { endedStatus } from "../../events/action.ts";
@@ -248,7 +247,6 @@ const action = {
   },
 } as const;
 
-/** A list of items, or what the run must contain in which way. */
 function lists<Item>(item: string, description: string) {
   const items: Described<Item> = { $ref: `#/$defs/${item}` };
   return {
@@ -272,7 +270,6 @@ const limits: Described<Limits> = {
   properties: overridingLimits,
 };
 
-/** A rehearsal file as people write it and as a recording renders it. */
 export type RehearsalFile = SchemaType<typeof rehearsalSchema>;
 export type ExpectFields = NonNullable<RehearsalFile["expect"]>;
 export type RuleFields = SchemaType<typeof rule>;
@@ -281,8 +278,8 @@ export type ReplyFields = Exclude<SchemaType<typeof reply>, string>;
 export type ToolField = SchemaType<typeof tool>;
 export type WorkFields = SchemaType<typeof work>;
 export type ActionFields = SchemaType<typeof action>;
-export type DecisionItem = string | DecisionFields;
-/** Items of a list that a run must contain in any order, must contain in this order, or must not contain. */
+type DecisionItem = string | DecisionFields;
+/** Items in any order, in this order, or none of these. */
 export type Lists<Item> = Extract<
   SchemaType<ReturnType<typeof lists<Item>>>,
   { readonly include?: unknown }

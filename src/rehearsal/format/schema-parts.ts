@@ -11,7 +11,6 @@ export const list = <const Item>(description: string, items: Item) =>
 export const filled = <const Item>(description: string, items: Item) =>
   ({ type: "array", description, minItems: 1, items }) as const;
 
-/** An object with any names. */
 export const map = <const Value>(description: string, additionalProperties: Value) =>
   ({ type: "object", description, additionalProperties }) as const;
 
@@ -44,7 +43,6 @@ const strings = (description: string) =>
     items: { type: "string", minLength: 1 },
   }) as const;
 
-/** How a job ends, and how a work does. */
 export const results = ["succeeded", "failed", "canceled", "skipped"] as const;
 export const outcomes = ["succeeded", "failed", "crashed", "canceled"] as const;
 export type RunResult = (typeof results)[number];

@@ -1,7 +1,4 @@
-/**
- * A rehearsal, ready to be played: the shorthands of the file are resolved, what contradicts itself
- * is refused, and every part knows its place in the file, for the messages about it.
- */
+/** A rehearsal, ready to be played: every part knows its place in the file, for the messages about it. */
 import type { Change } from "../../change/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
@@ -115,7 +112,6 @@ export interface Expectation {
   readonly works?: Placed<readonly ExpectedWork[]>;
   /** The activities of the only workflow of the job, in the order in which they begin. */
   readonly path?: Placed<readonly Placed<ActivityName>[]>;
-  /** What RESULT is at the end of that workflow. */
   readonly report?: Placed<TextCondition>;
   readonly decisions: ExpectedLists;
   readonly actions: ExpectedLists;
@@ -130,7 +126,6 @@ interface OfTask<T> extends Placed<T> {
   readonly task: string;
 }
 
-/** A decision, an action, a finding or a proposal, of which all of these fields must be so. */
 export interface ExpectedItem {
   readonly place: Place;
   readonly fields: readonly ExpectedField[];
@@ -147,7 +142,6 @@ export type ExpectedLists = Readonly<
   Record<"include" | "sequence" | "exclude", readonly ExpectedItem[]>
 >;
 
-/** `task`: of its task, its workflow or its command. */
 export interface ExpectedWork extends Omit<WorkFields, "name"> {
   readonly place: Place;
 }

@@ -1,4 +1,3 @@
-/** Conditions on a text: of a prompt, of tool results, of a decision. */
 import { defined } from "../../document/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./schema-parts.ts";
@@ -82,14 +81,13 @@ export function placesOf({ workingDirectory, change }: RunStarted): Places {
 
 const PLACEHOLDER = /(\$?)\$\{(workingDirectory|changeDiff)\}/g;
 
-/** `${workingDirectory}` → the path; `$${workingDirectory}` → `${workingDirectory}`. The same for `changeDiff`. */
+/** `$${workingDirectory}` → `${workingDirectory}`, literally. */
 export function fillIn(template: string, places: Places): string {
   return template.replace(PLACEHOLDER, (whole: string, escape: string, name: keyof Places) =>
     escape === "" ? (places[name] ?? whole) : whole.slice(1),
   );
 }
 
-/** The reverse of `fillIn`, for recordings. */
 export function takeOut(text: string, { workingDirectory, changeDiff = "" }: Places): string {
   const escaped = text.replace(/\$\{(?:workingDirectory|changeDiff)\}/g, "$$$&");
   return withoutPath(

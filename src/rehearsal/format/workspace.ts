@@ -1,4 +1,4 @@
-/** The folder that a rehearsal works in and the change that it is about: their schemas, and the names of its files, of which git reserves some for itself. */
+/** The folder that a rehearsal works in and the change that it is about. */
 import { posix, win32 } from "node:path";
 import type { SchemaType } from "../../document/schema-type.ts";
 import { fileStatus } from "../../events/plan.ts";
@@ -74,7 +74,6 @@ export const change = {
 export type WorkspaceFields = SchemaType<typeof workspace>;
 export type CommitFields = NonNullable<WorkspaceFields["commits"]>[number];
 
-/** Why a file can't have this name; undefined if it can. */
 export function refusedName(
   name: string,
 ): { readonly reason: string; readonly hint: string } | undefined {

@@ -1,19 +1,21 @@
 /**
- * The scripted model: a `ModelTransport` that answers from a script, and records what did not
- * match and what was not used.
- *
- * Where a conversation stands is read from the request itself (its prompts and answers), never counted
- * here: the runtime repeats a failed request by itself, and a repeated request must get the same answer.
- * Only `times` makes a repetition different from the previous one.
+ * A `ModelTransport` that answers from a script. Where a conversation stands is read from the request itself: the
+ * runtime repeats a failed request, which must get the same answer. Only `times` makes a repetition different.
  */
 import type { RunEventBody, WorkRef } from "../../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
-import { chooseRule, describeRequest } from "./matching.ts";
+import {
+  chooseRule,
+  describeRequest,
+  playsActivity,
+  unusedParts,
+  use,
+  type PlayedRule,
+} from "./matching.ts";
 import { completeDocument } from "../format/document-fields.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
 import { fillIn, mismatch, quote } from "../format/text-condition.ts";
 import { ToolCalls } from "./tool-calls.ts";
-import { playsActivity, unusedParts, use, type PlayedRule } from "./usage.ts";
 import {
   callIdOf,
   decodeRequest,
@@ -34,10 +36,7 @@ export interface ScriptedModelOptions {
   readonly workingDirectory: string;
   /** Absolute. The value of `${changeDiff}`. */
   readonly changeDiff?: string | undefined;
-  /**
-   * Plays in a session that others use, too: a session of no run, or one that was lent to a task. Prompts that it
-   * has not seen are others', and when the turns of a rule are used up, the next prompt chooses a rule again.
-   */
+  /** Others use its session, too: prompts it has not seen are theirs, and a used-up rule is followed by another. */
   readonly shared?: { readonly label: () => ModelRequest["label"] };
 }
 
@@ -88,7 +87,6 @@ export class ScriptedModel implements ModelTransport {
     this.#calls = new ToolCalls(this.#fill);
   }
 
-  /** Requests that the script does not expect, one sentence each. */
   failures(): readonly string[] {
     return [...this.#failures];
   }
@@ -98,7 +96,6 @@ export class ScriptedModel implements ModelTransport {
     return this.#rules.flatMap(unusedParts);
   }
 
-  /** Every event of the run: how the calls of its tools ended, and its actions. */
   observe(event: RunEventBody): void {
     if (event.type === "activity") this.#calls.observe(event.activity);
     this.#actions.observe(event);
@@ -252,7 +249,6 @@ export class ScriptedModel implements ModelTransport {
     }
   }
 
-  /** Of JSON, and of the input of a freeform tool. */
   #fillJson(input: string): string {
     if (!/\$\{(?:workingDirectory|changeDiff)\}/.test(input)) return input;
     try {
@@ -264,10 +260,7 @@ export class ScriptedModel implements ModelTransport {
   }
 }
 
-/**
- * The reply after `answered` answers. Errors and cuts leave no trace in the request: they are passed over
- * once they were sent as often as `times` says.
- */
+/** Errors and cuts leave no trace in the request: they are passed over once they were sent as often as `times` says. */
 function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply | undefined {
   let before = answered;
   for (const reply of turn.replies) {
@@ -315,13 +308,11 @@ class ActionEnds {
     for (const check of this.#waiting) check();
   }
 
-  /** The ids that belong to no action of this run of a task. */
   unknown(work: WorkRef | undefined, ids: readonly string[]): readonly string[] {
     const known = work === undefined ? new Map() : this.#of(work);
     return ids.filter((id) => !known.has(id));
   }
 
-  /** Resolves when all have ended, or with the signal. */
   async ended(work: WorkRef, ids: readonly string[], signal: AbortSignal): Promise<void> {
     const known = this.#of(work);
     const done = (): boolean => signal.aborted || ids.every((id) => known.get(id) === "ended");

@@ -1,7 +1,4 @@
-/**
- * How the tool calls of a script ended, against what the script expects of each. Calls of one answer run side by side,
- * so calls are distinguished by id, never by their place in the list.
- */
+/** Calls of one answer run side by side, so they are distinguished by id, never by their place in the list. */
 import type { SessionActivity, ToolError } from "../../events/session-activity.ts";
 import type { ToolUse } from "../format/script.ts";
 import { quote } from "../format/text-condition.ts";

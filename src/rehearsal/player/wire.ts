@@ -1,7 +1,4 @@
-/**
- * OpenAI chat completions: what a rehearsal must read of a request, and how it answers. Nothing of
- * rules or scripts is known here.
- */
+/** OpenAI chat completions: what a rehearsal must read of a request, and how it answers. */
 import { onAbort } from "../../platform/waiting.ts";
 import { isRecord, parsedJson } from "../../document/guards.ts";
 import type { ModelRequest } from "../../sessions/transport.ts";
@@ -22,7 +19,6 @@ export interface ChatRequest {
 
 export interface OfferedTool {
   readonly type: "function" | "custom";
-  /** The name that the model knows. */
   readonly known: string;
 }
 
@@ -171,14 +167,12 @@ export function callIdOf(answerId: string, index: number): string {
   return `${answerId}_${index}`;
 }
 
-/** An answer whose connection breaks before its end. */
 export function encodeCut(chat: ChatRequest, id: string, partial: Partial): Response {
   return streamed(deltas(chat, id, partial), () =>
     Promise.reject(new Error("The rehearsal closed the connection.")),
   );
 }
 
-/** An answer that never ends; `signal` is the request's. */
 export function encodeHang(
   chat: ChatRequest,
   id: string,

@@ -1,4 +1,3 @@
-/** What a recording keeps of the action protocol: which turns are documents, and how the actions ended. */
 import { isList, isRecord, parsedJson } from "../../document/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
@@ -102,12 +101,8 @@ export class RecordedActions {
 
   #of(work: WorkRef): Dialogue {
     const key = keyOf(work);
-    const dialogue = this.#dialogues.get(key) ?? {
-      turn: undefined,
-      continues: false,
-      hasActed: false,
-      ended: [],
-    };
+    const fresh = { turn: undefined, continues: false, hasActed: false, ended: [] };
+    const dialogue = this.#dialogues.get(key) ?? fresh;
     this.#dialogues.set(key, dialogue);
     return dialogue;
   }

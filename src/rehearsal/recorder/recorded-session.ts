@@ -1,4 +1,3 @@
-/** What a recording keeps of a session, and the rules that play it again: enough of its prompts, the answers, and how its turns crashed. */
 import { defined, isRecord } from "../../document/guards.ts";
 import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { SessionStarted, WorkRef } from "../../events/event.ts";
@@ -45,10 +44,7 @@ export interface ReplayContext {
 
 type Recorded = Omit<RuleFields, "turns"> & { readonly turns: TurnFields[]; optional?: true };
 
-/**
- * A rule for each session, and one for each activity of a workflow, in whichever sessions it sent its prompts. The
- * sessions of a work come one after the other, so a rule names only in what it differs from the first.
- */
+/** For each session or activity of a workflow. A rule names only in what it differs from the first of its work. */
 export function recordedRules(
   sessions: readonly RecordedSession[],
   context: ReplayContext,
@@ -125,10 +121,7 @@ function turnFields(
 
 const LONGEST_LINE = 200;
 
-/**
- * Its first and its last line: the crash prefix, the task, and what a retry adds. What stands where a secret stood is
- * left out: a replay knows the secret, or another one.
- */
+/** What stands where a secret stood is left out: a replay knows the secret, or another one. */
 function recordedPrompt(prompt: string, places: Places): ConditionField | undefined {
   // The runtime sends a prompt without white space at its end.
   const lines = prompt
@@ -145,14 +138,12 @@ function recordedPrompt(prompt: string, places: Places): ConditionField | undefi
   return contains.length === 1 ? only : { contains };
 }
 
-/** What the runtime has accounted for since the last answer. */
 interface RecordedUsage {
   readonly input: number;
   readonly output: number;
   readonly finish?: AnswerFinish;
 }
 
-/** A reply that learns later how its tool calls ended. */
 interface RecordedReply {
   fields: ReplyFields;
   /** The ids of its calls. A repeated id is ambiguous. */
@@ -197,10 +188,8 @@ function recordedArguments(
 }
 
 /**
- * The reply that makes a turn crash as it did; undefined if its last answer does so already. Crashes
- * without a status become a 408: like them it is worth a retry, and it takes no time. So does a death of
- * the runtime beside other works: a replay would not hit their sessions where the run did, so each
- * crashes for itself.
+ * Undefined if the last answer crashes the turn already. Crashes without a status become a 408, which is worth a retry,
+ * too; so does a death of the runtime beside other works, whose sessions it would not hit as in the run.
  */
 function playedCrash(
   crash: Crash,
@@ -228,10 +217,7 @@ function playedCrash(
 
 const NO_SUCH_TOOL = /^Tool '.+' does not exist/;
 
-/**
- * A call that failed, or was denied, says so in the recording: else its replay would be red. The newest call of that
- * id is meant, because some models number theirs anew in every answer.
- */
+/** Else its replay would be red. The newest call of that id: some models number theirs anew in every answer. */
 export function markFailed(
   replies: readonly RecordedReply[],
   { toolCallId: callId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,

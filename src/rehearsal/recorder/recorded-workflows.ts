@@ -1,4 +1,3 @@
-/** What a recording keeps of workflows beside their prompts: which activities ran, and the answers of persons. */
 import type { FlowChart } from "../../events/flow.ts";
 import type { RunEvent } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";

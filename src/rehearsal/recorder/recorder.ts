@@ -1,13 +1,7 @@
 /**
- * Turns the events of a run into a rehearsal that replays to the same result.
- *
- * It sees nothing but events, so it works with every provider and wire API, and secrets are gone before
- * it looks. The messages of the model are kept unchanged; of a prompt only enough to notice that it changed.
- * A session is selected by everything that distinguishes it from the other sessions of its work, so that parallel
- * works and loops find their own replies again.
- *
- * A replay is faster than the run was. So nothing in it may depend on what happens at the same time
- * elsewhere: see `ReplayContext`.
+ * Turns the events of a run into a rehearsal that replays to the same result. A session is selected by everything that
+ * distinguishes it from the others of its work, so that parallel works and loops find their own replies again. A replay
+ * is faster than the run was, so nothing in it may depend on what happens at the same time elsewhere.
  */
 import { defined } from "../../document/guards.ts";
 import type { Decision } from "../../events/decision.ts";
@@ -316,10 +310,7 @@ function worksExpectation(works: readonly WorkTally[]): readonly WorkFields[] {
   });
 }
 
-/**
- * Whether a crash or a cancel stopped works that ran at the same time: how far each had come by then
- * is a matter of time, so a replay may stop them at other points.
- */
+/** How far parallel works had come when a crash or a cancel stopped them is a matter of time. */
 function isTorn(works: readonly WorkTally[]): boolean {
   return works.some(
     ({ overlapped, outcomes }) =>

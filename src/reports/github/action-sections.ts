@@ -1,4 +1,3 @@
-/** The sections of the job summary about a task with the action protocol: its actions over time, and as a table. */
 import type { EndedStatus } from "../../events/action.ts";
 import { clip } from "../../events/cut.ts";
 import {
@@ -99,13 +98,9 @@ function rowOf(action: ActionView): string {
 const MAX_BARS = 100;
 /** GitHub draws no diagram of more than 50,000 characters. */
 const MAX_CHARACTERS = 45_000;
-/** UTF-16 units of a label, before it is escaped. */
 const MAX_LABEL = 60;
 
-/**
- * The actions over time as Mermaid text: of too many those that did not succeed, and then the latest. Undefined if none
- * has ended, or if GitHub would not draw them.
- */
+/** Of too many those that did not succeed, and then the latest. Undefined if GitHub would not draw them. */
 export function actionGantt({ ended }: ActionsView): string | undefined {
   if (ended.length === 0) return undefined;
   const wentWell = ({ status }: ActionView): number => Number(status === "succeeded");
@@ -156,10 +151,7 @@ function whole(time: number): string {
   return String(Math.max(0, Math.round(time)));
 }
 
-/**
- * Text of a task or a section. The grammar has no quotes: whatever could mean something to it, to the preprocessor of
- * Mermaid, or in SVG is an entity of Mermaid.
- */
+/** The grammar has no quotes: whatever could mean something to it, to Mermaid or in SVG is an entity of Mermaid. */
 function escapeGantt(text: string): string {
   return clip(text, MAX_LABEL - 1)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\s]+/gu, " ")

@@ -21,7 +21,6 @@ import { harmless, plural } from "../text.ts";
 
 export interface Annotation {
   readonly level: Level;
-  /** At most 4096 UTF-16 units. */
   readonly message: string;
   readonly title: string;
   readonly file?: string;
@@ -44,7 +43,6 @@ const PER_LEVEL = 10;
 const MAX_MESSAGE = 4096;
 const MAX_TITLE = 200;
 
-/** In order of importance: how the job ended, what failed (the first failure first), findings, then what went wrong on the way. */
 export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
   if (options.annotations === "off") return [];
   const works = [...view.works.values()];
@@ -74,7 +72,6 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   );
 }
 
-/** What is wrong with an entry or a rehearsal, at its lines. */
 export function diagnosticAnnotations(
   diagnostics: readonly Diagnostic[],
   { entryFile, rehearsal }: { readonly entryFile: string; readonly rehearsal?: string | undefined },
@@ -94,7 +91,6 @@ export function diagnosticAnnotations(
   );
 }
 
-/** Reasons that have no place in a file. */
 export function reasonAnnotations(level: Level, reasons: readonly string[]): Annotation[] {
   return mostImportant(
     reasons.map((reason) => ({ level, title: "agent-jobs", message: bounded(reason) })),
@@ -168,7 +164,6 @@ function failureAnnotation(work: WorkView, options: AnnotationOptions): Annotati
   };
 }
 
-/** The activity whose failure ended a workflow. */
 function lastFailure(flow: FlowView): StepView | undefined {
   const failed = flow.steps.filter(({ status }) => status === "failed" || status === "canceled");
   // These fail because something before them or in the called file did.
@@ -177,7 +172,6 @@ function lastFailure(flow: FlowView): StepView | undefined {
   return failed.findLast(isAction) ?? flow.steps.at(-1);
 }
 
-/** Activities that failed although the workflow went on. */
 function handledFailures(work: WorkView, options: AnnotationOptions): Annotation[] {
   const { flow } = work;
   const ended = flow && wentBadly(work) ? lastFailure(flow) : undefined;
@@ -208,7 +202,6 @@ function warningAnnotation(
   };
 }
 
-/** The activity in the file of a workflow, else the task in the entry. */
 function placeOf(
   { taskId, flow }: WorkView,
   { entryFile, lineOf }: AnnotationOptions,
@@ -219,7 +212,6 @@ function placeOf(
   return { file: file ?? entryFile, ...defined({ startLine: node?.line ?? lineOf(taskId) }) };
 }
 
-/** At most `MAX_MESSAGE` units, the end included. */
 function bounded(text: string, end = ""): string {
   // Twice the length is enough to fill it, and keeps megabytes out of the expressions.
   const whole = breakOldMarker(harmless(text.slice(0, 2 * MAX_MESSAGE)));

@@ -1,4 +1,3 @@
-/** What was written on GitHub, or why not: for the log and the job summary. */
 import type { Delivery } from "../../outputs/delivery.ts";
 import { oneLine } from "../text.ts";
 import { fenced, inline } from "./escape.ts";

@@ -1,19 +1,12 @@
-/**
- * Escapes foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown, in
- * which it makes links, images, mentions and references.
- */
+/** Foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown. */
 import { fenced as fence } from "../../document/fence.ts";
 import { withoutReferences } from "../../outputs/harmless-text.ts";
 import { oneLine } from "../text.ts";
 
-/**
- * The runner compares with the rules of a language, which overlook characters that are not seen; so they
- * may stand inside a marker. Half of a surrogate pair is written as U+FFFD.
- */
+/** The runner compares by the rules of a language, which overlook these; so they may stand inside a marker. */
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
 const oldMarker = new RegExp(`\\[(?<=#${overlooked}#${overlooked}\\[)`, "gu");
 
-/** One line that may follow other text in the log. */
 export function logLine(text: string, length: number): string {
   return breakOldMarker(oneLine(text, length));
 }
@@ -33,7 +26,6 @@ export function withoutCommands(lines: string): string {
     .join("");
 }
 
-/** As a command of a workflow, escaped as the runner unescapes it. */
 export function annotation(
   level: "error" | "warning",
   message: string,
@@ -55,10 +47,7 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-/**
- * Signs that mean something in Markdown or HTML, as numeric entities. A text may be a whole paragraph or
- * list item, so what would make it a heading, a list or a rule is escaped at its start.
- */
+/** As numeric entities; at the start of a text also what would make it a heading, a list or a rule. */
 const signs = /[&<>"'\\`*_[\]{}|~#@$^]|^[-+=]|(?<=^\d{1,9})[.)]/g;
 
 /** A page of our documentation. Only links to it remain: they are harmless, whoever wrote them. */
@@ -83,7 +72,6 @@ function literal(text: string): string {
   return withoutReferences(text).replace(signs, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-/** A name in the font of code; also inside HTML. */
 export function code(text: string, length: number): string {
   return `<code>${inline(text, length)}</code>`;
 }

@@ -1,4 +1,3 @@
-/** The sections of the job summary about a workflow: the path through its flowchart, its RESULT, and its steps. */
 import { bothEnds } from "../../events/cut.ts";
 import type { StepPart } from "../../events/flow.ts";
 import {
@@ -29,7 +28,6 @@ export function flowSections(view: RunView): Section[] {
   });
 }
 
-/** Whether the chart of the run is the one of its only workflow. */
 export function isOneFlow({ plan, works }: RunView): boolean {
   if (plan?.work.kind !== "Flow") return false;
   return (works.get(plan.work.workIdInJob)?.flow?.stepCount ?? 0) > 0;

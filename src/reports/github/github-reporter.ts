@@ -1,7 +1,4 @@
-/**
- * A run on GitHub: groups in the log, annotations, the job summary. The files beside this one produce their
- * texts. This one owns the order, and that everything is reported once.
- */
+/** A run on GitHub: groups in the log, annotations, the job summary. Everything is reported once. */
 import type { Reporter } from "../../events/sink.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { applyEvent, createRunView } from "../../events/view.ts";
@@ -28,11 +25,7 @@ export interface GithubOptions extends SummaryOptions, AnnotationOptions {
 }
 
 export interface GithubReporter extends Reporter {
-  /**
-   * The rest of the log, the annotations and the summary, from what is known so far: after the run, or in
-   * the middle of it when the process has to end. A second call does nothing more, and no later event
-   * is reported. Rejects if the summary can't be written; everything else has been reported by then.
-   */
+  /** Idempotent; no later event is reported. Rejects if the summary, which is the last, can't be written. */
   finish(): Promise<void>;
 }
 
@@ -58,11 +51,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
     heartbeat.stop();
     if (view.status === "pending" || view.status === "running") {
       const reason = "the process was stopped before the job ended";
-      applyEvent(view, {
-        ...last,
-        type: "run.ended",
-        outcome: { kind: "canceled", reason },
-      });
+      applyEvent(view, { ...last, type: "run.ended", outcome: { kind: "canceled", reason } });
     }
     log.end();
     for (const annotation of chooseAnnotations(view, options)) annotate(core, annotation);

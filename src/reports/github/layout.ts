@@ -1,4 +1,3 @@
-/** What the sections of the job summary are made of: lists, tables and folds, and how a work or a run ended. */
 import { statusSign } from "../../entry/mermaid.ts";
 import { statusText, wasRetried, type RunView, type WorkView } from "../../events/view.ts";
 import {
@@ -106,12 +105,10 @@ export function tableRow(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |\n`;
 }
 
-/** `title`: HTML on one line. */
 export function fold(title: string, content: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${content}\n\n</details>`;
 }
 
-/** The same in a fold that has its heading as its title. */
 export function folded({ heading, text, ...section }: Section): Section {
   const title = heading.replace(/^#+ /, "");
   return { ...section, heading: "", text: text === "" ? "" : fold(title, text) };
@@ -121,13 +118,11 @@ export function nameOf({ workId, taskId }: Pick<WorkView, "workId" | "taskId">):
   return `<b>#${workId}</b> ${code(taskId, 100)}`;
 }
 
-/** How a work ended, as a sign and a word. */
 export function result(work: WorkView): { readonly sign: string; readonly word: string } {
   const word = wasRetried(work) ? "retried" : statusText(work.status);
   return { sign: statusSign(nodeStatus(work)), word };
 }
 
-/** The second line of a node in the chart, so that the outcome is visible without color. */
 export function chartDetail(view: RunView, workId: number): string | undefined {
   const work = view.works.get(workId);
   if (work === undefined) return undefined;

@@ -1,8 +1,4 @@
-/**
- * What agents have handed in: the verdict, reports, findings, and notes for later runs. A report by `job_report`, and the
- * response of a task with actions, is Markdown that GitHub renders; the RESULT of a workflow may be the output of a
- * command, and is shown as it is.
- */
+/** Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is. */
 import { clip, cut } from "../../events/cut.ts";
 import { memoryDiff } from "../../events/memory.ts";
 import { worksOf, type GivenView, type RunView, type WorkView } from "../../events/view.ts";
@@ -38,7 +34,6 @@ export function verdictText(
   return { title, more: safeMarkdown(reason, { maxLength: MAX_REASON, lowered: 3 }).text };
 }
 
-/** Why the verdict or the findings let the step fail, as far as the entry says; empty if they don't. */
 export function judgementText(view: RunView): string {
   if (view.status !== "succeeded") return "";
   const judgement = judge(collectOutputs(view), view.plan?.outputs);
@@ -59,7 +54,6 @@ export function findingsSection(view: RunView): Section {
   };
 }
 
-/** What the tasks have noted for later runs, as a diff to be reviewed. */
 export function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Section {
   const { memory } = plan ?? {};
   const lines = memory === undefined ? [] : memoryDiff(memory, notes);
@@ -71,10 +65,7 @@ export function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">):
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
 
-/**
- * What tasks have handed in, in the order in which they did; then what other works came to. Only of the tasks whose
- * report the job publishes, if it names them.
- */
+/** In the order in which tasks handed them in; then of other works. Only of the tasks that the job names, if it does. */
 export function reportSections(view: RunView): readonly Section[] {
   const given = [...view.given.values()].flatMap((one): ReportText[] =>
     one.report === undefined

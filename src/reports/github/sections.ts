@@ -1,4 +1,3 @@
-/** The sections of the job summary about all works: what failed, the works, their items, the chart, denials, decisions. */
 import { clip } from "../../events/cut.ts";
 import { decisionTraits } from "../../events/decision.ts";
 import {
@@ -53,7 +52,6 @@ function namesOf(works: readonly WorkView[]): string {
   return names.join(", ");
 }
 
-/** What the run went on without. */
 export function omissionsSection({ omissions }: RunView): Section {
   const items = omissions.map((one) => `- ${nameOf(one)}: ${inline(one.text, MAX_REASON)}\n`);
   return listSection({ name: "warnings", rank: 2, heading: "### Warnings" }, items);
@@ -103,7 +101,6 @@ function numbers(counters: RunView["totals"]): string[] {
   ];
 }
 
-/** What became of the items of each `Each`, those that failed first. */
 export function itemsSection(view: RunView): Section {
   const works = worksOf(view);
   const rows = works.flatMap((work) =>
@@ -191,10 +188,7 @@ export function finalMessageSection(view: RunView): Section {
   };
 }
 
-/**
- * A fold for the job and for each work, those that went badly first. It also holds what the agent last said in the work,
- * unless it is shown elsewhere.
- */
+/** Those that went badly first. With what the agent last said in the work, unless it is shown elsewhere. */
 export function decisionSections(view: RunView): Section[] {
   const start = view.startedAt ?? 0;
   const works = worksOf(view).toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));

@@ -1,11 +1,7 @@
 /**
- * The run in the log of a GitHub step. Works run concurrently, and a group can neither be nested nor reopened,
- * so the lines of a work are buffered until it ends, and then printed as one group. Starts, crashes and
- * failures are also printed at once, as lines of their own.
- *
- * - The buffer of a work is bounded: it keeps the last lines.
- * - No text of an agent, a tool or an entry can be a workflow command: a line begins with a prefix of ours,
- *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
+ * The log of a step. A group can neither be nested nor reopened, so the last lines of a work are printed as one at its
+ * end; starts and failures also at once. No foreign text can be a command: a line begins with a prefix of ours,
+ * its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
 import type { AnnotationProperties } from "@actions/core";
 import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
@@ -48,7 +44,6 @@ interface Kept {
 export interface GithubLog {
   /** `view` holds the event already. */
   report(event: RunEvent): void;
-  /** Prints what is kept of works that did not end. */
   end(): void;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The outputs of the step. Later steps should read them through `env`, and Linux starts no process with a
- * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
- */
+/** The outputs of the step. Later steps read them through `env`, in which Linux allows no variable of 128 kB. */
 import { elapsedMs, endText, wentBadly, type RunView } from "../../events/view.ts";
 import type { Delivery } from "../../outputs/delivery.ts";
 import { collectOutputs, resultsOf } from "../../outputs/collect.ts";
@@ -17,11 +14,9 @@ export interface OutputsOptions {
   readonly journal?: string;
   /** With the report of the job, whole. */
   readonly reportFile?: string;
-  /** The rehearsal file that played the model. */
   readonly rehearsal?: string;
   /** Overrides the view, for example with `skipped` for a refused run. */
   readonly result?: Result;
-  /** SHA-256 of the bytes of the journal. */
   readonly journalDigest?: string;
   /** Under which name it should be uploaded. */
   readonly journalArtifact?: string;
@@ -139,7 +134,6 @@ function decisionsText(view: RunView): string {
   return listOf(lastItems(items, MAX_DECISIONS));
 }
 
-/** The first values that fit. */
 function jsonList(values: readonly unknown[], length: number): string {
   return listOf(wholeItems(values.map(listItem), length));
 }
@@ -157,7 +151,6 @@ function isoTime(at: number): string {
   return Number.isNaN(date.getTime()) ? "" : date.toISOString();
 }
 
-/** Not cut inside of a character. */
 function cutToBytes(text: string, bytes: number): string {
   const short = text.slice(0, bytes);
   if (short === text && Buffer.byteLength(text) <= bytes) return text;

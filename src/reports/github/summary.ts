@@ -1,8 +1,4 @@
-/**
- * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the size
- * limit: GitHub drops a whole summary of more than 1 MiB. All text of an agent, a tool or an entry goes through
- * `inline`, `code` or `fenced` (`escape.ts`), or is Markdown made safe.
- */
+/** The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `escape.ts`. */
 import { statusSign } from "../../entry/mermaid.ts";
 import type { RunView } from "../../events/view.ts";
 import { changeText, plural } from "../text.ts";
@@ -42,7 +38,6 @@ export interface SummaryOptions {
   readonly summary: "full" | "compact" | "off";
   /** Relative to the workspace, with `/`. */
   readonly entryFile: string;
-  /** Mermaid text of the job with how each node ended. */
   readonly chart: (view: RunView) => string;
   readonly journal?: string;
   readonly rehearsal?: string;
@@ -64,7 +59,6 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
   return `${all.filter((text) => text !== "").join("\n\n")}\n`;
 }
 
-/** How the run ended and why, or what its agents think, and its figures. */
 function headline(view: RunView, entryFile: string): readonly string[] {
   const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 100);
   const result = `${statusSign(view.status)} ${resultText(view, job)}`;

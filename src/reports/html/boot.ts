@@ -14,7 +14,6 @@ export interface PortalBoot {
 export interface PortalRehearsal {
   /** As the user named it. */
   readonly file: string;
-  /** What the script was written for. */
   readonly job?: string;
   readonly userInput?: string;
 }
@@ -32,7 +31,6 @@ export interface ReportJournal {
   /** As the user named the file. */
   readonly name: string;
   readonly problems: readonly JournalProblem[];
-  /** How many there are besides those. */
   readonly moreProblems: number;
 }
 

@@ -1,14 +1,11 @@
 /**
- * A report: one HTML file without any reference to another, made from data and the texts of the page.
- *
- * Invariants: nothing of a journal is in the file but as escaped text, as JSON without `<`, or in base64. The only
- * script that may run is the page's own: the policy names its hash.
+ * A report: one HTML file without any reference to another. Nothing of a journal is in it but as escaped text, as JSON
+ * without `<`, or in base64. The only script that may run is the page's own: the policy names its hash.
  */
 import { createHash } from "node:crypto";
 import type { ReportBoot, ReportRun } from "./boot.ts";
 import { escapeHtml, pageParts, type PageFiles } from "./page.ts";
 
-/** Runs that are listed where scripts don't run. */
 const MAX_RUNS = 1000;
 
 /** The file in parts. `events`: gzip of the events as NDJSON, in order. */
@@ -71,7 +68,6 @@ function* base64(parts: readonly Uint8Array[]): Iterable<string> {
   yield Buffer.from(rest).toString("base64");
 }
 
-/** The runs, for a browser without scripts. */
 function plainReport({ runs, createdAt, version }: ReportBoot): string {
   const items = runs.slice(0, MAX_RUNS).map(({ jobName, status, startTime = "", reason = "" }) => {
     return `<li>${escapeHtml(`${jobName} ${status} ${startTime} ${reason}`)}</li>`;

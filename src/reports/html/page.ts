@@ -1,4 +1,3 @@
-/** The files of the page (web/), and the HTML of the portal around them. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,10 +11,7 @@ export interface PageFiles {
 /** `build/src/reports/html`, `dist/cli`, `dist/action/post` and an installed package are at most this deep. */
 const MAX_DEPTH = 5;
 
-/**
- * Looks beside the folder that this runs from: in a build (`build/web`), in a bundle (`dist/web`), in an installed
- * package (`dist/web` below its root). Undefined: they aren't there, as in an application that bundles the library.
- */
+/** In a build, a bundle or an installed package. Undefined: an application bundles the library without them. */
 export function findPageFiles(
   from: string = dirname(fileURLToPath(import.meta.url)),
 ): PageFiles | undefined {
@@ -45,7 +41,6 @@ export const portalPolicy = [
   "form-action 'none'",
 ].join("; ");
 
-/** The HTML of the portal. It loads `page.js` and `page.css` from where it is. */
 export function portalHtml(facts: Omit<PortalBoot, "kind">): string {
   return pageHtml({
     title: "agent-jobs",

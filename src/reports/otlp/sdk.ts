@@ -1,8 +1,4 @@
-/**
- * The SDK of OpenTelemetry, which `telemetry.ts` loads when it is needed. Spans and metrics are sent as OTLP over HTTP,
- * in protobuf. The SDK reads `OTEL_EXPORTER_OTLP_HEADERS`, `…_COMPRESSION` and `OTEL_RESOURCE_ATTRIBUTES` from the
- * environment of the process by itself.
- */
+/** The SDK of OpenTelemetry, loaded when it is needed. It reads headers and attributes from `process.env`. */
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
@@ -35,7 +31,6 @@ export interface SdkOptions {
 }
 
 export interface Sdk extends Instruments {
-  /** Sends what has not been sent. */
   close(): Promise<void>;
 }
 
@@ -139,10 +134,7 @@ function watch<Items, Result extends { readonly code: number; readonly error?: E
   };
 }
 
-/**
- * The exporter's own agents don't limit the time of connecting, and nothing ends their connections. With an agent of
- * ours it doesn't read the certificates.
- */
+/** The exporter's own agents don't limit the time of connecting. With ours it doesn't read the certificates. */
 function agents({ environment, timeoutMs, signal }: SdkOptions): (protocol: string) => Agent {
   setMaxListeners(0, signal);
   const read = (name: string): Buffer | undefined => {

@@ -63,7 +63,6 @@ export interface TraceOptions {
   /** Whether prompts, answers, arguments, results and reasons are part of the trace. */
   readonly content: boolean;
   readonly provider: string;
-  /** Default: the run is the root of its trace. */
   readonly parent?: ParentContext | undefined;
 }
 

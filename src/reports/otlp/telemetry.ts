@@ -1,7 +1,4 @@
-/**
- * Telemetry as a reporter: a trace for each run, and metrics. The SDK is loaded while the run goes on, and nothing of a
- * run waits for it or for the collector before `close`, which takes 1.5 seconds at most.
- */
+/** The SDK is loaded while the run goes on. Nothing waits for it or the collector before `close`, which is bounded. */
 import type { Clock } from "../../platform/clock.ts";
 import type { RunEvent } from "../../events/event.ts";
 import type { Reporter } from "../../events/sink.ts";

@@ -1,10 +1,6 @@
 /**
- * The trace of one run, as a fold over its events: each span is handed over when it has ended, children before their
- * parents. Ids and times come from the events, so a journal makes the same trace again.
- *
- * run > work > task > attempt > turn > model calls and tool calls. A workflow has its activities instead of the task,
- * those of a called file below the CALL. Actions of the protocol are below the attempt. A task that is run on behalf of
- * an action is below that action.
+ * The trace of one run: run > work > task > attempt > turn > model calls and tool calls. A workflow has its activities
+ * instead of the task. Each span is handed over when it has ended, children before their parents.
  */
 import type { ActionWaiting } from "../../events/action.ts";
 import { decisionOf } from "../../events/decision-of.ts";
@@ -164,14 +160,8 @@ export class Trace {
         ...this.#run.content({ "agent_jobs.item": item }),
       },
     });
-    const work: WorkSpans = {
-      span,
-      planned,
-      tasks: new Map(),
-      taskCount: 0,
-      steps: new Map(),
-      actions: new Map(),
-    };
+    const maps = { tasks: new Map(), steps: new Map(), actions: new Map() };
+    const work: WorkSpans = { span, planned, taskCount: 0, ...maps };
     this.#works.set(key, work);
     return work;
   }
@@ -208,13 +198,7 @@ export class Trace {
               "gen_ai.request.model": modelId,
             },
           });
-    const task: TaskSpans = {
-      span,
-      turns: new Map(),
-      attempt: undefined,
-      attempts: 0,
-      crash: "_OTHER",
-    };
+    const task = { span, turns: new Map(), attempt: undefined, attempts: 0, crash: "_OTHER" };
     work.tasks.set(taskId, task);
     return task;
   }

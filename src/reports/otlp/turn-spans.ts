@@ -184,7 +184,6 @@ export class TurnSpans {
   }
 }
 
-/** Of all model calls of a run. */
 export class UsageSums {
   readonly attributes = {
     "agent_jobs.model_calls": 0,

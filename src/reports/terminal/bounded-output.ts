@@ -1,7 +1,4 @@
-/**
- * An output whose reader may be slow, or stall. What it has not taken yet is kept, up to a bound: beyond it the
- * oldest texts are dropped, and a line says so. At the end it waits for the reader.
- */
+/** An output whose reader may be slow, or stall: what it has not taken is kept up to a bound, then the oldest is dropped. */
 import type { Clock } from "../../platform/clock.ts";
 import type { TerminalStream } from "./terminal-reporter.ts";
 

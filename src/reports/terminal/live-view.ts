@@ -1,11 +1,6 @@
 /**
- * The running works, below the log, redrawn ten times a second. Owns the bottom of the terminal between
- * `start` and `stop`; everything else that wants to be printed meanwhile goes through `print`.
- *
- * - Each refresh is one write (erase, new log lines, new frame), so a partial frame is never visible.
- * - The cursor is never hidden, so that no way to die can leave it hidden.
- * - A frame has fewer lines than the terminal, and each line fewer columns: the terminal wraps none of them.
- *   When it gets narrower it wraps those already drawn; they are erased at their new height.
+ * The running works, below the log. Each refresh is one write, so a partial frame is never visible. The cursor is never
+ * hidden, so that no way to die can leave it so. Lines that a narrower terminal wraps are erased at their new height.
  */
 import stringWidth from "fast-string-width";
 import type { OpenAction, RunView, WorkView } from "../../events/view.ts";
@@ -51,7 +46,6 @@ export function createLiveView(
   let ticks = 0;
   let running: AbortController | undefined;
 
-  /** In one write: the frame is erased, what waits is printed, and `lines` are the new frame. */
   const draw = (columns: number, lines: readonly string[]): void => {
     const height = drawn.reduce((sum, line) => sum + rowsOf(line, columns), 0);
     const erase = height === 0 ? "" : `\u001B[${height}A\u001B[J`;
@@ -101,7 +95,6 @@ function rowsOf(line: string, columns: number): number {
 
 const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** Exported for its test: the lines of one frame. */
 export function frame(
   view: RunView,
   now: number,

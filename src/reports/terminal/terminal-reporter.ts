@@ -1,10 +1,4 @@
-/**
- * Shows a run on a terminal or in a log file: one line per event, and the result at the end.
- * Owns the layout; `event-line.ts` has the text of an event, and `live-view.ts` the live view.
- *
- * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`
- * (on a terminal, wrapped); nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
- */
+/** A run on a terminal or in a log file. Text of an agent, a tool or an entry never reaches the terminal raw. */
 import stringWidth from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
 import { outcomeText, type RunEvent, type RunOutcome, type WorkRef } from "../../events/event.ts";
@@ -31,7 +25,6 @@ export interface TerminalOptions {
   readonly live: boolean;
   readonly clock: Clock;
   readonly pause?: TerminalPause;
-  /** The chart of what ran, as text (Mermaid), for the end. */
   readonly chart?: (view: RunView) => string;
 }
 

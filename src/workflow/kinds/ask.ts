@@ -1,4 +1,3 @@
-/** ASK: a person is asked. */
 import type { ActivityOf } from "../model.ts";
 import { notAnswered, resultItself, succeeded, unanswered, type Kind } from "./kind.ts";
 

@@ -1,4 +1,3 @@
-/** ASSIGN: RESULT becomes a value. */
 import type { ActivityOf } from "../model.ts";
 import { succeeded, unanswered, type Kind } from "./kind.ts";
 import { oneLineName } from "../value.ts";

@@ -1,4 +1,3 @@
-/** CALL: another file runs, with the variables, RESULT and the agent of this one. */
 import type { ActivityOf } from "../model.ts";
 import { isQuoted, unquote } from "../value.ts";
 import { failedWith, succeeded, unanswered, type Kind } from "./kind.ts";

@@ -1,4 +1,3 @@
-/** CHECK: the way on depends on an expression. */
 import { evaluateCheck, parseCheck, signOf } from "../check.ts";
 import type { ActivityOf } from "../model.ts";
 import { isQuoted } from "../value.ts";

@@ -1,4 +1,3 @@
-/** EXECUTE: runs a command, or the scripts in an answer. RESULT becomes what they print. */
 import type { Script, ScriptRun } from "../../events/flow.ts";
 import { fencesOf } from "../../document/markdown.ts";
 import { bothEnds, clip } from "../../events/cut.ts";
@@ -67,7 +66,6 @@ function executed({ other }: Execute, runs: readonly ScriptRun[], run: Running):
   return other === undefined ? { kind: "succeeded", remark: reason } : failedWith({ reason });
 }
 
-/** RESULT and EXIT_CODE. Returns the exit code. */
 function keepOutput(runs: readonly ScriptRun[], run: Running): number {
   run.set("RESULT", outputOf(runs, run.limit("outputCharacters").value));
   const exitCode = runs.findLast((one) => one.exitCode !== 0)?.exitCode ?? 0;
@@ -77,10 +75,7 @@ function keepOutput(runs: readonly ScriptRun[], run: Running): number {
 
 const defaultTags = ["sh", "shell", "bash"];
 
-/**
- * The code fences of an answer, in order, or why they can't be run. An answer of which only a part would run is not
- * done, so then none of it is.
- */
+/** The code fences in order. An answer of which only a part would run is not done, so then none of it is. */
 function scriptsIn(text: string, tags: readonly string[] = defaultTags): Found {
   const none = (reason: string) => ({ reason: `Nothing was run: ${reason}` });
   const scripts: Script[] = [];

@@ -25,7 +25,6 @@ type Own<A> = A extends unknown ? Omit<A, keyof ActivityPlace> : never;
 export interface ReadNode {
   readonly id: string;
   readonly label: FlowLabel | undefined;
-  /** Of the label, without its caption. */
   readonly text: string;
   readonly at: (offset: number) => Place;
   readonly problems: Problems;
@@ -34,7 +33,6 @@ export interface ReadNode {
 }
 
 export interface Facts {
-  /** The text of its node, without a caption. */
   readonly label: string;
   readonly uses: readonly Use[];
   /** What it makes of RESULT if it succeeds. */
@@ -59,18 +57,15 @@ export type Ended =
   /** And the file with it. */
   | { readonly kind: "end"; readonly failure?: Failure };
 
-/** The run of a workflow, as an activity sees it. */
 export interface Running {
   readonly workflow: Workflow;
   readonly state: WorkflowState;
   readonly frame: Frame;
   readonly file: WorkflowFile;
   readonly tags: readonly string[] | undefined;
-  /** Asks the outside. */
   perform(input: StepInput): Flow<EffectResult>;
   /** The text of a written value: a constant, a file, a name, else `otherwise`. */
   value(written: string, otherwise?: string): Flow<string | Failure>;
-  /** The text of a file, relative to the file that runs. */
   read(path: string): Flow<string | Failure>;
   command(text: string): string | Failure;
   limit(name: keyof Limits): ExceededLimit;

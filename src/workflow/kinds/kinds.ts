@@ -1,7 +1,4 @@
-/**
- * All kinds of activities. A new one begins in `model.ts` and has a file in this folder; the compiler leads to the
- * table, to `events/flow.ts`, and, if it asks something of the outside, to `run/run-flow.ts`.
- */
+/** All kinds of activities. A new one begins in `model.ts` and has a file here; the compiler leads to the rest. */
 import type { Activity, ActivityOf } from "../model.ts";
 import { ask } from "./ask.ts";
 import { assign } from "./assign.ts";
@@ -46,7 +43,6 @@ export function isActivityKind(word: string): word is ActivityKind {
 
 export const activityKinds = Object.keys(kinds).filter(isActivityKind);
 
-/** Whether its success is a choice between two ways: with another outcome, the run would have gone on elsewhere. */
 export function decides({ kind, other }: Activity): boolean {
   const how = kindOf(kind).decides;
   return how === "always" || (how === "with-edge" && other !== undefined);

@@ -1,4 +1,3 @@
-/** PROMPT: starts an agent, adds to its conversation, or asks it. */
 import type { ActivityOf } from "../model.ts";
 import { oneLineName, roleOf } from "../value.ts";
 import { failedWith, notAnswered, succeeded, unanswered, type Kind } from "./kind.ts";

@@ -1,4 +1,3 @@
-/** SET: a variable gets a value. */
 import { cut } from "../../events/cut.ts";
 import type { ActivityOf } from "../model.ts";
 import { namePattern } from "../value.ts";

@@ -1,4 +1,3 @@
-/** Nodes and edges of the flowcharts as activities: the beginning of an id says what it does. */
 import { defined } from "../../document/guards.ts";
 import type { MarkdownFence } from "../../document/markdown.ts";
 import { activityKinds, isActivityKind, kindOf, type ActivityKind } from "../kinds/kinds.ts";
@@ -151,7 +150,6 @@ function reportUnknown(node: PlacedNode, merged: Merged, problems: Problems): vo
   problems.error(place, `Unknown activity type: ${node.id}.`, hint);
 }
 
-/** The place of an offset in the text of its label. */
 function placeIn({ label, locate, offset }: PlacedNode, at: number): Place {
   return locate(label === undefined ? offset : label.offset + (label.isVerbatim ? at : 0));
 }

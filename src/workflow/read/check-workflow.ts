@@ -1,4 +1,3 @@
-/** The checks that compare places of a workflow: names, commands, edges. They change nothing. */
 import type { Permissions } from "../../entry/model.ts";
 import { shellRefusal } from "../../permissions/commands.ts";
 import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
@@ -16,8 +15,6 @@ import { clip } from "../../events/cut.ts";
 export interface CheckOptions {
   readonly environment: readonly string[];
   readonly permissions: Permissions | undefined;
-  /** Whether the run can't allow more than the permissions do. */
-  readonly isFinal: boolean;
 }
 
 const builtIn = ["STATUS", "RESULT", "CONTENT", "EXIT_CODE", USER_INPUT, "MAX_ACTIVITY_HITS"];
@@ -169,25 +166,22 @@ class FileCheck {
   }
 
   #execute(id: string, place: Place): void {
-    const { permissions, isFinal } = this.#context;
+    const { permissions } = this.#context;
     if (allowsCommands(permissions ?? "read-only") || this.#said.has("EXECUTE")) return;
     this.#said.add("EXECUTE");
     const reason = `${id} can't run: the permissions allow no command.`;
-    if (isFinal) this.#problems.error(place, reason, "add permissions.shell to the front matter");
-    else
-      this.#problems.warn(
-        place,
-        reason,
-        "add permissions to the front matter, or run with --permissions workspace",
-      );
+    if (permissions !== undefined)
+      return this.#problems.error(place, reason, "add permissions.shell to the front matter");
+    const hint = "add permissions to the front matter, or run with --permissions workspace";
+    this.#problems.warn(place, reason, hint);
   }
 
   #command(id: string, command: string, place: Place): void {
     const reading = readCommand(command);
     if (reading.kind === "unclear")
       this.#problems.warn(place, `${reading.reason} The EXECUTE fails.`);
-    const { permissions, isFinal } = this.#context;
-    if (!isFinal || permissions === undefined || command.includes("{{")) return;
+    const { permissions } = this.#context;
+    if (permissions === undefined || command.includes("{{")) return;
     if (!allowsCommands(permissions)) return;
     const { allow, deny } = ruleSet(permissions).shell;
     // There is no shell of EXECUTE on Windows.
@@ -226,10 +220,7 @@ const INPUT = 1;
 const EMPTIED = 2;
 const SET = 4;
 
-/**
- * Reports activities that can't be reached, agents that are never asked, and uses of RESULT before anything can have
- * set it. Takes time that grows with the number of edges.
- */
+/** Takes time that grows with the number of edges. */
 function checkPaths(file: ReadFile, all: readonly ReadFile[], problems: Problems): void {
   const activities = [...file.activities.values()];
   // Without a START everything would be unreachable.

@@ -1,8 +1,4 @@
-/**
- * The tokens of a flowchart: labels in brackets, properties, edges.
- *
- * Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. A fault is thrown.
- */
+/** The tokens of a flowchart. Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. */
 import { defined } from "../../document/guards.ts";
 import { labelText, type FlowLabel } from "./flowchart-text.ts";
 
@@ -23,7 +19,6 @@ export class FlowchartError extends Error {
   }
 }
 
-/** Of `@{…}`. */
 export interface FlowProperties {
   readonly label?: FlowLabel;
   readonly shape?: string;
@@ -210,12 +205,10 @@ export class FlowScanner {
       return undefined;
     }
     const { head } = stroke;
-    if (tail !== undefined || head === "x" || head === "o")
-      throw this.fault(
-        offset,
-        "An edge must lead in one direction, with an arrow head.",
-        "write -->",
-      );
+    if (tail !== undefined || head === "x" || head === "o") {
+      const reason = "An edge must lead in one direction, with an arrow head.";
+      throw this.fault(offset, reason, "write -->");
+    }
     const end = this.at;
     const isPiped = this.skipWhite() === "|";
     if (!isPiped) this.at = end;
@@ -262,7 +255,6 @@ export class FlowScanner {
     return labelText(this.text.slice(start + 1, end), start + 1).text;
   }
 
-  /** The end of a text in quotes that begins here. */
   #afterQuote(from: number, lineEnd: number): number {
     const quoted = /\s*"[^"\n]*(?=")/y;
     quoted.lastIndex = from;

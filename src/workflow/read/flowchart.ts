@@ -42,16 +42,9 @@ export function parseFlowchart(text: string): Flowchart {
 const idPattern = /[\p{L}\p{N}_](?:[\p{L}\p{N}_.]|-(?=[\p{L}\p{N}_]))*/uy;
 const headerPattern =
   /(?:flowchart-elk|flowchart|graph)(?![\w-])[ \t]*(?:(?:TB|TD|BT|RL|LR)(?!\w)|[<>^v](?=[\s;]|$))?/y;
-const statements: ReadonlySet<string> = new Set([
-  "style",
-  "classDef",
-  "class",
-  "linkStyle",
-  "click",
-  "direction",
-  "accTitle",
-  "accDescr",
-]);
+const statements: ReadonlySet<string> = new Set(
+  "style classDef class linkStyle click direction accTitle accDescr".split(" "),
+);
 
 class FlowchartParser extends FlowScanner {
   readonly #nodes = new Map<string, FlowNode>();

@@ -1,17 +1,15 @@
-/**
- * The text of a `.wf.md` file, with everything that it calls and includes, checked and prepared, or all that is wrong
- * with it. Each file is read once, whoever calls it.
- */
+/** A `.wf.md` file with everything that it calls and includes. Each file is read once, whoever calls it. */
 import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { readMarkdown } from "../../document/markdown.ts";
+import type { Permissions } from "../../entry/model.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";
 import { noFiles, type WorkflowFiles } from "../files.ts";
 import { Problems, type Place } from "./problems.ts";
 import type { Activity, ActivityOf, Workflow, WorkflowFile, WorkflowSettings } from "../model.ts";
 import { readSections, type ReadFile } from "./sections.ts";
-import { readSettings, type SettingsContext } from "./settings.ts";
+import { permissionsOfRun, readSettings, type SettingsContext } from "./settings.ts";
 
 /** A workflow that can be run, or every problem with it. */
 export type LoadedWorkflow =
@@ -37,8 +35,7 @@ export function loadWorkflow(
   file: string,
   options: LoadOptions = {},
 ): LoadedWorkflow {
-  const loader = new Loader(options);
-  return loader.load(text, file, options.id ?? file);
+  return new Loader(options).load(text, file, options.id ?? file);
 }
 
 /** Far more than a run may do. */
@@ -60,9 +57,10 @@ class Loader {
     this.#readFile(text, file, [main]);
     const files = [...this.#read.values()];
     const { environment = [] } = this.#options;
-    const permissions = this.#options.permissions ?? this.#settings.permissions;
-    const isFinal = this.#options.permissions !== undefined || permissions !== undefined;
-    checkWorkflow(files, this.#files, this.#problems, { environment, permissions, isFinal });
+    checkWorkflow(files, this.#files, this.#problems, {
+      environment,
+      permissions: this.#permissions() ?? this.#settings.permissions,
+    });
 
     const errors = inOrder(this.#problems.errors, files);
     const warnings = inOrder(this.#problems.warnings, files);
@@ -76,6 +74,13 @@ class Loader {
       settings: this.#settings,
     };
     return { kind: "loaded", workflow, warnings };
+  }
+
+  /** Nothing follows from settings that may not have been read. */
+  #permissions(): Permissions | undefined {
+    const { permissions } = this.#options;
+    const isKnown = typeof permissions !== "function" || this.#problems.errors.length === 0;
+    return isKnown ? permissionsOfRun(this.#settings, this.#options) : undefined;
   }
 
   /** And the files that it calls. `trail`: the ids of the files that lead here, and its own. */

@@ -1,4 +1,3 @@
-/** What is wrong with a workflow, collected while it is read. */
 import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Position } from "../../document/problem.ts";

@@ -1,10 +1,4 @@
-/**
- * The sections of a `.wf.md` file: title and description, the flowcharts below `# Workflow…`, the prompts below
- * `# Prompts…`, with `!INCLUDE "file"`.
- *
- * An include in a prompt is part of its text, whatever headings the file has. Between `# Prompts` and the first
- * prompt, it stands for the prompts of that file.
- */
+/** The sections of a `.wf.md` file. Only before the first prompt does an include stand for prompts, else for text. */
 import {
   type MarkdownFence,
   type MarkdownFile,
@@ -29,7 +23,6 @@ export interface Sections {
   readonly prompts: ReadonlyMap<string, PromptSection>;
 }
 
-/** A file that has been read, before its calls have. */
 export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
   /** Of the first flowchart; undefined if one is missing or can't be read, which has been reported. */
   readonly flowAt: Position | undefined;
@@ -39,7 +32,6 @@ export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "p
 
 export interface PromptSection extends WorkflowPrompt {
   readonly place: Place;
-  /** Where an offset of the text comes from. */
   readonly locate: (offset: number) => Place;
 }
 
@@ -70,11 +62,7 @@ interface Section {
 }
 
 export function readSections(
-  {
-    file,
-    id,
-    document,
-  }: { readonly file: string; readonly id: string; readonly document: MarkdownFile },
+  { file, id, document }: Pick<ReadFile, "file" | "id"> & { readonly document: MarkdownFile },
   files: WorkflowFiles,
   problems: Problems,
 ): Sections {
@@ -194,7 +182,6 @@ class PromptReader {
     this.prompts.set(id, { role, text, place, locate: locateIn(filled, place) });
   }
 
-  /** Puts the lines into the list, with those of included files in place of their includes. */
   #expand(into: Line[], source: Source, lines: readonly Line[]): void {
     for (const line of lines) {
       const found = this.#include(source, line);

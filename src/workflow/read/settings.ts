@@ -1,4 +1,3 @@
-/** The front matter of a workflow: its schema, and what it means. */
 import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
@@ -56,7 +55,7 @@ export interface SettingsContext {
   readonly categories?: readonly string[];
   readonly declared?: DeclaredTools;
   /** Those of the run. Default: those of the front matter, which the run may still change. */
-  readonly permissions?: Permissions;
+  readonly permissions?: Permissions | ((settings: WorkflowSettings) => Permissions) | undefined;
 }
 
 export function readSettings(
@@ -73,17 +72,17 @@ export function readSettings(
   const { categories = [], checks } = context;
   const parts = preparedParts(value, place, checks);
   problems.include(parts.diagnostics);
-  if (parts.isValid)
-    problems.include(toDiagnostics(agentToolProblems(value, context), place).map(withoutRoot));
   const known = [...Object.keys(models ?? {}), ...categories];
-  const chosen = typeof written === "string" ? named(written, known) : written;
+  const naming = (text: string): Model =>
+    known.includes(text) ? { category: text } : { id: text };
+  const chosen = typeof written === "string" ? naming(written) : written;
   if (chosen !== undefined && "category" in chosen && !known.includes(chosen.category)) {
     const { line, column } = place.locate(["model"]);
     const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
     const hint = problems.meant(chosen.category, known);
     problems.error({ file: place.file, at: { line, column } }, reason, hint);
   }
-  return {
+  const settings = {
     ...defined({ model: chosen, models, permissions: rules, agentTools }),
     ...parts.declared,
     ...defined({ limits: bounds }),
@@ -93,10 +92,19 @@ export function readSettings(
       ),
     }),
   };
+  if (parts.isValid) {
+    const effective = permissionsOfRun(settings, context) ?? rules ?? "read-only";
+    const found = agentToolProblems(value, context, effective);
+    problems.include(toDiagnostics(found, place).map(withoutRoot));
+  }
+  return settings;
 }
 
-function named(text: string, categories: readonly string[]): Model {
-  return categories.includes(text) ? { category: text } : { id: text };
+export function permissionsOfRun(
+  settings: WorkflowSettings,
+  { permissions }: SettingsContext,
+): Permissions | undefined {
+  return typeof permissions === "function" ? permissions(settings) : permissions;
 }
 
 function preparedParts(
@@ -127,7 +135,8 @@ function preparedParts(
 /** Unknown names, and tools that no agent may call or is offered. Only for valid permissions. */
 function agentToolProblems(
   { agentTools = [], permissions: rules, tools = {}, mcpServers = {} }: FrontMatter,
-  { checks = {}, declared = {}, permissions = rules ?? "read-only" }: SettingsContext,
+  { checks = {}, declared = {} }: SettingsContext,
+  effective: Permissions,
 ): readonly Problem[] {
   const malformed = agentTools.flatMap((pattern, index): Problem[] => {
     const reason = toolPatternProblem(pattern.replace(/^!/, ""));
@@ -149,7 +158,7 @@ function agentToolProblems(
     ...unknownPatterns(["agentTools"], agentTools, check),
   ];
   if (toolPermissions === undefined) return unknown;
-  const allowed = toolPermissions(permissions);
+  const allowed = toolPermissions(effective);
   const offered = toolPermissions({ tools: agentTools });
   const allows = ({ allowsServer, allowsTool }: typeof allowed, name: string): boolean =>
     name.endsWith("/*") ? allowsServer(name.slice(0, -2)) : allowsTool(name);

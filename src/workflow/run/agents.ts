@@ -1,8 +1,6 @@
 /**
- * The sessions of the agents of a workflow. An agent keeps its session as long as the session knows the whole
- * conversation. After a crash, an `Assistant` prompt or a resumption, a new session is given the conversation so far.
- *
- * Invariants: an agent has at most one open session; every session that was started is ended.
+ * The sessions of the agents of a workflow. After a crash, an `Assistant` prompt or a resumption, a new one is given
+ * the conversation so far. An agent has at most one open session; every session that was started is ended.
  */
 import {
   closeSession,
@@ -18,7 +16,6 @@ import type { Conversation } from "./state.ts";
 export interface AgentOptions {
   readonly workingDirectory: string;
   readonly permissions: Permissions;
-  /** The tools that agents are offered: names of the runtime's, and patterns of those of `toolSource`. */
   readonly tools: readonly string[];
   readonly toolSource: ToolSource | undefined;
 }
@@ -40,7 +37,6 @@ export class Agents {
     this.#options = options;
   }
 
-  /** Where the attempts of a prompt of this agent get their session. */
   source(agent: number, conversation: Conversation): SessionSource {
     const { system, messages } = conversation;
     return {

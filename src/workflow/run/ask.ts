@@ -27,7 +27,6 @@ export type Asker = (question: Question, signal: AbortSignal) => Promise<Answer>
 /** By the id of the ASK; several are used in order. */
 export type Answers = Readonly<Record<string, readonly string[]>>;
 
-/** Why an ASK has no answer, and how to give one. */
 export function missingAnswer(activity: string, times: number): string {
   const answers = times === 1 ? "one answer" : `${times} answers`;
   const given =

@@ -1,9 +1,7 @@
 /**
- * What is written to the shell of a run, and what it answers. Text only.
- *
- * A request is one compound command, so that the shell has read all of it before anything runs: `set -v` in a script
- * shows nothing of it, and `break` or `return` leave the script, not the request. The answer is written when the script
- * has ended, or by a trap when the shell exits in it.
+ * What is written to the shell of a run, and what it answers. A request is one compound command, so that the shell has
+ * read all of it before anything runs: `set -v` in a script shows nothing of it, and `break` or `return` leave the
+ * script, not the request. The answer is written when the script has ended, or by a trap when the shell exits in it.
  */
 import type { ShellState } from "./executor.ts";
 import { shellQuoted } from "../value.ts";
@@ -45,7 +43,6 @@ export function restoringScript(state: ShellState): string {
   return `${[...changes(state), cd, state.functions].join("\n")}\n`;
 }
 
-/** The commands that would make such a state of a new shell in `directory`, for the permissions to judge. */
 export function restoringCommands(state: ShellState, directory: string): readonly string[] {
   const { workingDirectory, functions } = state;
   return [

@@ -1,10 +1,8 @@
 /**
- * The shell of a run: one bash, which runs whole scripts in itself, so that directory, variables and functions last.
- *
- * Owns the process and the named pipes between it and this process. Invariants: all output of a script that is written
- * before its end is passed on before `run` resolves, and no other; a script that ends the shell, or is ended, leaves a
- * state from which the next script begins in a new one; after `close` no process that the shell has started is left,
- * except for one that has cleared its environment and left its process group.
+ * The shell of a run: one bash, so that directory, variables and functions last. All output of a script that is
+ * written before its end is passed on before `run` resolves, and no other; one that ends the shell leaves a state from
+ * which the next begins in a new one; after `close` no process that the shell has started is left, except for one that
+ * has cleared its environment and left its process group.
  */
 import { unlessAborted } from "../../platform/waiting.ts";
 import { makeDirectory, writeNewFile } from "../../platform/files.ts";
@@ -32,7 +30,6 @@ export interface BashOptions {
   /** An empty folder of the run, for scripts and pipes. Absolute. */
   readonly folder: string;
   readonly workingDirectory: string;
-  /** What the shell is started with, complete. */
   readonly variables: Readonly<Record<string, string>>;
   /** The environment of this process, whose `PATH` is searched for bash. */
   readonly environment: Environment;
@@ -82,7 +79,6 @@ export class BashShell implements Executor {
 
   readonly command = (code: string): string => code;
 
-  /** What a new shell would begin with. */
   get state(): ShellState {
     return this.#state;
   }

@@ -7,10 +7,7 @@ export type { ShellState };
 export interface Executor {
   /** The tags of the code fences that it runs. Upper and lower case are the same. */
   readonly tags: readonly string[];
-  /**
-   * The shell command that stands for a script: `permissions.shell` decides whether it may run. Absent: the host
-   * vouches for everything that the executor runs.
-   */
+  /** The shell command that `permissions.shell` decides about. Absent: the host vouches for everything that it runs. */
   readonly command?: (code: string) => string;
   /** Runs a script to its end, or until `signal` aborts. A rejection fails the activity. */
   readonly run: (code: string, context: ScriptContext) => Promise<ScriptEnd>;

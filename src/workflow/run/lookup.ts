@@ -1,10 +1,8 @@
-/** The values that an activity sees, in the order in which names are looked up. */
 import { calculates, readCommand, type Insert } from "../command-text.ts";
 import { isResult, type Running } from "../kinds/kind.ts";
 import { isQuoted, substitute, unquote } from "../value.ts";
 import type { Variables } from "./state.ts";
 
-/** `missing`: names that have no value. */
 export type Filled =
   { readonly text: string; readonly missing: readonly string[] } | { readonly reason: string };
 
@@ -56,7 +54,6 @@ export class Lookup {
       : this.fill(authored);
   }
 
-  /** A command of the author, which may get any value. */
   command(text: string): Filled {
     const reading = readCommand(text, () => calculates(this.#run.workflow));
     return reading.kind === "unclear" ? reading : this.fill(text, reading.insert);

@@ -1,11 +1,4 @@
-/**
- * The interpreter of workflows, without effects: each step says what it needs from the outside, and the next one is
- * given what came of it. One activity begins and one ends in a step, so whoever drives it can look at the clock or stop
- * between. The same results always make the same run.
- *
- * Owns the control flow: which activity follows, handlers, calls, hits, agents. Doesn't own time, tokens, sessions and
- * processes: those come as results, and `stopped` ends a run for them.
- */
+/** The interpreter of workflows, without effects: the same results always make the same run. */
 import { defined } from "../../document/guards.ts";
 import { exceeded, type ResolvedLimits } from "../../engine/limits.ts";
 import { defaultLimits, type Limits } from "../../entry/model.ts";
@@ -33,14 +26,12 @@ import type {
 import { Steps } from "./steps.ts";
 
 export interface MachineOptions {
-  /** The names of the environment that the workflow may read, with their values. */
   readonly environment?: Variables;
   readonly limits?: Partial<ResolvedLimits>;
   /** The tags of code fences that are run. Default: sh, shell and bash. */
   readonly tags?: readonly string[];
 }
 
-/** Where a file goes on, or how it has ended. */
 type Way =
   | { readonly kind: "on"; readonly to: string }
   | { readonly kind: "ended"; readonly failure?: Failure };
@@ -56,10 +47,7 @@ export class Machine implements Running {
   readonly #steps: Steps;
   readonly #reported = new Set<string>();
 
-  /**
-   * `variables`: those of `bindParameters`. `result`: RESULT, which is the input of the run; a parameter that begins
-   * with it is no file, because whoever writes the input must not choose one.
-   */
+  /** `result`: the input. A parameter that begins with it is no file: who writes the input must not choose one. */
   constructor(workflow: Workflow, options: MachineOptions, variables: Variables, result = "") {
     const { environment = {}, limits = {}, tags } = options;
     this.workflow = workflow;
@@ -83,10 +71,7 @@ export class Machine implements Running {
     this.#run.next({ kind: "passed" });
   }
 
-  /**
-   * The first one, and each one after a `pass`, is given `passed`. `shell`: what the result of an EXECUTE has made of
-   * it. After a question to the outside, the events end with the start of the step that asks.
-   */
+  /** The first one, and each one after a `pass`, is given `passed`. `shell`: what an EXECUTE has made of it. */
   step(result: EffectResult, shell?: ShellState): Step {
     this.#events = [];
     const { running } = this.#steps;

@@ -9,9 +9,7 @@ import type { Executor } from "./executor.ts";
 import { shellQuoted } from "../value.ts";
 
 export interface PythonOptions {
-  /** An existing folder of the run, for pipes. Absolute. */
   readonly folder: string;
-  /** The environment of this process, whose `PATH` is searched for Python. */
   readonly environment: Environment;
   readonly sandbox?: (() => Promise<Sandbox | undefined>) | undefined;
 }

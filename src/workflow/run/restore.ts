@@ -1,9 +1,4 @@
-/**
- * What an earlier run of a workflow has done, from its steps: a run that is resumed takes it over instead of doing it.
- *
- * The interpreter is run over the recorded results, and everything that it then says about its steps is compared with
- * what is recorded. A run that would have gone another way is refused, never guessed.
- */
+/** What an earlier run has done. A resumption that would have gone another way is refused, never guessed. */
 import { defined } from "../../document/guards.ts";
 import type { EffectResult } from "../../events/flow.ts";
 import {
@@ -103,7 +98,8 @@ export function restoreRun(
       failure === undefined ? before : replayed(workflow, options, earlier);
     if (difference === undefined && effect.kind === "done") {
       if (exceeded) return refused(`${effect.failure?.reason} Raise the limit to go on.`);
-      if (failure === undefined || isAnswer(effect))
+      // The workflow itself has decided. What a crash, a limit or a missing answer ends can go on.
+      if (failure === undefined || effect.failure?.unanswered !== true)
         return refused(`The run has ended: ${effect.status}. There is nothing to resume.`);
     }
   }
@@ -128,19 +124,11 @@ export function restoreRun(
   return { kind: "interrupted", activity: open.activity, restored, ...defined({ failed }) };
 }
 
-/** The workflow itself has decided how it ends. What a crash, a limit or a missing answer ends can go on. */
-function isAnswer({ failure }: Extract<Effect, { kind: "done" }>): boolean {
-  return failure?.unanswered !== true;
-}
-
 function endedOf(events: readonly StepEvent[]): readonly StepEnded[] {
   return events.filter((event) => event.type === "step.ended");
 }
 
-/**
- * Where the end of a failed run begins: the step that has failed, and the CALLs that have failed with it. A failure
- * that was handled, by an edge or by ON_FAILED, is not one of them.
- */
+/** The step that has failed, and the CALLs with it, but none whose failure was handled by an edge or by ON_FAILED. */
 function unhandledFailure(events: readonly StepEvent[]): number {
   let first = events.length;
   for (;;) {
@@ -185,7 +173,11 @@ function replayed(
     if (result === undefined) break;
     const step = machine.step(result);
     ({ effect } = step);
-    exceeded = result.kind !== "failed" && step.events.some(isExceededLimit);
+    exceeded =
+      result.kind !== "failed" &&
+      step.events.some(
+        (event) => event.type === "decision" && event.decision.kind === "limit-exceeded",
+      );
     step.events.forEach(compare);
   }
   if (!recorded.isOver)
@@ -196,10 +188,6 @@ function replayed(
     machine.step({ kind: "passed" }).events.forEach(compare);
   const why = "The workflow, a parameter, a limit or a variable of the environment has changed.";
   return { isComplete, effect, exceeded, difference: difference && `${difference} ${why}` };
-}
-
-function isExceededLimit(event: FlowEvent): boolean {
-  return event.type === "decision" && event.decision.kind === "limit-exceeded";
 }
 
 /** What must be the same in a run that goes the same way. */

@@ -1,10 +1,4 @@
-/**
- * A run of a workflow: asks the interpreter what to do, does it, and tells it what came of it. Prompts go through the
- * engine's prompt loop, scripts through `Scripts`, questions through an `Asker`.
- *
- * Owns the effects and the events of the steps. Invariants: a step ends before the next one begins (a CALL contains
- * the steps of the called file); nothing is asked of the outside before the start of its step was emitted.
- */
+/** A run of a workflow. A step ends before the next one begins, and begins before anything is asked of the outside. */
 import type { EffectResult } from "../../events/flow.ts";
 import { ANSWER_CUT } from "../../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../../engine/flow.ts";
@@ -287,7 +281,6 @@ class FlowRunner {
     this.#tell({ type: "decision", decision });
   }
 
-  /** The shell, if an EXECUTE has changed it. */
   #shellAfter(effect: Effect): ShellState | undefined {
     if (effect.kind !== "execute") return undefined;
     const shell = this.#run.scripts.checkpoint();

@@ -86,7 +86,6 @@ export class ScriptOutput {
     });
   }
 
-  /** `all`: the beginning of a line, too. */
   #show(text: string, all = false): void {
     this.#line += text;
     const isLong = this.#line.length > longestLine;
@@ -100,7 +99,6 @@ export class ScriptOutput {
 /** How far a cut may be from where it was meant, so that it doesn't halve a secret. */
 const longestToken = 4_096;
 
-/** A text, or both ends of one that is too long. */
 export class EndsOfText {
   readonly #most: number;
   readonly #half: number;

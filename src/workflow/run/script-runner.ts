@@ -1,8 +1,6 @@
 /**
- * EXECUTE for real: judges the scripts of an activity, runs them one after the other, and bounds their time and output.
- *
- * Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script of the activity is
- * allowed; an activity ends within its limits and a few seconds; after `close` nothing that it has started runs on.
+ * EXECUTE for real. Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script
+ * of the activity is allowed; an activity ends within its limits and a few seconds; after `close` nothing runs on.
  */
 import type { Script, ScriptRun } from "../../events/flow.ts";
 import { exceeded, minutes, type ResolvedLimits } from "../../engine/limits.ts";
@@ -31,7 +29,6 @@ import { pythonExecutor, pythonTags } from "./python.ts";
 import { ScriptOutput } from "./script-output.ts";
 import { cut } from "../../events/cut.ts";
 
-/** What the interpreter needs in order to execute. */
 export interface Scripts {
   readonly tags: readonly string[];
   /** One at a time. Never rejects. */
@@ -48,7 +45,6 @@ export interface ExecuteOptions {
   readonly onOutput?: (piece: { readonly script: number; readonly text: string }) => void;
 }
 
-/** Why the scripts of an activity have failed. */
 interface Problem {
   readonly reason: string;
   readonly because: "denied" | "limit" | "output" | "killed" | "broken";
@@ -71,7 +67,7 @@ export interface CompleteRun extends ScriptRun {
 }
 
 export interface ScriptRunnerOptions {
-  /** Where scripts and output are kept until the run is over. Its mark is in the environment of each process. */
+  /** Its mark is in the environment of each process. */
   readonly folder: RunFolder;
   /** Where the shell begins, and the folder that the permissions are about. Absolute. */
   readonly workingDirectory: string;
@@ -88,10 +84,7 @@ export interface ScriptRunnerOptions {
   readonly executors?: readonly Executor[] | undefined;
   readonly state?: ShellState | undefined;
   readonly redact?: () => TextStream;
-  /**
-   * The sandbox of programs that may also read a folder, and so write to the pipes in it. They must not replace them:
-   * this process opens what is there. Default: none.
-   */
+  /** For programs that may read a folder, but not replace the pipes in it, which this process opens. */
   readonly confine?: ((readable: string) => Promise<Sandbox | undefined>) | undefined;
   /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
   readonly graceMs?: number;
@@ -99,17 +92,13 @@ export interface ScriptRunnerOptions {
   readonly longestOutput?: number;
 }
 
-/**
- * For git. The files of a checkout can be a repository without a `.git`, whose configuration runs programs. The
- * runtime sets the same for the shells of agents. Where any command may run, it would only be in the way.
- */
+/** The files of a checkout can be a repository without a `.git`, whose configuration runs programs. */
 const onlyRealRepositories = ["safe.bareRepository", "explicit"] as const;
 
 const defaultLongestOutput = 256 * 1024 * 1024;
 /** For an executor of the host that ignores its signal. */
 const executorGraceMs = 10_000;
 
-/** The tags of code fences that a runner with these options can run. */
 export function scriptTags({
   executors = [],
 }: Pick<ScriptRunnerOptions, "executors">): readonly string[] {
@@ -141,9 +130,7 @@ export class ScriptRunner implements Scripts {
       ...options.variables,
       [RUN_MARK]: folder.mark,
     };
-    const sandbox = async (): Promise<Sandbox | undefined> => {
-      return options.confine?.(folder.path);
-    };
+    const sandbox = async (): Promise<Sandbox | undefined> => options.confine?.(folder.path);
     const { state, graceMs } = options;
     const common = { folder: folder.path, environment, sandbox };
     this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
@@ -253,15 +240,12 @@ export class ScriptRunner implements Scripts {
     const { longestOutput = defaultLongestOutput } = this.#options;
     this.#scripts += 1;
     const file = `${folder.path}/output-${this.#scripts}.log`;
+    const reason = `The output is longer than ${longestOutput} bytes`;
     const output = new ScriptOutput({
       file,
       characters: this.#limits.outputCharacters,
       bytes: longestOutput,
-      onTooMuch: () =>
-        bounds.stop({
-          because: "output",
-          reason: `The output is longer than ${longestOutput} bytes`,
-        }),
+      onTooMuch: () => bounds.stop({ because: "output", reason }),
       onText: (text) => onOutput({ script: index, text }),
       clock,
       redacting: redact?.(),

@@ -69,7 +69,6 @@ export type Effect =
 /** Yields what it needs from the outside, and is given what came of it. */
 export type Flow<T> = Generator<Effect, T, EffectResult>;
 
-/** What happened: an event without its work. */
 export type FlowEvent =
   | Omit<StepStarted, "work">
   | Omit<StepEnded, "work">

@@ -4,7 +4,6 @@ import type { EffectResult, StepInput } from "../../events/flow.ts";
 import { stepCharacters, type ShellState, type StepStarted } from "../../events/step.ts";
 import type { FlowEvent, Variables, WorkflowState } from "./state.ts";
 
-/** A step that has begun. */
 interface OpenStep {
   readonly started: Omit<StepStarted, "work">;
   /** Its start is told when it is known what it asks of the outside. */
