@@ -1,4 +1,4 @@
-/** Statement 15, the loop: every way in which it can come to its end. */
+/** Statement 15, the loop: what is said of its end. Which ends it has is in the reference of run-work.test.ts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Task, Work } from "../../src/entry/model.ts";
@@ -15,21 +15,8 @@ const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
   ]),
 );
 
-/** What the tasks answer, run by run: `y` and `n`; the last counts for all further runs. */
-type Answers = Readonly<Record<string, string>>;
-
-async function run(work: Work, answers: Answers = {}, loopIterations = 100): Promise<Played> {
-  return play({
-    tasks,
-    work,
-    limits: { loopIterations },
-    play: ({ label: { taskId, iteration: count } }) => {
-      const given = answers[taskId] ?? "y";
-      const answer = given[Math.min(count, given.length) - 1];
-      return answer === "y" ? { tools: ["job_boolean_true"] } : {};
-    },
-  });
-}
+const run = (work: Work, loopIterations = 100): Promise<Played> =>
+  play({ tasks, work, limits: { loopIterations }, play: () => ({ tools: ["job_boolean_true"] }) });
 
 const loop = (more: Partial<Extract<Work, { kind: "Loop" }>>): Work => ({
   kind: "Loop",
@@ -64,7 +51,7 @@ describe("engine.md, statement 15: Loop", () => {
 
   it("fails when it would begin more than loopIterations iterations, and names itself and the field", async () => {
     const body: Work = { kind: "Seq", works: ["body", "x", "y", "pre"].map(ref) };
-    const endless = await run({ kind: "Loop", body, postCondition: [true, ref("post")] }, {}, 3);
+    const endless = await run({ kind: "Loop", body, postCondition: [true, ref("post")] }, 3);
     const name = 'the loop of "body", "x", "y"…';
     assert.equal(endless.sessions.turns.length, 15);
     assert.deepEqual(endless.outcome, {
@@ -76,11 +63,11 @@ describe("engine.md, statement 15: Loop", () => {
         `[OPERATION] Exceeded limits.loopIterations of ${name} (3 iterations), set by limits.loopIterations of the entry`,
       ),
     );
-    const planned = await run(loop({ atMost: 4, atMostReached: "succeed" }), {}, 3);
+    const planned = await run(loop({ atMost: 4, atMostReached: "succeed" }), 3);
     assert.match(
       planned.outcome.kind === "failed" ? planned.outcome.reason : "",
       /exceeded limits\.loopIterations/,
     );
-    assert.equal((await run(loop({ atMost: 3 }), {}, 3)).outcome.kind, "succeeded");
+    assert.equal((await run(loop({ atMost: 3 }), 3)).outcome.kind, "succeeded");
   });
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { validateEntry } from "../../src/entry/prepare.ts";
 import { loadEntry } from "../../src/entry/load-entry.ts";
 import type { Entry, Task, Work } from "../../src/entry/model.ts";
+import { problemsOf, task as ref } from "./rig.ts";
 
 const model = { category: "driving" } as const;
 const result = { criteria: { result: { properties: {} }, failureAction: { retryTimes: 0 } } };
@@ -17,23 +17,11 @@ const entry = (
   jobs: {},
   ...more,
 });
-const problems = (value: unknown): readonly string[] => {
-  try {
-    validateEntry(value, "");
-    return [];
-  } catch (error) {
-    const { diagnostics } = Object(error);
-    return diagnostics.map(
-      ({ codePath, reason }: Record<string, string>) => `${codePath}: ${reason}`,
-    );
-  }
-};
-const ref = (taskId: string): Work => ({ kind: "Ref", taskId });
 
 describe("variables of tasks and inputs", () => {
   it("must name a task or an input that there is, and a result that is asked for", () => {
     assert.deepEqual(
-      problems(
+      problemsOf(
         entry(
           {
             plan: {},
@@ -52,12 +40,12 @@ describe("variables of tasks and inputs", () => {
         'entry.tasks["next"].prompt: $input-b: there is no input "b".',
       ],
     );
-    assert.deepEqual(problems(entry({ plan: result, next: { prompt: "$result-of-plan" } })), []);
+    assert.deepEqual(problemsOf(entry({ plan: result, next: { prompt: "$result-of-plan" } })), []);
   });
 
   it("inputs have defaults among their options, and outputs name tasks", () => {
     assert.deepEqual(
-      problems(
+      problemsOf(
         entry(
           { plan: {} },
           {

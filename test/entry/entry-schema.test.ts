@@ -89,24 +89,7 @@ describe("an entry", () => {
       grid: [{ keyword: "", jobs: [null, { name: "", jobName: "j" }] }],
       drivingSessionRetries: [{ modelId: "small", retries: 3 }],
       permissions: { shell: true },
-      limits: {
-        jobMinutes: 0.1,
-        tokens: 1,
-        taskMinutes: 0.1,
-        modelCalls: 1,
-        turnMinutes: 0.1,
-        idleMinutes: 0.1,
-        loopIterations: 1,
-        parallel: 1,
-        cost: 0.1,
-        activityHits: 1,
-        activities: 1,
-        callDepth: 1,
-        promptCharacters: 1,
-        outputCharacters: 1,
-        commandMinutes: 0.1,
-        commandIdleMinutes: 0.1,
-      },
+      limits: Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, 1])),
     });
     assert.deepEqual(problemsOf(entry), []);
     assert.ok(entryCheck.accepts(entry));

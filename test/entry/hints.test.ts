@@ -1,14 +1,8 @@
 /** Errors in entries that say what to do. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { diagnosticLine } from "../../src/document/diagnostic.ts";
-import { loadEntry } from "../../src/entry/load-entry.ts";
 import { availableTools } from "../../src/entry/model.ts";
-
-function lines(text: string | Uint8Array): string[] {
-  const loaded = loadEntry(text, "e.yml");
-  return loaded.kind === "rejected" ? loaded.diagnostics.map(diagnosticLine) : [];
-}
+import { linesOf as lines } from "./rig.ts";
 
 const head = "models: { driving: m, coding: c }\n";
 const tail = "jobs: { j: { work: { kind: Ref, taskId: a } } }\n";

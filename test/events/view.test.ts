@@ -185,12 +185,12 @@ test("an event that amounts to a decision is one, once", () => {
 test("the same denial is kept once with its count, and of many different ones the first", () => {
   const denied = (target: string): RunEvent =>
     act({ kind: "permission.denied", operation: "shell", target, reason: "x".repeat(9000) });
-  const others = Array.from({ length: 5000 }, (_, index) => denied(`command ${index}`));
+  const others = Array.from({ length: 500 }, (_, index) => denied(`command ${index}`));
   const view = fold([denied("rm"), denied("rm"), ...others, denied("rm")]);
   assert.equal(view.denials.length, KEPT_DENIALS);
   assert.deepEqual([view.denials[0]?.target, view.denials[0]?.count], ["rm", 3]);
   assert.ok((view.denials[0]?.reason.length ?? 0) < 600);
-  assert.equal(view.totals.denials, 5003);
+  assert.equal(view.totals.denials, 503);
 });
 
 test("decisions are told without a stack", () => {

@@ -43,15 +43,9 @@ type Purpose = (typeof purposes)[number];
 
 const calls: fc.Arbitrary<Call> = fc.record({
   tool: fc.constantFrom(
-    "job_boolean_true",
-    "job_boolean_true",
-    "job_boolean_true",
-    "job_boolean_false",
-    "job_prepare_document",
-    "job_prepare_document",
-    "job_prerequisite_failed",
-    "view",
-    "no_such_tool",
+    ...Array.from({ length: 3 }, () => "job_boolean_true"),
+    ...Array.from({ length: 2 }, () => "job_prepare_document"),
+    ..."job_boolean_false job_prerequisite_failed view no_such_tool".split(" "),
   ),
   arguments: fc.oneof(
     { weight: 5, arbitrary: fc.constant("good" as const) },

@@ -4,12 +4,18 @@ import type { ActionEvent } from "../../src/events/action.ts";
 import type { Relic } from "../../src/tools/tool.ts";
 import { createActionExecutor } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
-import { action, bench, documentOf, internal, type Json, tool, valueOf } from "./rig.ts";
+import {
+  action,
+  bench,
+  documentOf,
+  internal,
+  type Json,
+  safe,
+  slow,
+  tool,
+  valueOf,
+} from "./rig.ts";
 
-const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
-  action("safe", { action_id: id, params, ...fields });
-const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
-  action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
 let counter = 0;
 
 describe("relics and monuments", () => {

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import { action, bench, documentOf, internal, type Json, tool, valueOf } from "./rig.ts";
+import {
+  action,
+  bench,
+  documentOf,
+  internal,
+  type Json,
+  safe,
+  slow,
+  tool,
+  valueOf,
+} from "./rig.ts";
 
-const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
-  action("safe", { action_id: id, params, ...fields });
-const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
-  action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
 const manage = (params: Json, fields: Json = {}): string =>
   documentOf([internal("task_manager", params, { action_id: `m${counter++}`, ...fields })]);
 let counter = 0;

@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { action, bench, documentOf, group, internal, type Json, shortly, tool } from "./rig.ts";
+import {
+  action,
+  bench,
+  documentOf,
+  group,
+  internal,
+  type Json,
+  safe,
+  shortly,
+  slow,
+  tool,
+} from "./rig.ts";
 
-const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
-  action("safe", { action_id: id, params, ...fields });
-const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
-  action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
 const unsafe = (id: string, params: Json = {}, fields: Json = {}): Json =>
   action("unsafe", { action_id: id, params, ...fields });
 const manage = (params: Json, fields: Json = {}): Json =>

@@ -60,6 +60,12 @@ export function internal(name: string, params: Json, fields: Json = {}): Json {
   return { action: name, type: "internal", params, ...fields };
 }
 
+/** Calls of tools of the bench: `slow` goes on in the background. */
+export const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
+  action("safe", { action_id: id, params, ...fields });
+export const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
+  action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
+
 export interface Bench {
   readonly executor: ActionExecutor;
   readonly clock: FakeClock;

@@ -244,6 +244,16 @@ describe("installing the runtime", () => {
     assert.deepEqual(await rig.leftovers(), []);
   });
 
+  it("leaves the installation of another one alone that was complete first", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const target = join(rig.toolCache, inCache);
+    const theirs = `mkdir -p '${target}' && cp -R node_modules/@github/*/. '${target}'`;
+    await rig.npm(`"$NPM" "$@" && ${theirs} && touch '${target}/theirs'`);
+    assert.equal(await rig.ensure(), join(target, executable));
+    assert.ok((await stat(join(target, "theirs"))).isFile());
+    assert.deepEqual(await rig.leftovers(), []);
+  });
+
   it("clears what a killed install left an hour ago", async (t) => {
     const rig = await makeRuntimeRig(t);
     const parent = join(rig.toolCache, inCache, "..");
