@@ -33,11 +33,11 @@ const works = (page: Page): Locator => page.getByRole("navigation", { name: "Wor
 
 const work = (page: Page, name: RegExp): Locator => works(page).getByRole("link", { name });
 
-/** The start page, in the tab that the tests share. */
+/** The start page, in the tab that the tests share. Without the hash, it would be loaded again. */
 async function openHome(options: TabOptions = {}): Promise<Page> {
   const { address } = await portal();
   const { page } = await open({ kept: true, ...options });
-  await page.goto(address);
+  await page.goto(`${address}#/`);
   return page;
 }
 
@@ -190,7 +190,7 @@ describe("the portal", browserTests, () => {
   it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async () => {
     const { address, openGate } = await portal();
     const { page } = await open({ kept: true });
-    await page.goto(address);
+    await page.goto(`${address}#/`);
     await start(page, "Gated");
     await page.getByText("Waiting at the gate.").first().waitFor();
     await work(page, /look.*Succeeded/).waitFor();
@@ -244,7 +244,7 @@ describe("the portal", browserTests, () => {
     await title(page, "New session").waitFor();
     await note.waitFor();
     await expectAccessible(page, "a new session");
-    await page.goto(address);
+    await page.goto(`${address}#/`);
     await note.waitFor();
     assert.match(await note.innerText(), /all\.rehearsal\.yml.*another input than/);
     assert.equal(await note.locator("q").textContent(), question);

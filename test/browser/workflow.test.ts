@@ -38,7 +38,7 @@ describe("a workflow in the portal", browserTests, () => {
   it("asks for its parameters, with an error at the field", async () => {
     const { address } = await server();
     const { page } = await open({ kept: true });
-    await page.goto(address);
+    await page.goto(`${address}#/`);
     await page.getByRole("button", { name: /workflow · 2 parameters/ }).click();
     const dialog = page.getByRole("dialog", { name: "Start Greeting of a guest" });
     const name = dialog.getByRole("textbox", { name: "NAME" });
@@ -64,7 +64,7 @@ describe("a workflow in the portal", browserTests, () => {
     const { address } = await server();
     const { page } = await open({ kept: true });
     const { page: other } = await open();
-    await page.goto(address);
+    await page.goto(`${address}#/`);
     await other.goto(address);
     await start(page);
     const form = page.getByRole("form", { name: /The workflow asks/ });
@@ -89,7 +89,7 @@ describe("a workflow in the portal", browserTests, () => {
   it("fits a phone, and ends the question with the run", async () => {
     const { address } = await server();
     const { page } = await open({ kept: true, viewport: phone });
-    await page.goto(address);
+    await page.goto(`${address}#/`);
     await start(page);
     const form = page.getByRole("form", { name: /The workflow asks/ });
     await form.waitFor();
