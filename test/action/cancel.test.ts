@@ -1,25 +1,29 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { readReport } from "../reports/rig.ts";
-import { modelServer } from "../rig/model-server.ts";
+import { bash, modelServer } from "../rig/model-server.ts";
 import { nightly } from "../rig/nightly.ts";
-import { runPost, runBundledStep, startStep, type Step } from "../rig/runner.ts";
+import { runBundledStep, runPost, startStep, type Step, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { entry, files, inputs } from "./rig.ts";
+import { entry, files, inputs, type Test } from "./rig.ts";
 
 /** A step whose agent waits in a shell that does not want to end, and has left another one behind. */
 async function startWaiting(
   t: Parameters<typeof startStep>[0],
   permissions = "all",
-): Promise<{ readonly step: Step; readonly mark: string; readonly path: string }> {
+): Promise<{
+  readonly step: Step;
+  /** What is left of its run. */
+  readonly marked: () => Promise<readonly number[]>;
+  readonly path: string;
+}> {
   const command = `nohup sleep 311 >/dev/null 2>&1 & trap "" TERM; touch started; sleep 312`;
-  const server = await modelServer(t, () => ({
-    toolCalls: [{ name: "bash", arguments: { command, description: "d" } }],
-  }));
+  const server = await modelServer(t, () => ({ toolCalls: [bash(command)] }));
   const workspace = await makeWorkspace(t, {
     ...files,
     "entries/hello.yml": `${entry}permissions: ${permissions}\n`,
@@ -37,19 +41,17 @@ async function startWaiting(
     },
   });
   t.after(() => sendSignal(step.pid, "SIGKILL"));
-  for (;;) {
-    if ((await workspace.read("started").catch(() => undefined)) !== undefined) break;
+  while ((await workspace.read("started").catch(() => undefined)) === undefined) {
     assert.ok(isRunning(step.pid), "It ended early.");
-    await new Promise((resolve) => {
-      setTimeout(resolve, 50);
-    });
+    await sleep(50);
   }
-  const { run: mark = "" } = await step.state();
+  const { run = "" } = await step.state();
+  const marked = () => processesMarked("AGENT_JOBS_RUN", run);
   t.after(async () => {
-    for (const pid of await processesMarked("AGENT_JOBS_RUN", mark)) sendSignal(pid, "SIGKILL");
+    for (const pid of await marked()) sendSignal(pid, "SIGKILL");
   });
-  assert.ok((await processesMarked("AGENT_JOBS_RUN", mark)).length >= 3);
-  return { step, mark, path: workspace.path };
+  assert.ok((await marked()).length >= 3);
+  return { step, marked, path: workspace.path };
 }
 
 /** What the report of the step says about its run. */
@@ -64,7 +66,7 @@ const patienceMs = nightly ? 5_000 : 30_000;
 
 describe("a step that is canceled", () => {
   it("by SIGTERM ends within five seconds, with summary, outputs and report, and leaves nothing", async (t) => {
-    const { step, mark, path } = await startWaiting(t);
+    const { step, marked, path } = await startWaiting(t);
     step.signal("SIGTERM");
     const result = await step.ended;
     assert.ok(result.milliseconds < patienceMs, `${result.milliseconds} ms`);
@@ -73,7 +75,7 @@ describe("a step that is canceled", () => {
     assert.match(result.outputs["reason"] ?? "", /SIGTERM/);
     assert.match(result.summary, /cancel/i);
     assert.deepEqual(await reported(path), [["hello", "canceled"]]);
-    assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
+    assert.deepEqual(await marked(), []);
   });
 
   it("does the same if it has only begun to load, however long that takes", async (t) => {
@@ -100,15 +102,15 @@ describe("a step that is canceled", () => {
   });
 
   it("does the same with a runtime that has stopped answering", async (t) => {
-    const { step, mark, path } = await startWaiting(t);
-    for (const pid of await processesMarked("AGENT_JOBS_RUN", mark)) sendSignal(pid, "SIGSTOP");
+    const { step, marked, path } = await startWaiting(t);
+    for (const pid of await marked()) sendSignal(pid, "SIGSTOP");
     step.signal("SIGINT");
     const result = await step.ended;
     assert.ok(result.milliseconds < patienceMs, `${result.milliseconds} ms`);
     assert.equal(result.outputs["result"], "cancelled");
     assert.match(result.summary, /cancel/i);
     assert.equal((await reported(path)).length, 1);
-    assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
+    assert.deepEqual(await marked(), []);
   });
 });
 
@@ -144,17 +146,17 @@ describe("the post step", () => {
   it("ends what a killed step left, and no other process", async (t) => {
     // In a sandbox, the system ends everything with the step.
     const unconfined = "{ preset: all, sandbox: off }";
-    const { step, mark, path } = await startWaiting(t, unconfined);
+    const { step, marked, path } = await startWaiting(t, unconfined);
     const other = await startWaiting(t, unconfined);
     const state = await step.state();
     step.signal("SIGKILL");
     await step.ended;
-    assert.notDeepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
+    assert.notDeepEqual(await marked(), []);
     const result = await runPost(path, state);
     assert.equal(result.code, 0, result.raw);
     assert.match(result.log, /Ended \d+ processes that the run left behind\./);
-    assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
-    assert.ok((await processesMarked("AGENT_JOBS_RUN", other.mark)).length >= 3);
+    assert.deepEqual(await marked(), []);
+    assert.ok((await other.marked()).length >= 3);
     assert.ok(isRunning(other.step.pid));
   });
 
@@ -166,4 +168,45 @@ describe("the post step", () => {
       assert.doesNotMatch(result.log, /Ended|Nothing is left/);
     }
   });
+});
+
+/** A step whose process runs `listening` as soon as errors that nothing catches are listened for. */
+async function throwing(t: Test, listening: string): Promise<StepResult> {
+  const workspace = await makeWorkspace(t, {
+    ...files,
+    "throws.cjs": `process.on("newListener", (name) => {
+      if (name === "uncaughtException") setImmediate(() => { ${listening} });
+    });`,
+  });
+  const env = { NODE_OPTIONS: `--require=${workspace.path}/throws.cjs` };
+  return runBundledStep(t, { workspace: workspace.path, inputs, env });
+}
+
+test("a step can't be made to issue a command by an error that nothing catches", async (t) => {
+  const result = await throwing(t, 'throw new Error("x\\n::set-env name=x::y\\n##[error]z");');
+  assert.equal(result.code, 1);
+  const names = result.commands.map(({ name }) => name);
+  assert.ok(!names.some((name) => ["set-env", "error]z"].includes(name)), names.join());
+  assert.deepEqual(
+    [result.outputs["result"], result.outputs["reason"]?.startsWith("This is a bug")],
+    ["failure", true],
+    result.raw,
+  );
+  assert.match(result.summary, /This is a bug in agent-jobs/);
+});
+
+test("a step ends at once if it can't report an error that nothing catches without the next one", async (t) => {
+  const result = await throwing(
+    t,
+    `let thrown = 0;
+    const fail = () => {
+      if (++thrown > 1_000) process.kill(process.pid, "SIGKILL");
+      process.nextTick(() => { throw new Error("again"); });
+    };
+    const { write } = process.stdout;
+    process.stdout.write = (...given) => { fail(); return write.apply(process.stdout, given); };
+    fail();`,
+  );
+  assert.equal(result.code, 1);
+  assert.equal(result.outputs["result"], "failure");
 });

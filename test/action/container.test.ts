@@ -5,23 +5,18 @@ import { chmod } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { it } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
-import { modelServer } from "../rig/model-server.ts";
+import { bash, modelServer } from "../rig/model-server.ts";
 import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
 
 const model = { category: "driving" };
+const [any, listed] = ["any", "listed"].map((taskId) => ({ kind: "Ref", taskId }));
 const workflow = `---
 model: m1
 permissions: { shell: [git log *] }
 ---
-
-# Workflow
-
-\`\`\`mermaid
-flowchart TD
-    START --> EXECUTE_LOG["Execute: git log --format=%s"] --> SUCCESS
-    EXECUTE_LOG -->|FAILED| FAILED
-\`\`\`
+${workflowText('START --> EXECUTE_LOG["Execute: git log --format=%s"] --> SUCCESS')}
 `;
 const entry = {
   models: { driving: "m1" },
@@ -37,16 +32,7 @@ const entry = {
     listed: { model, prompt: "Go", permissions: { shell: ["git log *"], tools: ["log"] } },
   },
   jobs: {
-    job: {
-      work: {
-        kind: "Seq",
-        works: [
-          { kind: "Ref", taskId: "any" },
-          { kind: "Ref", taskId: "listed" },
-          { kind: "Flow", file: "log.wf.md" },
-        ],
-      },
-    },
+    job: { work: { kind: "Seq", works: [any, listed, { kind: "Flow", file: "log.wf.md" }] } },
   },
 };
 
@@ -57,13 +43,7 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
       results.push(...toolResults);
       return { text: "Done." };
     }
-    const shell = { command: "git log --format=%s", description: "d" };
-    return {
-      toolCalls: [
-        { name: "bash", arguments: shell },
-        { name: "log", arguments: {} },
-      ],
-    };
+    return { toolCalls: [bash("git log --format=%s"), { name: "log", arguments: {} }] };
   });
   const workspace = await makeRepository(t, {
     "e.json": JSON.stringify(entry),
@@ -83,15 +63,8 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
   const result = await runStep(t, {
     workspace: path,
     checkedOut: false,
-    inputs: {
-      entry: "e.json",
-      journal: "run.jsonl",
-      "provider-base-url": server.baseUrl,
-    },
-    env: {
-      GITHUB_SHA: sha,
-      PATH: [bin.path, process.env["PATH"]].join(delimiter),
-    },
+    inputs: { entry: "e.json", journal: "run.jsonl", "provider-base-url": server.baseUrl },
+    env: { GITHUB_SHA: sha, PATH: [bin.path, process.env["PATH"]].join(delimiter) },
   });
   assert.equal(result.code, 0, result.raw);
   assert.equal(results.length, 4);
@@ -107,16 +80,10 @@ it("commands of agents that fail are counted and named in the summary", async (t
   const server = await modelServer(t, ({ toolResults }) =>
     toolResults.length > 0
       ? { text: "Looks good to me." }
-      : {
-          toolCalls: commands.map((command) => ({
-            name: "bash",
-            arguments: { command, description: "d" },
-          })),
-        },
+      : { toolCalls: commands.map((one) => bash(one)) },
   );
-  const work = { kind: "Ref", taskId: "any" };
   const { path } = await makeRepository(t, {
-    "e.json": JSON.stringify({ ...entry, jobs: { job: { work } } }),
+    "e.json": JSON.stringify({ ...entry, jobs: { job: { work: any } } }),
   });
   const result = await runStep(t, {
     workspace: path,

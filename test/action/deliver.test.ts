@@ -77,6 +77,13 @@ async function reviewed(t: TestContext, world: World): Promise<StepResult> {
 }
 
 const journal = { mode: "deliver", "from-journal": "out/run.jsonl" };
+
+/** A fork's pull request that was reviewed, and the inputs that deliver its journal. */
+async function reviewedFork(t: TestContext) {
+  const here = await world(t, { headRepository: 2002 });
+  const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+  return { here, inputs: { ...journal, "journal-digest": digest } };
+}
 const statuses = ({ outputs }: StepResult): unknown =>
   JSON.parse(outputs["deliveries"] ?? "[]").map(({ what, status }: Record<string, string>) => [
     what,
@@ -85,9 +92,7 @@ const statuses = ({ outputs }: StepResult): unknown =>
 
 describe("mode: deliver", () => {
   it("delivers the journal of a fork's review, once, and says what it did", async (t) => {
-    const here = await world(t, { headRepository: 2002 });
-    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
-    const inputs = { ...journal, "journal-digest": digest };
+    const { here, inputs } = await reviewedFork(t);
     const first = await step(t, here, { inputs });
     assert.equal(first.code, 0, first.log);
     assert.deepEqual(statuses(first), [
@@ -106,41 +111,39 @@ describe("mode: deliver", () => {
     assert.match(staged.summary, /staged/);
   });
 
-  const refusals: readonly (readonly [string, StepSetting, RegExp])[] = [
-    ["without its digest", { inputs: journal }, /The digest is missing/],
-    [
-      "with another digest",
-      { inputs: { ...journal, "journal-digest": "0".repeat(64) } },
-      /The journal was changed: its SHA-256 is/,
-    ],
-    [
-      "of another workflow run",
-      { runId: "100", inputs: journal },
-      /is of workflow run 99\. This is run 100/,
-    ],
-  ];
   it("refuses a journal that may not be what it says", async (t) => {
-    const here = await world(t, { headRepository: 2002 });
-    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+    const { here, inputs } = await reviewedFork(t);
+    const refusals: readonly (readonly [string, StepSetting, RegExp])[] = [
+      ["without its digest", { inputs: journal }, /The digest is missing/],
+      [
+        "with another digest",
+        { inputs: { ...journal, "journal-digest": "0".repeat(64) } },
+        /The journal was changed: its SHA-256 is/,
+      ],
+      [
+        "of another workflow run",
+        { runId: "100", inputs: journal },
+        /is of workflow run 99\. This is run 100/,
+      ],
+      ["of another event", { event: "issues", inputs }, /is about #7 at c+, and this event/],
+      [
+        "of another job",
+        { inputs: { ...inputs, job: "other" } },
+        /is of job "review", and "other" is to be/,
+      ],
+    ];
     for (const [name, setting, reason] of refusals) {
       const result = await step(t, here, setting);
       assert.equal(result.code, 1, name);
       assert.match(result.outputs["reason"] ?? "", reason, name);
     }
-    const whole = { ...journal, "journal-digest": digest };
-    const other = await step(t, here, { event: "issues", inputs: whole });
-    assert.match(other.outputs["reason"] ?? "", /The journal is about #7 at c+, and this event/);
-    const job = await step(t, here, { inputs: { ...whole, job: "other" } });
-    assert.match(job.outputs["reason"] ?? "", /is of job "review", and "other" is to be/);
     await appendFile(join(here.workspace.path, "out/run.jsonl"), "\n");
-    assert.equal((await step(t, here, { inputs: whole })).code, 1);
+    assert.equal((await step(t, here, { inputs })).code, 1);
     assert.deepEqual(here.github.calls, []);
   });
 
   it("writes nothing if the base has no such job", async (t) => {
-    const here = await world(t, { headRepository: 2002 });
-    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
-    const inputs = { ...journal, "journal-digest": digest };
+    const { here, inputs } = await reviewedFork(t);
     const missing = await step(t, here, { inputs: { ...inputs, entry: "other.yml" } });
     assert.equal(missing.code, 0, missing.log);
     assert.match(missing.outputs["deliveries"] ?? "", /other\.yml is not in the base/);
@@ -152,8 +155,7 @@ describe("mode: deliver", () => {
   });
 
   it("takes the journal of the run that started it only for the pull request of that run", async (t) => {
-    const here = await world(t, { headRepository: 2002 });
-    await reviewed(t, here);
+    const { here } = await reviewedFork(t);
     const event = "workflow-run-fork";
     const file = join(here.workspace.path, "out/run.jsonl");
     // An attempt that no re-run would reach.

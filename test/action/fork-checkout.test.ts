@@ -9,8 +9,8 @@ import {
   assertNothingRan,
   entry,
   files,
-  inputs,
   rehearsal,
+  rehearsed,
   tryEvent,
   type Test,
   type Tried,
@@ -40,7 +40,6 @@ async function slashCommand(t: Test): Promise<{
   };
 }
 
-const rehearsed = { ...inputs, "provider-base-url": "", "provider-api-key": "" };
 const journal = "journal.jsonl";
 
 describe("where a step before us has checked out another commit", () => {
@@ -149,21 +148,12 @@ it("programs of the work tree are never started, though a link to them is first 
   await assertNoneRan(fork);
   // With an agent that uses a shell, on what is trusted: the runtime itself runs git, and so may the agent.
   await workspace.git("checkout", "--quiet", "--force", "main");
-  const shell = `entry: hello.yml
-permissions: all
-userInput: a newcomer
-sessions:
-  - task: greet
-    turns:
-      - prompt: Greet
-        replies:
-          - tools:
+  const called = `          - tools:
               - { name: bash, arguments: { command: "git status; tr a b < /dev/null; echo $PATH", description: d } }
               - { name: grep, arguments: { pattern: x } }
-              - { name: job_prepare_document, arguments: { argument: docs/greeting.md } }
-          - text: done
 `;
-  await workspace.write("entries/shell.rehearsal.yml", shell);
+  const shell = rehearsal.replace("          - tools:\n", () => called);
+  await workspace.write("entries/shell.rehearsal.yml", `permissions: all\n${shell}`);
   const trusted = await tryEvent(t, "workflow-dispatch", {
     workspace,
     env: { ...env, PATH },

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { inputDefaults, inputVariable } from "../../src/action/inputs.ts";
-import { readInputs, secretInputs, type Inputs } from "../../src/action/inputs.ts";
+import { describe, it, test } from "node:test";
+import {
+  inputDefaults,
+  type Inputs,
+  inputVariable,
+  modelAccess,
+  readInputs,
+  secretInputs,
+} from "../../src/action/inputs.ts";
+import { Stop } from "../../src/action/stop.ts";
 
 function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
@@ -27,22 +34,10 @@ describe("the inputs", () => {
 
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});
-    const empty = valid(
-      Object.fromEntries(
-        Object.keys(inputDefaults)
-          .filter((name) => name !== "entry")
-          .map((name) => [name, " "]),
-      ),
-    );
-    const defaults = valid(
-      Object.fromEntries(
-        Object.entries(inputDefaults).filter(
-          ([name]) => name !== "entry" && name !== "github-token",
-        ),
-      ),
-    );
-    assert.deepEqual(empty, absent);
-    assert.deepEqual(defaults, absent);
+    const { entry: _, "github-token": _token, ...others } = inputDefaults;
+    assert.deepEqual(valid(others), absent);
+    const names = Object.keys({ ...others, "github-token": "" });
+    assert.deepEqual(valid(Object.fromEntries(names.map((name) => [name, " "]))), absent);
   });
 
   it("become what they mean", () => {
@@ -61,23 +56,25 @@ describe("the inputs", () => {
       annotations: "errors",
       "fail-on": "never",
     });
-    assert.deepEqual(inputs.models, { driving: "gpt-5-mini", work: "a=b" });
-    assert.equal(inputs.permissions, "workspace");
-    assert.equal(inputs.maxParallel, 3);
-    assert.equal(inputs.timeoutMinutes, 0.5);
-    assert.deepEqual(inputs.allowedBots, ["dependabot[bot]", "renovate[bot]"]);
-    assert.equal(inputs.allowUntrusted, true);
-    assert.deepEqual(inputs.provider, {
-      baseUrl: "https://models.example/v1",
-      type: "azure",
-      wireApi: "completions",
-      apiKey: "key",
-    });
-    assert.equal(inputs.gitHubToken, "ghs_x");
-    assert.deepEqual(
-      [inputs.summary, inputs.annotations, inputs.failOn],
-      ["compact", "errors", "never"],
-    );
+    const expected = {
+      models: { driving: "gpt-5-mini", work: "a=b" },
+      permissions: "workspace",
+      maxParallel: 3,
+      timeoutMinutes: 0.5,
+      allowedBots: ["dependabot[bot]", "renovate[bot]"],
+      allowUntrusted: true,
+      provider: {
+        baseUrl: "https://models.example/v1",
+        type: "azure",
+        wireApi: "completions",
+        apiKey: "key",
+      },
+      gitHubToken: "ghs_x",
+      summary: "compact",
+      annotations: "errors",
+      failOn: "never",
+    };
+    assert.deepEqual({ ...inputs, ...expected }, inputs);
   });
 
   it("give workflows parameters, answers and names of the environment, line by line", () => {
@@ -87,10 +84,13 @@ describe("the inputs", () => {
       env: "CI\n HOME",
       rerun: "true",
     });
-    assert.deepEqual(inputs.params, { REPO_URL: "https://x.example/?a=b", TEXT: "one\n two" });
-    assert.deepEqual(inputs.answers, { ASK_A: ["yes", "no"] });
-    assert.deepEqual(inputs.env, ["CI", "HOME"]);
-    assert.equal(inputs.rerun, true);
+    const expected = {
+      params: { REPO_URL: "https://x.example/?a=b", TEXT: "one\n two" },
+      answers: { ASK_A: ["yes", "no"] },
+      env: ["CI", "HOME"],
+      rerun: true,
+    };
+    assert.deepEqual({ ...inputs, ...expected }, inputs);
     const long = `A${"x".repeat(1000)}`;
     assert.deepEqual(
       problems({
@@ -150,14 +150,16 @@ describe("the inputs", () => {
   });
 
   it("want an address for a provider, without a password in it", () => {
-    const wrong = (url: string): readonly string[] =>
-      problems({ entry: "e.yml", "provider-base-url": url });
-    assert.match(wrong("models.example").join(""), /http or https/);
-    assert.match(wrong("file:///etc/passwd").join(""), /http or https/);
-    assert.match(wrong("https://hunter2@models.example").join(""), /contains a user name/);
-    const secret = wrong("https://user:hunter2@models.example").join("");
-    assert.match(secret, /contains a user name or a password/);
-    assert.doesNotMatch(secret, /hunter2/);
+    for (const [url, reason] of [
+      ["models.example", /http or https/],
+      ["file:///etc/passwd", /http or https/],
+      ["https://hunter2@models.example", /contains a user name/],
+      ["https://user:hunter2@models.example", /contains a user name or a password/],
+    ] as const) {
+      const said = problems({ entry: "e.yml", "provider-base-url": url }).join("");
+      assert.match(said, reason);
+      assert.doesNotMatch(said, /hunter2/);
+    }
     assert.deepEqual(
       problems({ entry: "e.yml", "provider-api-key": "k", "provider-wire-api": "responses" }),
       [
@@ -180,4 +182,42 @@ describe("the inputs", () => {
       ["ghs_a", "key", "ghs_b"],
     );
   });
+});
+
+const none = { rehearse: undefined, provider: undefined, gitHubToken: undefined };
+const key = "sesame-open-0123456789";
+
+test("how the models are reached is said, and nothing of the value of a key", () => {
+  const provider = { baseUrl: `https://models.example:8443/v1?code=${key}`, apiKey: key };
+  const all: readonly (readonly [Parameters<typeof modelAccess>[0], RegExp])[] = [
+    [{ ...none, gitHubToken: `ghs_${key}` }, /installation token.*copilot-requests: write/],
+    [{ ...none, gitHubToken: `github_pat_${key}` }, /^GitHub Copilot$/],
+    [
+      { ...none, provider, gitHubToken: key },
+      /server https:\/\/models\.example:8443 .*with `provider-api-key` and without a GitHub token/,
+    ],
+    [{ ...none, provider: { baseUrl: "http://localhost/v1" } }, /without a key/],
+    [{ rehearse: "r.yml", provider, gitHubToken: key }, /played by the rehearsal, without a token/],
+  ];
+  for (const [keys, expected] of all) {
+    const text = modelAccess(keys);
+    assert.match(text, expected);
+    assert.doesNotMatch(text, new RegExp(key));
+  }
+});
+
+test("no key, or one that can't pay, is one error with the three ways to fix it", () => {
+  for (const gitHubToken of [undefined, `ghp_${key}`]) {
+    assert.throws(
+      () => modelAccess({ ...none, gitHubToken }),
+      (error) => {
+        assert.ok(error instanceof Stop);
+        const ways =
+          /1\. .*copilot-requests: write[^]*2\. .*Copilot Requests[^]*3\. .*provider-base-url/;
+        assert.match(error.message, ways);
+        assert.doesNotMatch(error.message, new RegExp(key));
+        return true;
+      },
+    );
+  }
 });

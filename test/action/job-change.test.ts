@@ -1,17 +1,17 @@
 /** The change of a step, from real checkouts and a server that speaks GitHub's API; on loopback. */
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
-import { changeOfStep } from "../../src/action/job-change.ts";
+import { after, describe, it, type TestContext } from "node:test";
+import { changeOfEvent, changeOfStep, type EventChange } from "../../src/action/job-change.ts";
+import { type Change, ChangeUnknown } from "../../src/change/change.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
-import { ChangeUnknown, type Change } from "../../src/change/change.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { runStep } from "../rig/runner.ts";
-import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { makeRepository, makeWorkspace, type Owner, type Workspace } from "../rig/workspace.ts";
 
 /** main: first, second; from first on, the branch work: third, fourth. Files are called as their commits. */
-async function history(t: TestContext): Promise<Workspace & Record<"ids", readonly string[]>> {
+async function makeHistory(t: Owner): Promise<Workspace & Record<"ids", readonly string[]>> {
   const workspace = await makeRepository(t, { "first.ts": "1\n" });
   const ids: string[] = [];
   const id = async (): Promise<void> =>
@@ -27,11 +27,20 @@ async function history(t: TestContext): Promise<Workspace & Record<"ids", readon
   return { ...workspace, ids };
 }
 
-async function shallow(t: TestContext, { path }: Workspace, branch = "work"): Promise<Workspace> {
+async function shallow(t: Owner, { path }: Workspace, branch = "work"): Promise<Workspace> {
   const clone = await makeWorkspace(t);
   await clone.git("clone", "--quiet", "--depth=1", `--branch=${branch}`, `file://${path}`, ".");
   return clone;
 }
+
+const removals: (() => Promise<void>)[] = [];
+const owner: Owner = { after: (remove) => removals.push(remove) };
+after(async () => {
+  for (const remove of removals) await remove();
+});
+const history = await makeHistory(owner);
+const [first = "", second = "", third = "", fourth = ""] = history.ids;
+const clone = await shallow(owner, history);
 
 interface Asked {
   readonly change: Change | string;
@@ -69,6 +78,8 @@ async function changeIn(t: TestContext, workspace: Workspace, step: Step): Promi
   return { change, requests: server.requests.map(({ path }) => path), said };
 }
 
+const repository = { default_branch: "main" };
+const zero = "0".repeat(40);
 const pullRequest = (base?: string, head?: string, number = 7): unknown => ({
   pull_request: { number, base: { sha: base }, head: { sha: head } },
 });
@@ -84,11 +95,7 @@ const paths = ({ change }: Asked): unknown =>
 
 describe("the change of a step", () => {
   it("is taken from git where the checkout has the commits", async (t) => {
-    const workspace = await history(t);
-    const [first = "", second = "", third = "", fourth = ""] = workspace.ids;
-    await workspace.git("update-ref", "refs/remotes/origin/main", second);
-    const repository = { default_branch: "main" };
-    const zero = "0".repeat(40);
+    await history.git("update-ref", "refs/remotes/origin/main", second);
     const cases: readonly (readonly [Step, readonly string[]])[] = [
       [
         { event: "pull_request", payload: pullRequest(second, fourth) },
@@ -103,16 +110,13 @@ describe("the change of a step", () => {
       [{}, [third, "fourth.ts"]],
     ];
     for (const [step, expected] of cases) {
-      const asked = await changeIn(t, workspace, step);
+      const asked = await changeIn(t, history, step);
       assert.deepEqual(paths(asked), expected, JSON.stringify(step));
       assert.deepEqual(asked.requests, []);
     }
   });
 
   it("is asked of the API where it doesn't", async (t) => {
-    const { ids, ...workspace } = await history(t);
-    const [first = "", second = "", third = "", fourth = ""] = ids;
-    const clone = await shallow(t, workspace);
     const files = [
       { filename: "fourth.ts", status: "added", additions: 1, patch: "@@ -0,0 +1 @@\n+4" },
     ];
@@ -141,11 +145,7 @@ describe("the change of a step", () => {
       [
         {
           event: "push",
-          payload: {
-            before: "0".repeat(40),
-            after: fourth,
-            repository: { default_branch: "main" },
-          },
+          payload: { before: zero, after: fourth, repository },
           answers: { [compare("main", fourth)]: compared(first, files) },
         },
         first,
@@ -169,16 +169,12 @@ describe("the change of a step", () => {
       ]);
       assert.ok(typeof asked.change === "object");
       assert.equal(asked.change.head, fourth);
-      assert.equal(
-        asked.change.diff,
-        "diff --git a/fourth.ts b/fourth.ts\n--- /dev/null\n+++ b/fourth.ts\n@@ -0,0 +1 @@\n+4\n",
-      );
+      const head = "diff --git a/fourth.ts b/fourth.ts\n--- /dev/null\n+++ b/fourth.ts\n";
+      assert.equal(asked.change.diff, `${head}@@ -0,0 +1 @@\n+4\n`);
     }
   });
 
   it("has files of every kind, as git lists them", async (t) => {
-    const { ids, ...workspace } = await history(t);
-    const [first = "", , , fourth = ""] = ids;
     const file = (filename: string, status: string, more: object = {}): unknown => ({
       filename,
       status,
@@ -187,7 +183,7 @@ describe("the change of a step", () => {
       changes: 0,
       ...more,
     });
-    const { change } = await changeIn(t, await shallow(t, workspace), {
+    const { change } = await changeIn(t, clone, {
       base: "main",
       answers: {
         [compare("main", fourth)]: compared(first, [
@@ -229,9 +225,6 @@ describe("the change of a step", () => {
   });
 
   it("is complete, or unknown", async (t) => {
-    const { ids, ...workspace } = await history(t);
-    const [first = "", second = "", , fourth = ""] = ids;
-    const clone = await shallow(t, workspace);
     const all = Array.from({ length: 950 }, (_, index) => ({
       filename: `f${index}.ts`,
       status: "added",
@@ -244,58 +237,49 @@ describe("the change of a step", () => {
         all.slice(page * 100, (page + 1) * 100),
       ]),
     );
-    const many = (pull: object): Step => ({
+    const many = (head: string, changed: number): Step => ({
       event: "pull_request",
       payload: pullRequest(second, fourth),
       answers: {
         [compare(second, fourth)]: compared(first, all.slice(0, 300), second),
         ...pages,
-        "/repos/octo/shop/pulls/7": pull,
+        "/repos/octo/shop/pulls/7": { head: { sha: head }, changed_files: changed },
       },
     });
-    const { change } = await changeIn(
-      t,
-      clone,
-      many({ head: { sha: fourth }, changed_files: 950 }),
-    );
+    const pushed = (before: string, answer: unknown): Step => ({
+      event: "push",
+      payload: { before, after: fourth },
+      answers: { [compare(before, fourth)]: answer },
+    });
+    const { change } = await changeIn(t, clone, many(fourth, 950));
     assert.ok(typeof change === "object", JSON.stringify(change));
     assert.equal(change.files.length, 950);
-    const unknown = async (step: Step, reason: RegExp): Promise<void> => {
+    const fetch = "Set fetch-depth: 0";
+    for (const [step, reason] of [
+      [many(fourth, 4000), `4000 files.*${fetch}`],
+      [many(second, 950), "#7 has a newer head"],
+      [
+        pushed(second, compared(first, all.slice(0, 1), second)),
+        `no ancestor of its head, as after a force push\\. ${fetch}`,
+      ],
+      [
+        pushed(first, compared(first, all.slice(0, 300))),
+        `300 files or more, more than GitHub's API lists\\. ${fetch}`,
+      ],
+      [
+        { event: "pull_request", payload: pullRequest(second, fourth) },
+        "is no commit of this checkout.*shallow: set fetch-depth: 0.*answered 404.*`contents: read`, and `pull-requests: read`",
+      ],
+      [
+        { event: "issue_comment", payload: { issue: { number: 8, pull_request: {} } } },
+        "answered 404.*The token needs `pull-requests: read`",
+      ],
+    ] as const) {
       const { change: message } = await changeIn(t, clone, step);
       assert.ok(typeof message === "string", JSON.stringify(step));
-      assert.match(message, reason);
+      assert.match(message, new RegExp(reason));
       assert.doesNotMatch(message, /\n/);
-    };
-    const fetch = "Set fetch-depth: 0";
-    await unknown(
-      many({ head: { sha: fourth }, changed_files: 4000 }),
-      new RegExp(`4000 files.*${fetch}`),
-    );
-    await unknown(many({ head: { sha: second }, changed_files: 950 }), /#7 has a newer head/);
-    await unknown(
-      {
-        event: "push",
-        payload: { before: second, after: fourth },
-        answers: { [compare(second, fourth)]: compared(first, all.slice(0, 1), second) },
-      },
-      new RegExp(`no ancestor of its head, as after a force push\\. ${fetch}`),
-    );
-    await unknown(
-      {
-        event: "push",
-        payload: { before: first, after: fourth },
-        answers: { [compare(first, fourth)]: compared(first, all.slice(0, 300)) },
-      },
-      new RegExp(`300 files or more, more than GitHub's API lists\\. ${fetch}`),
-    );
-    await unknown(
-      { event: "pull_request", payload: pullRequest(second, fourth) },
-      /is no commit of this checkout.*shallow: set fetch-depth: 0.*answered 404.*`contents: read`, and `pull-requests: read`/,
-    );
-    await unknown(
-      { event: "issue_comment", payload: { issue: { number: 8, pull_request: {} } } },
-      /answered 404.*The token needs `pull-requests: read`/,
-    );
+    }
   });
 });
 
@@ -311,14 +295,7 @@ jobs:
 `;
   const hostile = "src/a\n::error::pwned\r::set-output name=x::|<b>`$(touch x)`.ts";
 
-  async function step(
-    t: TestContext,
-    filename: string,
-  ): Promise<{
-    readonly result: Awaited<ReturnType<typeof runStep>>;
-    readonly prompts: readonly string[];
-    readonly diff: string;
-  }> {
+  async function step(t: TestContext, filename: string) {
     let diff = "";
     const model = await modelServer(t, ({ prompt, toolResults }) => {
       if (toolResults.length > 0) {
@@ -329,11 +306,9 @@ jobs:
       return { toolCalls: [{ name: "view", arguments: { path } }] };
     });
     const workspace = await makeRepository(t, { "review.yml": entry });
-    await workspace.write("more.txt", "more\n");
-    await workspace.git("add", "--all");
-    await workspace.git("commit", "--quiet", "--message=second");
+    await workspace.git("commit", "--quiet", "--allow-empty", "--message=second");
     const head = (await workspace.git("rev-parse", "HEAD")).trim();
-    const clone = await shallow(t, workspace, "main");
+    const { path } = await shallow(t, workspace, "main");
     const before = "b".repeat(40);
     const github = await startGithubServer(t, {
       answers: {
@@ -346,14 +321,13 @@ jobs:
       "event.json": JSON.stringify({ before, after: head, sender: { login: "octo", id: 1 } }),
     });
     const result = await runStep(t, {
-      workspace: clone.path,
+      workspace: path,
       event: "push",
       apiUrl: github.url,
       env: { GITHUB_EVENT_PATH: `${events.path}/event.json`, GITHUB_TOKEN: "ghs_0123456789" },
       inputs: { entry: "review.yml", "provider-base-url": model.baseUrl, journal: "out.jsonl" },
     });
-    const prompts = model.requests.map(({ prompt }) => prompt);
-    return { result, prompts, diff };
+    return { result, prompts: model.requests.map(({ prompt }) => prompt), diff };
   }
 
   it("reads the diff without a shell, and the name of a file is nothing but data", async (t) => {
@@ -377,4 +351,57 @@ jobs:
     assert.equal(result.outputs["reason"], 'nothing ran: no changed file matches "src/**"');
     assert.match(result.summary, /skipped/);
   });
+});
+
+const [base, head] = ["a".repeat(40), "b".repeat(40)];
+const pull = { number: 7, base: { sha: base }, head: { sha: head } };
+
+const cases: Readonly<Record<string, readonly [string, unknown, EventChange | undefined]>> = {
+  "a pull request": [
+    "pull_request",
+    { pull_request: pull },
+    { kind: "pull-request", number: 7, base, head },
+  ],
+  "a push": ["push", { before: base, after: head }, { kind: "commits", base, head }],
+  "a push of a new branch": [
+    "push",
+    { before: zero, after: head, repository },
+    { kind: "new-branch", defaultBranch: "main", head },
+  ],
+  "a push that deletes a branch": ["push", { before: base, after: zero, repository }, undefined],
+  "a merge queue": [
+    "merge_group",
+    { merge_group: { base_sha: base, head_sha: head } },
+    { kind: "commits", base, head },
+  ],
+  "a run for a pull request": [
+    "workflow_run",
+    { workflow_run: { event: "pull_request", head_sha: head, pull_requests: [pull] } },
+    { kind: "pull-request", number: 7, base, head },
+  ],
+  "a run for a fork's pull request": [
+    "workflow_run",
+    { workflow_run: { event: "pull_request", head_sha: head, pull_requests: [] } },
+    { kind: "pull-request", head },
+  ],
+  "a run for a push": [
+    "workflow_run",
+    { workflow_run: { event: "push", head_sha: head } },
+    undefined,
+  ],
+  "a comment on a pull request": [
+    "issue_comment",
+    { issue: { number: 7, pull_request: {} } },
+    { kind: "pull-request", number: 7 },
+  ],
+  "a comment on an issue": ["issue_comment", { issue: { number: 7 } }, undefined],
+  "a schedule": ["schedule", {}, undefined],
+  "no payload": ["pull_request", null, undefined],
+  "commits that are none": ["push", { before: "--output=x", after: head }, undefined],
+};
+
+describe("the change of an event", () => {
+  for (const [name, [event, payload, expected]] of Object.entries(cases)) {
+    it(`is found for ${name}`, () => assert.deepEqual(changeOfEvent(event, payload), expected));
+  }
 });

@@ -90,10 +90,7 @@ describe("the memory of a job", () => {
     await assert.rejects(readFile(join(cwd, file)), { code: "ENOENT" });
     for (const [name, said] of [
       ["link.yml", /Can't read the memory link\.md: it is outside of the working directory/],
-      [
-        "long.yml",
-        /The memory long\.md of the job "learn" has more than 50 bytes before its first/,
-      ],
+      ["long.yml", /The memory long\.md of the job "learn" has more than 50 bytes before its/],
     ] as const) {
       const refused = await run(name);
       assert.equal(refused.code, 2, refused.stdout);

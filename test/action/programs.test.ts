@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import { chmod, readFile, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { fixture, readsItself } from "../tools/mcp/rig.ts";
+import { describe, it, test } from "node:test";
+import { declaredPrograms, mayRunCommands } from "../../src/action/job-bounds.ts";
+import { mayChangeFiles } from "../../src/run/callers.ts";
+import { loadEntry } from "../../src/run/entry-files.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { fixture, readsItself } from "../tools/mcp/rig.ts";
 import { workflowText } from "../workflow/rig.ts";
-import { assertNothingRan, tryEvent, type Test, type Tried } from "./rig.ts";
+import { assertNothingRan, named, rehearsed, type Test, type Tried, tryEvent } from "./rig.ts";
 
 const node = process.execPath;
 const parameters = { type: "object" };
@@ -80,25 +83,17 @@ async function forked(t: Test, declared: Declared) {
     permissions: { maintainer: "write", stranger: "write" },
     files: Object.fromEntries(named),
   };
-  const step = (
-    more: {
-      event?: string;
-      given?: Readonly<Record<string, string>>;
-      env?: Readonly<Record<string, string>>;
-    } = {},
-  ) =>
-    tryEvent(t, more.event ?? "workflow-dispatch", {
+  const step = (event = "workflow-dispatch") =>
+    tryEvent(t, event, {
       workspace,
       github,
-      env: { GITHUB_SHA: sha, ...more.env },
+      env: { GITHUB_SHA: sha },
       given: {
+        ...rehearsed,
         entry: "e.json",
         rehearse: "r.rehearsal.json",
-        "provider-base-url": "",
-        "provider-api-key": "",
         "in-place": "true",
         journal: "journal.jsonl",
-        ...more.given,
       },
     });
   return { workspace, sha, step };
@@ -115,9 +110,8 @@ function assertRefused(tried: Tried, pattern: RegExp): void {
 
 describe("where another commit is checked out", () => {
   it("no tool of the entry is started, whatever its command is", async (t) => {
-    const { workspace, sha, step } = await forked(t, {
-      tools: { x: { command: ["npm", "test"] } },
-    });
+    const tools = { x: { command: ["npm", "test"] } };
+    const { workspace, sha, step } = await forked(t, { tools });
     assertRefused(await step(), new RegExp(`not at ${sha}.*\`tools.x\`.*Check out ${sha}`));
     assert.equal(await ran(workspace), "nothing");
   });
@@ -137,25 +131,22 @@ describe("where another commit is checked out", () => {
     assert.equal(await ran(served.workspace), "nothing");
   });
 
-  it("a server that is a file of the checkout is not started, by its name or through a link", async (t) => {
-    for (const [command, ...args] of [["./run-me"], [node, "-r", "./scripts/../scripts/x.mjs"]]) {
-      const { workspace, step } = await forked(t, { mcpServers: { s: { command, args } } });
-      assertRefused(await step(), /`mcpServers.s` names (?:scripts\/x.mjs|run-me)/);
-      assert.equal(await ran(workspace), "nothing");
-    }
-  });
-
-  it("a server that is in a folder of the checkout, or is loaded by an option, is not started", async (t) => {
+  it("a server that is, or loads, a file of the checkout is not started, by its name or through a link", async (t) => {
     const { path } = await makeWorkspace(t);
     const link = join(path, "checkout");
-    for (const args of [
-      [`${link}/server/index`],
-      [`--import=${link}/scripts/x.mjs`, fixture, "where"],
+    for (const [found, command, ...args] of [
+      ["run-me", "./run-me"],
+      ["scripts/x.mjs", node, "-r", "./scripts/../scripts/x.mjs"],
+      ["server/index", node, `${link}/server/index`],
+      ["scripts/x.mjs", node, `--import=${link}/scripts/x.mjs`, fixture, "where"],
     ]) {
-      const { workspace, step } = await forked(t, { mcpServers: { s: { command: node, args } } });
+      const { workspace, step } = await forked(t, { mcpServers: { s: { command, args } } });
       await rm(link, { force: true });
       await symlink(workspace.path, link);
-      assertRefused(await step(), /`mcpServers.s` names /);
+      assertRefused(
+        await step(),
+        new RegExp(`mcpServers.s. names \\S*${found}, which is in the checkout`),
+      );
       assert.equal(await ran(workspace), "nothing");
     }
   });
@@ -174,12 +165,9 @@ describe("where another commit is checked out", () => {
       [{ shell: ["npm test"] }, 1],
       ["read-only", 0],
     ] as const) {
-      const declared = { permissions };
-      const { result } = await (await forked(t, declared)).step();
+      const { result } = await (await forked(t, { permissions })).step();
       assert.equal(result.code, 0, result.raw);
-      const warnings = result.commands.filter(
-        ({ name, message }) => name === "warning" && message.includes("npm test"),
-      );
+      const warnings = named(result, "warning").filter(({ message }) => /npm test/.test(message));
       assert.equal(warnings.length, expected, result.raw);
     }
   });
@@ -187,12 +175,60 @@ describe("where another commit is checked out", () => {
 
 describe("at the commit of the event", () => {
   it("tools are started, also for an event about a fork", async (t) => {
-    const { workspace, step } = await forked(t, {
-      tools: { x: { command: ["node", "scripts/x.mjs"] } },
-    });
+    const tools = { x: { command: ["node", "scripts/x.mjs"] } };
+    const { workspace, step } = await forked(t, { tools });
     await workspace.git("checkout", "--quiet", "--force", "main");
-    const { result } = await step({ event: "pull-request-target" });
+    const { result } = await step("pull-request-target");
     assert.equal(result.code, 0, result.raw);
     assert.equal(await ran(workspace), "base");
   });
+});
+
+test("a job may do what the tasks may do that its own may delegate to", () => {
+  const tool = { description: "d", parameters: { type: "object" }, command: ["node", "x.mjs"] };
+  const task = { model: { category: "driving" }, prompt: "Go" };
+  const jobNames = ["delegates", "alone"];
+  const loaded = loadEntry(
+    JSON.stringify({
+      models: { driving: "m" },
+      tools: { x: tool },
+      mcpServers: { s: { command: "npx", args: ["s"] }, web: { url: "https://example.com/mcp" } },
+      tasks: {
+        boss: { ...task, protocol: "actions" },
+        reader: task,
+        worker: { ...task, permissions: { preset: "workspace", tools: ["x", "s/*", "web/*"] } },
+      },
+      jobs: {
+        delegates: { work: { kind: "Ref", taskId: "boss" } },
+        alone: { work: { kind: "Ref", taskId: "reader" } },
+        worker: { work: { kind: "Ref", taskId: "worker" } },
+      },
+    }),
+    "e.json",
+  );
+  if (loaded.kind === "rejected") assert.fail(JSON.stringify(loaded.diagnostics));
+  const seen = jobNames.map((jobName) => {
+    const job = {
+      entry: loaded.entry,
+      jobName,
+      permissions: undefined,
+      loaded: { ...loaded, file: "e.json", flows: {} },
+    };
+    return [
+      declaredPrograms(job),
+      mayRunCommands(job),
+      mayChangeFiles(loaded.entry, jobName, undefined),
+    ];
+  });
+  assert.deepEqual(seen, [
+    [
+      [
+        { kind: "tool", field: "tools.x" },
+        { kind: "server", field: "mcpServers.s", command: ["npx", "s"] },
+      ],
+      true,
+      true,
+    ],
+    [[], false, false],
+  ]);
 });

@@ -1,10 +1,11 @@
 /** What a refusal says, whether it fails the step, and who can lift it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { defined } from "../../src/document/guards.ts";
 import type { TrustDecision } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
-import { makeRepository } from "../rig/workspace.ts";
-import { assertNothingRan, entry, files, inputs, tryEvent, type Test } from "./rig.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { assertNothingRan, entry, files, rehearsed, tryEvent, type Test } from "./rig.ts";
 import { decide as decideAbout, type Situation } from "./trust-rig.ts";
 
 interface Given extends Pick<
@@ -40,6 +41,7 @@ async function refusal(
   return { reason: decision.reason, skips: decision.unattended };
 }
 
+const stranger = "issue-comment-stranger";
 const page =
   /https:\/\/github\.com\/org\/agent-jobs\/blob\/main\/docs\/security\.md#who-may-start-an-agent/;
 
@@ -54,7 +56,7 @@ describe("a refusal says what helps", () => {
   });
 
   it("names a list for people, a new start, and `allow-untrusted` with its page", async () => {
-    const { reason, skips } = await refusal("issue-comment-stranger");
+    const { reason, skips } = await refusal(stranger);
     assert.match(
       reason,
       /stranger, who has no write access .*\(permission: none\).*`allowed-users`/,
@@ -84,7 +86,7 @@ describe("a refusal says what helps", () => {
   it("names everybody who is missing at once", async () => {
     const bots = await refusal("pull-request-bot", { actor: "renovate[bot]" });
     assert.match(bots.reason, /the bot dependabot\[bot\], .*the bot renovate\[bot\], which/);
-    const { reason, skips } = await refusal("issue-comment-stranger", { actor: "other" });
+    const { reason, skips } = await refusal(stranger, { actor: "other" });
     assert.match(reason, /stranger, who .* by other, who /);
     assert.equal(skips, false);
     const both = await refusal("pull-request-bot", { actor: "stranger" });
@@ -95,112 +97,86 @@ describe("a refusal says what helps", () => {
 
 describe("a stranger's issue", () => {
   const labels = "outputs: { proposals: { label: { allowed: [bug] } } }\n";
-  const started = async (t: Test, more: string, given: object = {}) => {
-    const workspace = await makeRepository(t, { ...files, "entries/hello.yml": entry + more });
+  const started = async (t: Test, text: string, given: object = {}) => {
+    const workspace = await makeWorkspace(t, { ...files, "entries/hello.yml": text });
     return tryEvent(t, "issues", { workspace, given: { ...given } });
   };
+  const criteria = "criteria:\n      commands: [{ run: [git, status] }]";
+  const publishing =
+    "outputs: { report: { comment: sticky }, proposals: { label: { allowed: [bug] }, issue: {} } }\n";
 
   it("starts a job that only reads and proposes labels from a list", async (t) => {
-    const { result, modelRequests } = await started(t, labels);
+    const { result, modelRequests } = await started(t, entry + labels);
     assert.match(result.log, /Event: not trusted\. The job runs only if it can do no harm\./);
     assert.notEqual(modelRequests, 0, result.raw);
   });
 
-  for (const [what, more, reason] of [
-    ["that no author has meant for it", "", /its `outputs` allow no label\.$/],
-    ["that may write", `${labels}permissions: workspace\n`, /permissions `workspace`/],
-    ["that may run a command", `${labels}permissions: { shell: [ls] }\n`, /granted `shell`/],
-    ["that may use a tool", `${labels}permissions: { tools: ["docs/*"] }\n`, /granted `tools`/],
+  for (const [what, text, reason] of [
+    ["that no author has meant for it", entry, /its `outputs` allow no label\.$/],
+    ["that may write", `${entry}${labels}permissions: workspace\n`, /permissions `workspace`/],
     [
-      "that publishes a text",
-      "outputs: { report: { comment: sticky }, proposals: { label: { allowed: [bug] }, issue: {} } }\n",
-      /it publishes `report`, it publishes `proposals.issue`\.$/,
+      "that may run a command",
+      `${entry}${labels}permissions: { shell: [ls] }\n`,
+      /granted `shell`/,
+    ],
+    [
+      "that may use a tool",
+      `${entry}${labels}permissions: { tools: ["a/*"] }\n`,
+      /granted `tools`/,
+    ],
+    ["that publishes a text", entry + publishing, /`report`, it publishes `proposals.issue`\.$/],
+    ["of commands", entry.replace("criteria:", criteria) + labels, /it runs git status/],
+    [
+      "of a task with other permissions than the entry's",
+      entry.replace("model:", "permissions: all\n    model:") + labels,
+      /permissions `all`/,
     ],
   ] as const)
     it(`starts no job ${what}`, async (t) => {
-      const tried = await started(t, more);
+      const tried = await started(t, text);
       assertNothingRan(tried, "skipped");
       assert.match(tried.result.outputs["reason"] ?? "", reason);
     });
 
-  it("starts no command of the author, and no task that has other permissions than the entry", async (t) => {
-    const criteria = "criteria:\n      commands: [{ run: [git, status] }]";
-    for (const [text, reason] of [
-      [entry.replace("criteria:", criteria), /it runs git status/],
-      [entry.replace("model:", "permissions: all\n    model:"), /permissions `all`/],
-    ] as const) {
-      const workspace = await makeRepository(t, { ...files, "entries/hello.yml": text + labels });
-      const given = { "on-refused": "fail" };
-      const tried = await tryEvent(t, "issues", { workspace, given });
-      assertNothingRan(tried, "failure");
-      assert.match(tried.result.outputs["reason"] ?? "", reason);
-    }
-  });
-
   it("starts no several rehearsals", async (t) => {
-    const tried = await started(t, labels, {
-      "user-input": "",
-      rehearse: "entries/*.rehearsal.yml",
-    });
+    const several = { "user-input": "", rehearse: "entries/*.rehearsal.yml" };
+    const tried = await started(t, entry + labels, several);
     assertNothingRan(tried, "skipped");
     assert.match(tried.result.outputs["reason"] ?? "", /since it rehearses\.$/);
   });
 });
 
 describe("a refused event", () => {
-  for (const [name, skips] of [
-    ["issue_comment", false],
-    ["commit_comment", false],
-    ["discussion_comment", false],
-    ["pull_request_review", true],
-    ["pull_request_review_comment", true],
-    ["watch", true],
-    ["fork", true],
-    ["discussion", true],
-    ["label", true],
-    ["workflow_run", true],
-  ] as const) {
-    it(`${name} of a stranger ${skips ? "comes by itself" : "waits for an answer"}`, async () => {
-      const fixture =
-        name === "workflow_run"
-          ? "workflow-run-stranger"
-          : name.startsWith("pull_request")
-            ? "pull-request-review-stranger"
-            : "issue-comment-stranger";
-      assert.equal((await refusal(fixture, { name })).skips, skips);
-    });
-  }
+  it("of a stranger waits for an answer if it is a comment, and comes by itself if not", async () => {
+    for (const [fixture, skips, ...names] of [
+      [stranger, false, "issue_comment", "commit_comment", "discussion_comment"],
+      [stranger, true, "watch", "fork", "discussion", "label"],
+      ["pull-request-review-stranger", true, "pull_request_review"],
+      ["pull-request-review-stranger", true, "pull_request_review_comment"],
+      ["workflow-run-stranger", true, "workflow_run"],
+    ] as const)
+      for (const name of names) assert.equal((await refusal(fixture, { name })).skips, skips, name);
+  });
 
   it("skips or fails the step as `on-refused` says, and by itself as it came", async (t) => {
-    const workspace = await makeRepository(t, files);
     for (const [event, given, result] of [
       ["pull-request-bot", {}, "skipped"],
-      ["issue-comment-stranger", {}, "failure"],
+      [stranger, {}, "failure"],
       ["pull-request-bot", { "on-refused": "fail" }, "failure"],
-      ["issue-comment-stranger", { "on-refused": "skip" }, "skipped"],
-    ] as const) {
-      const { result: step, modelRequests } = await tryEvent(t, event, { workspace, given });
-      assert.equal(step.outputs["result"], result, event);
-      assert.equal(step.code, result === "skipped" ? 0 : 1);
-      assert.equal(modelRequests, 0);
-      const level = result === "skipped" ? "notice" : "error";
-      const messages = step.commands.filter(({ name }) => name === level);
-      assert.deepEqual(
-        messages.map(({ message }) => message),
-        [step.outputs["reason"]],
-      );
-    }
+      [stranger, { "on-refused": "skip" }, "skipped"],
+    ] as const)
+      assertNothingRan(await tryEvent(t, event, { given }), result);
   });
 });
 
 describe("who may lift it", () => {
   it("people in `allowed-users` may start an agent, whatever they may write", async () => {
     const allowedUsers = ["Stranger"];
-    const { kind, reason } = await decide("issue-comment-stranger", { allowedUsers });
+    const { kind, reason } = await decide(stranger, { allowedUsers });
     assert.equal(kind, "trusted");
     assert.match(reason, /^stranger is in `allowed-users`$/);
     for (const other of ["strange", "stranger2", "*", "helper[bot]", "helper"]) {
-      await refusal("issue-comment-stranger", { allowedUsers: [other] });
+      await refusal(stranger, { allowedUsers: [other] });
       await refusal("issue-comment-bot", { allowedUsers: [other] });
     }
   });
@@ -208,7 +184,7 @@ describe("who may lift it", () => {
   const again = { triggeringActor: "maintainer", attempt: "2" };
   const permissions = { maintainer: "write" };
   for (const fixture of [
-    "issue-comment-stranger",
+    stranger,
     "pull-request-bot",
     "issue-comment-bot",
     "workflow-run-stranger",
@@ -231,7 +207,7 @@ describe("who may lift it", () => {
     const fork = { ...again, permissions, fork: true };
     const { kind } = await decide("pull-request-fork", fork);
     assert.equal(kind, "skipped");
-    for (const fixture of ["pull-request-target", "workflow-run-fork", "issue-comment-stranger"]) {
+    for (const fixture of ["pull-request-target", "workflow-run-fork", stranger]) {
       const situation = { ...fork, actor: "stranger", checkedOut: "c".repeat(40) };
       const change = (text: string): string =>
         text.replace('"issue":{', '"issue":{"pull_request":{},');
@@ -245,27 +221,24 @@ describe("who may lift it", () => {
   it("a run after the repository's own schedule runs, also if its author has left", async () => {
     const scheduled = (text: string): string =>
       text.replace('"event":"pull_request"', '"event":"schedule"');
-    const { kind, reason } = await decide("workflow-run-stranger", { change: scheduled });
-    assert.equal(kind, "trusted");
-    assert.match(reason, /started by the repository's schedule/);
-    assert.equal(
-      (await decide("workflow-run-stranger", { change: scheduled, down: "404" })).kind,
-      "trusted",
-    );
+    for (const down of [undefined, "404"]) {
+      const decision = await decide("workflow-run-stranger", {
+        change: scheduled,
+        ...defined({ down }),
+      });
+      assert.equal(decision.kind, "trusted");
+      assert.match(decision.reason, /started by the repository's schedule/);
+    }
     await refusal("workflow-run-stranger");
     // A fork's schedule is nothing that the repository has started.
     const fork = await decide("workflow-run-fork", { change: scheduled, permissions });
-    assert.equal(fork.kind, "trusted");
     assert.ok(fork.kind === "trusted" && fork.baseRef === eventSha);
     await refusal("workflow-run-fork", { change: scheduled });
   });
 
   it("a step runs when a maintainer has started it again", async (t) => {
-    const workspace = await makeRepository(t, files);
-    const given = { ...inputs, "provider-base-url": "", "provider-api-key": "" };
-    const { result } = await tryEvent(t, "issue-comment-stranger", {
-      workspace,
-      given,
+    const { result } = await tryEvent(t, stranger, {
+      given: rehearsed,
       github: { permissions, pullRequests: { 7: "same" } },
       env: { GITHUB_TRIGGERING_ACTOR: "maintainer", GITHUB_RUN_ATTEMPT: "2" },
     });

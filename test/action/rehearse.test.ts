@@ -3,19 +3,14 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { entry, failing, files, inputs, rehearsal } from "./rig.ts";
+import { entry, failing, files, inputs, named, playStep, rehearsal } from "./rig.ts";
 
-async function rehearse(t: TestContext, script: string, entryText = entry): Promise<StepResult> {
-  const { path: workspace } = await makeWorkspace(t, {
-    ...files,
-    "entries/hello.yml": entryText,
-    "entries/it.rehearsal.yml": script,
-  });
-  return runStep(t, { workspace, inputs: { ...inputs, rehearse: "entries/it.rehearsal.yml" } });
+function rehearse(t: TestContext, script: string, entryText = entry): Promise<StepResult> {
+  const added = { "entries/hello.yml": entryText, "entries/it.rehearsal.yml": script };
+  return playStep(t, { ...inputs, rehearse: "entries/it.rehearsal.yml" }, { added });
 }
 
-const problems = ({ commands }: StepResult): unknown[] =>
-  commands.filter(({ name }) => name === "error" || name === "warning");
+const problems = (result: StepResult) => named(result, "error", "warning");
 
 describe("a step that rehearses", () => {
   it("is green when the job fails as the rehearsal expects, and says so", async (t) => {
@@ -53,11 +48,8 @@ describe("a step that rehearses", () => {
   });
 
   it("copies no folder outside of the workspace before it refuses it", async (t) => {
-    const result = await rehearse(
-      t,
-      `workingDirectory: ../..\n${rehearsal}`,
-      `permissions: all\n${entry}`,
-    );
+    const script = `workingDirectory: ../..\n${rehearsal}`;
+    const result = await rehearse(t, script, `permissions: all\n${entry}`);
     assert.equal(result.code, 1, result.raw);
     assert.match(result.outputs["reason"] ?? "", /is not in the workspace/);
   });

@@ -18,17 +18,9 @@ jobs:
   both: { work: { kind: Seq, works: [{ kind: Ref, taskId: first }, { kind: Ref, taskId: second }] } }
 `;
 
-interface World {
-  /** A step of this attempt. `uploaded`: the artifact of the earlier one. */
-  readonly step: (attempt: number, uploaded?: Buffer) => Promise<StepResult>;
-  readonly journal: () => Promise<Buffer>;
-  /** What the model was asked first, in each turn since the last call. */
-  readonly prompts: () => readonly string[];
-}
-
-async function world(t: TestContext): Promise<World> {
+async function world(t: TestContext) {
   const workspace = await makeWorkspace(t, { "jobs.yml": entry });
-  let prompts: string[] = [];
+  const prompts: string[] = [];
   let current = 1;
   const model = await modelServer(t, ({ prompt, toolResults }) => {
     if (toolResults.length > 0) return { text: "Done." };
@@ -41,7 +33,8 @@ async function world(t: TestContext): Promise<World> {
   const api = await startGithubServer(t, { permissions: { octocat: "write" }, answers });
   let name = "";
   return {
-    async step(attempt, uploaded) {
+    /** A step of this attempt. `uploaded`: the artifact of the earlier one. */
+    step: async (attempt: number, uploaded?: Buffer): Promise<StepResult> => {
       current = attempt;
       const found = { id: 5, name, expired: false, size_in_bytes: uploaded?.length };
       answers[`/repos/octo/shop/actions/runs/99/artifacts?name=${name}&per_page=10`] = {
@@ -65,11 +58,8 @@ async function world(t: TestContext): Promise<World> {
       return result;
     },
     journal: () => readFile(join(workspace.path, "out.jsonl")),
-    prompts() {
-      const asked = prompts;
-      prompts = [];
-      return asked;
-    },
+    /** What the model was asked first, in each turn since the last call. */
+    prompts: () => prompts.splice(0),
   };
 }
 

@@ -1,8 +1,9 @@
 /** What the tests of whole steps share: an entry with a rehearsal, and a model server that nobody may ask. */
 import assert from "node:assert/strict";
+import { defined } from "../../src/document/guards.ts";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
 import { modelServer } from "../rig/model-server.ts";
-import { runStep, type StepResult } from "../rig/runner.ts";
+import { runStep, type Command, type StepOptions, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 /** `greet` needs user input, reports a document; the rehearsal answers. */
@@ -54,8 +55,37 @@ export const inputs = {
   entry: "entries/hello.yml",
   rehearse: "entries/hello.rehearsal.yml",
 };
+/** Takes the models of `tryEvent` away. */
+export const rehearsed = { ...inputs, "provider-base-url": "", "provider-api-key": "" };
 
 export type Test = Parameters<typeof runStep>[0];
+
+/** A step in a workspace with `files`, and `added` beside or instead of them. */
+export async function playStep(
+  t: Test,
+  given: StepOptions["inputs"],
+  { added = {}, ...options }: PlayOptions = {},
+): Promise<StepResult & { readonly workspace: Workspace }> {
+  const workspace = await makeWorkspace(t, { ...files, ...added });
+  const result = await runStep(t, { workspace: workspace.path, inputs: given, ...options });
+  return { ...result, workspace };
+}
+
+interface PlayOptions extends Partial<Omit<StepOptions, "workspace" | "inputs" | "main">> {
+  readonly added?: Readonly<Record<string, string>>;
+}
+
+/** The commands with these names. */
+export const named = (
+  { commands }: Pick<StepResult, "commands">,
+  ...names: string[]
+): readonly Command[] => commands.filter(({ name }) => names.includes(name));
+
+/** The rehearsal with another tool call before its last answer. */
+export const callingFirst = (name: string, given: object): string => {
+  const tools = `          - tools: [{ name: ${name}, arguments: ${JSON.stringify(given)} }]\n`;
+  return rehearsal.replace("          - text:", (answer) => `${tools}${answer}`);
+};
 
 export interface Tried {
   readonly result: StepResult;
@@ -78,7 +108,7 @@ export async function tryEvent(
     checkedOut,
   }: {
     readonly github?: GithubServerOptions;
-    readonly given?: Readonly<Record<string, string>>;
+    readonly given?: StepOptions["inputs"];
     readonly env?: Readonly<Record<string, string>>;
     readonly workspace?: Workspace;
     readonly checkedOut?: false;
@@ -101,7 +131,7 @@ export async function tryEvent(
       ...given,
     },
     env,
-    ...(checkedOut === undefined ? {} : { checkedOut }),
+    ...defined({ checkedOut }),
   });
   return {
     result,
@@ -122,11 +152,8 @@ export function assertNothingRan(
   assert.doesNotMatch(result.raw, /Copilot runtime:/);
   assert.match(result.summary, new RegExp(`^## agent-jobs: ${outcome}`));
   const level = outcome === "failure" ? "error" : "notice";
-  const annotations = result.commands.filter(({ name }) =>
-    ["error", "warning", "notice"].includes(name),
-  );
   assert.deepEqual(
-    annotations.map(({ name, message }) => [name, message]),
+    named(result, "error", "warning", "notice").map(({ name, message }) => [name, message]),
     [[level, result.outputs["reason"]]],
   );
 }

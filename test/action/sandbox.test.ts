@@ -4,8 +4,8 @@ import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
-import { modelServer } from "../rig/model-server.ts";
-import { runStep, type StepResult } from "../rig/runner.ts";
+import { bash, modelServer } from "../rig/model-server.ts";
+import { runStep } from "../rig/runner.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import type { Test } from "./rig.ts";
@@ -27,18 +27,8 @@ interface Machine {
   readonly permissions?: object;
 }
 
-interface Tried {
-  readonly result: StepResult;
-  /** The programs that were started, with their arguments. */
-  readonly calls: readonly string[];
-  readonly modelRequests: number;
-  readonly made: string;
-  /** What the profile of AppArmor is, if one was loaded. */
-  readonly profile: string;
-}
-
 describe("on a hosted runner", () => {
-  async function step(t: Test, { programs, ...machine }: Machine): Promise<Tried> {
+  async function step(t: Test, { programs, ...machine }: Machine) {
     const { permissions = { shell: ["echo *"], write: ["*"] }, given = {} } = machine;
     const { path } = await makeWorkspace(t, {
       "e.json": JSON.stringify({
@@ -48,10 +38,9 @@ describe("on a hosted runner", () => {
       }),
       made: "",
     });
-    const call = { name: "bash", arguments: { command: "echo inside > made", description: "d" } };
     const server = await modelServer(t, ({ toolResults }) =>
       toolResults.length === 0 && "shell" in permissions
-        ? { toolCalls: [call] }
+        ? { toolCalls: [bash("echo inside > made")] }
         : { text: "Done." },
     );
     const at = (await makeWorkspace(t)).path;
@@ -80,10 +69,13 @@ describe("on a hosted runner", () => {
     });
     const text = (file: string): Promise<string> => readFile(file, "utf8").catch(() => "");
     return {
-      result,
+      ...result,
+      reason: result.outputs["reason"] ?? "",
+      /** The programs that were started, with their arguments. */
       calls: (await text(join(at, "calls"))).split("\n").filter((line) => line !== ""),
       modelRequests: server.requests.length,
       made: await text(join(path, "made")),
+      /** Of AppArmor, if one was loaded. */
       profile: await text(join(at, "profile")),
     };
   }
@@ -92,16 +84,16 @@ describe("on a hosted runner", () => {
 
   it("installs bubblewrap, with a fresh list of packages if it has to", skip, async (t) => {
     const tried = await step(t, { programs: { sudo: runs, "apt-get": installs } });
-    assert.equal(tried.result.code, 0, tried.result.raw);
+    assert.equal(tried.code, 0, tried.raw);
     assert.equal(tried.made, "inside\n");
     const install = "install --yes --no-install-recommends bubblewrap";
     const [sudo, ...others] = tried.calls;
     assert.match(sudo ?? "", /^sudo -n sh -c /);
     assert.deepEqual(others, [`apt-get ${install}`, "apt-get update", `apt-get ${install}`]);
     assert.match(
-      tried.result.log,
+      tried.log,
       /^Sandbox: installed bubblewrap \(\d+\.\d s\)\. The sandbox works\.$/m,
-      tried.result.raw,
+      tried.raw,
     );
   });
 
@@ -111,7 +103,7 @@ describe("on a hosted runner", () => {
     const narrow = await step(t, {
       programs: { bwrap: restricted, sudo: runs, apparmor_parser: parser, sysctl },
     });
-    assert.equal(narrow.result.code, 0, narrow.result.raw);
+    assert.equal(narrow.code, 0, narrow.raw);
     assert.equal(narrow.made, "inside\n");
     assert.match(
       narrow.profile,
@@ -122,11 +114,11 @@ describe("on a hosted runner", () => {
     const wide = await step(t, {
       programs: { bwrap: restricted, sudo: runs, apparmor_parser: "exit 1", sysctl },
     });
-    assert.equal(wide.result.code, 0, wide.result.raw);
+    assert.equal(wide.code, 0, wide.raw);
     const lifts = "sysctl --write kernel.apparmor_restrict_unprivileged_userns=0";
     assert.deepEqual(wide.calls, [...loads, `sudo -n ${lifts}`, lifts]);
     assert.match(
-      wide.result.log,
+      wide.log,
       /^Sandbox: an AppArmor profile .* could not be loaded \(.*; lifted AppArmor's restriction of user namespaces \(/m,
     );
   });
@@ -140,28 +132,27 @@ describe("on a hosted runner", () => {
         /\(bubblewrap doesn't work: bwrap: setting up uid map: Permission denied\)\. Allow it/,
       ],
     ] as const) {
-      const { result, modelRequests, made } = await step(t, { programs });
-      assert.equal(result.code, 1, result.raw);
-      assert.match(result.outputs["reason"] ?? "", /This machine has no sandbox/);
-      assert.match(result.outputs["reason"] ?? "", reason);
-      assert.match(result.log, /^Sandbox: .* could not be .* The sandbox doesn't work\.$/m);
-      assert.deepEqual([modelRequests, made], [0, ""]);
+      const tried = await step(t, { programs });
+      assert.match(tried.reason, /This machine has no sandbox/);
+      assert.match(tried.reason, reason);
+      assert.match(tried.log, /^Sandbox: .* could not be .* The sandbox doesn't work\.$/m);
+      assert.deepEqual([tried.code, tried.modelRequests, tried.made], [1, 0, ""], tried.raw);
     }
   });
 
   it("changes nothing on the machine without a need, or on one that isn't GitHub's", async (t) => {
     const programs = { sudo: runs, "apt-get": installs };
     const selfHosted = await step(t, { programs, runner: "self-hosted" });
-    assert.match(selfHosted.result.outputs["reason"] ?? "", /no sandbox \(bubblewrap is not/);
+    assert.match(selfHosted.reason, /no sandbox \(bubblewrap is not/);
     const reads = await step(t, { programs, permissions: { read: ["**"] } });
-    assert.equal(reads.result.code, 0, reads.result.raw);
+    assert.equal(reads.code, 0, reads.raw);
     const off = await step(t, {
       programs,
       permissions: { shell: ["echo *"], write: ["*"], sandbox: "off" },
       given: { sandbox: "off" },
     });
-    assert.equal(off.made, "inside\n", off.result.raw);
-    assert.equal(off.result.log.match(/run without a sandbox: the sandbox is off/g)?.length, 1);
+    assert.equal(off.made, "inside\n", off.raw);
+    assert.equal(off.log.match(/run without a sandbox: the sandbox is off/g)?.length, 1);
     for (const { calls } of [selfHosted, reads, off]) assert.deepEqual(calls, []);
   });
 
@@ -172,13 +163,10 @@ describe("on a hosted runner", () => {
       permissions: { read: ["**"], sandbox: "off" },
       given: { sandbox: "required" },
     });
-    assert.equal(required.result.code, 0, required.result.raw);
+    assert.equal(required.code, 0, required.raw);
     assert.equal(required.calls.length, 4);
     const off = await step(t, { programs, given: { sandbox: "off" } });
-    assert.match(
-      off.result.outputs["reason"] ?? "",
-      /^`sandbox` can't turn off the sandbox unless/,
-    );
-    assert.deepEqual([off.result.code, off.modelRequests, off.calls], [1, 0, []]);
+    assert.match(off.reason, /^`sandbox` can't turn off the sandbox unless/);
+    assert.deepEqual([off.code, off.modelRequests, off.calls], [1, 0, []]);
   });
 });

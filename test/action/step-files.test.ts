@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
-import { entry, files, inputs, rehearsal } from "./rig.ts";
+import { callingFirst, entry, files, inputs } from "./rig.ts";
 
 async function play(
   t: TestContext,
@@ -13,30 +13,23 @@ async function play(
   more: Readonly<Record<string, string>> = {},
   declared = "permissions: { preset: all, sandbox: off }\n",
 ): Promise<StepResult & { readonly workspace: Workspace }> {
-  const shell = `          - tools: [{ name: bash, arguments: { command: ${JSON.stringify(command)}, description: d } }]\n          - text:`;
   const workspace = await makeWorkspace(t, {
     ...files,
     "entries/hello.yml": `${declared}${entry}`,
-    "entries/hello.rehearsal.yml": rehearsal.replace("          - text:", () => shell),
+    "entries/hello.rehearsal.yml": callingFirst("bash", { command, description: "d" }),
     "step/env": "GIVEN=1\n",
     "step/path": "",
     "step/output": "",
-    "step/summary": "",
+    "step/step_summary": "",
   });
+  const own = ["ENV", "PATH", "OUTPUT", "STEP_SUMMARY"].map((name) => [
+    `GITHUB_${name}`,
+    join(workspace.path, "step", name.toLowerCase()),
+  ]);
   const result = await runStep(t, {
     workspace: workspace.path,
-    inputs: {
-      ...inputs,
-      "in-place": "true",
-      "working-directory": ".",
-      ...more,
-    },
-    env: {
-      GITHUB_ENV: join(workspace.path, "step/env"),
-      GITHUB_PATH: join(workspace.path, "step/path"),
-      GITHUB_OUTPUT: join(workspace.path, "step/output"),
-      GITHUB_STEP_SUMMARY: join(workspace.path, "step/summary"),
-    },
+    inputs: { ...inputs, "in-place": "true", "working-directory": ".", ...more },
+    env: Object.fromEntries(own),
   });
   return { ...result, workspace };
 }
@@ -53,7 +46,7 @@ describe("the files of a step", () => {
   it("fail the step if an agent without a sandbox writes to one, replaces it by a copy, or deletes it", async (t) => {
     const commands = [
       "echo BASH_ENV=/tmp/x >> step/env",
-      "echo fine >> step/summary",
+      "echo fine >> step/step_summary",
       "cp step/path step/x && mv step/x step/path",
       "rm step/output",
     ];

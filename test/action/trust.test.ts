@@ -164,27 +164,23 @@ describe("a fork's pull request", () => {
 });
 
 describe("a bot", () => {
-  for (const fixture of ["pull-request-bot", "issue-comment-bot"]) {
-    const login = fixture === "pull-request-bot" ? "dependabot[bot]" : "helper[bot]";
-    it(`${login} may not, and nobody is asked about it`, async () => {
-      const { decision, asked } = await decide(fixture, { permission: "admin" });
-      assert.equal(decision.kind, "refused");
-      assert.match(decision.reason, /the bot .*\[bot\], which is not in `allowed-bots`/);
-      assert.deepEqual(asked, []);
+  for (const [fixture, login] of [
+    ["pull-request-bot", "dependabot[bot]"],
+    ["issue-comment-bot", "helper[bot]"],
+  ] as const)
+    it(`${login} may if it is listed by its own name, and nobody is asked about it`, async () => {
+      const alike = ["*", "dependabot", "helper", `x${login}`, "[bot]"];
+      for (const [allowedBots, kind, reason] of [
+        [[], "refused", /the bot .*\[bot\], which is not in `allowed-bots`/],
+        [alike, "refused", /which is not in `allowed-bots`/],
+        [["x", login.toUpperCase()], "trusted", /\[bot\] is in `allowed-bots`$/],
+      ] as const) {
+        const { decision, asked } = await decide(fixture, { permission: "admin", allowedBots });
+        assert.equal(decision.kind, kind);
+        assert.match(decision.reason, reason);
+        assert.deepEqual(asked, []);
+      }
     });
-    it(`${login} may if it is listed`, async () => {
-      const { decision, asked } = await decide(fixture, {
-        allowedBots: ["x", login.toUpperCase()],
-      });
-      assert.equal(decision.kind, "trusted");
-      assert.match(decision.reason, /\[bot\] is in `allowed-bots`$/);
-      assert.deepEqual(asked, []);
-    });
-    it(`${login} may not for the sake of a name that is like its own`, async () => {
-      const allowedBots = ["*", "dependabot", "helper", `x${login}`, "[bot]"];
-      assert.equal(await kindOf(fixture, { allowedBots }), "refused");
-    });
-  }
 
   it("is known by its type as well as by its name", async () => {
     const { payload } = await readFixture("issue-comment-bot");

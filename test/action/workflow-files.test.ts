@@ -1,8 +1,9 @@
 /** Whole steps with workflows: which commit their files come from, and what they are given. */
 import assert from "node:assert/strict";
-import { mkdir, readdir, symlink } from "node:fs/promises";
+import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import type { GithubServerOptions } from "../rig/github-server.ts";
 import { makeRepository, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 import { assertNothingRan, tryEvent, type Test, type Tried } from "./rig.ts";
@@ -47,30 +48,37 @@ async function forked(t: Test, base: Readonly<Record<string, string>> = files) {
   for (const [name, text] of Object.entries(theirs)) await workspace.write(name, text);
   await workspace.git("add", ".");
   await workspace.git("commit", "--quiet", "--message=Theirs");
-  const at = (commit: string): object => ({
+  const github = {
     permissions: { maintainer: "write", stranger: "write" },
-    files: Object.fromEntries(
-      Object.entries(base).map(([name, text]) => [`${commit}:${name}`, text]),
-    ),
-  });
-  return { workspace, sha, at };
+    files: Object.fromEntries(Object.entries(base).map(([name, text]) => [`${sha}:${name}`, text])),
+  };
+  const step = (
+    more: Readonly<Record<string, string>> = {},
+    api: GithubServerOptions = {},
+  ): Promise<Tried> =>
+    tryEvent(t, "workflow-dispatch", {
+      workspace,
+      env: { GITHUB_SHA: sha },
+      github: { ...github, ...api },
+      given: { entry: "flows/main.wf.md", journal: "journal.jsonl", ...more },
+    });
+  return { workspace, step };
 }
 
-const given = { entry: "flows/main.wf.md", journal: "journal.jsonl" };
+const ran = async ({ path }: Workspace): Promise<string[]> =>
+  (await readdir(path)).filter((name) => /^(?:ran|evil)/.test(name)).sort();
 
 /** Exactly the files of the base have run. */
 async function assertBase(workspace: Workspace, { result }: Tried): Promise<void> {
   assert.equal(result.outputs["result"], "success", result.raw);
-  const ran = (await readdir(workspace.path)).filter((name) => /^(?:ran|evil)/.test(name));
-  assert.deepEqual(ran.sort(), ["ran-base", "ran-deep-base"]);
+  assert.deepEqual(await ran(workspace), ["ran-base", "ran-deep-base"]);
   assert.doesNotMatch(await workspace.read("journal.jsonl"), /evil/);
 }
 
 describe("the files of a workflow", () => {
   it("are those of GITHUB_SHA, however far they are called, where another commit is checked out", async (t) => {
-    const { workspace, sha, at } = await forked(t);
-    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
-    const tried = await tryEvent(t, "workflow-dispatch", { ...options, given });
+    const { workspace, step } = await forked(t);
+    const tried = await step();
     await assertBase(workspace, tried);
     assert.match(await workspace.read("journal.jsonl"), /note of the base/);
     assert.deepEqual(
@@ -85,12 +93,8 @@ describe("the files of a workflow", () => {
       "main.wf.md, params: { GIVEN: 'file:../docs/given.md', MORE: 'file:../docs/$user-input.md' }",
     );
     const base = { ...files, "docs/given.md": "given by the base", "entries/e.yml": named };
-    const { workspace, sha, at } = await forked(t, base);
-    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
-    const tried = await tryEvent(t, "workflow-dispatch", {
-      ...options,
-      given: { ...given, entry: "entries/e.yml", job: "a", "user-input": "given" },
-    });
+    const { workspace, step } = await forked(t, base);
+    const tried = await step({ entry: "entries/e.yml", job: "a", "user-input": "given" });
     await assertBase(workspace, tried);
     assert.match(await workspace.read("journal.jsonl"), /given by the base/);
     assert.ok(tried.asked.some((path) => path.includes("contents/docs/given.md")));
@@ -104,33 +108,23 @@ describe("the files of a workflow", () => {
       )
       .replace("b: {", "t: { work: { kind: Ref, taskId: t } }\n  b: {");
     const base = { ...files, "entries/e.yml": prompts, "entries/p.md": "prompt of the base" };
-    const { workspace, sha, at } = await forked(t, base);
+    const { workspace, step } = await forked(t, base);
     await workspace.write("entries/p.md", "evil prompt");
-    const tried = await tryEvent(t, "workflow-dispatch", {
-      workspace,
-      env: { GITHUB_SHA: sha },
-      github: at(sha),
-      given: { ...given, entry: "entries/e.yml", job: "t" },
-    });
+    const tried = await step({ entry: "entries/e.yml", job: "t" });
     assert.deepEqual(tried.prompts, ["prompt of the base"], tried.result.raw);
     assert.ok(tried.asked.some((path) => path.includes("contents/entries/p.md")));
   });
 
   it("are not run if the commit lacks one, or GitHub does not show it", async (t) => {
     const { "lib/deep.wf.md": _, ...incomplete } = files;
-    const { workspace, sha, at } = await forked(t, incomplete);
-    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
-    const { result } = await tryEvent(t, "workflow-dispatch", { ...options, given });
+    const { workspace, step } = await forked(t, incomplete);
+    const { result } = await step();
     assert.equal(result.outputs["result"], "failure", result.raw);
     assert.match(result.outputs["reason"] ?? "", /There is no file "deep\.wf\.md"/);
     assert.match(result.log, /Not at the base, .*: lib\/deep\.wf\.md/);
-    const broken = { ...at(sha), broken: [undefined, { status: 403 }, { status: 403 }] };
-    const refused = await tryEvent(t, "workflow-dispatch", { ...options, github: broken, given });
-    assertNothingRan(refused, "failure");
-    assert.deepEqual(
-      (await readdir(workspace.path)).filter((name) => /^(?:ran|evil)/.test(name)),
-      [],
-    );
+    const broken = [undefined, { status: 403 }, { status: 403 }];
+    assertNothingRan(await step({}, { broken }), "failure");
+    assert.deepEqual(await ran(workspace), []);
   });
 
   it("are not those of a second checkout, by its name or through a link", async (t) => {
@@ -140,47 +134,34 @@ describe("the files of a workflow", () => {
         "flows/main.wf.md": main.replace("../lib/called.wf.md", call),
         "docs/note.md": "note",
       };
-      const { workspace, sha, at } = await forked(t, base);
+      const { workspace, step } = await forked(t, base);
       await workspace.git("checkout", "--quiet", "main");
       await workspace.git("worktree", "add", "--quiet", "pr", "fork");
       if (link) {
         await symlink("../pr/lib/called.wf.md", join(workspace.path, "flows/called.wf.md"));
       }
-      const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
-      const { result } = await tryEvent(t, "workflow-dispatch", { ...options, given });
+      const { result } = await step();
       assert.equal(result.outputs["result"], "failure", result.raw);
       assert.match(result.outputs["reason"] ?? "", /There is no file/);
-      assert.deepEqual(
-        (await readdir(workspace.path)).filter((name) => name.startsWith("evil")),
-        [],
-      );
+      assert.doesNotMatch((await ran(workspace)).join(), /evil/);
     }
   });
 
   it("are not read out of their repository, nor where credentials are", async (t) => {
-    const { workspace, sha, at } = await forked(t);
+    const { workspace, step } = await forked(t);
     await workspace.git("checkout", "--quiet", "main");
-    await mkdir(join(workspace.path, "deploy"));
     await workspace.write("deploy/.env", "KEY=hunter2hunter2");
-    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
     for (const path of ["../.git/config", "../deploy/.env", "../../../etc/passwd"]) {
-      const { result } = await tryEvent(t, "workflow-dispatch", {
-        ...options,
-        given: { ...given, params: `NOTE=file:${path}` },
-      });
+      const { result } = await step({ params: `NOTE=file:${path}` });
       assert.equal(result.outputs["result"], "failure", result.raw);
       assert.doesNotMatch(await workspace.read("journal.jsonl"), /hunter2|repositoryformat|root:/);
     }
   });
 
   it("are not continued from a journal of an untrusted work tree", async (t) => {
-    const { workspace, sha, at } = await forked(t);
+    const { workspace, step } = await forked(t);
     await workspace.write("old.jsonl", "");
-    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
-    const tried = await tryEvent(t, "workflow-dispatch", {
-      ...options,
-      given: { ...given, resume: "old.jsonl" },
-    });
+    const tried = await step({ resume: "old.jsonl" });
     assertNothingRan(tried, "failure");
     assert.match(tried.result.outputs["reason"] ?? "", /`resume` names a journal.*untrusted files/);
   });

@@ -3,6 +3,7 @@
  * folders of its own, and looks everywhere: what left the process, what lies on the disk (at every request
  * to the model and at the end), and what every process below it has in its environment and arguments.
  */
+import assert from "node:assert/strict";
 import { readdirSync, readFileSync, type Dirent } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -114,17 +115,9 @@ interface Stage {
 async function makeStage(test: Pick<TestContext, "after">): Promise<Stage> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-canary-")));
   test.after(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
-  const folder = async (name: string): Promise<string> => {
-    await mkdir(join(root, name));
-    return join(root, name);
-  };
-  const [checkout, home, runnerTemp, temporary, out] = [
-    await folder("checkout"),
-    await folder("home"),
-    await folder("runner-temp"),
-    await folder("tmp"),
-    await folder("out"),
-  ];
+  const folders = ["checkout", "home", "runner-temp", "tmp", "out"].map((name) => join(root, name));
+  for (const folder of folders) await mkdir(folder);
+  const [checkout = "", home = "", runnerTemp = "", temporary = ""] = folders;
   const planted = [
     await plantHome(home),
     await plantCheckout(checkout),
@@ -132,7 +125,7 @@ async function makeStage(test: Pick<TestContext, "after">): Promise<Stage> {
   ];
   const environment = new Map([...environmentCanaries(), [inputToken, installationToken()]]);
   const scene = { checkout, home, runnerTemp, temporary, providerKey: `key-${randomText()}` };
-  return { scene, environment, planted, folders: [checkout, home, runnerTemp, temporary, out] };
+  return { scene, environment, planted, folders };
 }
 
 function randomText(): string {
@@ -266,10 +259,7 @@ async function runWithCanaries(
     for (const [where, text] of texts) note(found, where, find(text));
     return found;
   };
-  const all = (text: string): readonly string[] => [
-    ...searchHeld.find(text),
-    ...searchFiles.find(text),
-  ];
+  const all = (text: string): string[] => [...searchHeld.find(text), ...searchFiles.find(text)];
   return {
     code,
     stdout,
@@ -283,11 +273,16 @@ async function runWithCanaries(
     saidOfFiles: sightings(outgoing, searchFiles.find),
     onDisk,
     inProcesses: sightings(
-      [...processes].map((text) => [text.slice(0, 60), text] as const),
+      Array.from(processes, (text) => [text.slice(0, 60), text] as const),
       all,
     ),
     toModel: sightings(server.requests.map(sentText), all),
   };
+}
+
+/** Nothing of ours has left the process, but for what the model was sent. */
+export function assertSilent({ said, onDisk, inProcesses }: CanaryRun): void {
+  assert.deepEqual({ said, onDisk, inProcesses }, { said: [], onDisk: [], inProcesses: [] });
 }
 
 /** A request without the one header that the key belongs in. */
@@ -370,8 +365,4 @@ export function sequence(
 ): Reply {
   const call = calls[toolResults.length];
   return call === undefined ? last(toolResults) : { toolCalls: [call] };
-}
-
-export function bash(command: string): ScriptedCall {
-  return { name: "bash", arguments: { command, description: "d" } };
 }

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { useActionBundle } from "../rig/bundle.ts";
-import type { RecordedRequest, Reply } from "../rig/model-server.ts";
+import { bash, type RecordedRequest, type Reply } from "../rig/model-server.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import {
-  bash,
+  assertSilent,
   runCliWithCanaries,
   runStepWithCanaries,
   sequence,
@@ -34,13 +34,16 @@ function hostile(request: RecordedRequest, commands: readonly string[]): Reply {
   if (isCompaction.test(request.prompt)) return { text: "Nothing worth keeping." };
   const { toolResults } = request;
   const found = toolResults[0] ?? "";
-  return sequence(request, commands.map(bash), () =>
-    toolResults.length === commands.length
-      ? { toolCalls: [{ name: "job_prepare_document", arguments: { argument: found } }] }
-      : {
-          reasoning: Buffer.from(found).toString("base64url"),
-          text: `${found}\n\n${encodeURIComponent(found)}`,
-        },
+  return sequence(
+    request,
+    commands.map((one) => bash(one)),
+    () =>
+      toolResults.length === commands.length
+        ? { toolCalls: [{ name: "job_prepare_document", arguments: { argument: found } }] }
+        : {
+            reasoning: Buffer.from(found).toString("base64url"),
+            text: `${found}\n\n${encodeURIComponent(found)}`,
+          },
   );
 }
 
@@ -57,10 +60,9 @@ function printOurs(request: RecordedRequest, { pid }: Scene): Reply {
   ]);
 }
 
-function assertSilent(run: CanaryRun): void {
-  assert.deepEqual(run.said, [], "said");
-  assert.deepEqual(run.onDisk, [], "on disk");
-  assert.deepEqual(run.inProcesses, [], "in processes");
+function assertSilentAtWork(run: CanaryRun): void {
+  assertSilent(run);
+  assert.deepEqual(run.toModel, []);
   assert.ok(run.processes.some((text) => text.includes("copilot-runtime")));
   assert.ok(run.processes.some((text) => text.includes("COPILOT_AGENT_SESSION_ID=")));
   assert.match(run.journal, /"type":"run.ended"/);
@@ -73,8 +75,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
   it("finds no secret of ours in its surroundings", async (t) => {
     const run = await runCliWithCanaries(t, { script: printSurroundings, permissions: "all" });
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    assertSilent(run);
-    assert.deepEqual(run.toModel, []);
+    assertSilentAtWork(run);
   });
 
   it("finds none in a step either", onlyNightly, async (t) => {
@@ -84,8 +85,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
       permissions: "workspace",
     });
     assert.equal(run.code, 0, run.stdout);
-    assertSilent(run);
-    assert.deepEqual(run.toModel, []);
+    assertSilentAtWork(run);
     assert.notEqual(run.step?.outputs["reported-document"], "");
     assert.notEqual(run.step?.summary, "");
   });

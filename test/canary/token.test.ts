@@ -9,12 +9,12 @@ import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { listen } from "../rig/listen.ts";
-import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
+import { bash, parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { installationToken } from "./canaries.ts";
-import { bash, runCliWithCanaries, type CanaryRun } from "./rig.ts";
+import { runCliWithCanaries, type CanaryRun } from "./rig.ts";
 
 interface Github {
   readonly url: string;

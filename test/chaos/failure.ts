@@ -89,8 +89,6 @@ export interface Failure {
   readonly serverFails?: true;
   /** The commands of an EXECUTE that the job runs before the task, and that may fail. */
   readonly execute?: string;
-  /** Played by an application on the library, with tools of its own: the command line has none. */
-  readonly application?: true;
   /** Its own process can't clean up. */
   readonly leaves?: "own-death";
 }
@@ -104,74 +102,54 @@ export const modelCalls = 12;
 /** With this header the runtime does not retry by itself, which would take it 15 to 60 seconds. */
 export const atOnce = { "x-should-retry": "false" };
 
+/** Beside the name, what a kind of failures has. */
+type Kind<Fields extends keyof Failure> = Pick<Failure, "moments" | "effect" | Fields>;
+
 export function status(
   code: number,
   remedy: Crashing["remedy"],
   seconds: number,
   reply: Reply = {},
-): Pick<Failure, "moments" | "effect" | "model" | "only"> {
-  return {
-    moments: atModel,
-    // Who gives up at once never sees that it has passed.
-    ...(remedy === "give-up" ? { only: "lasting" } : {}),
-    effect: {
-      kind: "crash",
-      first: { cause: refusalOf(code)?.cause ?? "session-error", status: code, remedy, seconds },
-    },
-    model: { kind: "reply", reply: { status: code, ...reply } },
-  };
+): Kind<"model" | "only"> {
+  const cause = refusalOf(code)?.cause ?? "session-error";
+  const crash = crashing({ cause, status: code, remedy, seconds }, { status: code, ...reply });
+  // Who gives up at once never sees that it has passed.
+  return remedy === "give-up" ? { ...crash, only: "lasting" } : crash;
 }
 
 /** A model server that behaves badly without a status: retried like any crash. */
-export function broken(
-  seconds: number,
-  reply: Reply,
-): Pick<Failure, "moments" | "effect" | "model"> {
-  const first: Crashing = { cause: "session-error", remedy: "retry", seconds };
-  return {
-    moments: atModel,
-    effect: { kind: "crash", first },
-    model: { kind: "reply", reply },
-  };
+export function broken(seconds: number, reply: Reply): Kind<"model"> {
+  return crashing({ cause: "session-error", remedy: "retry", seconds }, reply);
 }
 
-export function hang(reply: Reply): Pick<Failure, "moments" | "effect" | "model" | "limits"> {
+/** A crash each time that the model is asked. */
+export function crashing(first: Crashing, reply: Reply): Kind<"model"> {
+  return { moments: atModel, effect: { kind: "crash", first }, model: { kind: "reply", reply } };
+}
+
+export function hang(reply: Reply): Kind<"model" | "limits"> {
   const first = { cause: "deadline", remedy: "retry", limit: "idleMinutes" } as const;
-  return {
-    moments: atModel,
-    effect: { kind: "crash", first: { ...first, seconds: shortIdle.idleMinutes * 60 } },
-    model: { kind: "reply", reply },
-    limits: shortIdle,
-  };
+  const crash = crashing({ ...first, seconds: shortIdle.idleMinutes * 60 }, reply);
+  return { ...crash, limits: shortIdle };
 }
 
 /** An answer that does not end by itself: it is cut off, and not asked for again. */
-export function flood(seconds: number, of: Flood): Pick<Failure, "moments" | "effect" | "model"> {
-  const first: Crashing = { cause: "answer-too-long", remedy: "give-up", seconds };
-  return {
-    moments: atModel,
-    effect: { kind: "crash", first },
-    model: { kind: "reply", reply: { flood: of } },
-  };
+export function flood(seconds: number, of: Flood): Kind<"model"> {
+  return crashing({ cause: "answer-too-long", remedy: "give-up", seconds }, { flood: of });
 }
 
-/** Statement 19, while an answer streams. */
-export function canceledFlood(
-  of: Flood,
-): Pick<Failure, "moments" | "effect" | "model" | "commands" | "only"> {
-  return {
-    moments: inTurns,
-    effect: { kind: "cancel", signal: "SIGTERM" },
-    model: { kind: "reply", reply: { flood: of } },
-    // In the middle of it.
-    commands: "(sleep 0.7; kill -TERM $SELF) &",
-    only: "passing",
-  };
-}
+/** Statement 19, in the middle of something. */
+export const canceledInIt = {
+  effect: { kind: "cancel", signal: "SIGTERM" },
+  commands: "(sleep 0.7; kill -TERM $SELF) &",
+} as const;
 
-export function calls(
-  ...list: readonly ScriptedCall[]
-): Pick<Failure, "moments" | "effect" | "model" | "only"> {
+/** What begins and ends by itself. */
+export const harmless = (seconds: number): { readonly effect: Effect } => ({
+  effect: { kind: "harmless", seconds },
+});
+
+export function calls(...list: readonly ScriptedCall[]): Kind<"model" | "only"> {
   return {
     moments: inTurns,
     only: "passing",
@@ -180,14 +158,6 @@ export function calls(
   };
 }
 
-export const shell = (
-  command: string,
-  more: Readonly<Record<string, unknown>> = {},
-): ScriptedCall => ({
-  name: "bash",
-  arguments: { command, description: "d", ...more },
-});
-
 const node = process.execPath;
 const parameters = { type: "object" } as const;
 
@@ -195,7 +165,7 @@ const parameters = { type: "object" } as const;
 export function command(
   script: string,
   more: { readonly timeoutSeconds?: number } = {},
-): Pick<Failure, "moments" | "effect" | "model" | "only" | "declares"> {
+): Kind<"model" | "only" | "declares"> {
   const tool = { description: "Fails.", parameters, command: ["sh", "-c", script], ...more };
   return { ...calls({ name: "fails", arguments: {} }), declares: { tools: { fails: tool } } };
 }
@@ -204,22 +174,16 @@ export function command(
 export function server(
   behavior: string,
   more: { readonly required?: boolean; readonly startSeconds?: number } = {},
-): Pick<Failure, "moments" | "effect" | "model" | "only" | "declares"> {
-  const declared = { command: node, args: [fixture, behavior], permissions: readsItself, ...more };
-  return {
-    ...calls({ name: "docs-call", arguments: {} }),
-    declares: { mcpServers: { docs: declared } },
-  };
+): Kind<"model" | "only" | "declares"> {
+  const docs = { command: node, args: [fixture, behavior], permissions: readsItself, ...more };
+  return { ...calls({ name: "docs-call", arguments: {} }), declares: { mcpServers: { docs } } };
 }
 
 /** An EXECUTE of a workflow before the task. It ends for good, whatever happens to it. */
-export function execute(
-  script: string,
-  seconds: number,
-): Pick<Failure, "moments" | "effect" | "only" | "execute" | "neverInPar"> {
+export function execute(script: string, seconds: number): Kind<"only" | "execute" | "neverInPar"> {
   return {
     moments: ["starting"],
-    effect: { kind: "harmless", seconds },
+    ...harmless(seconds),
     only: "passing",
     execute: script,
     neverInPar: "the works of a Par don't wait for it",

@@ -2,6 +2,7 @@
  * The failures: how each is made to happen, and what kind of failure the documents say it is. What follows
  * from the kind, at which moment, is in `rules.ts`; nothing here is copied from what was observed.
  */
+import { bash } from "../rig/model-server.ts";
 import {
   moments,
   atModel,
@@ -15,9 +16,10 @@ import {
   broken,
   hang,
   flood,
-  canceledFlood,
+  canceledInIt,
+  crashing,
+  harmless,
   calls,
-  shell,
   command,
   server,
   execute,
@@ -33,12 +35,19 @@ const turnDeadline: Crashing = {
   limit: "turnMinutes",
   seconds: shortTurn.turnMinutes * 60,
 };
-
-/** Statement 3: a last answer of nothing is a crash, also after a tool call. */
-const silent = {
-  moments: atModel,
-  effect: { kind: "crash", first: { cause: "empty-answer", remedy: "retry", seconds: 1 } },
+const endless = {
+  effect: { kind: "crash", first: turnDeadline },
+  limits: shortTurn,
 } as const satisfies Partial<Failure>;
+
+/** Until the next prompt is due, whatever goes on in the background. */
+const background = {
+  ...harmless(shortIdle.idleMinutes * 60),
+  limits: shortIdle,
+} as const satisfies Partial<Failure>;
+
+const again = { name: "job_prepare_document", arguments: { argument: "again" } };
+const unreachable: Crashing = { cause: "unreachable", remedy: "retry", seconds: 24 };
 
 const died: Crashing = { cause: "runtime-died", remedy: "retry", died: true, seconds: 1 };
 const notStarted: Crashing = { cause: "start-failed", remedy: "retry", seconds: 1 };
@@ -93,7 +102,7 @@ export const failures: readonly Failure[] = [
   {
     name: "connection refused",
     moments: atModel,
-    effect: { kind: "crash", first: { cause: "unreachable", remedy: "retry", seconds: 24 } },
+    effect: { kind: "crash", first: unreachable },
     model: { kind: "refuse" },
     neverInPar: "the port is closed for the siblings too",
     slow: true,
@@ -101,7 +110,7 @@ export const failures: readonly Failure[] = [
   {
     name: "DNS failure",
     moments: ["availability"],
-    effect: { kind: "crash", first: { cause: "unreachable", remedy: "retry", seconds: 24 } },
+    effect: { kind: "crash", first: unreachable },
     baseUrl: "http://chaos.invalid/v1",
     only: "lasting",
     neverInPar: "the siblings ask the same server",
@@ -136,22 +145,24 @@ export const failures: readonly Failure[] = [
   { name: "an answer in pieces of 20 MB", ...flood(3, { chunk: 20e6 }), fullOnly: true },
   {
     name: "an endless answer in tiny pieces",
-    moments: atModel,
-    effect: { kind: "crash", first: turnDeadline },
-    model: { kind: "reply", reply: { flood: { chunk: 1 } } },
+    ...crashing(turnDeadline, { flood: { chunk: 1 } }),
     limits: shortTurn,
     fullOnly: true,
   },
   {
     name: "SIGTERM in an endless answer",
-    ...canceledFlood({ chunk: 8, bytesPerSecond: 500_000 }),
+    ...canceledInIt,
+    moments: inTurns,
+    model: { kind: "reply", reply: { flood: { chunk: 8, bytesPerSecond: 500_000 } } },
+    only: "passing",
   },
   {
     name: "redirect loop",
-    moments: atModel,
+    ...crashing(
+      { cause: "redirect", remedy: "give-up", seconds: 1 },
+      { status: 307, headers: { location: "?again" }, raw: "" },
+    ),
     only: "lasting",
-    effect: { kind: "crash", first: { cause: "redirect", remedy: "give-up", seconds: 1 } },
-    model: { kind: "reply", reply: { status: 307, headers: { location: "?again" }, raw: "" } },
   },
   {
     name: "the clock is set an hour forward",
@@ -166,24 +177,22 @@ export const failures: readonly Failure[] = [
     jump: -3_600_000,
   },
   {
+    // Statement 3: a last answer of nothing is a crash, also after a tool call.
     name: "empty answer",
-    ...silent,
-    model: { kind: "reply", reply: { text: "" } },
+    ...crashing({ cause: "empty-answer", remedy: "retry", seconds: 1 }, { text: "" }),
   },
   {
     name: "content filter",
-    ...silent,
-    effect: { kind: "crash", first: { cause: "filtered", remedy: "retry", seconds: 1 } },
-    model: { kind: "reply", reply: { text: "", finishReason: "content_filter" } },
+    ...crashing(
+      { cause: "filtered", remedy: "retry", seconds: 1 },
+      { text: "", finishReason: "content_filter" },
+    ),
   },
   {
     name: "endless tool calls, turnMinutes",
     moments: inTurns,
     effect: { kind: "crash", first: turnDeadline },
-    model: {
-      kind: "endless",
-      call: { name: "job_prepare_document", arguments: { argument: "again" } },
-    },
+    model: { kind: "endless", call: again },
     limits: { ...shortTurn, modelCalls: 10_000 },
     fullOnly: true,
   },
@@ -191,10 +200,7 @@ export const failures: readonly Failure[] = [
     name: "endless tool calls, modelCalls",
     moments: inTurns,
     effect: { kind: "task-limit", limit: "modelCalls", seconds: 5 },
-    model: {
-      kind: "endless",
-      call: { name: "job_prepare_document", arguments: { argument: "again" } },
-    },
+    model: { kind: "endless", call: again },
     limits: { modelCalls },
     only: "lasting",
   },
@@ -203,43 +209,27 @@ export const failures: readonly Failure[] = [
     ...calls({ name: "view", arguments: '{"path": ' }, { name: "bash", arguments: { command: 5 } }),
   },
   { name: "tool call with an unknown tool", ...calls({ name: "no_such_tool", arguments: {} }) },
-  { name: "a command fails", ...calls(shell("echo no >&2; exit 3")) },
+  { name: "a command fails", ...calls(bash("echo no >&2; exit 3")) },
   {
     name: "a command hangs",
+    ...endless,
     moments: inTurns,
-    effect: { kind: "crash", first: turnDeadline },
-    model: { kind: "calls", calls: [shell("sleep 900")] },
-    limits: shortTurn,
+    model: { kind: "calls", calls: [bash("sleep 900")] },
   },
   {
     name: "a command prints 60 MB",
-    ...calls(shell("head -c 60000000 /dev/zero | tr '\\0' x")),
-    effect: { kind: "harmless", seconds: 8 },
-  },
-  { name: "a tool handler throws", ...calls({ name: "throws", arguments: {} }), application: true },
-  {
-    name: "a tool handler hangs",
-    ...calls({ name: "hangs", arguments: {} }),
-    // It is given up after a minute.
-    effect: { kind: "harmless", seconds: 60 },
-    application: true,
-    slow: true,
-    fullOnly: true,
-  },
-  {
-    name: "a tool handler returns 60 MB",
-    ...calls({ name: "floods", arguments: {} }),
-    application: true,
+    ...calls(bash("head -c 60000000 /dev/zero | tr '\\0' x")),
+    ...harmless(8),
   },
   {
     name: "a tool of the entry floods its log",
     ...command("yes >&2", { timeoutSeconds: 2 }),
-    effect: { kind: "harmless", seconds: 4 },
+    ...harmless(4),
   },
   {
     name: "a tool of the entry hangs",
     ...command("trap '' TERM; sleep 900 & sleep 900; sleep 900", { timeoutSeconds: 1 }),
-    effect: { kind: "harmless", seconds: 4 },
+    ...harmless(4),
   },
   { name: "a tool of the entry is killed", ...command("kill -KILL $$") },
   {
@@ -250,13 +240,12 @@ export const failures: readonly Failure[] = [
   {
     name: "a tool of the entry returns 9 MB of JSON",
     ...command("printf '['; yes '[],[],[],[],' | head -c 9000000; printf '0]'"),
-    effect: { kind: "harmless", seconds: 4 },
+    ...harmless(4),
   },
   {
     name: "SIGTERM while a tool of the entry floods its log",
     ...command("yes >&2"),
-    effect: { kind: "cancel", signal: "SIGTERM" },
-    commands: "(sleep 0.7; kill -TERM $SELF) &",
+    ...canceledInIt,
   },
   {
     name: "an optional MCP server dies at its start",
@@ -266,7 +255,7 @@ export const failures: readonly Failure[] = [
   {
     name: "an optional MCP server hangs at its start",
     ...server("hangs", { required: false, startSeconds: 15 }),
-    effect: { kind: "harmless", seconds: 15 },
+    ...harmless(15),
     serverFails: true,
     slow: true,
     fullOnly: true,
@@ -275,28 +264,25 @@ export const failures: readonly Failure[] = [
   {
     name: "an MCP server hangs in a call",
     ...server("silent"),
+    ...endless,
     moments: ["prompt"],
-    effect: { kind: "crash", first: turnDeadline },
-    limits: shortTurn,
   },
   {
     name: "an MCP server floods with progress",
     ...server("progress"),
+    ...endless,
     moments: ["prompt"],
-    effect: { kind: "crash", first: turnDeadline },
-    limits: shortTurn,
   },
   { name: "an MCP server returns 20 MB", ...server("big"), fullOnly: true },
   {
     name: "an MCP server hangs at the end",
     ...server("stubborn"),
-    effect: { kind: "harmless", seconds: 3 },
+    ...harmless(3),
   },
   {
     name: "SIGTERM while an MCP server floods",
     ...server("progress"),
-    effect: { kind: "cancel", signal: "SIGTERM" },
-    commands: "(sleep 0.7; kill -TERM $SELF) &",
+    ...canceledInIt,
   },
   {
     name: "EXECUTE hangs",
@@ -307,29 +293,25 @@ export const failures: readonly Failure[] = [
   {
     name: "SIGTERM while EXECUTE floods",
     ...execute("yes", 1),
-    effect: { kind: "cancel", signal: "SIGTERM" },
-    commands: "(sleep 0.7; kill -TERM $SELF) &",
+    ...canceledInIt,
   },
   {
     name: "a shell command goes on in the background",
-    ...calls(shell("sleep 900", { mode: "async" })),
-    effect: { kind: "harmless", seconds: shortIdle.idleMinutes * 60 },
-    limits: shortIdle,
+    ...calls(bash("sleep 900", { mode: "async" })),
+    ...background,
   },
   {
     name: "a shell command goes on, detached",
     ...calls(
-      shell("sleep 900", { mode: "async", detach: true }),
-      shell("setsid sh -c 'trap \"\" TERM HUP; sleep 900' >/dev/null 2>&1 </dev/null & echo"),
+      bash("sleep 900", { mode: "async", detach: true }),
+      bash("setsid sh -c 'trap \"\" TERM HUP; sleep 900' >/dev/null 2>&1 </dev/null & echo"),
     ),
-    effect: { kind: "harmless", seconds: shortIdle.idleMinutes * 60 },
-    limits: shortIdle,
+    ...background,
   },
   {
     name: "a shell command goes on with nohup",
-    ...calls(shell("nohup sleep 900 >/dev/null 2>&1 & echo $!")),
-    effect: { kind: "harmless", seconds: shortIdle.idleMinutes * 60 },
-    limits: shortIdle,
+    ...calls(bash("nohup sleep 900 >/dev/null 2>&1 & echo $!")),
+    ...background,
   },
   {
     name: "runtime killed",

@@ -13,7 +13,7 @@ import {
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { defined } from "../../src/document/guards.ts";
 import { isRunning, processesMarked, programIn, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal, type ParsedJournal } from "../../src/journal/read.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
@@ -44,7 +44,6 @@ export interface Observation {
 }
 
 const probe = new URL("./probe.js", import.meta.url).href;
-const application = fileURLToPath(new URL("./application.js", import.meta.url));
 const realRuntime = findRuntime({ environment: {} });
 let count = 0;
 
@@ -65,12 +64,9 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
 
   let child: ReturnType<typeof startCli> | undefined;
   let fired: number | undefined;
-  let releaseBusy = (): void => {};
-  const released = new Promise<void>((resolve) => (releaseBusy = resolve));
-  let busyStarted = (): void => {};
-  const busyRuns = new Promise<void>((resolve) => (busyStarted = resolve));
-  let quickEnded = (): void => {};
-  const quickIsOver = new Promise<void>((resolve) => (quickEnded = resolve));
+  const [released, releaseBusy] = occasion();
+  const [busyRuns, busyStarted] = occasion();
+  const [quickIsOver, quickEnded] = occasion();
 
   const server = await startModelServer(
     scriptOf(one, () => new URL(server.baseUrl).port, {
@@ -79,7 +75,8 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
         : Promise.resolve(),
       fire() {
         fired ??= Date.now();
-        if (releasesAtFailure(one)) releaseBusy();
+        // Else the busy sibling waits for the subject's end; a limit on all turns would hit it meanwhile.
+        if (failure.limits?.["turnMinutes"] !== undefined) releaseBusy();
         if (child === undefined) return;
         if (failure.jump !== undefined) sendSignal(child.pid, JUMP_SIGNAL);
         if (failure.commands === undefined) return;
@@ -111,7 +108,7 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
     const inProbe = isHidden && failure.execute === undefined;
     const plan: ProbePlan = {
       log,
-      ...(failure.jump === undefined ? {} : { jump: failure.jump }),
+      ...defined({ jump: failure.jump }),
       ...(inProbe && !fromTheStart && failure.commands !== undefined
         ? {
             ...probeMoment(one),
@@ -133,7 +130,6 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
       ],
       {
         cwd: root,
-        ...(failure.application === true ? { main: application } : {}),
         env: {
           HOME: at("home"),
           TMPDIR: at("tmp"),
@@ -144,14 +140,13 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
         },
       },
     );
-    const { pid, ended } = child;
     const started = child;
-    const ignore = (): void => {};
-    for (const end of ["succeeded", "failed", "crashed"]) {
-      started.printed(`subject ${end} after`).then(releaseBusy, ignore);
-    }
-    started.printed("quicker succeeded after").then(quickEnded, ignore);
-    if (!one.lasting) started.printed("[SESSION CRASHED]").then(() => server.accept(), ignore);
+    const { pid, ended } = started;
+    const on = (text: string, then: () => void): void =>
+      void started.printed(text).then(then, () => {});
+    for (const end of ["succeeded", "failed", "crashed"]) on(`subject ${end} after`, releaseBusy);
+    on("quicker succeeded after", quickEnded);
+    if (!one.lasting) on("[SESSION CRASHED]", () => server.accept());
 
     let overdue = false;
     const timer = setTimeout(
@@ -197,6 +192,12 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
     for (const left of await processesMarked("USER", mark)) sendSignal(left, "SIGKILL");
     await rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
+}
+
+/** What can be waited for, and what makes it happen. */
+function occasion(): readonly [Promise<void>, () => void] {
+  let happens = (): void => {};
+  return [new Promise<void>((resolve) => (happens = resolve)), () => happens()];
 }
 
 /** Commands tell the server of models where they are. */
@@ -253,11 +254,6 @@ function entryOf({ failure, shape }: Case): object {
 /** A failure while all start hits any of them: they are not put in order first. */
 function waitsForSiblings({ shape, moment }: Case): boolean {
   return shape === "par" && moment !== "starting" && moment !== "creating";
-}
-
-/** The busy sibling waits for the subject's end, unless a limit on all turns would hit it meanwhile. */
-function releasesAtFailure({ failure }: Case): boolean {
-  return failure.limits?.["turnMinutes"] !== undefined;
 }
 
 function probeMoment({ moment, shape }: Case): Pick<ProbePlan, "moment" | "from"> {

@@ -1,5 +1,5 @@
 /** The model of a case: healthy but for the failure, at its moment. */
-import type { RecordedRequest, Reply } from "../rig/model-server.ts";
+import { bash, type RecordedRequest, type Reply } from "../rig/model-server.ts";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import type { Moment } from "./failure.ts";
 import type { Case } from "./rules.ts";
@@ -26,11 +26,8 @@ export interface Director {
 
 /** A subject's tool, which leaves a process behind and waits for the server: a moment that can be seen. */
 function toolCommand(port: string, path: string): string {
-  return [
-    "setsid sleep 900 >/dev/null 2>&1 </dev/null &",
-    tellCommand(port, path),
-    "echo done",
-  ].join("\n");
+  const leaving = "setsid sleep 900 >/dev/null 2>&1 </dev/null &";
+  return [leaving, tellCommand(port, path), "echo done"].join("\n");
 }
 
 /** Tells the server that it has come here, and waits for its answer. */
@@ -59,8 +56,7 @@ export function scriptOf(
   const call = (name: string, args: Readonly<Record<string, unknown>>): Reply => ({
     toolCalls: [{ name, arguments: args }],
   });
-  const bash = (path: string): Reply =>
-    call("bash", { command: toolCommand(port(), path), description: "d" });
+  const runs = (path: string): Reply => ({ toolCalls: [bash(toolCommand(port(), path))] });
 
   /** Step 0 is the first request of a turn; every tool call of ours is one step. */
   function healthy(spot: Spot, step: number): Reply {
@@ -74,9 +70,9 @@ export function scriptOf(
           ? call("job_boolean_false", { argument: "not yet" })
           : call("job_boolean_true", { argument: "it is done" });
       case "prompt":
-        return bash("tool");
+        return runs("tool");
       case "busy":
-        return bash("held");
+        return runs("held");
       case "retry":
       case "quick":
         return say("Done.");
@@ -92,14 +88,13 @@ export function scriptOf(
       if (moment !== "tool" && step === 0) director.fire();
       return healthy(spot, step);
     }
+    const isAfterTool = moment !== "tool" || step > 0;
     switch (model.kind) {
       case "reply":
-        if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
-        director.fire();
-        return model.reply;
       case "refuse":
-        if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
+        if (!isAfterTool) return healthy(spot, step);
         director.fire();
+        if (model.kind === "reply") return model.reply;
         director.refuse();
         return { reset: true };
       case "calls":
@@ -113,19 +108,19 @@ export function scriptOf(
   }
 
   return async (request) => {
-    if (request.path === "/tool") {
-      toolRuns += 1;
-      const hit = moment === "tool" && failure.model === undefined;
-      if (hit && (lasting || toolRuns === 1)) director.fire();
-      return { raw: "" };
-    }
-    if (request.path === "/fire") {
-      director.fire();
-      return { raw: "" };
-    }
-    if (request.path === "/held") {
-      await director.held();
-      return { raw: "" };
+    switch (request.path) {
+      case "/tool": {
+        toolRuns += 1;
+        const hit = moment === "tool" && failure.model === undefined;
+        if (hit && (lasting || toolRuns === 1)) director.fire();
+        return { raw: "" };
+      }
+      case "/fire":
+        director.fire();
+        return { raw: "" };
+      case "/held":
+        await director.held();
+        return { raw: "" };
     }
     const spot = spotOf(request.prompt);
     if (spot === undefined) return { status: 400, raw: `what is this? ${request.prompt}` };

@@ -1,6 +1,6 @@
 /** Which cases are played: all that make sense, and the selection that every change has to pass. */
 import { failures } from "./failures.ts";
-import { moments, type Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
 import { effectOf, type Case } from "./rules.ts";
 
 /** Every failure at every moment it can happen, once and for good, alone and in a `Par`. */
@@ -34,34 +34,25 @@ const durationsOf = ({ only }: Failure): readonly boolean[] =>
   only === undefined ? [false, true] : [only === "lasting"];
 
 /**
- * What every change has to pass: one failure of each kind, and each moment, a quarter of them in a `Par`. Always the
- * same ones, by their place in the table. What takes long is left to the full matrix.
+ * What every change has to pass: one failure of each kind, so that each moment is among them, a quarter of them in a
+ * `Par`. Always the same ones, by their place in the table. What takes long is left to the full matrix.
  */
 export function selectedCases(): readonly Case[] {
   const all = allCases().filter(
     ({ failure, lasting }) =>
       failure.fullOnly !== true && failure.slow !== true && !(lasting && isLong(failure)),
   );
-  const chosen = new Map<string, Case>();
-  const add = (fitting: readonly Case[]): void => {
-    const shape = chosen.size % 4 === 3 ? "par" : "alone";
-    const one =
-      fitting.find((candidate) => candidate.shape === shape && !candidate.lasting) ?? fitting[0];
-    if (one !== undefined) chosen.set(kindOf(one), one);
-  };
-  for (const one of all) {
-    if (chosen.has(kindOf(one))) continue;
-    const alike = all.filter((other) => kindOf(other) === kindOf(one));
-    const moment = alike[(chosen.size * 3) % alike.length]?.moment;
-    add(alike.filter((other) => other.moment === moment));
+  const chosen: Case[] = [];
+  for (const kind of new Set(all.map(kindOf))) {
+    const alike = all.filter((one) => kindOf(one) === kind);
+    const isNew = ({ moment }: Case): boolean => !chosen.some((one) => one.moment === moment);
+    const { moment } = alike.find(isNew) ?? alike[(chosen.length * 3) % alike.length] ?? {};
+    const fitting = alike.filter((one) => one.moment === moment);
+    const shape = chosen.length % 4 === 3 ? "par" : "alone";
+    const once = fitting.find((one) => one.shape === shape && !one.lasting);
+    chosen.push(...[once ?? fitting[0]].filter((one) => one !== undefined));
   }
-  const missing = moments.filter(
-    (moment) => ![...chosen.values()].some((one) => one.moment === moment),
-  );
-  const others = missing.flatMap(
-    (moment) => all.find((one) => one.moment === moment && one.shape === "alone") ?? [],
-  );
-  return [...chosen.values(), ...others];
+  return chosen;
 }
 
 /** What the rules distinguish: the effect, and for a crash what helps, and which limit or death it is about. */

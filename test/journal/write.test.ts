@@ -12,12 +12,19 @@ import {
   type JournalFile,
 } from "../../src/journal/write.ts";
 import * as samples from "../events/samples.ts";
+import { holds } from "../rig/fuzz.ts";
 import { fold, memory, note, sealed } from "./rig.ts";
 
 function folder(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "journal-test-"));
   context.after(() => rmSync(path, { recursive: true, force: true }));
   return path;
+}
+
+async function append(path: string, text: string): Promise<void> {
+  const journal = createJournal(path, { append: true });
+  journal.report(note(text));
+  await journal.close?.();
 }
 
 test("a journal is a header and a numbered line for each event, in folders that are made for it", async (context) => {
@@ -88,8 +95,9 @@ test("a full disk is told once and ends the journal, not the run", async () => {
   await journal.close?.();
 });
 
-test("folding a journal gives the view of the live events", () => {
-  fc.assert(
+test("folding a journal gives the view of the live events", async (t) => {
+  await holds(
+    t,
     fc.property(samples.events, (events) => {
       const file = memory((left) => left);
       const journal = createJournalReporter(file, () => 1);
@@ -103,23 +111,15 @@ test("folding a journal gives the view of the live events", () => {
       assert.deepEqual(parsed.events, live);
       assert.deepEqual(fold(parsed.events), fold(live));
     }),
+    200,
   );
 });
 
 test("a journal is continued: its numbers go on", async (context) => {
   const path = join(folder(context), "a", "run.jsonl");
-  for (const text of ["1", "2", "3"]) {
-    const journal = createJournal(path, { append: true });
-    journal.report(note(text));
-    await journal.close?.();
-  }
+  for (const text of ["1", "2", "3"]) await append(path, text);
   const { events, problems } = parseJournal(readFileSync(path, "utf8"));
   assert.deepEqual([events, problems], [[note("1"), note("2"), note("3")], []]);
-  const seq = readFileSync(path, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line).seq);
-  assert.deepEqual(seq, [0, 1, 2, 3]);
 });
 
 test("a torn line is removed when the journal is continued, and the journal says so", async (context) => {
@@ -131,24 +131,15 @@ test("a torn line is removed when the journal is continued, and the journal says
   const text = readFileSync(path);
   for (const cut of [1, 30, 5]) {
     writeFileSync(path, text.subarray(0, text.length - cut));
-    for (const said of ["3", "4"]) {
-      const next = createJournal(path, { append: true });
-      next.report(note(said));
-      await next.close?.();
-    }
+    for (const said of ["3", "4"]) await append(path, said);
     const { events, problems, torn } = parseJournal(readFileSync(path, "utf8"));
     assert.deepEqual([events, torn], [[note("ü 1"), note("3"), note("4")], false]);
-    assert.deepEqual(
-      problems.map(({ line, kind }) => ({ line, kind })),
-      [{ line: 3, kind: "removed" }],
-    );
+    assert.equal(problems.map(({ line, kind }) => `${line} ${kind}`).join(), "3 removed");
     assert.match(problems[0]?.reason ?? "", /^A torn line of \d+ bytes was removed/);
   }
   // Of a first line that is torn nothing is left.
   writeFileSync(path, text.subarray(0, 20));
-  const again = createJournal(path, { append: true });
-  again.report(note("1"));
-  await again.close?.();
+  await append(path, "1");
   assert.deepEqual(parseJournal(readFileSync(path, "utf8")).events, [note("1")]);
 });
 
@@ -156,15 +147,10 @@ test("a journal with events of unknown types is continued", async (context) => {
   const path = join(folder(context), "run.jsonl");
   const lines = sealed([note("1"), { at: 1, runId: "run", type: "budget.changed" }]);
   writeFileSync(path, lines.join(""));
-  const journal = createJournal(path, { append: true });
-  journal.report(note("2"));
-  await journal.close?.();
+  await append(path, "2");
   const { events, problems } = parseJournal(readFileSync(path, "utf8"));
   assert.deepEqual(events, [note("1"), note("2")]);
-  assert.deepEqual(
-    problems.map(({ kind }) => kind),
-    ["unknown"],
-  );
+  assert.equal(problems.map(({ kind }) => kind).join(), "unknown");
 });
 
 test("what is damaged, foreign or of another version is not continued, and not touched", async (context) => {

@@ -32,6 +32,12 @@ function numberOf(json: string): unknown {
   return "n" in value ? value.n : value;
 }
 
+type Taken = Awaited<ReturnType<Feed["take"]>>;
+
+function responseOf(taken: Taken): Extract<Taken, { kind: "response" }> {
+  return taken.kind === "response" ? taken : assert.fail(taken.kind);
+}
+
 const counted = (to: number): number[] => Array.from({ length: to }, (_, index) => index + 1);
 
 describe("a feed", () => {
@@ -54,11 +60,8 @@ describe("a feed", () => {
   it("is taken in time that grows with the number of responses, however many they are", async () => {
     const feed = new Feed({ clock, kept: 64 * 1024 * 1024, forgetTaken: true });
     for (let n = 0; n < 100_000; n += 1) feed.append({ n });
-    for (let n = 0; n < 100_000; n += 1) {
-      const taken = await feed.take(0);
-      assert.ok(taken.kind === "response");
-      assert.equal(numberOf(taken.json), n);
-    }
+    for (let n = 0; n < 100_000; n += 1)
+      assert.equal(numberOf(responseOf(await feed.take(0)).json), n);
   });
 
   it("spills to its file, for its user only, and removes it when it is forgotten", async (t) => {
@@ -106,14 +109,12 @@ describe("a feed", () => {
     rmSync(folder, { recursive: true });
     const found = numbers(feed);
     const kept = found.filter((one) => typeof one === "number");
-    const dropped = found.map((one) =>
-      typeof one === "object" && one !== null && "count" in one ? Number(one.count) : 0,
+    const dropped = found.flatMap((one) =>
+      typeof one === "object" && one !== null && "count" in one ? [Number(one.count)] : [],
     );
     assert.deepEqual(kept, counted(100).slice(100 - kept.length));
-    assert.equal(
-      dropped.reduce((sum, one) => sum + one, 0),
-      100 - kept.length,
-    );
+    const lost = dropped.reduce((sum, one) => sum + one, 0);
+    assert.equal(lost, 100 - kept.length);
     assert.ok(kept.length < 50);
     feed.dispose();
   });
@@ -172,9 +173,7 @@ describe("the one caller that takes from a feed", () => {
     assert.deepEqual([taken.kind, time.now()], ["timeout", 5_000]);
     const waiting = feed.take(5_000);
     fill(feed, 1, 2);
-    const found = await waiting;
-    assert.ok(found.kind === "response");
-    assert.equal(numberOf(found.json), 1);
+    assert.equal(numberOf(responseOf(await waiting).json), 1);
     assert.equal(time.waiting, 0, "no timer is left");
   });
 
@@ -200,12 +199,10 @@ describe("the one caller that takes from a feed", () => {
       caller.abort();
       assert.equal((await taken).kind, "canceled");
     }
-    const taken = await feed.take(60_000);
-    assert.ok(taken.kind === "response");
+    const taken = responseOf(await feed.take(60_000));
     assert.equal(taken.seq, 1);
     taken.giveBack();
-    const again = await feed.take(60_000);
-    assert.ok(again.kind === "response");
+    const again = responseOf(await feed.take(60_000));
     assert.equal(again.seq, 1, "what could not be handed over is there for the next caller");
   });
 });

@@ -39,10 +39,11 @@ async function makeHost(t: TestContext, options: JobHostOptions = {}) {
   return { host, folder, of: (name: string) => join(folder, "flows", name) };
 }
 
-async function waiting(live: LiveRuns, jobId: string) {
+/** The question that waits; `activity`: once it is of this one. */
+async function waiting(live: LiveRuns, jobId: string, activity?: string) {
   for (;;) {
     const [question] = live.job(jobId)?.questions ?? [];
-    if (question !== undefined) return question;
+    if (question && (activity ?? question.activity) === question.activity) return question;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -51,10 +52,8 @@ describe("a host with workflows", () => {
   it("reads them when the entry is installed, relative to its folder", async (t) => {
     const { host, folder } = await makeHost(t, { answers: { ASK_OK: ["yes"] } });
     const entry = flow("ask.wf.md", { NAME: "Ada" });
-    await assert.rejects(host.installJobsEntry(entry, { folder }), {
-      name: "DiagnosticsError",
-      message: /ask\.wf\.md/,
-    });
+    const wrong = { name: "DiagnosticsError", message: /ask\.wf\.md/ };
+    await assert.rejects(host.installJobsEntry(entry, { folder }), wrong);
     await host.installJobsEntry(entry, { folder: join(folder, "flows") });
     const { outcome, works } = await host.runJob("job", { workingDirectory: folder });
     assert.deepEqual(outcome, { kind: "succeeded" });
@@ -112,37 +111,22 @@ describe("a host with workflows", () => {
     started(await host.live.startJob("ask.wf.md", "", folder, { NAME: "a" }));
   });
 
-  it("rehearses a workflow that may write in a copy of the folder", async (t) => {
+  it("rehearses a workflow that may write in a copy of the folder, and others in the folder itself", async (t) => {
     const { path } = await makeWorkspace(t, files);
-    const entry = flow(join(path, "flows/write.wf.md"));
-    const { live, folder } = await makeLive(t, entry, [{ turns: ["unused"], optional: true }]);
-    const { jobId } = started(await live.startJob("job", "", folder));
-    const events = await drain(live, "journal", jobId);
-    const end = events.find(({ type }) => type === "work.ended");
-    assert.match(String(end?.["report"]), /made\.txt\n[^]*made\.txt/);
-    assert.equal(existsSync(join(folder, "made.txt")), false);
-  });
-
-  it("rehearses a workflow that only reads in the folder itself", async (t) => {
-    const { path } = await makeWorkspace(t, files);
-    const entry = flow(join(path, "flows/look.wf.md"));
-    const { live, folder } = await makeLive(t, entry, [{ turns: ["unused"], optional: true }]);
-    const { jobId } = started(await live.startJob("job", "", folder));
-    const [first] = await drain(live, "journal", jobId);
-    assert.equal(first?.["workingDirectory"], folder);
+    for (const name of ["write", "look"]) {
+      const entry = flow(join(path, `flows/${name}.wf.md`));
+      const { live, folder } = await makeLive(t, entry, [{ turns: ["unused"], optional: true }]);
+      const { jobId } = started(await live.startJob("job", "", folder));
+      const events = await drain(live, "journal", jobId);
+      assert.equal(events[0]?.["workingDirectory"] === folder, name === "look");
+      const end = events.find(({ type }) => type === "work.ended");
+      if (name === "write") assert.match(String(end?.["report"]), /made\.txt\n[^]*made\.txt/);
+      assert.equal(existsSync(join(folder, "made.txt")), false);
+    }
   });
 });
 
 describe("a question of a run", () => {
-  async function makeAsking(t: TestContext, options: JobHostOptions = {}) {
-    const { host, of, folder } = await makeHost(t, options);
-    await host.installEntryFile(of("ask.wf.md"));
-    const { live } = host;
-    const start = async () =>
-      started(await live.startJob("ask.wf.md", "", folder, { NAME: "Ada" })).jobId;
-    return { live, start };
-  }
-
   it("is not answered by a late answer to the one before", async (t) => {
     const { host, of, folder } = await makeHost(t);
     await host.installEntryFile(of("two.wf.md"));
@@ -150,16 +134,17 @@ describe("a question of a run", () => {
     const { jobId } = started(await live.startJob("two.wf.md", "", folder));
     const first = await waiting(live, jobId);
     assert.equal(live.answer(jobId, "one", first.id), undefined);
-    while (live.job(jobId)?.questions[0]?.activity !== "ASK_B")
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    await waiting(live, jobId, "ASK_B");
     assert.equal(live.answer(jobId, "one", first.id)?.reason, "QuestionNotFound");
     assert.equal(live.answer(jobId, "two"), undefined);
     assert.deepEqual((await drain(live, "job", jobId)).at(-2), { callback: "jobSucceeded" });
   });
 
   it("ends with its run", async (t) => {
-    const { live, start } = await makeAsking(t);
-    const jobId = await start();
+    const { host, of, folder } = await makeHost(t);
+    await host.installEntryFile(of("ask.wf.md"));
+    const { live } = host;
+    const { jobId } = started(await live.startJob("ask.wf.md", "", folder, { NAME: "Ada" }));
     await waiting(live, jobId);
     live.stopJob(jobId);
     assert.deepEqual((await drain(live, "job", jobId)).at(-2), { callback: "jobCanceled" });

@@ -9,7 +9,7 @@ import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { jobLog } from "../run/host-rig.ts";
+import { jobLog, taskLog } from "../run/host-rig.ts";
 
 const root = new URL("../../../", import.meta.url);
 const entry: Entry = {
@@ -97,13 +97,9 @@ describe("JobHost.close", () => {
       (error: unknown) => String(error),
     );
     const job = jobLog();
-    const started = new Promise<void>((resolve) => {
-      void host.startJob("greet", "you", folder, {
-        ...job.callback,
-        workStarted: () => resolve(),
-      });
+    await new Promise<void>((resolve) => {
+      void host.startJob("greet", "you", folder, { ...job.callback, workStarted: () => resolve() });
     });
-    await started;
     await Promise.all([host.close(), host[Symbol.asyncDispose]()]);
     await host.close();
     assert.deepEqual(job.log, ["workStopped 0 false", "jobCanceled"]);
@@ -117,16 +113,9 @@ describe("JobHost.close", () => {
     await assert.rejects(host.startJob("greet", "you", folder, callback), closed);
     await assert.rejects(host.runJob("greet"), closed);
     await assert.rejects(host.helperSessionStart("driver", folder), closed);
-    const nothing = (): void => undefined;
-    const task = {
-      taskSucceeded: nothing,
-      taskFailed: nothing,
-      taskDecision: nothing,
-      taskSessionStarted: nothing,
-      taskSessionStopped: nothing,
-    };
+    const task = taskLog().callback;
     await assert.rejects(
-      host.startTask("greet", "", undefined, true, task, undefined, folder, nothing),
+      host.startTask("greet", "", undefined, true, task, undefined, folder, () => {}),
       closed,
     );
   });

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
-import { JobHost } from "../../src/live/job-host.ts";
+import { describe, it, test, type TestContext } from "node:test";
+import { DENIALS_IN_A_ROW } from "../../src/engine/limits.ts";
 import type { Entry } from "../../src/entry/model.ts";
+import { JobHost } from "../../src/live/job-host.ts";
+import { ref } from "../rig/engine.ts";
 import type { Script } from "../rig/model-server.ts";
-import { type HostRig, jobLog, makeHost as makeHostWith, taskLog } from "../run/host-rig.ts";
+import { drain, type HostRig, jobLog, makeHost as makeHostWith, taskLog } from "../run/host-rig.ts";
+import { until } from "../sessions/rig.ts";
 
 const entry: Entry = {
   models: { driving: "driver", work: "worker" },
@@ -20,17 +23,7 @@ const entry: Entry = {
       },
     },
   },
-  jobs: {
-    both: {
-      work: {
-        kind: "Seq",
-        works: [
-          { kind: "Ref", taskId: "greet" },
-          { kind: "Ref", taskId: "check" },
-        ],
-      },
-    },
-  },
+  jobs: { both: { work: { kind: "Seq", works: [ref("greet"), ref("check")] } } },
 };
 
 const agreeable: Script = ({ prompt, toolResults }) =>
@@ -40,8 +33,6 @@ const agreeable: Script = ({ prompt, toolResults }) =>
 
 const makeHost = (t: TestContext, script: Script): Promise<HostRig> =>
   makeHostWith(t, entry, script);
-
-const noCrash = (error: unknown): void => assert.fail(String(error));
 
 describe("JobHost", () => {
   it("runs a job and tells its callbacks, in order and nothing after the end", async (t) => {
@@ -84,15 +75,11 @@ describe("JobHost", () => {
   it("refuses what can't be started, and a new entry while something runs", async (t) => {
     const { host, folder } = await makeHost(t, () => ({ text: "fine", delay: 300 }));
     const { callback, ended } = jobLog();
-    await assert.rejects(
-      new JobHost().startJob("both", "", folder, callback),
-      /installJobsEntry first/,
-    );
-    assert.throws(() => new JobHost().ensureInstalledEntry(), /installJobsEntry first/);
-    await assert.rejects(
-      host.startJob("toString", "", folder, callback),
-      /There is no job "toString"/,
-    );
+    const first = /installJobsEntry first/;
+    await assert.rejects(new JobHost().startJob("both", "", folder, callback), first);
+    assert.throws(() => new JobHost().ensureInstalledEntry(), first);
+    const missing = host.startJob("toString", "", folder, callback);
+    await assert.rejects(missing, /There is no job "toString"/);
     const warned = new JobHost();
     assert.deepEqual(warned.entryWarnings, []);
     await warned.installJobsEntry({
@@ -103,45 +90,29 @@ describe("JobHost", () => {
     const warnings = warned.entryWarnings.map(({ codePath }) => codePath).join("\n");
     assert.match(warnings, /permissions/);
     assert.match(warnings, /unused/);
-    await assert.rejects(
-      new JobHost().installJobsEntry({
-        ...entry,
-        jobs: { bad: { work: { kind: "Ref", taskId: "nope" } } },
-      }),
-      /^DiagnosticsError: entry\.jobs\["bad"\]/,
-    );
+    const bad = { ...entry, jobs: { bad: { work: ref("nope") } } };
+    const refused = new JobHost().installJobsEntry(bad);
+    await assert.rejects(refused, /^DiagnosticsError: entry\.jobs\["bad"\]/);
+    await host.installJobsEntry({
+      ...entry,
+      jobs: { ...entry.jobs, alone: { work: ref("check") } },
+    });
+    const alone = jobLog();
+    const job = await host.startJob("alone", "you", folder, alone.callback);
+    assert.deepEqual(job.warnings, [
+      'The user input is not used: no prompt of the job "alone" contains $user-input.',
+    ]);
+    await alone.ended;
     await host.startJob("both", "you", folder, callback);
     await assert.rejects(host.installJobsEntry(entry), /session is running/);
     await ended;
   });
 
-  it("warns of a user input that no prompt of the job uses", async (t) => {
-    const { host, folder } = await makeHost(t, agreeable);
-    await host.installJobsEntry({
-      ...entry,
-      jobs: { alone: { work: { kind: "Ref", taskId: "check" } } },
-    });
-    const { callback, ended } = jobLog();
-    const job = await host.startJob("alone", "you", folder, callback);
-    assert.deepEqual(job.warnings, [
-      'The user input is not used: no prompt of the job "alone" contains $user-input.',
-    ]);
-    await ended;
-  });
-
   it("runs a task with sessions of its own, one for each purpose, and tells every decision", async (t) => {
-    const { host, folder } = await makeHost(t, agreeable);
+    const { startTask } = await makeHost(t, agreeable);
     const { log, callback, ended } = taskLog();
-    const task = await host.startTask(
-      "check",
-      "",
-      undefined,
-      true,
-      callback,
-      "given",
-      folder,
-      noCrash,
-    );
+    const ignoring = { ignorePrerequisites: true, modelId: "given" } as const;
+    const task = await startTask("check", callback, ignoring);
     assert.throws(() => task.drivingSession, /has not opened a driving session/);
     await ended;
     assert.equal(task.status, "Succeeded");
@@ -161,20 +132,11 @@ describe("JobHost", () => {
   });
 
   it("runs a task in a borrowed session, and leaves it open", async (t) => {
-    const { host, folder, prompts } = await makeHost(t, agreeable);
+    const { host, folder, prompts, startTask } = await makeHost(t, agreeable);
     const [session, id] = await host.helperSessionStart("lent", folder);
     assert.equal(host.helperGetSession(id), session);
     const { log, callback, ended } = taskLog();
-    const task = await host.startTask(
-      "check",
-      "",
-      session,
-      true,
-      callback,
-      undefined,
-      folder,
-      noCrash,
-    );
+    const task = await startTask("check", callback, { session, ignorePrerequisites: true });
     assert.equal(task.drivingSession, session);
     await ended;
     assert.deepEqual(log, [
@@ -190,22 +152,11 @@ describe("JobHost", () => {
   });
 
   it("reports the crash of a task to the exception handler, and its failure", async (t) => {
-    const { host, folder } = await makeHost(t, () => ({
-      status: 400,
-      raw: '{"error":{"message":"no"}}',
-    }));
+    const { startTask } = await makeHost(t, () => ({ status: 400 }));
     const errors: unknown[] = [];
     const { log, callback, ended } = taskLog();
-    const task = await host.startTask(
-      "greet",
-      "you",
-      undefined,
-      false,
-      callback,
-      undefined,
-      folder,
-      (error) => errors.push(error),
-    );
+    const onCrash = (error: unknown): void => void errors.push(error);
+    const task = await startTask("greet", callback, { userInput: "you", onCrash });
     await ended;
     assert.deepEqual(
       [task.status, log.at(-1), errors],
@@ -215,25 +166,14 @@ describe("JobHost", () => {
   });
 
   it("stops a task without any further callback", async (t) => {
-    const { host, folder } = await makeHost(t, () => ({ hang: "before" }));
+    const { host, startTask } = await makeHost(t, () => ({ hang: "before" }));
     const { log, callback } = taskLog();
-    const task = await host.startTask(
-      "greet",
-      "you",
-      undefined,
-      false,
-      {
-        ...callback,
-        taskSessionStarted: () => setTimeout(() => task.stop(), 200),
-      },
-      undefined,
-      folder,
-      noCrash,
-    );
-    const end = performance.now() + 60_000;
-    while (host.hasRunningSessions() && performance.now() < end)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.ok(!host.hasRunningSessions(), "its sessions are gone");
+    const stopping = {
+      ...callback,
+      taskSessionStarted: () => setTimeout(() => task.stop(), 200),
+    };
+    const task = await startTask("greet", stopping, { userInput: "you" });
+    await until(() => !host.hasRunningSessions(), "its sessions are gone");
     assert.deepEqual(
       [task.status, log],
       ["Failed", ["[OPERATION] Session started: ID, model worker"]],
@@ -245,12 +185,7 @@ describe("JobHost", () => {
     const [session] = await host.helperSessionStart("m", folder);
     host.helperPushSessionResponse(session, { callback: "onGeneratedUserPrompt", prompt: "Hello" });
     await session.sendRequest("Hello");
-    const names: unknown[] = [];
-    for (;;) {
-      const response = await host.takeSessionResponse(session, 50);
-      if (response === undefined) break;
-      names.push(response["callback"]);
-    }
+    const names = (await drain(host, session)).map(({ callback }) => callback);
     assert.deepEqual(
       names.filter((name) => name !== "onMessage"),
       [
@@ -264,4 +199,36 @@ describe("JobHost", () => {
     );
     await host.helperSessionStop(session);
   });
+});
+
+const writing: Entry = {
+  models: { driving: "driver" },
+  tasks: { write: { model: { category: "driving" }, prompt: ["Write it down."] } },
+  jobs: {},
+};
+
+test("denials in a borrowed session are events and decisions, and too many in a row fail the task", async (t) => {
+  const { host, folder, events, startTask } = await makeHostWith(t, writing, ({ toolResults }) => ({
+    toolCalls: [{ name: "view", arguments: { path: `/etc/secret-${toolResults.length}` } }],
+  }));
+  const [session] = await host.helperSessionStart("lent", folder);
+  t.after(() => session.stop());
+  const { log, callback, ended } = taskLog();
+  const crashes: unknown[] = [];
+  await startTask("write", callback, { session, onCrash: (crash) => void crashes.push(crash) });
+  await ended;
+  assert.equal(log.at(-1), "taskFailed");
+  const activities = events.flatMap((event) =>
+    event.type === "activity" && event.activity.kind === "permission.denied"
+      ? [`${event.activity.operation} ${event.activity.target}`]
+      : [],
+  );
+  assert.deepEqual(
+    activities,
+    Array.from({ length: DENIALS_IN_A_ROW }, (_, n) => `read /etc/secret-${n}`),
+  );
+  const decisions = log.filter((line) => line.startsWith("[OPERATION] Denied read"));
+  assert.equal(decisions.length, DENIALS_IN_A_ROW);
+  assert.equal(crashes.length, 1);
+  assert.ok(log.some((line) => /^\[SESSION CRASHED\].*denied 10 times in a row/.test(line)));
 });

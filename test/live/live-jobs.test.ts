@@ -7,6 +7,7 @@ import type { Entry, Task, Work } from "../../src/entry/model.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { readFile } from "node:fs/promises";
+import { ref } from "../rig/engine.ts";
 import { until } from "../sessions/rig.ts";
 import {
   callbacksOf,
@@ -21,7 +22,6 @@ import {
 
 const model = { category: "work" };
 const plain: Task = { model, prompt: "Work." };
-const ref = (taskId: string): Work => ({ kind: "Ref", taskId });
 const entryOf = (tasks: Entry["tasks"], work: Work): Entry => ({
   models: { driving: "driver", work: "worker" },
   tasks,
@@ -59,12 +59,8 @@ function startsOf(rig: LiveRig, jobId: string): string[] {
 
 describe("a job of a server", () => {
   it("fails if a task is stopped that is a condition: that is no answer", async (t) => {
-    const work: Work = {
-      kind: "Alt",
-      condition: ref("t"),
-      trueWork: ref("u"),
-      falseWork: ref("u"),
-    };
+    const [condition, other] = [ref("t"), ref("u")];
+    const work: Work = { kind: "Alt", condition, trueWork: other, falseWork: other };
     const rig = await makeLive(t, entryOf({ t: plain, u: plain }, work), [
       { ...hanging, task: "t" },
       { ...done, task: "u" },
@@ -156,14 +152,8 @@ describe("the history of a server", () => {
 
 describe("a rehearsal on a server", () => {
   it("starts anew with each run, in a copy of the folder of that run", async (t) => {
-    const writes = {
-      tools: [
-        {
-          name: "create",
-          arguments: { path: "${workingDirectory}/made.txt", file_text: "made" },
-        },
-      ],
-    };
+    const made = { path: "${workingDirectory}/made.txt", file_text: "made" };
+    const writes = { tools: [{ name: "create", arguments: made }] };
     const looks = { tools: [{ name: "view", arguments: { path: "${workingDirectory}/of.txt" } }] };
     const rule = {
       task: "t",
@@ -179,11 +169,7 @@ describe("a rehearsal on a server", () => {
         await mkdir(folder);
         await writeFile(join(folder, "of.txt"), "this run\n");
       }
-      const ids = await Promise.all(
-        folders.map(
-          async (folder) => started(await rig.live.startJob("j", undefined, folder)).jobId,
-        ),
-      );
+      const ids = await Promise.all(folders.map((folder) => run({ ...rig, folder })));
       for (const id of ids) assert.equal((await story(rig, id)).at(-2), "jobSucceeded");
       const events = await drain(rig.live, "journal", ids[0] ?? "");
       assert.equal(events[0]?.["workingDirectory"] === folders[0], inPlace);
@@ -196,13 +182,9 @@ describe("a rehearsal on a server", () => {
   });
 
   it("works in a new workspace in each run, if it has one", async (t) => {
-    const looks = {
-      tools: [{ name: "view", arguments: { path: "${workingDirectory}/made.txt" } }],
-    };
-    const rule = {
-      repeat: 1,
-      turns: [{ replies: [looks, { toolResults: "by the script", text: "Done." }] }],
-    };
+    const view = { name: "view", arguments: { path: "${workingDirectory}/made.txt" } };
+    const replies = [{ tools: [view] }, { toolResults: "by the script", text: "Done." }];
+    const rule = { repeat: 1, turns: [{ replies }] };
     const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
       script: { workspace: { files: { "made.txt": "by the script" } } },
     });

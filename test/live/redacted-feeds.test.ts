@@ -1,13 +1,15 @@
 /** What live feeds and reporters see of a text while it comes in: no secret, and in the end all of the rest. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { JobHost } from "../../src/live/job-host.ts";
-import type { LiveResponse } from "../../src/live/feed.ts";
+import type { Entry } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import { isDelta } from "../../src/events/session-activity.ts";
+import type { LiveResponse } from "../../src/live/feed.ts";
+import { JobHost } from "../../src/live/job-host.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { drain, taskLog } from "../run/host-rig.ts";
+import { drain as drainSession, taskLog } from "../run/host-rig.ts";
+import { callbacksOf, drain, makeLive, parsed, started } from "./live-rig.ts";
 
 const secret = "correct horse battery staple";
 const inLines = Buffer.from(`x`.repeat(45) + secret)
@@ -19,9 +21,7 @@ const said = (word: string): string =>
 const shown = (word: string): string =>
   `${word} one: the phrase is ***.\nIn base64:\n${"eHh4".repeat(15)}***\nThat is all, correct horse`;
 
-async function hostWithSecret(
-  t: TestContext,
-): Promise<{ host: JobHost; folder: string; events: readonly RunEvent[] }> {
+async function hostWithSecret(t: TestContext) {
   const server = await modelServer(t, () => ({
     reasoning: said("Thought"),
     text: said("Answer"),
@@ -68,7 +68,7 @@ test("the feed of a lent session, and the events of the task that runs in it", a
   assertEvents(events);
   await session.sendRequest("Once more");
   await session.stop();
-  const responses = await drain(host, session);
+  const responses = await drainSession(host, session);
   const second = responses.findIndex(({ callback: name }) => name === "onIdle") + 1;
   assertFeed(responses.slice(0, second));
   assertFeed(responses.slice(second));
@@ -95,3 +95,48 @@ function assertEvents(events: readonly RunEvent[]): void {
     events.map(({ at }) => at).toSorted((a, b) => a - b),
   );
 }
+
+const entry: Entry = {
+  models: { driving: "driver" },
+  tasks: { t: { model: { category: "driving" }, prompt: "$user-input", requireUserInput: true } },
+  jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+};
+
+test("no feed, error or state of a server holds a secret", async (t) => {
+  const says = { text: `It is ${secret}.`, reasoning: `Should I say ${secret}?` };
+  const fails = { replies: [{ error: { status: 400, message: `The key ${secret} is wrong.` } }] };
+  const rig = await makeLive(
+    t,
+    entry,
+    [{ task: "t", attempt: 1, turns: [says] }, { turns: [says, fails] }],
+    { environment: { PATH: process.env["PATH"], PASSPHRASE: secret } },
+  );
+  const { jobId } = started(await rig.live.startJob("j", `Say ${secret}.`, rig.folder));
+  const job = await drain(rig.live, "job", jobId);
+  const taskId = String(job[0]?.["taskId"]);
+  const task = await drain(rig.live, "task", taskId);
+  const sessions = [String(task[0]?.["sessionId"])];
+  const { sessionId } = started(await rig.live.startSession("driver", rig.folder));
+  sessions.push(sessionId);
+  for (const [prompt, last] of [
+    ["one", "onIdle"],
+    ["two", "sessionError"],
+  ] as const) {
+    rig.live.query(sessionId, prompt);
+    for (let name = ""; name !== last;) {
+      const taken = await rig.live.take("session", sessionId, 60_000);
+      assert.ok(taken.kind === "response");
+      [name = ""] = callbacksOf([parsed(taken.json)]);
+    }
+  }
+  const shown = JSON.stringify([
+    rig.live.jobs,
+    job,
+    task,
+    ...sessions.map((id) => rig.live.feed("session", id)?.read(0)),
+    rig.live.feed("journal", jobId)?.read(0),
+  ]);
+  assert.ok(!shown.includes(secret));
+  assert.ok(shown.includes("It is ***.") && shown.includes("The key *** is wrong."));
+  assert.ok(shown.includes("Say ***."));
+});

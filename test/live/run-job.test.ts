@@ -5,7 +5,9 @@ import type { JobHostOptions } from "../../src/live/host-options.ts";
 import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import { modelServer, type Reply } from "../rig/model-server.ts";
+import { ref } from "../rig/engine.ts";
 import { makeRepository } from "../rig/workspace.ts";
+import { jobLog } from "../run/host-rig.ts";
 
 const task = { model: { category: "driving" } } as const;
 const entry: Entry = {
@@ -20,17 +22,9 @@ const entry: Entry = {
     },
   },
   jobs: {
-    greet: { work: { kind: "Ref", taskId: "greet" } },
-    changed: { work: { kind: "Ref", taskId: "changed" } },
-    both: {
-      work: {
-        kind: "Seq",
-        works: [
-          { kind: "Ref", taskId: "greet" },
-          { kind: "Ref", taskId: "prepare" },
-        ],
-      },
-    },
+    greet: { work: ref("greet") },
+    changed: { work: ref("changed") },
+    both: { work: { kind: "Seq", works: [ref("greet"), ref("prepare")] } },
   },
 };
 
@@ -76,28 +70,17 @@ describe("runJob", () => {
     assert.deepEqual(prompts, ["See added src/b.ts +1 -0"]);
     await git("add", "--all");
     await git("commit", "--quiet", "--message=Two");
-    const called: string[] = [];
-    await new Promise<void>((resolve, reject) => {
-      const end = (name: string) => () => (called.push(name), resolve());
-      const callback = {
-        jobSucceeded: end("jobSucceeded"),
-        jobFailed: end("jobFailed"),
-        jobCanceled: end("jobCanceled"),
-        workStarted: () => undefined,
-        workStopped: (_id: number, succeeded: boolean) => void called.push(`stopped ${succeeded}`),
-      };
-      host.startJob("changed", "", path, callback).catch(reject);
-    });
-    assert.deepEqual(called, ["stopped true", "jobSucceeded"]);
+    const { log, callback, ended } = jobLog();
+    await host.startJob("changed", "", path, callback);
+    await ended;
+    assert.deepEqual(log.slice(-2), ["workStopped 0 true", "jobSucceeded"]);
     const skipped = await host.runJob("changed", { workingDirectory: path });
     assert.deepEqual(skipped.outcome, {
       kind: "skipped",
       reason: "nothing ran: the change is empty",
     });
-    await assert.rejects(
-      host.runJob("changed", { workingDirectory: "/" }),
-      /not in a git repository/,
-    );
+    const elsewhere = host.runJob("changed", { workingDirectory: "/" });
+    await assert.rejects(elsewhere, /not in a git repository/);
     assert.equal(prompts.length, 1);
   });
 
@@ -110,19 +93,15 @@ describe("runJob", () => {
       works.map(({ status }) => status),
       ["succeeded", "failed"],
     );
-    const told = await new Promise<string>((resolve, reject) => {
-      const no = (): void => reject(new Error("it has not failed"));
-      host
-        .startJob("both", "", ".", {
-          jobSucceeded: no,
-          jobFailed: resolve,
-          jobCanceled: no,
-          workStarted: () => undefined,
-          workStopped: () => undefined,
-        })
-        .catch(reject);
-    });
-    assert.equal(told, outcome.reason);
+    const { callback, log, ended } = jobLog();
+    let told = "";
+    const jobFailed = (reason: string): void => {
+      told = reason;
+      callback.jobFailed(reason);
+    };
+    await host.startJob("both", "", ".", { ...callback, jobFailed });
+    await ended;
+    assert.deepEqual([told, log.at(-1)], [outcome.reason, "jobFailed"]);
   });
 
   it("is fulfilled for a folder that is not there", async (t) => {

@@ -38,11 +38,14 @@ async function makeRun(t: TestContext, text: string) {
   return { folder, file, workflow, run };
 }
 
+const NAME = "Ada";
+const params = { NAME };
+
 describe("runWorkflow", () => {
   it("gives the status, RESULT and the variables", async (t) => {
     const { run } = await makeRun(t, greeting);
     const { status, result, variables, reason, runId, view } = await run({
-      params: { NAME: "Ada" },
+      params,
       answers: { ASK_OK: ["yes"] },
     });
     assert.deepEqual([status, result, reason], ["succeeded", "yes", undefined]);
@@ -72,7 +75,7 @@ describe("runWorkflow", () => {
     const { run } = await makeRun(t, greeting);
     const asked: string[] = [];
     const { status, result, reason } = await run({
-      params: { NAME: "Ada", TONE: "cold" },
+      params: { NAME, TONE: "cold" },
       ask: (question) => {
         asked.push(`${question.activity} ${question.times}: ${question.question}`);
         return Promise.resolve({ kind: "answered", text: "no" });
@@ -110,23 +113,20 @@ describe("runWorkflow", () => {
     const server = await modelServer(t, ({ prompt }) => ({ text: `You said: ${prompt}` }));
     const text = `---\nmodel: m\n---\n${workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHello, {{USER_INPUT}}.\n")}`;
     const { run, folder } = await makeRun(t, text);
-    const events: RunEvent[] = [];
-    const journal = join(folder, "run.jsonl");
-    const history = join(folder, "steps");
+    const types: string[] = [];
+    const [journal, history] = [join(folder, "run.jsonl"), join(folder, "steps")];
     const { status, result, view } = await run({
       provider: { baseUrl: server.baseUrl },
       userInput: "you",
-      reporters: [{ report: (event) => void events.push(event) }],
+      reporters: [{ report: ({ type }) => void types.push(type) }],
       journal,
       history,
     });
     assert.match(await readFile(join(history, "002-PROMPT_A.md"), "utf8"), /You said/);
     assert.deepEqual([status, result], ["succeeded", "You said: Hello, you."]);
     assert.equal(view.totals.modelCalls, 1);
-    const types = events.map(({ type }) => type);
     assert.ok(types.includes("step.ended") && types.at(-1) === "run.ended");
-    const lines = (await readFile(journal, "utf8")).trimEnd().split("\n");
-    assert.ok(lines.length >= 10, String(lines.length));
+    assert.match(await readFile(journal, "utf8"), /"type":"step.ended"/);
   });
 
   it("has failed if its journal or its history is incomplete", async (t) => {
@@ -134,7 +134,7 @@ describe("runWorkflow", () => {
       const { run, folder } = await makeRun(t, greeting);
       const path = join(folder, "kept");
       const { status, reason, result } = await run({
-        params: { NAME: "Ada" },
+        params,
         [name]: path,
         ask: async () => {
           await rm(path, { recursive: true });
@@ -149,7 +149,7 @@ describe("runWorkflow", () => {
   it("continues from the journal of an earlier run", async (t) => {
     const { run, folder } = await makeRun(t, greeting);
     const journal = join(folder, "first.jsonl");
-    const first = await run({ params: { NAME: "Ada" }, journal });
+    const first = await run({ params, journal });
     assert.match(first.reason ?? "", /ASK_OK has no answer/);
     const again = await run({ resume: journal, answers: { ASK_OK: ["yes"] } });
     assert.equal(again.variables["WHO"], "Ada (kind)");
@@ -159,7 +159,7 @@ describe("runWorkflow", () => {
     const { run } = await makeRun(t, greeting);
     const abort = new AbortController();
     const { status, result, variables } = await run({
-      params: { NAME: "Ada" },
+      params,
       signal: abort.signal,
       ask: (_, signal) => {
         abort.abort();
@@ -174,7 +174,6 @@ describe("runWorkflow", () => {
   it("rejects what can't begin", async (t) => {
     const { run, file, folder } = await makeRun(t, greeting);
     await assert.rejects(run(), { name: "DiagnosticsError", message: /NAME has no value/ });
-    const params = { NAME: "Ada" };
     await assert.rejects(run({ params, journal: file }), /would overwrite/);
     await assert.rejects(run({ params, resume: join(folder, "none.jsonl") }), /none\.jsonl/);
     // A program without types.

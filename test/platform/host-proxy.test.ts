@@ -117,14 +117,10 @@ test("the body of a request stays its body, whatever the method", bounded, async
   });
   const body = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
   const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-  const got = await text(
-    send("GET http://localhost/ HTTP/1.1\nTransfer-Encoding: chunked", chunks),
-  );
+  const head = "GET http://localhost/ HTTP/1.1\nTransfer-Encoding: chunked";
+  const got = await text(send(head, chunks));
   assert.ok(got.includes(body), got);
-  assert.deepEqual(
-    reached.map(({ url }) => url),
-    ["/"],
-  );
+  assert.equal(reached.map(({ url }) => url).join(), "/");
 });
 
 test("an answer that can't be passed on is an answer of 502", bounded, async (t) => {
@@ -154,22 +150,18 @@ test("a download that breaks off breaks off for the reader, too", bounded, async
   }
 });
 
-test(
-  "a reader who leaves ends the request, before the answer and within it",
-  bounded,
-  async (t) => {
-    let client: Socket | undefined;
-    const gone: Promise<unknown>[] = [];
-    const { send } = await makeProxy(t, loopback, ({ socket, url }, answer) => {
-      gone.push(once(socket, "close"));
-      if (url === "/before") client?.destroy();
-      else answer.write("here");
-    });
-    for (const when of ["before", "within"]) {
-      client = send(`GET http://localhost/${when} HTTP/1.1`);
-      client.on("data", () => client?.destroy());
-      await once(client, "close");
-    }
-    assert.equal((await Promise.all(gone)).length, 2);
-  },
-);
+test("a reader who leaves ends the request, before and within its answer", bounded, async (t) => {
+  let client: Socket | undefined;
+  const gone: Promise<unknown>[] = [];
+  const { send } = await makeProxy(t, loopback, ({ socket, url }, answer) => {
+    gone.push(once(socket, "close"));
+    if (url === "/before") client?.destroy();
+    else answer.write("here");
+  });
+  for (const when of ["before", "within"]) {
+    client = send(`GET http://localhost/${when} HTTP/1.1`);
+    client.on("data", () => client?.destroy());
+    await once(client, "close");
+  }
+  assert.equal((await Promise.all(gone)).length, 2);
+});

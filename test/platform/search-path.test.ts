@@ -31,11 +31,8 @@ function enter(t: TestContext, folder: string): void {
 
 describe("a program that we start", () => {
   it("is looked for in neither the working directory nor the GitHub workspace", async (t) => {
-    const [here, workspace, tools] = [
-      await makeWorkspace(t),
-      await makeWorkspace(t),
-      await makeWorkspace(t),
-    ];
+    const [here, workspace] = [await makeWorkspace(t), await makeWorkspace(t)];
+    const tools = await makeWorkspace(t);
     await program(here, "bin/git");
     await program(workspace, "bin/git");
     await mkdir(join(tools.path, "git"));
@@ -68,11 +65,10 @@ describe("a program that we start", () => {
     const git = await program(home, ".local/bin/git");
     enter(t, home.path);
     const PATH = join(home.path, ".local/bin");
-    assert.equal(findProgram("git", { PATH, HOME: home.path }), git);
-    assert.equal(
-      findProgram("git", { PATH, HOME: home.path, GITHUB_WORKSPACE: home.path }),
-      undefined,
-    );
+    const environment = { PATH, HOME: home.path };
+    assert.equal(findProgram("git", environment), git);
+    const inWorkspace = { ...environment, GITHUB_WORKSPACE: home.path };
+    assert.equal(findProgram("git", inWorkspace), undefined);
   });
 });
 
@@ -153,19 +149,10 @@ describe("what a program that we start sees", () => {
   it("has a PATH without what is relative, empty or in the GitHub workspace", async (t) => {
     const [workspace, tools] = [await makeWorkspace(t), await makeWorkspace(t)];
     await symlink(workspace.path, join(tools.path, "link"));
-    const PATH = [
-      "",
-      ".",
-      "bin",
-      join(workspace.path, "bin"),
-      join(tools.path, "link"),
-      "/usr/bin",
-      "",
-    ];
     const GITHUB_WORKSPACE = join(tools.path, "link");
-    assert.deepEqual(childEnvironment({ PATH: PATH.join(delimiter), GITHUB_WORKSPACE }), {
-      PATH: "/usr/bin",
-    });
+    const inside = [join(workspace.path, "bin"), GITHUB_WORKSPACE];
+    const PATH = ["", ".", "bin", ...inside, "/usr/bin", ""].join(delimiter);
+    assert.deepEqual(childEnvironment({ PATH, GITHUB_WORKSPACE }), { PATH: "/usr/bin" });
   });
 
   it("has no token, and nothing that makes it load or run something else", () => {
@@ -218,14 +205,8 @@ describe("git", () => {
     ] as const) {
       await git("config", name, value);
     }
-    for (const name of [
-      "pre-commit",
-      "post-commit",
-      "post-index-change",
-      "reference-transaction",
-    ]) {
+    for (const name of ["pre-commit", "post-commit", "post-index-change", "reference-transaction"])
       await program(repository, `hooks/${name}`, touch);
-    }
     const PATH = [join(repository.path, "bin"), process.env["PATH"]].join(delimiter);
     enter(t, repository.path);
     const environment = {

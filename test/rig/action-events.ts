@@ -104,23 +104,13 @@ export class ActionTelling {
   #turn(of: WorkRef, sessionId: string, prompt: string, answer: string): void {
     this.#turns += 1;
     const turn = { work: of, sessionId, turnId: `turn-${this.#turns}` };
-    const modelId = "gpt-5.4-mini";
-    this.say({
-      type: "turn.started",
-      ...turn,
-      modelId,
-      purpose: "prompt",
-      retry: 0,
-      attempt: 1,
-      prompt,
-    });
+    const told = { ...turn, purpose: "prompt" } as const;
+    const begun = { modelId: "gpt-5.4-mini", retry: 0, attempt: 1, prompt };
+    this.say({ type: "turn.started", ...told, ...begun });
     const messageId = `message-${this.#turns}`;
-    this.say({
-      type: "activity",
-      ...turn,
-      activity: { kind: "message.ended", messageId, text: answer },
-    });
-    this.say({ type: "turn.ended", ...turn, purpose: "prompt", outcome: "completed" });
+    const activity = { kind: "message.ended", messageId, text: answer } as const;
+    this.say({ type: "activity", ...turn, activity });
+    this.say({ type: "turn.ended", ...told, outcome: "completed" });
   }
 
   /** A turn, and the actions of its document. */
@@ -230,7 +220,6 @@ const status: fc.Arbitrary<ActionStatus> = fc.constantFrom(
 const ended = fc.constantFrom(
   ...(["succeeded", "failed", "timed_out", "cancelled", "skipped"] as const),
 );
-const optional = { requiredKeys: [] } satisfies fc.RecordConstraints<never>;
 
 /** Any of them, which need not fit together. */
 export const actionEvent: fc.Arbitrary<ActionEvent> = fc.oneof(
@@ -253,56 +242,53 @@ export const actionEvent: fc.Arbitrary<ActionEvent> = fc.oneof(
     problems: fc.array(fc.record({ path: text, code: text, message: text }), { maxLength: 5 }),
   }),
   fc.record({ type: fc.constant("actions.warning" as const), iteration, text }),
-  fc
-    .tuple(
-      fc.record({
-        id,
-        iteration,
-        action: text,
-        kind: fc.constantFrom("group" as const, "tool" as const, "delegate" as const),
-        execution: fc.constantFrom("SYNC" as const, "ASYNC" as const),
+  fc.record(
+    {
+      type: fc.constant("action.waiting" as const),
+      id,
+      iteration,
+      action: text,
+      kind: fc.constantFrom("group" as const, "tool" as const, "delegate" as const),
+      execution: fc.constantFrom("SYNC" as const, "ASYNC" as const),
+      group: id,
+      inThought: fc.constant(true as const),
+      requires: fc.array(id, { maxLength: 3 }),
+      display: fc.record({
+        kind: fc.constantFrom("progress_bar" as const, "status_message" as const),
+        label: text,
       }),
-      fc.record(
-        {
-          group: id,
-          inThought: fc.constant(true as const),
-          requires: fc.array(id, { maxLength: 3 }),
-          display: fc.record({
-            kind: fc.constantFrom("progress_bar" as const, "status_message" as const),
-            label: text,
-          }),
-        },
-        optional,
-      ),
-    )
-    .map(([always, more]) => ({ type: "action.waiting" as const, ...always, ...more })),
-  fc
-    .tuple(fc.record({ id, iteration }), fc.record({ params: text }, optional))
-    .map(([always, more]) => ({ type: "action.started" as const, ...always, ...more })),
-  fc
-    .tuple(
-      fc.record({ id, iteration }),
-      fc.record(
-        { percent: fc.double({ min: 0, max: 1000, noNaN: true }), message: text },
-        optional,
-      ),
-    )
-    .map(([always, more]) => ({ type: "action.progress" as const, ...always, ...more })),
-  fc
-    .tuple(
-      fc.record({ id, iteration, status: ended, milliseconds }),
-      fc.record(
-        {
-          reason: text,
-          cause: fc.record({ id, status }),
-          output: text,
-          outputCharacters: fc.nat({ max: 1_000_000 }),
-          replayed: fc.constant(true as const),
-        },
-        optional,
-      ),
-    )
-    .map(([always, more]) => ({ type: "action.ended" as const, ...always, ...more })),
+    },
+    { requiredKeys: ["type", "id", "iteration", "action", "kind", "execution"] },
+  ),
+  fc.record(
+    { type: fc.constant("action.started" as const), id, iteration, params: text },
+    { requiredKeys: ["type", "id", "iteration"] },
+  ),
+  fc.record(
+    {
+      type: fc.constant("action.progress" as const),
+      id,
+      iteration,
+      percent: fc.double({ min: 0, max: 1000, noNaN: true }),
+      message: text,
+    },
+    { requiredKeys: ["type", "id", "iteration"] },
+  ),
+  fc.record(
+    {
+      type: fc.constant("action.ended" as const),
+      id,
+      iteration,
+      status: ended,
+      milliseconds,
+      reason: text,
+      cause: fc.record({ id, status }),
+      output: text,
+      outputCharacters: fc.nat({ max: 1_000_000 }),
+      replayed: fc.constant(true as const),
+    },
+    { requiredKeys: ["type", "id", "iteration", "status", "milliseconds"] },
+  ),
   fc.record({
     type: fc.constant("card.ended" as const),
     id,

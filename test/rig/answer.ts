@@ -9,3 +9,10 @@ export function recordOf(text: string): Answer {
   assert.ok(typeof value === "object" && value !== null && !Array.isArray(value), text);
   return { ...value };
 }
+
+/** The answers of a feed with this callback. */
+export const named = (feed: readonly Answer[], callback: string): readonly Answer[] =>
+  feed.filter((one) => one["callback"] === callback);
+
+export const callbacksOf = (feed: readonly Answer[]): readonly unknown[] =>
+  feed.map((one) => one["callback"]);

@@ -1,4 +1,5 @@
 /** Runs of workflows as events, told step by step. */
+import { defined } from "../../src/document/guards.ts";
 import type {
   EffectResult,
   FlowChart,
@@ -120,41 +121,17 @@ export class FlowTelling {
     this.#step += 1;
     const step = this.#step;
     this.#open.push({ step, activity, file });
-    return this.say({
-      type: "step.started",
-      work,
-      step,
-      file,
-      activity,
-      hit,
-      depth,
-      ...(input === undefined ? {} : { input }),
-    });
+    const started = { type: "step.started", work, step, file, activity, hit, depth } as const;
+    return this.say({ ...started, ...defined({ input }) });
   }
 
-  end({
-    seconds = 0,
-    succeeded = true,
-    to,
-    reason,
-    effects,
-    result,
-    variables,
-  }: Omit<ToldStep, "activity"> = {}): this {
+  end({ seconds = 0, succeeded = true, ...told }: Omit<ToldStep, "activity"> = {}): this {
     const open = this.#open.pop();
     if (open === undefined) throw new Error("No step is open.");
     this.#at += seconds * 1000;
-    return this.say({
-      type: "step.ended",
-      work,
-      ...open,
-      succeeded,
-      ...(to === undefined ? {} : { to }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(effects === undefined ? {} : { effects }),
-      ...(result === undefined ? {} : { result }),
-      ...(variables === undefined ? {} : { variables }),
-    });
+    const { to, reason, effects, result, variables } = told;
+    const more = defined({ to, reason, effects, result, variables });
+    return this.say({ type: "step.ended", work, ...open, succeeded, ...more });
   }
 
   step(told: ToldStep): this {

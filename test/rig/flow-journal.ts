@@ -1,4 +1,5 @@
 /** Runs of a workflow on the engine's ports: a model, a shell and a person that are functions, and a journal in memory. */
+import { defined } from "../../src/document/guards.ts";
 import type { Script, ScriptRun } from "../../src/events/flow.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
@@ -82,10 +83,8 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
   const sessions: SessionFactory = {
     async open({ history = [], systemPrompt, modelId }) {
       opened += 1;
-      const conversation = [
-        ...(systemPrompt === undefined ? [] : [systemPrompt.text]),
-        ...history.map(({ text }) => text),
-      ];
+      const before = systemPrompt === undefined ? history : [systemPrompt, ...history];
+      const conversation = before.map(({ text }) => text);
       return {
         kind: "opened",
         session: {
@@ -104,12 +103,8 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
       };
     },
   };
-  let state: ShellState = restored?.shell ?? {
-    workingDirectory: "/",
-    variables: {},
-    removed: [],
-    functions: "",
-  };
+  const fresh = { workingDirectory: "/", variables: {}, removed: [], functions: "" };
+  let state: ShellState = restored?.shell ?? fresh;
   const scripts: Scripts = {
     tags: ["sh", "bash"],
     async execute(all): Promise<Executed> {
@@ -120,14 +115,8 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
         asked.push(`execute ${script.code}`);
         state = changed;
         const { output = "" } = run ?? {};
-        runs.push({
-          code: script.code,
-          exitCode: 0,
-          outputCharacters: output.length,
-          outputFile: "/output.log",
-          ...run,
-          output,
-        });
+        const usual = { exitCode: 0, outputCharacters: output.length, outputFile: "/output.log" };
+        runs.push({ code: script.code, ...usual, ...run, output });
         if (failed !== undefined) return { kind: "failed", ...failed, runs };
       }
       return { kind: "executed", runs };
@@ -144,7 +133,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
     permissions: "read-only" as const,
     chart: flowChartOf(workflow),
     params: variables,
-    ...(restored === undefined ? {} : { restoredSteps: restored.ended.length }),
+    ...defined({ restoredSteps: restored?.ended.length }),
     run: (context: Parameters<typeof runFlow>[1]) =>
       runFlow(
         {
@@ -174,15 +163,11 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
         context,
       ),
   };
+  const work = { kind: "Flow", workIdInJob: 0, file: name } as const;
   const running = runJob(
     {
       ...identity,
-      entry: {
-        ...entry,
-        jobs: {
-          [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
-        },
-      },
+      entry: { ...entry, jobs: { [name]: { requireUserInput: false, work } } },
       jobName: name,
       userInput: setup.userInput ?? "",
       workingDirectory: "/",

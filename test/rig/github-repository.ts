@@ -99,11 +99,8 @@ export class GithubRepository {
         const text = Buffer.concat(parts).toString("utf8");
         const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
         const path = decodeURIComponent(incoming.url ?? "");
-        const { status, answer, headers } = repository.#answer({
-          method: incoming.method ?? "",
-          path,
-          body,
-        });
+        const call = { method: incoming.method ?? "", path, body };
+        const { status, answer, headers } = repository.#answer(call);
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(JSON.stringify(answer));
       });
@@ -224,12 +221,8 @@ export class GithubRepository {
         const additions = patch.split("\n+").length - 1;
         return { filename, status: "modified", additions, deletions: 0, patch };
       });
-      return {
-        status: "ahead",
-        merge_base_commit: { sha: from },
-        base_commit: { sha: from },
-        files: changed,
-      };
+      const sha = { sha: from };
+      return { status: "ahead", merge_base_commit: sha, base_commit: sha, files: changed };
     }
     if (/^\/commits\/\w+\/pulls$/.test(rest))
       return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
@@ -238,11 +231,8 @@ export class GithubRepository {
     const [, file, ref] = /^\/contents\/(.+)\?ref=(\w+)$/.exec(rest) ?? [];
     const content = files[`${ref}:${file}`];
     if (content === undefined) return undefined;
-    return {
-      type: "file",
-      encoding: "base64",
-      content: Buffer.from(content).toString("base64"),
-    };
+    const encoded = Buffer.from(content).toString("base64");
+    return { type: "file", encoding: "base64", content: encoded };
   }
 
   #review(body: Readonly<Record<string, unknown>>, made: object): object {

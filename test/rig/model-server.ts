@@ -186,6 +186,12 @@ export async function startModelServer(
   };
 }
 
+/** A call of the shell. */
+export const bash = (command: string, more: object = {}): ScriptedCall => ({
+  name: "bash",
+  arguments: { command, description: "d", ...more },
+});
+
 /** One that ends with the test. */
 export async function modelServer(
   test: Owner,

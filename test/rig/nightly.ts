@@ -17,6 +17,9 @@ export const onlyNightly: { readonly skip: string | false } = {
 };
 
 /** How often a property is tried, for fast-check: `cases` times with new ones, or a share that is always the same. */
-export function rounds(cases: number): { readonly numRuns: number; readonly seed?: number } {
-  return nightly ? { numRuns: cases } : { numRuns: Math.ceil(cases / 5), seed: 1 };
+export function rounds(
+  cases: number,
+  part = 5,
+): { readonly numRuns: number; readonly seed?: number } {
+  return nightly ? { numRuns: cases } : { numRuns: Math.ceil(cases / part), seed: 1 };
 }

@@ -319,15 +319,11 @@ function parseCommand(line: string, stopToken: string | undefined): Command | un
 }
 
 function pairs(text: string, separator: string): Record<string, string> {
-  return Object.fromEntries(
-    text
-      .split(separator)
-      .filter((pair) => pair.includes("="))
-      .map((pair) => {
-        const at = pair.indexOf("=");
-        return [pair.slice(0, at).trim(), unescape(pair.slice(at + 1))];
-      }),
-  );
+  const found = text.split(separator).flatMap((pair) => {
+    const [, name = "", value = ""] = /^([^=]*)=([^]*)$/.exec(pair) ?? [];
+    return pair.includes("=") ? [[name.trim(), unescape(value)]] : [];
+  });
+  return Object.fromEntries(found);
 }
 
 function unescape(text: string): string {

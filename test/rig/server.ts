@@ -40,19 +40,10 @@ export async function startServer(setup: ServerSetup): Promise<AgentServer> {
   const rules = sessions.map((rule) => ({ optional: true, repeat: "any", ...rule }));
   const script = JSON.stringify({ entry: "entries/entry.json", sessions: rules });
   const rehearsal = await write("server.rehearsal.json", script);
+  const { provider } = setup;
   const model =
-    setup.provider === undefined
-      ? ["--rehearse", rehearsal]
-      : ["--provider-base-url", setup.provider];
-  const args = [
-    "serve",
-    "--port",
-    "0",
-    "--test",
-    "--entries-dir",
-    join(folder, "entries"),
-    ...model,
-  ];
+    provider === undefined ? `--rehearse=${rehearsal}` : `--provider-base-url=${provider}`;
+  const args = ["serve", "--port=0", "--test", `--entries-dir=${join(folder, "entries")}`, model];
   const server = await AgentServer.start(args, { folder, env, patienceMs });
   assert.deepEqual(await server.post("copilot/test/installJobsEntry", file), { result: "OK" });
   return server;
@@ -161,6 +152,11 @@ export class AgentServer {
     const input = userInput === undefined ? "" : `\n${userInput}`;
     const route = `copilot/job/start/${encodeURIComponent(name)}`;
     return idIn(await this.post(route, `${this.workingDirectory}${input}`), "jobId");
+  }
+
+  /** Stops a session, a task or a job, which runs. */
+  async close(feed: string): Promise<void> {
+    assert.deepEqual(await this.post(`${feed}/stop`), { result: "Closed" });
   }
 
   /** Follows a job and all its tasks to their ends. */

@@ -1,10 +1,12 @@
 /** Jobs with the action protocol on the real runtime, with real commands as tools. */
 import type { TestContext } from "node:test";
+import { defined } from "../../src/document/guards.ts";
 import type { JobHostOptions } from "../../src/live/host-options.ts";
 import { JobHost } from "../../src/live/job-host.ts";
 import type { Entry, Task, ToolDeclaration } from "../../src/entry/model.ts";
 import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
-import { startModelServer, type Reply } from "../rig/model-server.ts";
+import { ref } from "../rig/engine.ts";
+import { modelServer, type Reply } from "../rig/model-server.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -114,10 +116,8 @@ interface ActionSetup {
 export async function runActions(t: TestContext, setup: ActionSetup): Promise<ActionRun> {
   const workspace = await makeWorkspace(t, { "tool.mjs": program, ...setup.files });
   const requests: RecordedRequest[] = [];
-  const server = await startModelServer((request) => {
-    if (request.prompt.startsWith("OTHER")) {
-      return setup.others?.(request) ?? {};
-    }
+  const server = await modelServer(t, (request) => {
+    if (request.prompt.startsWith("OTHER")) return setup.others?.(request) ?? {};
     // The runtime compacts a long conversation.
     if (request.prompt.startsWith("Please create a detailed summary")) return { text: "So far…" };
     requests.push(request);
@@ -125,19 +125,14 @@ export async function runActions(t: TestContext, setup: ActionSetup): Promise<Ac
     const given = typeof answer === "function" ? answer(request) : answer;
     return typeof given === "string" ? { text: given } : given;
   });
-  t.after(() => server.close());
   const events: RunEvent[] = [];
+  const report = (event: RunEvent): void => {
+    events.push(event);
+    setup.onEvent?.(event, workspace);
+  };
   const host = new JobHost({
     provider: { baseUrl: server.baseUrl },
-    reporters: [
-      {
-        name: "test",
-        report: (event) => {
-          events.push(event);
-          setup.onEvent?.(event, workspace);
-        },
-      },
-    ],
+    reporters: [{ report }],
     ...setup.options,
   });
   t.after(() => host.close());
@@ -155,11 +150,11 @@ export async function runActions(t: TestContext, setup: ActionSetup): Promise<Ac
       },
       ...setup.entry?.tasks,
     },
-    jobs: { ship: { work: { kind: "Ref", taskId: "ship" } } },
+    jobs: { ship: { work: ref("ship") } },
   });
   const { outcome } = await host.runJob("ship", {
     workingDirectory: workspace.path,
-    ...(setup.signal === undefined ? {} : { signal: setup.signal }),
+    ...defined({ signal: setup.signal }),
   });
   const actions = events.flatMap((event) => (event.type === "action" ? [event.action] : []));
   const end = events.find((event) => event.type === "work.ended");
@@ -172,9 +167,6 @@ export async function runActions(t: TestContext, setup: ActionSetup): Promise<Ac
       event.type === "action.ended" ? [`${event.id} ${event.status}`] : [],
     ),
     report: end?.type === "work.ended" ? end.report : undefined,
-    calls: async () => {
-      const text = await workspace.read("calls.txt").catch(() => "");
-      return text.split("\n").filter((line) => line !== "");
-    },
+    calls: async () => (await workspace.read("calls.txt").catch(() => "")).split("\n").slice(0, -1),
   };
 }

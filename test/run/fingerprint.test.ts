@@ -22,24 +22,17 @@ test("the fingerprint of an entry is that of what it says, not of how it is writ
     return entryFingerprint((await readEntry(file)).entry);
   };
   const own = await of(entry);
+  const permissions = { read: ["a/**", "b/**"] };
+  const jobs = { j: { work: { taskId: "a", kind: "Ref" } } };
+  const tasks = { a: { permissions, model: { category: "driving" }, prompt: "Do it,\nyou." } };
+  const models = { driving: "m", small: "s" };
   assert.match(own, /^[0-9a-f]{64}$/);
   const same = [
     await of(`# A comment.\n\n${entry.replace(", small: s }", ", small: 's' }")}`),
     await of(entry.replace("{ driving: m, small: s }", "{ small: s, driving: m }")),
     await of(entry.replace('["Do it,", "$who."]', '"Do it,\\nyou."')),
     await of(
-      JSON.stringify({
-        $schema: "https://example.com/schema.json",
-        jobs: { j: { work: { taskId: "a", kind: "Ref" } } },
-        tasks: {
-          a: {
-            permissions: { read: ["a/**", "b/**"] },
-            model: { category: "driving" },
-            prompt: "Do it,\nyou.",
-          },
-        },
-        models: { driving: "m", small: "s" },
-      }),
+      JSON.stringify({ $schema: "https://example.com/schema.json", jobs, tasks, models }),
       "json",
     ),
   ];

@@ -7,7 +7,7 @@ import type { LiveResponse } from "../../src/live/feed.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { ICopilotSession } from "../../src/sessions/callbacks.ts";
-import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { modelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 export interface HostRig {
@@ -16,11 +16,24 @@ export interface HostRig {
   readonly requests: readonly RecordedRequest[];
   readonly events: readonly RunEvent[];
   readonly prompts: () => string[];
+  /** Starts a task in the folder; without a session, in sessions of its own. A crash fails the test, by default. */
+  readonly startTask: (
+    name: string,
+    callback: ICopilotTaskCallback,
+    more?: TaskStart,
+  ) => ReturnType<JobHost["startTask"]>;
+}
+
+interface TaskStart {
+  readonly session?: ICopilotSession;
+  readonly userInput?: string;
+  readonly ignorePrerequisites?: true;
+  readonly modelId?: string;
+  readonly onCrash?: (error: unknown) => void;
 }
 
 export async function makeHost(t: TestContext, entry: Entry, script: Script): Promise<HostRig> {
-  const server = await startModelServer(script);
-  t.after(() => server.close());
+  const server = await modelServer(t, script);
   const workspace = await makeWorkspace(t);
   const events: RunEvent[] = [];
   const host = new JobHost({
@@ -34,6 +47,12 @@ export async function makeHost(t: TestContext, entry: Entry, script: Script): Pr
     requests: server.requests,
     events,
     prompts: () => server.requests.map(({ prompt }) => prompt),
+    startTask(name, callback, { session, userInput = "", ignorePrerequisites, ...more } = {}) {
+      const { modelId, onCrash = (error) => assert.fail(String(error)) } = more;
+      const ignores = ignorePrerequisites === true;
+      const { path } = workspace;
+      return host.startTask(name, userInput, session, ignores, callback, modelId, path, onCrash);
+    },
   };
 }
 

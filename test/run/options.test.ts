@@ -21,13 +21,9 @@ describe("the values of options and inputs", () => {
   it("are numbers greater than 0 in decimal digits", () => {
     assert.deepEqual(parseNumber("12", "a whole number"), { kind: "value", value: 12 });
     assert.deepEqual(parseNumber(" 1.5 ", "a number"), { kind: "value", value: 1.5 });
-    for (const text of ["", "0", "-1", "1e3", "0x10", "Infinity", "NaN", "1_000", "soon", "."]) {
-      assert.match(
-        problem(parseNumber(text, "a number")),
-        /^must be a number greater than 0, not "/,
-        text,
-      );
-    }
+    const wrong = /^must be a number greater than 0, not "/;
+    for (const text of ["", "0", "-1", "1e3", "0x10", "Infinity", "NaN", "1_000", "soon", "."])
+      assert.match(problem(parseNumber(text, "a number")), wrong, text);
     for (const text of ["1.5", "9007199254740993"]) {
       assert.match(problem(parseNumber(text, "a whole number")), /^must be a whole number/, text);
     }
@@ -47,14 +43,10 @@ describe("the values of options and inputs", () => {
     const first = parseModel(" driving = gpt-5-mini ");
     assert.deepEqual(first, { kind: "value", value: { driving: "gpt-5-mini" } });
     const models = first.kind === "value" ? first.value : {};
-    assert.deepEqual(parseModel("work=a=b", models), {
-      kind: "value",
-      value: { driving: "gpt-5-mini", work: "a=b" },
-    });
-    assert.equal(
-      problem(parseModel("driving=other", models)),
-      'names the category "driving" twice',
-    );
+    const both = { driving: "gpt-5-mini", work: "a=b" };
+    assert.deepEqual(parseModel("work=a=b", models), { kind: "value", value: both });
+    const twice = problem(parseModel("driving=other", models));
+    assert.equal(twice, 'names the category "driving" twice');
     for (const text of ["driving", "=id", "driving=", " = "]) {
       assert.match(problem(parseModel(text)), /form category=id, for example/, text);
     }
@@ -95,19 +87,14 @@ describe("a provider", () => {
   });
 
   it("has an http address without a password, which is never shown", () => {
-    for (const baseUrl of ["", "models.example", "localhost:1/v1", "file:///etc/passwd", "http:"]) {
-      assert.match(
-        problems({ baseUrl }).join(),
-        /must be an http or https address, such as/,
-        baseUrl,
-      );
-    }
+    const wrong = /must be an http or https address, such as/;
+    for (const baseUrl of ["", "models.example", "localhost:1/v1", "file:///etc/passwd", "http:"])
+      assert.match(problems({ baseUrl }).join(), wrong, baseUrl);
+    const said =
+      /contains a user name or a password: pass the key with --provider-api-key instead\.$/;
     for (const baseUrl of ["https://hunter2@models.example", "http://me:hunter2@models.example"]) {
       const [found = ""] = problems({ baseUrl });
-      assert.match(
-        found,
-        /contains a user name or a password: pass the key with --provider-api-key instead\.$/,
-      );
+      assert.match(found, said);
       assert.doesNotMatch(found, /hunter2/);
     }
   });

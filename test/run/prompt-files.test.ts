@@ -136,15 +136,8 @@ promptVariables: { v: { file: prompts/v.md } }
     for (let depth = 0; depth < 10; depth += 1)
       work = { kind: "Alt", condition: { kind: "Seq", works: [work] }, trueWork: { kind: "Seq" } };
     const read: string[] = [];
-    preparePlain(
-      { jobs: { j: { work } } },
-      {
-        readPrompt: (file) => {
-          read.push(file);
-          return { kind: "read", text: "text" };
-        },
-      },
-    );
+    const readPrompt = (file: string) => (read.push(file), { kind: "read", text: "text" } as const);
+    preparePlain({ jobs: { j: { work } } }, { readPrompt });
     assert.deepEqual(read, ["p.md"]);
   });
 });

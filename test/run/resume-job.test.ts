@@ -94,13 +94,10 @@ describe("a job that is resumed", () => {
     });
     assert.deepEqual([second.outcome, second.rehearsalFailures], [{ kind: "succeeded" }, []]);
     assert.equal([...second.view.given.values()][0]?.report?.markdown, "- a\n- b\n- c");
-    assert.deepEqual(
-      [...second.view.works.values()].map(({ taskId, status, runs }) => [taskId, status, runs]),
-      [
-        ["list", "succeeded", 1],
-        ["each", "succeeded", 3],
-        ["end", "succeeded", 1],
-      ],
+    const works = [...second.view.works.values()];
+    assert.equal(
+      works.map(({ taskId, status, runs }) => `${taskId} ${status} ${runs}`).join(),
+      "list succeeded 1,each succeeded 3,end succeeded 1",
     );
     // Nothing is left to do, and nobody is asked.
     const third = await run(" []", { resume: "second.jsonl", journal: "third.jsonl" });
@@ -115,38 +112,32 @@ describe("a job that is resumed", () => {
     assert.equal(await refusal(), "resumed");
     assert.equal(await refusal({ inputs: { where: "there" } }), "resumed");
     const can = "--resume: can't resume broken.jsonl: ";
-    const changed = async (
-      from: string,
-      to: string,
-      more?: Partial<RunOptions>,
-    ): Promise<string> => {
+    const changed = async (from: string, to: string, more?: Partial<RunOptions>) => {
       await workspace.write("jobs.yml", entry.replace(from, to));
       return refusal(more);
     };
-    assert.equal(
-      await refusal({ jobName: "other" }),
-      `${can}it is of the job "main", not of "other".`,
-    );
+    const other = await refusal({ jobName: "other" });
+    assert.equal(other, `${can}it is of the job "main", not of "other".`);
     assert.match(await refusal({ inputs: { where: "here" } }), /the input where had another value/);
     assert.match(await refusal({ userInput: "x" }), /the user input had another value/);
-    assert.equal(
-      await changed("kind: Each", "kind: Each\n          parallel: true"),
-      `${can}the tree of the job has changed since.`,
-    );
-    assert.equal(
-      await changed("Look at", "Watch", { resumeAnyway: true }),
-      `${can}"each" had already started in that run and has changed since.`,
-    );
-    assert.equal(
-      await changed("sum up", "say"),
-      `${can}"end" has changed since, but had not started. Pass --resume-anyway to continue with the current entry.`,
-    );
+    const each = '"each" had already started in that run and has changed since.';
+    const end =
+      '"end" has changed since, but had not started. Pass --resume-anyway to continue with the current entry.';
+    for (const [from, to, resumeAnyway, expected] of [
+      [
+        "kind: Each",
+        "kind: Each\n          parallel: true",
+        false,
+        "the tree of the job has changed since.",
+      ],
+      ["Look at", "Watch", true, each],
+      ["sum up", "say", false, end],
+    ] as const)
+      assert.equal(await changed(from, to, { resumeAnyway }), can + expected);
     assert.equal(await refusal({ resumeAnyway: true }), "resumed");
     // Models and limits may change.
-    assert.equal(
-      await changed("models: { driving: m }", "models: { driving: n }\nlimits: { tokens: 9 }"),
-      "resumed",
-    );
+    const models = "models: { driving: m }";
+    assert.equal(await changed(models, "models: { driving: n }\nlimits: { tokens: 9 }"), "resumed");
     const journal = await workspace.read("broken.jsonl");
     await workspace.write("broken.jsonl", journal.replaceAll("- b\\n", "***\\n"));
     assert.match(await changed("", ""), /does not hold the whole (report of "list"|list of items)/);
@@ -178,24 +169,17 @@ describe("a job that is resumed", () => {
     await workspace.write("more.txt", "more\n");
     for (const command of ["add more.txt", "commit --quiet --message=two"])
       await workspace.git(...command.split(" "));
-    assert.match(
-      await refusal({ base: "HEAD" }),
-      /it is about the commit \w{40}, and the change now ends at \w{40}\./,
-    );
+    const said = /it is about the commit \w{40}, and the change now ends at \w{40}\./;
+    assert.match(await refusal({ base: "HEAD" }), said);
   });
 
   it("lets shards of one machine continue from one plan at the same time", async (t) => {
     const { run, workspace } = await setup(t);
     await run(list, { journal: "plan.jsonl", plan: true });
     await workspace.write("plan.jsonl.1-2.lock", String(process.ppid));
-    const { outcome } = await run(item("b"), {
-      resume: "plan.jsonl",
-      shard: { index: 2, count: 2 },
-    });
-    assert.equal(outcome.kind, "succeeded");
-    await assert.rejects(
-      run(item("a"), { resume: "plan.jsonl", shard: { index: 1, count: 2 } }),
-      /another run is resuming .*\.1-2\.lock/,
-    );
+    const shard = (name: string, index: number) =>
+      run(item(name), { resume: "plan.jsonl", shard: { index, count: 2 } });
+    assert.equal((await shard("b", 2)).outcome.kind, "succeeded");
+    await assert.rejects(shard("a", 1), /another run is resuming .*\.1-2\.lock/);
   });
 });

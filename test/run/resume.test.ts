@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { DiagnosticsError } from "../../src/document/diagnostic.ts";
@@ -22,7 +23,7 @@ interface Setup {
   /** Why the run is not resumed; undefined: it can be. */
   readonly refusal: (journal: string, more?: Partial<RunOptions>) => Promise<string | undefined>;
   /** A journal that ends with the end of an activity; the whole one is `whole.jsonl`. */
-  readonly cutAfter: (activity: string) => Promise<readonly string[]>;
+  readonly cutAfter: (activity: string, more?: Partial<RunOptions>) => Promise<readonly string[]>;
 }
 
 async function setup(t: TestContext, text = flow): Promise<Setup> {
@@ -59,8 +60,8 @@ async function setup(t: TestContext, text = flow): Promise<Setup> {
         return error.message.replaceAll(`${workspace.path}/`, "");
       }
     },
-    async cutAfter(activity) {
-      await run({ journal: path("whole.jsonl") });
+    async cutAfter(activity, more = {}) {
+      if (!existsSync(path("whole.jsonl"))) await run({ ...more, journal: path("whole.jsonl") });
       const lines = (await workspace.read("whole.jsonl")).split(/(?<=\n)/);
       const last = lines.findLastIndex(
         (line) => line.includes('"step.ended"') && line.includes(`"activity":"${activity}"`),
@@ -152,7 +153,7 @@ describe("a run that is resumed", () => {
 
   it("is refused if the rest may need a text that the journal does not hold, because it was a secret", async (t) => {
     const secret = "a-very-secret-text";
-    const { refusal, run, workspace, path } = await setup(
+    const { refusal, cutAfter, workspace } = await setup(
       t,
       flow
         .replace("--> SET_B[B={{RESULT}}]", "--> SET_B[B=b]")
@@ -160,36 +161,23 @@ describe("a run that is resumed", () => {
     );
     const { PATH = "" } = process.env;
     const environment = { PATH, PLACE: "here", MY_TOKEN: secret };
-    await run({ environment, journal: path("whole.jsonl") });
-    const text = await workspace.read("whole.jsonl");
-    assert.ok(!text.includes(secret));
-    const lines = text.split(/(?<=\n)/);
-    const upTo = async (activity: string): Promise<string | undefined> => {
-      const last = lines.findIndex(
-        (line) => line.includes("step.ended") && line.includes(`"activity":"${activity}"`),
-      );
-      await workspace.write("cut.jsonl", lines.slice(0, last + 1).join(""));
-      return refusal("cut.jsonl", { environment });
-    };
+    await cutAfter("SET_B", { environment });
+    assert.ok(!(await workspace.read("whole.jsonl")).includes(secret));
     assert.match(
-      (await upTo("SET_B")) ?? "",
+      (await refusal("cut.jsonl", { environment })) ?? "",
       /The journal does not hold all that came of step 3 \(EXECUTE_A\): it contained a secret, or was too long\. The rest of the run may need it\.$/,
     );
     // The answer has replaced RESULT.
-    assert.equal(await upTo("ASK_A"), undefined);
+    await cutAfter("ASK_A");
+    assert.equal(await refusal("cut.jsonl", { environment }), undefined);
   });
 
   it("needs secret parameters again", async (t) => {
-    const { run, refusal, workspace, path } = await setup(t);
+    const { cutAfter, refusal } = await setup(t);
     const params = { NAME: "a-very-secret-text" };
     const { PATH = "" } = process.env;
     const environment = { PATH, PLACE: "here", MY_TOKEN: params.NAME };
-    await run({ environment, params, journal: path("whole.jsonl") });
-    const lines = (await workspace.read("whole.jsonl")).split(/(?<=\n)/);
-    const last = lines.findIndex(
-      (line) => line.includes("step.ended") && line.includes('"activity":"SET_A"'),
-    );
-    await workspace.write("cut.jsonl", lines.slice(0, last + 1).join(""));
+    await cutAfter("SET_A", { environment, params });
     assert.match(
       (await refusal("cut.jsonl", { environment })) ?? "",
       /does not hold the whole value of the parameter NAME\. Give it again with --param\.$/,
@@ -208,28 +196,12 @@ describe("a run that is resumed", () => {
     });
     assert.equal(outcome.kind, "succeeded");
     assert.equal([...view.works.values()][0]?.flow?.stepCount, 7);
-    assert.deepEqual((await readdir(path("steps"))).sort(), [
-      "001-START.md",
-      "002-SET_A.md",
-      "003-EXECUTE_A.md",
-      "004-SET_B.md",
-      "005-ASK_A.md",
-      "006-EXECUTE_B.md",
-      "007-SUCCESS.md",
-    ]);
+    assert.equal((await readdir(path("steps"))).length, 7);
     const { events } = parseJournal(await workspace.read("2.jsonl"));
     const ended = events.filter((event) => event.type === "step.ended");
-    assert.deepEqual(
-      ended.map(({ activity, restored }) => `${activity}${restored === true ? " restored" : ""}`),
-      [
-        "START restored",
-        "SET_A restored",
-        "EXECUTE_A restored",
-        "SET_B restored",
-        "ASK_A",
-        "EXECUTE_B",
-        "SUCCESS",
-      ],
+    assert.equal(
+      ended.map(({ activity, restored }) => `${activity}${restored === true ? "*" : ""}`).join(" "),
+      "START* SET_A* EXECUTE_A* SET_B* ASK_A EXECUTE_B SUCCESS",
     );
   });
 });

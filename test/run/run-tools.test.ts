@@ -1,11 +1,15 @@
 /** What a run makes of the declarations of its entry. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { runTools } from "../../src/run/run-tools.ts";
+import { describe, it, test } from "node:test";
 import { isRecord } from "../../src/document/guards.ts";
-import { createRedactor } from "../../src/redaction/redactor.ts";
+import type { ToolDeclaration } from "../../src/entry/model.ts";
+import { JobHost } from "../../src/live/job-host.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
+import { createRedactor } from "../../src/redaction/redactor.ts";
+import { runTools } from "../../src/run/run-tools.ts";
 import { entryWith, entryWithTask, prepared } from "../entry/rig.ts";
+import { ref } from "../rig/engine.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 test("the relics of an entry read the working directory of the run, redacted", async (t) => {
@@ -67,4 +71,48 @@ test("tools see what the caller allows of the environment, but not what a server
   assert.ok(outcome?.kind === "succeeded" && isRecord(outcome.value));
   const { LEVEL, TOKEN, KEY, OTHER } = outcome.value;
   assert.deepEqual([LEVEL, TOKEN, KEY, OTHER], ["debug", undefined, undefined, undefined]);
+});
+
+function tool(script: string, more: Partial<ToolDeclaration> = {}): ToolDeclaration {
+  const command = [process.execPath, "-e", script];
+  return { description: "A tool.", parameters: { type: "object" }, command, ...more };
+}
+
+describe("a tool of an installed entry", () => {
+  it("does not run twice at once in a run, unless it is parallelSafe", async (t) => {
+    const alone = `
+      const { appendFileSync } = require("node:fs");
+      appendFileSync("alone", "<");
+      setTimeout(() => appendFileSync("alone", ">"), 300);`;
+    // Waits for another one to begin.
+    const beside = `
+      const { appendFileSync, readFileSync } = require("node:fs");
+      appendFileSync("beside", "<");
+      const end = Date.now() + 20_000;
+      const look = () => {
+        if (readFileSync("beside", "utf8").startsWith("<<")) return;
+        if (Date.now() > end) appendFileSync("beside", ">");
+        else setTimeout(look, 20);
+      };
+      look();`;
+    const toolCalls = ["alone", "beside", "alone", "beside"].map((name) => ({ name }));
+    const server = await modelServer(t, ({ toolResults }) =>
+      toolResults.length > 0 ? { text: "Done" } : { toolCalls },
+    );
+    const host = new JobHost({ provider: { baseUrl: server.baseUrl } });
+    t.after(() => host.close());
+    const workspace = await makeWorkspace(t);
+    const task = { model: { category: "driving" }, prompt: "Go" } as const;
+    await host.installJobsEntry({
+      models: { driving: "m" },
+      permissions: { preset: "workspace", tools: ["*"] },
+      tools: { alone: tool(alone), beside: tool(beside, { parallelSafe: true }) },
+      tasks: { first: task, second: task },
+      jobs: { job: { work: { kind: "Par", works: [ref("first"), ref("second")] } } },
+    });
+    const { outcome } = await host.runJob("job", { workingDirectory: workspace.path });
+    assert.equal(outcome.kind, "succeeded");
+    assert.equal(await workspace.read("alone"), "<><><><>");
+    assert.equal(await workspace.read("beside"), "<<<<");
+  });
 });

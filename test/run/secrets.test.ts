@@ -49,27 +49,25 @@ describe("what counts as a secret", () => {
   });
 
   it("is the password or key in a connection string, whatever the name of the variable is", () => {
-    assert.deepEqual(of("DB", "Server=db;User Id=me;Password=hunter2;Encrypt=true"), [
-      "hunter2",
-      "hunter2",
-    ]);
-    assert.deepEqual(of("QUEUE", "Endpoint=sb://q/;SharedAccessKey=ab%2Bcd=="), [
-      "ab%2Bcd==",
-      "ab+cd==",
-    ]);
+    const database = "Server=db;User Id=me;Password=hunter2;Encrypt=true";
+    assert.deepEqual(of("DB", database), ["hunter2", "hunter2"]);
+    const queue = "Endpoint=sb://q/;SharedAccessKey=ab%2Bcd==";
+    assert.deepEqual(of("QUEUE", queue), ["ab%2Bcd==", "ab+cd=="]);
   });
 
   it("is the password in a URL, whatever the name of the variable is, as written and decoded", () => {
-    assert.deepEqual(of("DATABASE_URL", "postgres://shop:pass%2Fword-1@db:5432/shop"), [
-      "pass%2Fword-1",
-      "pass/word-1",
-    ]);
-    assert.deepEqual(of("HTTPS_PROXY", "http://user:a@b@c-d-e-f@proxy:1"), [
-      "a@b@c-d-e-f",
-      "a@b@c-d-e-f",
-    ]);
-    assert.deepEqual(of("https_proxy", "user:pass-word@proxy:1"), ["pass-word", "pass-word"]);
-    assert.deepEqual(of("HOMEPAGE", "https://example.com/a:b@c"), []);
+    for (const [name, value, ...expected] of [
+      [
+        "DATABASE_URL",
+        "postgres://shop:pass%2Fword-1@db:5432/shop",
+        "pass%2Fword-1",
+        "pass/word-1",
+      ],
+      ["HTTPS_PROXY", "http://user:a@b@c-d-e-f@proxy:1", "a@b@c-d-e-f", "a@b@c-d-e-f"],
+      ["https_proxy", "user:pass-word@proxy:1", "pass-word", "pass-word"],
+      ["HOMEPAGE", "https://example.com/a:b@c"],
+    ] as const)
+      assert.deepEqual(of(name, value), expected);
   });
 
   it("is whatever the models are paid with", () => {

@@ -1,6 +1,6 @@
 /** A job that several machines share ends as on one, whatever becomes of its shards and in whatever order they come. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { fanOf } from "../../src/engine/fan-out.ts";
 import type { Work } from "../../src/entry/model.ts";
@@ -22,7 +22,6 @@ interface Shared {
   /** The names of the files, the plan first. */
   readonly files: readonly string[];
   readonly merge: (files: readonly string[], onMissing?: "fail" | "continue") => Promise<Run>;
-  readonly workspace: Workspace;
 }
 
 /** Runs a job on one machine, and its plan and shards; undefined: its plan fails. */
@@ -51,13 +50,23 @@ async function share(
   return {
     whole,
     files,
-    workspace,
     async merge(names, onMissing = "fail") {
       const merged = await mergeJournals(names.map(path), onMissing);
       const past = inOrder(work, merged.past);
       return run(given, seed, { past, fanOut: merged.fanOut(work), id: "merged", sides });
     },
   };
+}
+
+/** As `share`, of a plan that succeeds and works that always do. */
+async function shareAll(
+  t: TestContext,
+  work: Work,
+  shards: number,
+): Promise<Shared & { readonly workspace: Workspace }> {
+  const workspace = await makeWorkspace(t);
+  const shared = await share(workspace, work, 1, shards, 1e9);
+  return { ...(shared ?? assert.fail("the plan failed")), workspace };
 }
 
 const byItems = (parallel: boolean, ...after: Work[]): Work => ({
@@ -113,25 +122,19 @@ describe("a job that is shared by several machines", () => {
               assert.equal(one.restored, true, "nothing of the fan-out runs again");
         },
       ),
-      rounds(300),
+      rounds(300, 12),
     );
   });
 
   it("gives what runs after it the reports of all shards, in the order of the items", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const shared = await share(workspace, byItems(false, ref("c")), 1, 2, 1e9);
-    assert.ok(shared);
-    const { whole, files, merge } = shared;
+    const { whole, files, merge } = await shareAll(t, byItems(false, ref("c")), 2);
     const merged = await merge(files);
     assert.deepEqual([...merged.prompts.keys()], ["[2,[]] 1"]);
     assert.equal(merged.prompts.get("[2,[]] 1"), whole.prompts.get("[2,[]] 1"));
   });
 
   it("fails by name without a shard, or goes on without it", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const shared = await share(workspace, byItems(true, ref("c")), 1, 3, 1e9);
-    assert.ok(shared);
-    const { files, merge } = shared;
+    const { files, merge, workspace } = await shareAll(t, byItems(true, ref("c")), 3);
     const some = files.filter((name) => name !== "leg-2.jsonl");
     const failed = await merge(some);
     assert.equal(
@@ -154,20 +157,15 @@ describe("a job that is shared by several machines", () => {
   });
 
   it("lists no items of what a missing shard should have done", async (t) => {
-    const workspace = await makeWorkspace(t);
     const inner: Work = { kind: "Each", items: { lines: "v\nw" }, work: ref("b") };
     const fan: Work = { kind: "Each", items: { values: ["x", "y"] }, work: inner };
-    const shared = await share(workspace, fan, 1, 2, 1e9);
-    const merged = await shared?.merge(["plan.jsonl", "leg-1.jsonl"]);
-    const listed = merged?.events.filter(({ type }) => type === "items.listed");
-    assert.equal(listed?.length, 2);
+    const { merge } = await shareAll(t, fan, 2);
+    const { events } = await merge(["plan.jsonl", "leg-1.jsonl"]);
+    assert.equal(events.filter(({ type }) => type === "items.listed").length, 2);
   });
 
   it("counts the latest journal of a plan or shard that several attempts have left", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const shared = await share(workspace, byItems(false, ref("c")), 1, 2, 1e9);
-    assert.ok(shared);
-    const { files } = shared;
+    const { files, workspace } = await shareAll(t, byItems(false, ref("c")), 2);
     let count = 0;
     const later = async (file: string, change: (started: object) => object): Promise<string> => {
       const [header, started = "", ...rest] = (await workspace.read(file)).split("\n");
@@ -218,10 +216,7 @@ describe("a job that is shared by several machines", () => {
   });
 
   it("is refused with journals that don't belong together, each by its name", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const shared = await share(workspace, byItems(false), 1, 2, 1e9);
-    assert.ok(shared);
-    const { files, merge } = shared;
+    const { files, merge, workspace } = await shareAll(t, byItems(false), 2);
     const refusal = async (names: readonly string[]): Promise<string> =>
       merge(names).then(
         ({ outcome }) => outcome.kind,
@@ -240,16 +235,13 @@ describe("a job that is shared by several machines", () => {
         .replaceAll('"kind":"plan2"', '"kind":"plan"'),
     );
     assert.equal(await refusal(files), "succeeded");
-    assert.match(await refusal(files.slice(1)), /none of the journals belongs to a plan/);
-    assert.match(await refusal(["plan.jsonl"]), /no journal of a shard/);
-    assert.match(
-      await refusal([...files, "again.jsonl"]),
-      /leg-1\.jsonl and again\.jsonl are different runs of shard 1\/2/,
-    );
-    assert.match(
-      await refusal([...files, "plan-2.jsonl"]),
-      /plan\.jsonl and plan-2\.jsonl are different plans/,
-    );
+    for (const [names, reason] of [
+      [files.slice(1), /none of the journals belongs to a plan/],
+      [["plan.jsonl"], /no journal of a shard/],
+      [[...files, "again.jsonl"], /leg-1\.jsonl and again\.jsonl are different runs of shard 1\/2/],
+      [[...files, "plan-2.jsonl"], /plan\.jsonl and plan-2\.jsonl are different plans/],
+    ] as const)
+      assert.match(await refusal(names), reason);
     assert.equal(await refusal([...files, "stale.jsonl"]), "succeeded");
     assert.equal(await refusal(["plan.jsonl", "stale.jsonl", "leg-2.jsonl"]), "failed");
   });

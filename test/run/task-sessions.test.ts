@@ -29,7 +29,6 @@ const answers = (tool: string): Reply => ({
 const yes = answers("job_boolean_true");
 const no = answers("job_boolean_false");
 const done: Reply = { text: "done" };
-const nobody = (error: unknown): void => assert.fail(String(error));
 
 /** Gives the replies for a prompt in their order; after a tool call, and when they are used up, `done`. */
 async function host(
@@ -53,16 +52,8 @@ describe("a lent session", () => {
     const [session] = await rig.host.helperSessionStart("lent", rig.folder);
     const { log, callback, ended } = taskLog();
     const errors: unknown[] = [];
-    const task = await rig.host.startTask(
-      "t",
-      "",
-      session,
-      false,
-      callback,
-      undefined,
-      rig.folder,
-      (error) => errors.push(error),
-    );
+    const onCrash = (error: unknown): void => void errors.push(error);
+    const task = await rig.startTask("t", callback, { session, onCrash });
     await ended;
     const sent = rig.requests.filter(({ toolResults }) => toolResults.length === 0);
     assert.equal(sent.length, 5, "nothing is sent after the crash");
@@ -74,13 +65,9 @@ describe("a lent session", () => {
 
   it("has one user at a time: neither side gets the tool calls of the other", async (t) => {
     const waiting: (() => void)[] = [];
-    const document: Reply = {
-      toolCalls: [{ name: "job_prepare_document", arguments: { argument: "a.md" } }],
-    };
-    const criteria = {
-      toolExecuted: ["job_prepare_document"],
-      failureAction: { retryTimes: 0 },
-    } as const;
+    const document = answers("job_prepare_document");
+    const toolExecuted = ["job_prepare_document"] as const;
+    const criteria = { toolExecuted, failureAction: { retryTimes: 0 } };
     const tasks = { t: { model, prompt: "go", criteria } };
     const rig = await makeHost(t, entry(tasks), async ({ prompt, toolResults }) => {
       if (toolResults.length > 0) return done;
@@ -93,7 +80,7 @@ describe("a lent session", () => {
     };
     const [session] = await rig.host.helperSessionStart("lent", rig.folder);
     const start = (log = taskLog()): Promise<unknown> =>
-      rig.host.startTask("t", "", session, true, log.callback, undefined, rig.folder, nobody);
+      rig.startTask("t", log.callback, { session });
 
     const own = session.sendRequest("own");
     await assert.rejects(start(), /session is busy/);
@@ -122,9 +109,8 @@ describe("a lent session", () => {
     for (const when of ["during", "before"]) {
       const { callback, ended, log } = taskLog();
       const errors: unknown[] = [];
-      await rig.host.startTask("t", "", session, false, callback, undefined, rig.folder, (error) =>
-        errors.push(error),
-      );
+      const onCrash = (error: unknown): void => void errors.push(error);
+      await rig.startTask("t", callback, { session, onCrash });
       if (when === "during") {
         await until(() => rig.requests.length === 1, "the prompt was sent");
         await rig.host.helperSessionStop(session);
@@ -143,7 +129,7 @@ describe("a lent session", () => {
     const rig = await host(t, checked(), { "before?": [yes], "after?": [no, yes] });
     const [session] = await rig.host.helperSessionStart("lent", rig.folder);
     const { callback, ended } = taskLog();
-    await rig.host.startTask("t", "", session, false, callback, "given", rig.folder, nobody);
+    await rig.startTask("t", callback, { session, modelId: "given" });
     await ended;
     const responses = await drain(rig.host, session);
     const heard = responses.filter((one) => one["callback"] === "onGeneratedUserPrompt");
@@ -169,23 +155,14 @@ describe("sessions of a running task", () => {
     const rig = await host(t, checked({}, false), { "before?": [yes], "after?": [yes] });
     const { callback, ended, sessions } = taskLog();
     const found: boolean[] = [];
-    await rig.host.startTask(
-      "t",
-      "",
-      undefined,
-      false,
-      {
-        ...callback,
-        taskSessionStarted(session, id, isDriving) {
-          callback.taskSessionStarted(session, id, isDriving);
-          found.push(rig.host.helperGetSession(id) === session);
-          rig.host.helperPushSessionResponse(session, { callback: "mine" });
-        },
+    await rig.startTask("t", {
+      ...callback,
+      taskSessionStarted(session, id, isDriving) {
+        callback.taskSessionStarted(session, id, isDriving);
+        found.push(rig.host.helperGetSession(id) === session);
+        rig.host.helperPushSessionResponse(session, { callback: "mine" });
       },
-      undefined,
-      rig.folder,
-      nobody,
-    );
+    });
     await ended;
     assert.deepEqual(found, [true, true, true]);
     const prompts = ["job_boolean_true before?", "go with worker", "job_boolean_true after?"];
@@ -198,39 +175,33 @@ describe("sessions of a running task", () => {
     }
   });
 
-  for (const [name, task, replies, expected] of [
-    ["one session, failed", checked(), { "before?": [yes], "after?": [no, no, no] }, "s1 false"],
-    [
-      "criteria answered false, then true",
-      checked({}, false),
-      { "before?": [yes], "after?": [no, yes] },
-      "s1 true, s2 true, s3 false, s4 true, s5 true",
-    ],
-    [
-      "a check that crashed first",
-      checked(
-        {
-          criteria: {
-            toolExecuted: ["job_prepare_document"],
-            runConditionInSameSession: false,
-            failureAction: { retryTimes: 1 },
-          },
-        },
-        false,
-      ),
-      { "before?": [{ text: "" }, yes], go: [answers("job_prepare_document"), done] },
-      "s1 false, s2 true, s3 true",
-    ],
-  ] as const) {
-    it(`say at their end whether their purpose went well: ${name}`, async (t) => {
+  it("say at their end whether their purpose went well", async (t) => {
+    const criteria = {
+      toolExecuted: ["job_prepare_document"],
+      runConditionInSameSession: false,
+      failureAction: { retryTimes: 1 },
+    } as const;
+    const crashing = {
+      "before?": [{ text: "" }, yes],
+      go: [answers("job_prepare_document"), done],
+    };
+    for (const [task, replies, expected] of [
+      [checked(), { "before?": [yes], "after?": [no, no, no] }, "s1 false"],
+      [
+        checked({}, false),
+        { "before?": [yes], "after?": [no, yes] },
+        "s1 true, s2 true, s3 false, s4 true, s5 true",
+      ],
+      [checked({ criteria }), crashing, "s1 false, s2 true, s3 true"],
+    ] as const) {
       const rig = await host(t, task, replies);
       const { callback, ended, log } = taskLog();
-      await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
+      await rig.startTask("t", callback);
       await ended;
       const stopped = log.flatMap((line) => line.match(/^stopped (.*)$/)?.[1] ?? []);
       assert.equal(stopped.join(", "), expected, log.join("\n"));
-    });
-  }
+    }
+  });
 });
 
 it("the model is offered job_prepare_document if the prompt names it, and told what happens to it", async (t) => {
@@ -240,7 +211,7 @@ it("the model is offered job_prepare_document if the prompt names it, and told w
   ] as const) {
     const rig = await host(t, { model, prompt }, {});
     const { callback, ended } = taskLog();
-    await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
+    await rig.startTask("t", callback);
     await ended;
     const offered = JSON.stringify(rig.requests[0]?.body);
     const described = /One line is kept, its path or title, for this run of this task/;

@@ -86,14 +86,10 @@ describe("a task that can't do what it should", () => {
     const task = { model: { category: "fast" }, prompt: "x" };
     const work = { kind: "Seq", works: ["a", "b"].map((taskId) => ({ kind: "Ref", taskId })) };
     const tasks = { a: { ...task, ...all }, b: { ...task, protocol: "actions" } };
-    assert.match(
-      of(entryWith({ tools: { build }, tasks, jobs: { j: { work } } })).join("\n"),
-      /^entry\.tasks\["b"\]\.protocol: This task may call no tool, [^\n]*$/,
-    );
-    assert.match(
-      of(entryWithTask({ protocol: "actions" })).join("\n"),
-      /^entry\.tasks\["a"\]\.protocol: This task may call no tool, [^\n]*$/,
-    );
+    const said = /^entry\.tasks\["[ab]"\]\.protocol: This task may call no tool, [^\n]*$/;
+    const beside = entryWith({ tools: { build }, tasks, jobs: { j: { work } } });
+    for (const entry of [beside, entryWithTask({ protocol: "actions" })])
+      assert.match(of(entry).join("\n"), said);
   });
 
   it("has criteria that name a tool which its permissions don't allow", () => {
@@ -125,16 +121,9 @@ describe("a pattern of permissions.tools", () => {
     of(entryWithTask({ permissions: { tools: ["*", ...tools] } }, parts)).join("\n");
 
   it("names something", () => {
-    const known = ["build", "./build", "docs/*", "docs/search", "bash", "sql", "task"];
-    const others = [
-      "job_boolean_true",
-      "!view",
-      "delegate",
-      "delegate/*",
-      "delegate/a",
-      "task_manager",
-    ];
-    assert.equal(lines(...known, ...others), "");
+    const names =
+      "build ./build docs/* docs/search bash sql task job_boolean_true !view delegate delegate/* delegate/a task_manager";
+    assert.equal(lines(...names.split(" ")), "");
   });
 
   it("or a similar name is suggested", () => {
@@ -186,29 +175,25 @@ describe("a declaration with a likely mistake", () => {
 
   it("is a credential in the file", () => {
     const token = `ghp_${"a1B2".repeat(9)}`;
+    const sent = (Authorization: string): object => ({
+      url: "http://x",
+      headers: { Authorization },
+    });
     for (const [server, place] of [
       [{ command: "x", env: { TOKEN: token } }, 'env["TOKEN"]'],
       [{ command: "x", args: ["--token", token] }, "args[1]"],
-      [
-        { url: "http://x", headers: { Authorization: `Bearer ${token}` } },
-        'headers["Authorization"]',
-      ],
-      [{ url: "http://x", headers: { Authorization: "Bearer abc" } }, 'headers["Authorization"]'],
+      [sent(`Bearer ${token}`), 'headers["Authorization"]'],
+      [sent("Bearer abc"), 'headers["Authorization"]'],
       [{ url: "https://me:pass@x" }, "url"],
     ] as const) {
       const found = lines({ mcpServers: { docs: server } });
-      assert.ok(
-        found.startsWith(`entry.mcpServers["docs"].${place}: This looks like a credential.`),
-        found,
-      );
+      const said = `entry.mcpServers["docs"].${place}: This looks like a credential.`;
+      assert.ok(found.startsWith(said), found);
       assert.ok(!found.includes(token) && !found.includes("\n"), found);
     }
-    assert.match(
-      lines({ tools: { build: { ...build, command: ["x", token] } } }),
-      /command\[1\]: This looks/,
-    );
-    const harmless = { url: "http://x", headers: { Authorization: "Bearer env:TOKEN" } };
-    assert.equal(lines({ mcpServers: { docs: harmless } }), "");
+    const tool = { ...build, command: ["x", token] };
+    assert.match(lines({ tools: { build: tool } }), /command\[1\]: This looks/);
+    assert.equal(lines({ mcpServers: { docs: sent("Bearer env:TOKEN") } }), "");
   });
 
   it("is a variable that isn't inserted", () => {
@@ -222,14 +207,10 @@ describe("a declaration with a likely mistake", () => {
   });
 
   it("is a line for a shell", () => {
-    assert.match(
-      lines({ tools: { build: { ...build, command: ["npm run build"] } } }),
-      /command\[0\]: This is taken as the name of one program/,
-    );
-    assert.match(
-      lines({ mcpServers: { docs: { command: "npx -y docs" } } }),
-      /command: This is taken as the name of one program/,
-    );
+    const tool = { ...build, command: ["npm run build"] };
+    const program = /command(?:\[0\])?: This is taken as the name of one program/;
+    assert.match(lines({ tools: { build: tool } }), program);
+    assert.match(lines({ mcpServers: { docs: { command: "npx -y docs" } } }), program);
     assert.equal(lines({ mcpServers: { docs: { command: "C:\\Program Files\\docs.exe" } } }), "");
   });
 });
@@ -244,15 +225,10 @@ describe("a denial without effect", () => {
 
   it("is a warning", () => {
     const protocol = "no task that it concerns has protocol: actions";
-    assert.deepEqual(denied({}, "*", "!build", "!docs/search", "!trap_card", "!delegate/*"), [
-      vain(3, protocol),
-      vain(4, protocol),
-    ]);
-    assert.deepEqual(denied({}, "build", "!docs/*", "!docs/search", "!bash"), [
-      vain(1),
-      vain(2),
-      vain(3),
-    ]);
+    const others = denied({}, "*", "!build", "!docs/search", "!trap_card", "!delegate/*");
+    assert.deepEqual(others, [vain(3, protocol), vain(4, protocol)]);
+    const unallowed = denied({}, "build", "!docs/*", "!docs/search", "!bash");
+    assert.deepEqual(unallowed, [vain(1), vain(2), vain(3)]);
     assert.deepEqual(denied({}, "!job_boolean_true"), [vain(0, "job tools can't be denied")]);
   });
 

@@ -38,18 +38,17 @@ describe("the runtime's environment", () => {
 
   it("carries an installation token, and no other; with a provider none goes anywhere", () => {
     const none = { environment: {}, useLoggedInUser: false };
-    const of = (gitHubToken: string | undefined, hasProvider = false): unknown =>
-      authentication({ gitHubToken, hasProvider });
-    assert.deepEqual(of("ghs_abc.def"), {
-      environment: { COPILOT_GITHUB_TOKEN: "ghs_abc.def" },
-      useLoggedInUser: true,
-    });
-    assert.deepEqual(of("github_pat_x"), { ...none, gitHubToken: "github_pat_x" });
-    assert.deepEqual(of("gho_x"), { ...none, gitHubToken: "gho_x" });
-    assert.deepEqual(of(undefined), none);
-    assert.deepEqual(of(""), none);
-    assert.deepEqual(of("ghs_abc", true), none);
-    assert.deepEqual(of("github_pat_x", true), none);
+    const carried = { COPILOT_GITHUB_TOKEN: "ghs_abc.def" };
+    for (const [gitHubToken, hasProvider, expected] of [
+      ["ghs_abc.def", false, { environment: carried, useLoggedInUser: true }],
+      ["github_pat_x", false, { ...none, gitHubToken: "github_pat_x" }],
+      ["gho_x", false, { ...none, gitHubToken: "gho_x" }],
+      [undefined, false, none],
+      ["", false, none],
+      ["ghs_abc", true, none],
+      ["github_pat_x", true, none],
+    ] as const)
+      assert.deepEqual(authentication({ gitHubToken, hasProvider }), expected);
   });
 });
 

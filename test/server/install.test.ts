@@ -22,6 +22,7 @@ const install = (file: string): Promise<Answer> =>
 
 describe("copilot/test/installJobsEntry", () => {
   it("installs an entry in place of the one before", async () => {
+    const grid = [{ keyword: "all", jobs: [{ name: "run", jobName: "other" }, null] }];
     const file = await write("other.json", {
       models,
       tasks: {
@@ -29,7 +30,7 @@ describe("copilot/test/installJobsEntry", () => {
         asks: { model: { category: "driving" }, prompt: "Do $user-input.", requireUserInput: true },
       },
       jobs: { other: { work: seq(ref("plain"), seq(ref("asks"))) } },
-      grid: [{ keyword: "all", jobs: [{ name: "run", jobName: "other" }, null] }],
+      grid,
     });
     assert.deepEqual(await install(file), { result: "OK" });
     assert.deepEqual(await server.get("copilot/task"), {
@@ -38,25 +39,11 @@ describe("copilot/test/installJobsEntry", () => {
         { name: "asks", requireUserInput: true },
       ],
     });
-    const { grid, jobs } = await server.get("copilot/job");
-    assert.deepEqual(
-      { grid, jobs },
-      {
-        grid: [{ keyword: "all", jobs: [{ name: "run", jobName: "other" }, null] }],
-        jobs: {
-          other: {
-            requireUserInput: true,
-            work: {
-              kind: "Seq",
-              works: [
-                { kind: "Ref", taskId: "plain", workIdInJob: 0 },
-                { kind: "Ref", taskId: "asks", workIdInJob: 1 },
-              ],
-            },
-          },
-        },
-      },
-    );
+    const listed = await server.get("copilot/job");
+    assert.deepEqual(listed["grid"], grid);
+    const works = ["plain", "asks"].map((id, workIdInJob) => ({ ...ref(id), workIdInJob }));
+    const other = { requireUserInput: true, work: { kind: "Seq", works } };
+    assert.deepEqual(listed["jobs"], { other });
   });
 
   it("refuses an entry with a mistake, with the message of validateEntry", async () => {
@@ -84,7 +71,7 @@ describe("copilot/test/installJobsEntry", () => {
     const { result, error, ...others } = await install(file);
     assert.deepEqual({ result, others }, { result: "Rejected", others: {} });
     assert.match(String(error), /running/);
-    assert.deepEqual(await server.post(`copilot/session/${id}/stop`), { result: "Closed" });
+    await server.close(`copilot/session/${id}`);
     assert.deepEqual(await install(file), { result: "OK" });
   });
 });

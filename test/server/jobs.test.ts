@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { recordOf, type Answer } from "../rig/answer.ts";
+import { named, recordOf, type Answer } from "../rig/answer.ts";
 import { startCli, type CliResult } from "../rig/cli.ts";
 import { startServer } from "../rig/server.ts";
 import {
@@ -33,6 +33,8 @@ const works: Readonly<Record<string, Answer>> = {
   hangsInPar: par(hangs, ok, seq(hangs, ok)),
   crashes: loop(ok, { postCondition: [true, ref("crashes")] }),
 };
+/** The feed of the job `two`. */
+const ofTwo = ["0 started", "0 succeeded", "1 started", "1 failed", "jobFailed"];
 const grid = [
   { keyword: "one", jobs: [{ name: "go", jobName: "ok" }, null] },
   { keyword: "two", jobs: [{ name: "all", jobName: "everything" }] },
@@ -94,11 +96,10 @@ describe("copilot/job/start", () => {
     const start = (body: string): Promise<Answer> => server.post("copilot/job/start/ok", body);
     for (const body of ["", "work", "work\n", `\n${server.workingDirectory}`])
       assert.deepEqual(await start(body), { error: "WorkingDirectoryNotAbsolutePath" });
-    for (const folder of [
-      join(server.folder, "nowhere"),
-      join(server.folder, "server.rehearsal.json"),
-    ])
-      assert.deepEqual(await start(`${folder}\ninput`), { error: "WorkingDirectoryNotExists" });
+    for (const name of ["nowhere", "server.rehearsal.json"]) {
+      const body = `${join(server.folder, name)}\ninput`;
+      assert.deepEqual(await start(body), { error: "WorkingDirectoryNotExists" });
+    }
   });
 
   it("passes on the lines after the first as the user's input, also with the line ends of Windows", async () => {
@@ -113,21 +114,12 @@ describe("copilot/job/start", () => {
     const recent = listIn(await server.get("copilot/job/recent"), "jobs");
     const own = recent.find((one) => one["jobId"] === jobId);
     const { startTime, endTime, tasks: shown, ...run } = own ?? assert.fail("it is not there");
-    assert.deepEqual(run, {
-      jobId,
-      jobName: "asks",
-      status: "Succeeded",
-      workingDirectory,
-      userInput,
-    });
+    const facts = { jobId, jobName: "asks", status: "Succeeded", workingDirectory, userInput };
+    assert.deepEqual(run, facts);
     for (const time of [startTime, endTime])
       assert.equal(new Date(String(time)).toISOString(), time);
     assert.ok(String(startTime) <= String(endTime));
-    assert.ok(Array.isArray(shown));
-    assert.deepEqual(
-      shown.map((one) => one.status),
-      ["Succeeded"],
-    );
+    assert.match(JSON.stringify(shown), /"status":"Succeeded"/);
   });
 
   it("refuses a job that needs input and gets none", async () => {
@@ -144,11 +136,7 @@ describe("copilot/job/start", () => {
     const ids = await Promise.all([1, 2, 3].map(() => server.startJob("two")));
     assert.equal(new Set(ids).size, 3);
     const feeds = await Promise.all(ids.map((id) => server.follow(id)));
-    for (const { job } of feeds)
-      assert.deepEqual(
-        job,
-        jobFeed(["0 started", "0 succeeded", "1 started", "1 failed", "jobFailed"], job),
-      );
+    for (const { job } of feeds) assert.deepEqual(job, jobFeed(ofTwo, job));
     const taskIds = feeds.flatMap(({ tasks: started }) => [...started.keys()]);
     assert.equal(new Set(taskIds).size, 6, "ids of tasks are used once");
   });
@@ -158,11 +146,8 @@ describe("copilot/job/start", () => {
     const crash = job.find((one) => "jobError" in one) ?? {};
     assert.deepEqual(Object.keys(crash), ["jobError"]);
     assert.match(String(crash["jobError"]), /a bad request/);
-    const lines = ["0 started", "0 succeeded", "1 started", "1 failed", "crash", "jobFailed"];
-    assert.deepEqual(
-      job,
-      jobFeed(lines, job).map((one) => (one["callback"] === "crash" ? crash : one)),
-    );
+    const expected = jobFeed(ofTwo, job);
+    assert.deepEqual(job, [...expected.slice(0, -1), crash, ...expected.slice(-1)]);
     assert.deepEqual(
       [...feeds.values()].map((feed) => feed.at(-1)?.["callback"]),
       ["taskSucceeded", "taskFailed"],
@@ -198,11 +183,11 @@ describe("copilot/job/{job-id}/stop", { concurrency: true }, () => {
         return hanging.every((id) => started.has(id));
       });
       if (before.length > 0) assert.deepEqual(first, jobFeed(before, first));
-      assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+      await server.close(feed);
       const rest = await server.drain(feed);
       assert.deepEqual(rest.at(-1), { callback: "jobCanceled" });
       const all = [...first, ...rest];
-      const stopped = all.filter((one) => one["callback"] === "workStopped");
+      const stopped = named(all, "workStopped");
       assert.deepEqual(new Set(stopped.map((one) => one["workId"])), started);
       for (const { workId, succeeded } of stopped)
         if (hanging.includes(Number(workId))) assert.equal(succeeded, false);
@@ -217,12 +202,10 @@ describe("copilot/job/{job-id}/stop", { concurrency: true }, () => {
   it("stops a job right after its start", async () => {
     const jobId = await server.startJob("everything");
     const feed = `copilot/job/${jobId}`;
-    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    await server.close(feed);
     const all = await server.drain(feed);
     assert.deepEqual(all.at(-1), { callback: "jobCanceled" });
-    const count = (callback: string): number =>
-      all.filter((one) => one["callback"] === callback).length;
-    assert.equal(count("workStarted"), count("workStopped"));
+    assert.equal(named(all, "workStarted").length, named(all, "workStopped").length);
   });
 });
 
@@ -245,7 +228,7 @@ describe("copilot/job/running and copilot/job/{job-id}/status", { concurrency: t
       ],
     });
     assert.deepEqual(await listed(jobId), job);
-    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    await server.close(feed);
     await server.drain(feed);
     assert.deepEqual(await listed(jobId), { ...job, status: "Canceled" });
     const ended = await server.get(`${feed}/status`);
@@ -293,8 +276,7 @@ describe("examples/client.mjs, as a user runs it,", { concurrency: true }, () =>
     const { code, stdout, stderr } = await run("two");
     assert.deepEqual({ code, stderr }, { code: 1, stderr: "" });
     const answers = stdout.trimEnd().split("\n").map(recordOf);
-    const lines = ["0 started", "0 succeeded", "1 started", "1 failed", "jobFailed"];
-    assert.deepEqual(answers, jobFeed(lines, answers));
+    assert.deepEqual(answers, jobFeed(ofTwo, answers));
   });
 
   it("ends with the error of the server", async () => {

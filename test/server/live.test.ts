@@ -4,27 +4,20 @@ import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { Feed } from "../../src/live/feed.ts";
 import type { FeedItem } from "../../src/live/feed.ts";
-import type { Entry } from "../../src/entry/model.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { followFeed } from "../../src/server/live.ts";
 import { makeLive } from "../live/live-rig.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { until } from "../sessions/rig.ts";
-import { ask, isRefused, serve, waitingCall, type TestServer } from "./rig.ts";
-
-const entry: Entry = {
-  models: { driving: "gpt-5-mini" },
-  tasks: { wait: { model: { category: "driving" }, prompt: "Wait." } },
-  jobs: { slow: { work: { kind: "Ref", taskId: "wait" } } },
-};
+import { ask, isRefused, serve, smallEntry, waitingCall, type TestServer } from "./rig.ts";
 
 /** A server with a job whose task waits for a model that answers after a minute. */
 async function serveSlowJob(t: TestContext): Promise<TestServer & { readonly jobId: string }> {
-  const { host, folder } = await makeLive(t, entry, [
+  const { host, folder } = await makeLive(t, smallEntry, [
     { turns: [{ replies: [{ delay: 60_000, text: "Done." }] }] },
   ]);
   const server = await serve(t, { host });
-  const started = await server.api("copilot/job/start/slow", folder);
+  const started = await server.api("copilot/job/start/hello", folder);
   assert.ok(typeof started === "object" && started !== null && "jobId" in started);
   return { ...server, jobId: String(started.jobId) };
 }

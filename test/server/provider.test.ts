@@ -36,9 +36,7 @@ const modelServer = await startModelServer(
 );
 const server = await startServer({
   entry: {
-    ...entryOf({
-      one: ref("one"),
-    }),
+    ...entryOf({ one: ref("one") }),
     models: { ...models, other: "another" },
     tasks: {
       one: {
@@ -82,7 +80,7 @@ describe("a server with a model server", { concurrency: true }, () => {
       assert.deepEqual(await server.post(`${feed}/query`, `To ${model}.`), {});
       await answer(`To ${model}.`, { text: "Hello!" });
       await server.takeUntil(feed, (one) => one["completeContent"] === "Hello!");
-      assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+      await server.close(feed);
     }
     assert.deepEqual(await server.post("copilot/session/start/third", server.workingDirectory), {
       error: "ModelIdNotFound",
@@ -103,11 +101,8 @@ describe("a server with a model server", { concurrency: true }, () => {
     let last = session;
     for await (const event of tasks) last = event;
     assert.deepEqual(last.data, { error: "TaskClosed" });
-    assert.deepEqual((await next(events)).data, {
-      callback: "workStopped",
-      workId: 0,
-      succeeded: true,
-    });
+    const stopped = { callback: "workStopped", workId: 0, succeeded: true };
+    assert.deepEqual((await next(events)).data, stopped);
     await events.return();
   });
 });

@@ -1,7 +1,7 @@
 /** `copilot/task/…` in a borrowed session, and what a client sees of criteria and retries. */
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import type { Answer } from "../rig/answer.ts";
+import { named, type Answer } from "../rig/answer.ts";
 import { startServer } from "../rig/server.ts";
 import { call, calls, models, reports, ref } from "../rig/server-fixtures.ts";
 
@@ -25,7 +25,6 @@ const again = `${prompt}\n\n## Required Tool Not Called: job_prepare_document`;
 const retry = (number: number, of: number): string => `DECISION Retry ${number} of ${of}`;
 
 const played: Readonly<Record<string, Played>> = {
-  plain: { turns: ["Done."], prompts: [prompt], feed: ["TASK SUCCEEDED", "taskSucceeded"] },
   toolThenCondition: {
     criteria: {
       toolExecuted: ["job_prepare_document"],
@@ -69,6 +68,7 @@ const server = await startServer({
           failureAction: { retryTimes: 1 },
         },
       },
+      plain: { model: driving, prompt },
       asks: { model: driving, prompt: "Do $user-input.", requireUserInput: true },
       crashesOnce: { model: driving, prompt: "Crash once." },
       hangs: { model: driving, prompt: "Hang." },
@@ -86,6 +86,7 @@ const server = await startServer({
     { task: "apart", role: "task", turns: ["Done."] },
     { task: "apart", role: "driving", retry: 0, turns: [saysNo] },
     { task: "apart", role: "driving", turns: [saysYes] },
+    { task: "plain", turns: ["Done."] },
     { task: "asks", turns: [{ prompt: "Do a dance.", text: "Done." }] },
     { task: "crashesOnce", attempt: 1, turns: [{ text: "" }] },
     { task: "crashesOnce", turns: [{ prompt: "The session crashed", text: "Done." }] },
@@ -119,7 +120,7 @@ async function startTask(task: string, sessionId: string, input = ""): Promise<s
 }
 
 const generated = (feed: readonly Answer[]): unknown[] =>
-  feed.filter((one) => one["callback"] === "onGeneratedUserPrompt").map((one) => one["prompt"]);
+  named(feed, "onGeneratedUserPrompt").map((one) => one["prompt"]);
 
 /** The feeds of the first task of a job, once its session has been asked. */
 async function sessionAtWork(
@@ -144,9 +145,7 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
       assert.deepEqual(await server.get(`copilot/task/${taskId}/live`), { error: "TaskNotFound" });
       assert.deepEqual(await server.post(`copilot/task/${taskId}/stop`), { error: "TaskNotFound" });
       // The session is alive, and has heard every prompt.
-      assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), {
-        result: "Closed",
-      });
+      await server.close(`copilot/session/${sessionId}`);
       assert.deepEqual(generated(await server.drain(`copilot/session/${sessionId}`)), prompts);
     });
   }
@@ -165,7 +164,7 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
       error: "TaskCannotClose",
     });
     // It ends with its session.
-    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+    await server.close(`copilot/session/${sessionId}`);
     const feed = await server.drain(`copilot/task/${taskId}`);
     assert.deepEqual(feed.at(-1), { callback: "taskFailed" });
     assert.ok(feed.some((one) => "taskError" in one));
@@ -178,7 +177,7 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
     const feed = await server.drain(`copilot/task/${second}`);
     assert.deepEqual(feed.at(-1), { callback: "taskFailed" });
     assert.match(String(feed.at(-2)?.["taskError"]), /busy/);
-    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+    await server.close(`copilot/session/${sessionId}`);
     assert.deepEqual((await server.drain(`copilot/task/${first}`)).at(-1), {
       callback: "taskFailed",
     });
@@ -191,7 +190,7 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
     assert.deepEqual(await start("plain", "nobody"), { error: "SessionNotFound" });
     assert.deepEqual(await start("nothing", sessionId), { error: "TaskNotFound" });
     assert.deepEqual(await start("constructor", sessionId), { error: "TaskNotFound" });
-    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+    await server.close(`copilot/session/${sessionId}`);
     assert.deepEqual(await start("plain", sessionId), { error: "SessionNotFound" });
   });
 });
@@ -202,14 +201,11 @@ describe("a task of a job", { concurrency: 4 }, () => {
       const { tasks: feeds } = await server.runJob(name);
       const [own] = feeds.values();
       assert.ok(own !== undefined && feeds.size === 1);
-      const end = feed.at(-1);
-      // The session ends before the task does.
-      const expected = [...feed.slice(0, -1), "taskSessionStopped", end];
+      const expected = [...feed, "taskSessionStopped"];
       const shown = inShort(own).filter((one) => one !== "taskSessionStarted");
-      const order = (lines: readonly unknown[]): unknown[] =>
-        lines.filter((line) => line !== "taskSessionStopped");
-      assert.deepEqual(order(shown), order(expected));
-      assert.equal(shown.filter((line) => line === "taskSessionStopped").length, 1);
+      assert.deepEqual(shown.toSorted(), expected.toSorted());
+      const others = shown.filter((line) => line !== "taskSessionStopped");
+      assert.deepEqual(others, feed);
       const started = own.find((one) => one["callback"] === "taskSessionStarted");
       const sessionId = started?.["sessionId"];
       assert.deepEqual(started, {
@@ -229,7 +225,7 @@ describe("a task of a job", { concurrency: 4 }, () => {
     const { tasks: feeds } = await server.runJob("apart");
     const [own] = feeds.values();
     assert.ok(own !== undefined);
-    const started = own.filter((one) => one["callback"] === "taskSessionStarted");
+    const started = named(own, "taskSessionStarted");
     assert.deepEqual(
       started.map((one) => one["isDriving"]),
       [false, true, false, true],
@@ -240,7 +236,7 @@ describe("a task of a job", { concurrency: 4 }, () => {
       ),
     );
     assert.deepEqual(prompts, [[prompt], [check], [prompt], [check]]);
-    const stopped = own.filter((one) => one["callback"] === "taskSessionStopped");
+    const stopped = named(own, "taskSessionStopped");
     assert.deepEqual(
       stopped.map((one) => one["succeeded"]),
       [true, false, true, true],
@@ -252,7 +248,7 @@ describe("a task of a job", { concurrency: 4 }, () => {
     const { job, tasks: feeds } = await server.runJob("crashesOnce");
     const [own] = feeds.values();
     assert.ok(own !== undefined);
-    const started = own.filter((one) => one["callback"] === "taskSessionStarted");
+    const started = named(own, "taskSessionStarted");
     assert.equal(started.length, 2);
     const session = await server.drain(`copilot/session/${String(started[1]?.["sessionId"])}`);
     assert.deepEqual(generated(session), [
@@ -267,11 +263,11 @@ describe("a task of a job", { concurrency: 4 }, () => {
 
   it("replaces a session that a client stops", async () => {
     const { jobId, feed, session } = await sessionAtWork("hangsOnce");
-    assert.deepEqual(await server.post(`${session}/stop`), { result: "Closed" });
+    await server.close(session);
     await server.drain(session);
     const rest = await server.drain(feed);
     assert.ok(inShort(rest).includes("SESSION CRASHED"));
-    assert.equal(rest.filter((one) => one["callback"] === "taskSessionStarted").length, 1);
+    assert.equal(named(rest, "taskSessionStarted").length, 1);
     assert.deepEqual(rest.at(-1), { callback: "taskSucceeded" });
     assert.deepEqual((await server.drain(`copilot/job/${jobId}`)).at(-1), {
       callback: "jobSucceeded",
@@ -280,7 +276,7 @@ describe("a task of a job", { concurrency: 4 }, () => {
 
   it("can be stopped, and its session talked to until then", async () => {
     const { jobId, feed, session } = await sessionAtWork("hangs");
-    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    await server.close(feed);
     await server.drain(feed);
     await server.drain(session);
     assert.deepEqual(await server.post(`${feed}/stop`), { error: "TaskNotFound" });

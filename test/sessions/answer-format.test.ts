@@ -4,8 +4,8 @@ import { describe, it, test } from "node:test";
 import type { AnswerFormat } from "../../src/engine/ports.ts";
 import { isRecord } from "../../src/document/guards.ts";
 import { withAnswerFormat } from "../../src/sessions/request-bodies.ts";
-import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
-import { completed, crashOf, makeRig, sharedRig, turn } from "./rig.ts";
+import type { RecordedRequest } from "../rig/model-server.ts";
+import { completed, crashOf, makeRig, scriptedTransport, sharedRig, turn } from "./rig.ts";
 
 const answerFormat: AnswerFormat = {
   name: "action_document",
@@ -13,18 +13,13 @@ const answerFormat: AnswerFormat = {
 };
 const described = { ...answerFormat, strict: false };
 
-function fields(request: RecordedRequest | undefined): Readonly<Record<string, unknown>> {
-  return fieldsOf(request?.body);
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
-}
+const fields = (value: unknown): Readonly<Record<string, unknown>> =>
+  isRecord(value) ? value : {};
 
 /** The format that the request asks for, wherever its API has it. */
 function asked(request: RecordedRequest | undefined): unknown {
-  const { response_format: ofChat, text } = fields(request);
-  return ofChat ?? fieldsOf(text)["format"];
+  const { response_format: ofChat, text } = fields(request?.body);
+  return ofChat ?? fields(text)["format"];
 }
 
 const json = { text: '{"stop":true}' };
@@ -50,9 +45,7 @@ describe("a turn with a format of its answer", () => {
     completed(await turn(session, "Second"));
     const format = { type: "json_schema", ...described };
     assert.deepEqual(rig.server.requests.map(asked), [format, undefined]);
-    const [formatted, plain] = rig.server.requests.map((request) =>
-      fieldsOf(fields(request)["text"]),
-    );
+    const [formatted, plain] = rig.server.requests.map(({ body }) => fields(fields(body)["text"]));
     const { format: _, ...rest } = formatted ?? {};
     assert.deepEqual(rest, plain);
   });
@@ -62,7 +55,7 @@ describe("a turn with a format of its answer", () => {
     completed(await turn(await rig.open(), "First"));
     const session = await rig.open({ answersFormatted: true });
     assert.equal(completed(await turn(session, "First", { answerFormat })).text, json.text);
-    const [plain, formatted] = rig.server.requests.map(fields);
+    const [plain, formatted] = rig.server.requests.map(({ body }) => fields(body));
     assert.deepEqual(Object.keys(formatted ?? {}), Object.keys(plain ?? {}));
     assert.equal(rig.sessions.runtimePids.length, 1);
   });
@@ -101,13 +94,8 @@ describe("a server that refuses the format", () => {
       completed(await turn(session, "First", { answerFormat }));
     }
     assert.deepEqual(
-      rig.server.requests.map((request) => [request.model, asked(request) !== undefined]),
-      [
-        ["old", true],
-        ["old", false],
-        ["new", true],
-        ["old", false],
-      ],
+      rig.server.requests.map((one) => `${one.model} ${asked(one) !== undefined}`),
+      ["old true", "old false", "new true", "old false"],
     );
   });
 
@@ -136,30 +124,20 @@ test("a sub-agent is not asked for the format", async (t) => {
   });
   completed(await turn(session, "Delegate", { answerFormat }));
   assert.deepEqual(
-    rig.server.requests.map((request) => [
-      request.prompt.includes("Help") ? "Help" : request.prompt,
-      asked(request) !== undefined,
-    ]),
-    [
-      ["Delegate", true],
-      ["Help", false],
-      ["Delegate", true],
-    ],
+    rig.server.requests.map(
+      (one) => `${/Help|Delegate/.exec(one.prompt)?.[0]} ${asked(one) !== undefined}`,
+    ),
+    ["Delegate true", "Help false", "Delegate true"],
   );
 });
 
 test("a rehearsal is asked nothing new; an application's transport is", async (t) => {
   for (const scripted of [true, false]) {
     const requests: RecordedRequest[] = [];
+    const transport = scriptedTransport((request) => (requests.push(request), json));
     const rig = await makeRig(t, () => ({}), {
       provider: undefined,
-      transport: {
-        scripted,
-        send: ({ url, headers, body }) => {
-          requests.push(parseRequest(0, url, headers, body));
-          return Promise.resolve(new Response(streamedBody("m", json)));
-        },
-      },
+      transport: { ...transport, scripted },
     });
     const session = await rig.open({ answersFormatted: true });
     completed(await turn(session, "First", { answerFormat }));

@@ -52,9 +52,12 @@ export async function makeAttemptRig(
   return { ...rig, outside: outside.path };
 }
 
-export function bash(command: string): ScriptedCall {
-  return { name: "bash", arguments: { command, description: "d" } };
-}
+export const view = (path: string): ScriptedCall => ({ name: "view", arguments: { path } });
+
+export const create = (path: string): ScriptedCall => ({
+  name: "create",
+  arguments: { path, file_text: "new" },
+});
 
 export function patch(body: string): ScriptedCall {
   return { name: "apply_patch", arguments: `*** Begin Patch\n${body}\n*** End Patch` };

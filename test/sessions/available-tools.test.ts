@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownerOf } from "../../src/entry/known-tools.ts";
 import type { SessionTool } from "../../src/engine/ports.ts";
-import { completed, denials, sharedRig, turn } from "./rig.ts";
+import { completed, denials, sharedRig, successes, turn } from "./rig.ts";
 
 const stamp: SessionTool = {
   name: "stamp",
@@ -26,12 +26,9 @@ for (const wire of ["completions", "responses", "messages"] as const) {
       { wire },
     );
     const session = await rig.open({ availableTools: [], systemPrompt, tools: [stamp] });
-    const { text, toolCalls } = completed(await turn(session, "Hello"));
-    assert.equal(text, "Then not.");
-    assert.deepEqual(
-      toolCalls.map(({ succeeded }) => succeeded),
-      [false],
-    );
+    const run = await turn(session, "Hello");
+    assert.equal(completed(run).text, "Then not.");
+    assert.deepEqual(successes(run), [false]);
     const [first] = rig.server.requests;
     assert.deepEqual(first?.tools, []);
     assert.deepEqual(
@@ -78,8 +75,5 @@ test("a listed tool is judged by the permissions when it is called", async (t) =
   const session = await rig.open({ availableTools: ["view"] });
   const run = await turn(session, "Look");
   assert.equal(denials(run).length, 1);
-  assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [false],
-  );
+  assert.deepEqual(successes(run), [false]);
 });

@@ -8,8 +8,8 @@ import type { Permissions } from "../../src/entry/model.ts";
 import { Confinement } from "../../src/sessions/confinement.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { bash } from "./attempts.ts";
-import { crashOf, label, makeRig, turn } from "./rig.ts";
+import { bash } from "../rig/model-server.ts";
+import { crashOf, makeRig, turn } from "./rig.ts";
 
 type Test = Parameters<typeof makeRig>[0];
 
@@ -40,11 +40,8 @@ async function openWith(
     { workspace, confinement },
   );
   const opened = (given: Permissions) =>
-    rig.sessions.factory.open(
-      { label: label("m"), modelId: "m", workingDirectory: path, permissions: given },
-      AbortSignal.timeout(30_000),
-    );
-  return { rig, path, bubblewrap, opened };
+    rig.attempt({ permissions: given, signal: AbortSignal.timeout(30_000) });
+  return { rig, path, opened };
 }
 
 test("without a sandbox, only file tools start, unless one is required", async (t) => {
@@ -77,13 +74,12 @@ test(
       ["is gone", (path: string) => rm(join(path, "bwrap"))],
     ] as const) {
       const commands = ["echo 1 > out/first", "echo 2 > out/second", "echo 3 > out/third"];
-      const { path, opened } = await openWith(t, fails, commands, async (command) => {
+      const { rig, path } = await openWith(t, fails, commands, async (command) => {
         if (command === 1) await damage(path);
       });
-      const result = await opened(permissions);
-      assert.ok(result.kind === "opened", what);
-      const crash = crashOf(await turn(result.session, "Go"));
-      await result.session.close();
+      const session = await rig.open({ permissions });
+      const crash = crashOf(await turn(session, "Go"));
+      await session.close();
       assert.equal(crash.cause, "configuration", what);
       assert.match(
         crash.message,
@@ -96,13 +92,8 @@ test(
 );
 
 test("a command that the runtime starts without its sandbox ends the turn", skip, async (t) => {
-  const { rig, path, opened } = await openWith(t, "", [
-    "echo 1 > out/first",
-    "echo 2 > out/second",
-  ]);
-  const result = await opened(permissions);
-  assert.ok(result.kind === "opened");
-  const { session } = result;
+  const { rig, path } = await openWith(t, "", ["echo 1 > out/first", "echo 2 > out/second"]);
+  const session = await rig.open({ permissions });
   const raw = rig.sessions.find(session.id)?.rawSection;
   await raw?.rpc.options.update({ sandboxConfig: { enabled: false } });
   const crash = crashOf(await turn(session, "Go"));
@@ -112,10 +103,8 @@ test("a command that the runtime starts without its sandbox ends the turn", skip
 });
 
 test("a report that comes after the last answer ends the turn red", skip, async (t) => {
-  const { rig, opened } = await openWith(t, "", []);
-  const result = await opened(permissions);
-  assert.ok(result.kind === "opened");
-  const { session } = result;
+  const { rig } = await openWith(t, "", []);
+  const session = await rig.open({ permissions });
   const raw: object | undefined = rig.sessions.find(session.id)?.rawSection;
   assert.ok(raw !== undefined && "_dispatchEvent" in raw);
   const { _dispatchEvent: dispatch } = raw;

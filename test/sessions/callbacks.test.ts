@@ -9,8 +9,16 @@ import { systemClock } from "../../src/platform/system-clock.ts";
 import { adoptSession, startSession } from "../../src/sessions/callbacks.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RequestHandler } from "../../src/sessions/request-handler.ts";
-import { parseRequest, streamedBody } from "../rig/model-server.ts";
-import { callbackLog, completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
+import {
+  callbackLog,
+  completed,
+  crashOf,
+  makeRig,
+  scriptedTransport,
+  sharedRig,
+  turn,
+  until,
+} from "./rig.ts";
 
 const script = ({ toolResults }: { readonly toolResults: readonly string[] }): object =>
   toolResults.length > 0
@@ -27,12 +35,7 @@ const script = ({ toolResults }: { readonly toolResults: readonly string[] }): o
 test("every callback of a session is called, in its order", async (t) => {
   const rig = await sharedRig(t, script);
   const log: unknown[][] = [];
-  const session = await rig.sessions.startSession({
-    modelId: "claude-test",
-    workingDirectory: rig.workspace.path,
-    permissions: "read-only",
-    callback: callbackLog(log),
-  });
+  const session = await rig.lend(callbackLog(log));
   await session.sendRequest("Hello");
   const names = log.map(([name]) => name);
   assert.deepEqual(
@@ -79,24 +82,13 @@ test("a request rejects with the crash's message, and when the session is stoppe
   const rig = await sharedRig(t, ({ prompt }) =>
     prompt === "hang" ? { hang: "before" } : { status: 400 },
   );
-  const open = () =>
-    rig.sessions.startSession({
-      modelId: "claude-test",
-      workingDirectory: rig.workspace.path,
-      permissions: "read-only",
-      callback: {
-        ...callbackLog([]),
-        onIdle: () => {
-          throw new Error("a listener's fault");
-        },
-      },
-    });
-  const failing = await open();
-  await assert.rejects(failing.sendRequest("Hello"), (error: unknown) => {
-    assert.ok(error instanceof Error);
-    assert.match(error.message, /400/);
-    return true;
+  const failing = await rig.lend({
+    ...callbackLog([]),
+    onIdle: () => {
+      throw new Error("a listener's fault");
+    },
   });
+  await assert.rejects(failing.sendRequest("Hello"), /^Error: .*400/);
   await assert.rejects(failing.sendRequest("hang", 500), /did not end within 500 ms/);
   const hanging = failing.sendRequest("hang");
   await until(() => rig.server.requests.filter(({ prompt }) => prompt === "hang").length > 1, "it");
@@ -110,12 +102,7 @@ test("a lent session runs turns of the engine, and closing it leaves it alone", 
   const rig = await makeRig(t, (request) =>
     request.prompt === "hang" ? { hang: "before" } : script(request),
   );
-  const lent = await rig.sessions.startSession({
-    modelId: "claude-test",
-    workingDirectory: rig.workspace.path,
-    permissions: "read-only",
-    callback: callbackLog([]),
-  });
+  const lent = await rig.lend();
   const adopted = adoptSession(lent, { modelId: "claude-test", clock: systemClock });
   assert.equal(adopted.id, lent.rawSection.sessionId);
   assert.deepEqual(completed(await turn(adopted, "Hello")), {
@@ -145,12 +132,7 @@ test("startSession works on any client of the SDK", async (t) => {
     env: { PATH: process.env["PATH"] },
     logLevel: "error",
     requestHandler: new RequestHandler({
-      transport: {
-        send: (request) => {
-          const { model } = parseRequest(0, request.url, request.headers, request.body);
-          return Promise.resolve(new Response(streamedBody(model, { text: "Hi" })));
-        },
-      },
+      transport: scriptedTransport(() => ({ text: "Hi" })),
       environment: {},
       conversation: () => undefined,
       killRuntime: () => undefined,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { adoptSession } from "../../src/sessions/callbacks.ts";
-import { callbackLog, completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
+import { completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
 
 test("a cancel during a hang ends the turn as canceled, well within five seconds", async (t) => {
   const rig = await sharedRig(t, ({ prompt }) =>
@@ -44,12 +44,7 @@ test("a runtime that dies just before our own cancel is a cancel, as with Ctrl-C
 
 test("an abort by somebody else is a crash", async (t) => {
   const rig = await sharedRig(t, () => ({ hang: "before" }));
-  const callbacks = await rig.sessions.startSession({
-    modelId: "claude-test",
-    workingDirectory: rig.workspace.path,
-    permissions: "read-only",
-    callback: callbackLog([]),
-  });
+  const callbacks = await rig.lend();
   const adopted = adoptSession(callbacks, { modelId: "claude-test", clock: systemClock });
   const running = turn(adopted, "hang");
   await until(() => rig.server.requests.length > 0, "the request");

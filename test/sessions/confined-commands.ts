@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
 import type { Canaries } from "../rig/canaries.ts";
+import { bash } from "../rig/model-server.ts";
 import { completed, makeRig, turn } from "./rig.ts";
 
 /** Runs the lines in one sandbox, each in a shell of its own, and returns what each has printed. */
@@ -24,11 +25,7 @@ export async function confinedCommands(
     t,
     ({ toolResults, prompt }) =>
       toolResults.length === 0
-        ? {
-            toolCalls: [
-              { name: "bash", arguments: { command: prompt, description: "d", initial_wait: 120 } },
-            ],
-          }
+        ? { toolCalls: [bash(prompt, { initial_wait: 120 })] }
         : { text: "The end." },
     { workspace },
   );

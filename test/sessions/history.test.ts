@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PastMessage } from "../../src/engine/ports.ts";
+import { type WireRequest, withHistory } from "../../src/sessions/request-bodies.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
-import { parseRequest, streamedBody } from "../rig/model-server.ts";
-import { completed, crashOf, makeRig, sharedRig, turn } from "./rig.ts";
+import { completed, crashOf, makeRig, scriptedTransport, sharedRig, turn } from "./rig.ts";
 
 const wires = ["completions", "responses", "messages"] as const;
 
@@ -94,15 +94,11 @@ test("a sub-agent of the session is not given the history", async (t) => {
   });
   const session = await rig.open({ history: past, permissions: "all", availableTools: ["task"] });
   assert.equal(completed(await turn(session, "Delegate")).text, "Done");
-  const given = rig.server.requests.map((request) => [
-    request.prompt.includes("Help") ? "Help" : request.prompt,
-    seen(request).includes("assistant: In the archive."),
-  ]);
-  assert.deepEqual(given, [
-    ["Delegate", true],
-    ["Help", false],
-    ["Delegate", true],
-  ]);
+  const given = rig.server.requests.map(
+    (one) =>
+      `${/Help|Delegate/.exec(one.prompt)?.[0]} ${seen(one).includes("assistant: In the archive.")}`,
+  );
+  assert.deepEqual(given, ["Delegate true", "Help false", "Delegate true"]);
 });
 
 test("without a transport, only sessions with a history have their requests handled in this process", async (t) => {
@@ -119,30 +115,25 @@ test("without a transport, only sessions with a history have their requests hand
 });
 
 test("a transport sees the history, and the activity of the turn in the label", async (t) => {
-  const requests: {
-    readonly label: unknown;
-    readonly history: number | undefined;
-    readonly seen: readonly string[];
-  }[] = [];
-  const rig = await makeRig(t, () => ({}), {
-    provider: undefined,
-    transport: {
-      send: ({ label, history, url, headers, body }) => {
-        const { messages } = parseRequest(0, url, headers, body);
-        requests.push({ label: label?.activity, history, seen: messages.map(({ role }) => role) });
-        return Promise.resolve(new Response(streamedBody("m", { text: "Yes" })));
-      },
-    },
+  const roles: string[][] = [];
+  const transport = scriptedTransport(({ messages }) => {
+    roles.push(messages.map(({ role }) => role));
+    return { text: "Yes" };
   });
+  const rig = await makeRig(t, () => ({}), { provider: undefined, transport });
   const session = await rig.open({ history: past });
   const activity = { id: "Ask", file: "flow.wf.md", hit: 2 };
   completed(await turn(session, "One", { activity }));
   completed(await turn(session, "Two"));
   const before = ["system", "user", "assistant", "user"];
-  assert.deepEqual(requests, [
-    { label: activity, history: 2, seen: before },
-    { label: undefined, history: 2, seen: [...before, "assistant", "user"] },
-  ]);
+  assert.deepEqual(roles, [before, [...before, "assistant", "user"]]);
+  assert.deepEqual(
+    transport.asked.map(({ label, history }) => [label?.activity, history]),
+    [
+      [activity, 2],
+      [undefined, 2],
+    ],
+  );
 });
 
 test("where the history can't be put into a request, the model is not asked", async (t) => {
@@ -155,4 +146,71 @@ test("where the history can't be put into a request, the model is not asked", as
   assert.equal(crash.cause, "configuration");
   assert.match(crash.message, /conversation so far can't be put into a model request to \/v1:/);
   assert.deepEqual(rig.server.requests, []);
+});
+
+const history = [{ role: "assistant", text: "Before" }] as const;
+
+function written(request: Partial<WireRequest>): ReturnType<typeof withHistory> {
+  const url = "https://models.example/v1/chat/completions";
+  const body = '{"messages":[]}';
+  return withHistory({ url, method: "POST", body, ...request }, history);
+}
+
+test("what is no conversation stays as it is", () => {
+  const chat = '{"messages": []}';
+  for (const request of [
+    { method: "GET", url: "https://models.example/v1/models", body: "" },
+    { method: "GET", body: chat },
+    { method: "POST", body: "" },
+    { url: "https://models.example/v1/embeddings", body: '{"input": ["a"]}' },
+    { url: "https://models.example/models/session", body: '{"auto_mode": {}}' },
+  ]) {
+    assert.deepEqual(written(request), { body: request.body, added: 0 }, request.url);
+  }
+  const request = { url: "https://models.example/v1/other", method: "POST", body: chat };
+  assert.deepEqual(withHistory(request, []), { body: chat, added: 0 });
+  assert.deepEqual(withHistory(request, [{ role: "user", text: " \t" }]), {
+    body: chat,
+    added: 0,
+  });
+});
+
+test("a conversation in a form that is not understood is not sent", () => {
+  const responses = "https://models.example/v1/responses";
+  for (const request of [
+    { body: "no JSON" },
+    { body: "[]" },
+    { body: '{"messages": "Hello"}' },
+    { body: '{"messages": ["Hello"]}' },
+    { body: "{}" },
+    { url: responses, body: '{"input": {}}' },
+    { url: responses, body: '{"input": [], "previous_response_id": "r1"}' },
+    { url: "https://models.example/v1/messages", body: '{"input": []}' },
+    { url: "https://models.example/v1/other", body: '{"messages": []}' },
+    { url: "https://models.example/v1/completions", body: '{"prompt": "Hello"}' },
+    { url: "https://models.example/v1/other", body: "no JSON" },
+  ]) {
+    const result = written(request);
+    if (typeof result !== "string") assert.fail(JSON.stringify(request));
+    assert.match(result, /^The conversation so far can't be put into a model request to \/v1\/\w+/);
+  }
+});
+
+test("all instructions come first, and the rest of the body is not changed", () => {
+  const result = written({
+    url: "https://azure.example/openai/deployments/d/chat/completions?api-version=1",
+    body: '{"n":1,"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"user","content":"c"},{"role":"system","content":"d"}],"x":[]}',
+  });
+  assert.deepEqual(result, {
+    body: '{"n":1,"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"assistant","content":"Before"},{"role":"user","content":"c"},{"role":"system","content":"d"}],"x":[]}',
+    added: 1,
+  });
+});
+
+test("the input of the responses API may be a text", () => {
+  const url = "https://models.example/v1/responses";
+  assert.deepEqual(written({ url, body: '{"input":"Hello"}' }), {
+    body: '{"input":[{"type":"message","role":"assistant","content":"Before"},{"type":"message","role":"user","content":"Hello"}]}',
+    added: 1,
+  });
 });

@@ -21,22 +21,20 @@ const error = (more: Partial<ReportedError> = {}): ReportedError => ({
 });
 
 describe("an error of the model server", () => {
-  for (const [failure, words] of [
-    ['{"message":"no such model","code":1}', "no such model"],
-    ['{"error":{"message":"no such model"}}', "no such model"],
-    ['{"error":"no such model"}', "no such model"],
-    ['"no such model"', "no such model"],
-    ["no such model", "no such model"],
-    ['{"detail":1}', '{"detail":1}'],
-  ] as const) {
-    it(`is told in the server's own words: ${failure}`, () => {
+  it("is told in the server's own words, in whatever form they come", () => {
+    for (const [failure, words] of [
+      ['{"message":"no such model","code":1}', "no such model"],
+      ['{"error":{"message":"no such model"}}', "no such model"],
+      ['{"error":"no such model"}', "no such model"],
+      ['"no such model"', "no such model"],
+      ["no such model", "no such model"],
+      ['{"detail":1}', '{"detail":1}'],
+    ] as const) {
       const { message } = modelCrash(error({ statusCode: 404 }), failure, asked);
-      assert.equal(
-        message,
-        `The model server http://host:1/v1 answered 404 for model "m1": "${words}".`,
-      );
-    });
-  }
+      const expected = `The model server http://host:1/v1 answered 404 for model "m1": "${words}".`;
+      assert.equal(message, expected);
+    }
+  });
 
   it("without a status keeps what the runtime says, and adds where it was", () => {
     const { message } = modelCrash(error({ message: "No luck." }), undefined, asked);
@@ -45,43 +43,38 @@ describe("an error of the model server", () => {
     assert.equal(service.message, `the runtime's words (model "m1" of the Copilot service).`);
   });
 
-  for (const words of [
-    "gemma:2b does not support tools",
-    "`tools` are not supported by this model",
-    "model doesn't support function calling",
-    "This model does not support native tool use",
-  ]) {
-    it(`is a model without tools: ${words}`, () => {
-      const crash = modelCrash(
-        error({ statusCode: 400 }),
-        JSON.stringify({ message: words }),
-        asked,
-      );
-      assert.match(crash.message, /this model does not support tools/);
+  it("may be a model without tools", () => {
+    for (const message of [
+      "gemma:2b does not support tools",
+      "`tools` are not supported by this model",
+      "model doesn't support function calling",
+      "This model does not support native tool use",
+    ]) {
+      const crash = modelCrash(error({ statusCode: 400 }), JSON.stringify({ message }), asked);
+      assert.match(crash.message, /this model does not support tools/, message);
       assert.match(JSON.stringify(crashRemedy(crash)), /give-up.*supports tools/);
-    });
-  }
+    }
+  });
 
-  for (const [statusCode, cause, remedy] of [
-    [302, "session-error", "retry"],
-    [400, "rejected", "give-up"],
-    [401, "auth", "give-up"],
-    [403, "forbidden", "give-up"],
-    [404, "not-found", "give-up"],
-    [408, "session-error", "retry"],
-    [413, "too-large", "give-up"],
-    [422, "rejected", "give-up"],
-    [429, "rate-limited", "retry-later"],
-    [500, "overloaded", "retry-later"],
-    [529, "overloaded", "retry-later"],
-  ] as const) {
-    it(`with the status ${statusCode} is ${cause}, and the remedy is to ${remedy}`, () => {
+  it("has a status that says its cause, and the remedy", () => {
+    for (const [statusCode, cause, remedy] of [
+      [302, "session-error", "retry"],
+      [400, "rejected", "give-up"],
+      [401, "auth", "give-up"],
+      [403, "forbidden", "give-up"],
+      [404, "not-found", "give-up"],
+      [408, "session-error", "retry"],
+      [413, "too-large", "give-up"],
+      [422, "rejected", "give-up"],
+      [429, "rate-limited", "retry-later"],
+      [500, "overloaded", "retry-later"],
+      [529, "overloaded", "retry-later"],
+    ] as const) {
       const crash = modelCrash(error({ statusCode }), undefined, asked);
-      assert.equal(crash.cause, cause);
-      assert.equal(crashStatus(crash), statusCode);
-      assert.equal(crashRemedy(crash).kind, remedy);
-    });
-  }
+      const found = [crashStatus(crash), crash.cause, crashRemedy(crash).kind];
+      assert.deepEqual(found, [statusCode, cause, remedy]);
+    }
+  });
 
   const refused = "Failed native model HTTP request: … Connection refused (os error 111)";
   for (const [what, reported, failure, cause] of [
@@ -120,11 +113,8 @@ it("an address is shown without its name, password and query, whatever it is", a
   assert.equal(withoutSecrets(asked.baseUrl), "http://host:1/v1");
   const property = fc.property(fc.oneof(fc.webUrl(), fc.string()), (address) => {
     withoutSecrets(address);
-    const { message } = modelCrash(error({ statusCode: 500 }), address, {
-      modelId: "m",
-      baseUrl: address,
-    });
-    assert.ok(message.length < 5_000);
+    const given = { modelId: "m", baseUrl: address };
+    assert.ok(modelCrash(error({ statusCode: 500 }), address, given).message.length < 5_000);
   });
   await holds(t, property, 200);
 });

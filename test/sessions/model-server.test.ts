@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { test } from "node:test";
+import { describe, it, test, type TestContext } from "node:test";
+import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { copilotService, isReachedDirectly } from "../../src/sessions/model-server.ts";
 import { ModelProbe } from "../../src/sessions/model-probe.ts";
+import { copilotService, isReachedDirectly } from "../../src/sessions/model-server.ts";
+import { modelsOfServer } from "../../src/sessions/offered-models.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { listen } from "../rig/listen.ts";
 import { until } from "./rig.ts";
@@ -67,6 +69,18 @@ async function closedPort(): Promise<string> {
   return address;
 }
 
+function probing(t: TestContext, address: string, clock: Clock = systemClock) {
+  const said: string[] = [];
+  const probe = new ModelProbe({
+    clock,
+    provider: undefined,
+    address,
+    onUnreachable: (server, reason) => said.push(`${server}: ${reason}`),
+  });
+  t.after(() => probe.stop());
+  return { probe, said };
+}
+
 test("the Copilot service is asked for its models, without a credential; one that is down is named", async (t) => {
   const asked: string[] = [];
   const address = await listen(
@@ -76,50 +90,67 @@ test("the Copilot service is asked for its models, without a credential; one tha
       response.writeHead(401).end();
     }),
   );
-  const said: string[] = [];
-  const probing = (at: string): ModelProbe => {
-    const probe = new ModelProbe({
-      clock: systemClock,
-      provider: undefined,
-      address: at,
-      onUnreachable: (server, reason) => said.push(`${server}: ${reason}`),
-    });
-    t.after(() => probe.stop());
-    probe.ask();
-    return probe;
-  };
-  const up = probing(address);
+  const up = probing(t, address);
+  up.probe.ask();
   while (asked.length === 0) await systemClock.sleep(10);
   assert.deepEqual(asked, ["GET /models nobody"]);
-  assert.equal(up.unreachable, undefined);
-  const down = probing(await closedPort());
-  while (said.length === 0) await systemClock.sleep(10);
-  assert.match(said.join(), /^the Copilot service: .*ECONNREFUSED/);
-  assert.equal(down.unreachable, "the Copilot service");
+  assert.equal(up.probe.unreachable, undefined);
+  const down = probing(t, await closedPort());
+  down.probe.ask();
+  while (down.said.length === 0) await systemClock.sleep(10);
+  assert.match(down.said.join(), /^the Copilot service: .*ECONNREFUSED/);
+  assert.equal(down.probe.unreachable, "the Copilot service");
 });
 
-test("a server is asked for its models only if no model has answered within two seconds", async () => {
+test("a server is asked for its models only if no model has answered within two seconds", async (t) => {
   const address = await closedPort();
-  for (const [answers, expected] of [
-    [true, []],
-    [false, ["nobody answers"]],
-  ] as const) {
+  for (const answers of [true, false]) {
     const clock = new FakeClock();
-    const said: string[] = [];
-    const probe = new ModelProbe({
-      clock,
-      provider: undefined,
-      address,
-      onUnreachable: () => said.push("nobody answers"),
-    });
+    const { probe, said } = probing(t, address, clock);
     const begun = clock.now();
     probe.watch();
     if (answers) probe.answered();
-    const waited = clock.sleep(2_000);
-    await clock.runUntil(waited);
+    await clock.runUntil(clock.sleep(2_000));
     assert.equal(clock.now() - begun, 2_000);
     if (!answers) await until(() => said.length > 0, "the server that is down");
-    assert.deepEqual(said, expected);
-    probe.stop();
+    assert.equal(said.length, answers ? 0 : 1);
   }
+});
+
+describe("the models of a model server", () => {
+  it("are asked for with its key, and cost no premium requests", async (t) => {
+    const asked: unknown[] = [];
+    const server = createServer((request, response) => {
+      asked.push([request.method, request.url, request.headers.authorization]);
+      response.end(
+        '{"data":[{"id":"a"},{"id":"b","name":"B"},{"id":"a"},{"id":7},null,{"id":""}]}',
+      );
+    });
+    const baseUrl = `${await listen(t, server)}/v1/`;
+    const models = await modelsOfServer({ type: "openai", baseUrl, apiKey: "key" }, systemClock);
+    assert.deepEqual(asked, [["GET", "/v1/models", "Bearer key"]]);
+    assert.deepEqual(models, [
+      { name: "a", id: "a", multiplier: 0 },
+      { name: "b", id: "b", multiplier: 0 },
+    ]);
+  });
+
+  it("are none if it answers with no list, no JSON or nothing", async (t) => {
+    for (const body of ['{"models":[]}', "<html>", ""]) {
+      const server = createServer((_request, response) => void response.end(body));
+      const baseUrl = await listen(t, server);
+      assert.deepEqual(await modelsOfServer({ type: "openai", baseUrl }, systemClock), [], body);
+    }
+  });
+
+  it("are none if it doesn't answer in five seconds", async (t) => {
+    const clock = new FakeClock();
+    const baseUrl = await listen(
+      t,
+      createServer(() => undefined),
+    );
+    const models = modelsOfServer({ type: "openai", baseUrl }, clock);
+    assert.deepEqual(await clock.runUntil(models), []);
+    assert.equal(clock.now(), 5_000);
+  });
 });

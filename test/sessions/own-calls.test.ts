@@ -46,12 +46,13 @@ const asking = (one: SessionTool): SessionTool => {
   return rest;
 };
 
+const docs = tool(() => ({ succeeded: true, text: "found" }));
+
 describe("a tool of a server", () => {
   it("is known to the model as a function, and everywhere else by its own name", async (t) => {
     const rig = await sharedRig(t, callOnce);
-    const docs = asking(tool(() => ({ succeeded: true, text: "found" })));
     const session = await rig.open({
-      tools: [docs],
+      tools: [asking(docs)],
       permissions: { preset: "read-only", tools: ["docs/search"] },
     });
     const run = await turn(session, "Search");
@@ -75,10 +76,10 @@ describe("a tool of a server", () => {
   it("is judged by the permissions under its own name", async (t) => {
     const rig = await sharedRig(t, callOnce);
     let calls = 0;
-    const docs = asking(tool(() => ({ succeeded: true, text: String((calls += 1)) })));
+    const counting = asking(tool(() => ({ succeeded: true, text: String((calls += 1)) })));
     for (const tools of [["docs-search"], ["!docs/search"], []]) {
       const permissions = { preset: "read-only", tools } as const;
-      const refused = await turn(await rig.open({ tools: [docs], permissions }), "Search");
+      const refused = await turn(await rig.open({ tools: [counting], permissions }), "Search");
       assert.deepEqual(
         denials(refused).map(({ operation, target }) => [operation, target]),
         [["tool", "docs/search"]],
@@ -89,7 +90,6 @@ describe("a tool of a server", () => {
 
   it("is offered if availableTools has its own name", async (t) => {
     const rig = await sharedRig(t, callOnce);
-    const docs = tool(() => ({ succeeded: true, text: "found" }));
     for (const availableTools of [["docs/search"], ["docs-search"]]) {
       await turn(await rig.open({ tools: [docs], availableTools }), "Search");
     }
@@ -146,8 +146,8 @@ describe("a call", () => {
       else assert.equal(run.outcome.kind, "canceled");
       assert.equal(call?.signal.aborted, true, ending);
       await session.close();
-      const asked = rig.server.requests.length - before;
-      assert.equal(asked, 1, "the model was given the result of a stopped call");
+      // The model is not given the result of a stopped call.
+      assert.equal(rig.server.requests.length - before, 1);
     }
   });
 

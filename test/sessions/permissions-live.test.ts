@@ -4,60 +4,52 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import type { ScriptedCall } from "../rig/model-server.ts";
-import { attempts, bash, makeAttemptRig, patch, secret } from "./attempts.ts";
-import { completed, denials } from "./rig.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
+import { adoptSession, type ICopilotSession } from "../../src/sessions/callbacks.ts";
+import { bash, type ScriptedCall } from "../rig/model-server.ts";
+import { attempts, create, makeAttemptRig, patch, secret, view } from "./attempts.ts";
+import { callbackLog, denials, makeRig, successes, turn } from "./rig.ts";
 
 test("read-only reads and searches inside, and nothing outside by any road", async (t) => {
   const rig = await makeAttemptRig(t);
   const { path } = rig.workspace;
   const inside = await attempts(rig, "read-only", [
-    { name: "view", arguments: { path: join(path, "inside.txt") } },
-    { name: "view", arguments: { path } },
+    view(join(path, "inside.txt")),
+    view(path),
     { name: "grep", arguments: { pattern: "deep", output_mode: "content" } },
     { name: "glob", arguments: { pattern: "**/*.txt" } },
   ]);
   assert.deepEqual(denials(inside.run), []);
-  assert.deepEqual(
-    completed(inside.run).toolCalls.map(({ succeeded }) => succeeded),
-    [true, true, true, true],
-  );
+  assert.deepEqual(successes(inside.run), [true, true, true, true]);
   const roads: ScriptedCall[] = [
-    { name: "view", arguments: { path: join(rig.outside, "secret.txt") } },
-    { name: "view", arguments: { path: join(path, "sub/../../", rig.outside, "secret.txt") } },
-    { name: "view", arguments: { path: `${path}/sub/../..${rig.outside}/../x` } },
-    { name: "view", arguments: { path: join(path, "linked-file") } },
-    { name: "view", arguments: { path: join(path, "linked-folder/secret.txt") } },
-    {
-      name: "view",
-      arguments: { path: `${path}/linked-folder/../${basename(rig.outside)}/secret.txt` },
-    },
-    { name: "view", arguments: { path: rig.outside } },
+    view(join(rig.outside, "secret.txt")),
+    view(join(path, "sub/../../", rig.outside, "secret.txt")),
+    view(`${path}/sub/../..${rig.outside}/../x`),
+    view(join(path, "linked-file")),
+    view(join(path, "linked-folder/secret.txt")),
+    view(`${path}/linked-folder/../${basename(rig.outside)}/secret.txt`),
+    view(rig.outside),
     { name: "grep", arguments: { pattern: "SECRET", paths: rig.outside, output_mode: "content" } },
     { name: "grep", arguments: { pattern: "SECRET", paths: ["sub", "linked-folder"] } },
     { name: "glob", arguments: { pattern: "*", paths: rig.outside } },
-    { name: "view", arguments: { path: "/proc/self/environ" } },
-    { name: "view", arguments: { path: join(path, ".git/config") } },
+    view("/proc/self/environ"),
+    view(join(path, ".git/config")),
     { name: "grep", arguments: { pattern: "bare", paths: join(path, ".git") } },
   ];
   const { run, results } = await attempts(rig, "read-only", roads);
   assert.equal(denials(run).length, roads.length, JSON.stringify(denials(run), null, 1));
-  assert.ok(completed(run).toolCalls.every(({ succeeded }) => !succeeded));
+  assert.ok(!successes(run).includes(true));
   assert.doesNotMatch(JSON.stringify(results), new RegExp(secret));
-  for (const result of results) {
-    assert.match(
-      result,
-      /Denied: read of .*You may only read and search files in the working directory/,
-    );
-  }
+  const denied = /Denied: read of .*You may only read and search files in the working directory/;
+  for (const result of results) assert.match(result, denied);
 });
 
 test("read-only has no tool to write or to run anything", async (t) => {
   const rig = await makeAttemptRig(t);
   const file = join(rig.workspace.path, "new.txt");
   const { run, results } = await attempts(rig, "read-only", [
-    { name: "create", arguments: { path: file, file_text: "x" } },
-    { name: "bash", arguments: { command: `touch ${file}`, description: "d" } },
+    create(file),
+    bash(`touch ${file}`),
     { name: "web_fetch", arguments: { url: "https://example.com/" } },
     { name: "sql", arguments: { query: "select 1", description: "d" } },
     {
@@ -65,7 +57,7 @@ test("read-only has no tool to write or to run anything", async (t) => {
       arguments: { name: "n", description: "d", prompt: "p", agent_type: "explore" },
     },
   ]);
-  assert.ok(completed(run).toolCalls.every(({ succeeded }) => !succeeded));
+  assert.ok(!successes(run).includes(true));
   for (const result of results) assert.match(result, /does not exist/);
   assert.equal(existsSync(file), false);
 });
@@ -74,19 +66,16 @@ test("workspace writes inside, and nothing outside by any road", async (t) => {
   const rig = await makeAttemptRig(t);
   const { path } = rig.workspace;
   const { run } = await attempts(rig, "workspace", [
-    { name: "create", arguments: { path: join(path, "new.txt"), file_text: "new" } },
-    { name: "bash", arguments: { command: "echo from-the-shell > shell.txt", description: "d" } },
-    { name: "create", arguments: { path: join(rig.outside, "a.txt"), file_text: "x" } },
-    { name: "create", arguments: { path: join(path, "../b.txt"), file_text: "x" } },
-    { name: "create", arguments: { path: join(path, "linked-folder/c.txt"), file_text: "x" } },
+    create(join(path, "new.txt")),
+    bash("echo from-the-shell > shell.txt"),
+    create(join(rig.outside, "a.txt")),
+    create(join(path, "../b.txt")),
+    create(join(path, "linked-folder/c.txt")),
     { name: "edit", arguments: { path: join(path, "linked-file"), old_str: secret, new_str: "x" } },
-    { name: "create", arguments: { path: join(path, "dangling"), file_text: "x" } },
-    { name: "create", arguments: { path: join(path, ".git/hooks/pre-commit"), file_text: "x" } },
+    create(join(path, "dangling")),
+    create(join(path, ".git/hooks/pre-commit")),
   ]);
-  assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [true, true, false, false, false, false, false, false],
-  );
+  assert.deepEqual(successes(run), [true, true, false, false, false, false, false, false]);
   assert.equal(await rig.workspace.read("shell.txt"), "from-the-shell\n");
   assert.equal(await readFile(join(rig.outside, "secret.txt"), "utf8"), `${secret}\n`);
   for (const name of ["a.txt", "c.txt", "not-yet.txt"])
@@ -111,11 +100,7 @@ test("a patch moves no file into the working directory or out of it", async (t) 
     ],
     "gpt-test",
   );
-  assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [true, false, false, false, false],
-    JSON.stringify(denials(run), null, 1),
-  );
+  assert.deepEqual(successes(run), [true, false, false, false, false]);
   // The file that should be moved from outside isn't there for the runtime, so nobody is asked.
   assert.equal(denials(run).length, 3);
   assert.equal(await rig.workspace.read("sub/moved.txt"), "moved\n");
@@ -136,7 +121,7 @@ test("rules add to a preset: named commands run, others are explained to the mod
     bash("git status > pwned"),
   ]);
   assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
+    successes(run),
     // What the arguments do is the sandbox's concern: nothing may be written.
     [true, false, true, false, false, true],
   );
@@ -155,34 +140,24 @@ test("what a rule denies stays closed, also to a search from above", async (t) =
   const { path } = rig.workspace;
   await mkdir(join(path, "empty"));
   const { run, results } = await attempts(rig, { read: ["!private/**"] }, [
-    { name: "view", arguments: { path: join(path, "private/key.txt") } },
+    view(join(path, "private/key.txt")),
     { name: "grep", arguments: { pattern: "PRIVATE", output_mode: "content" } },
-    {
-      name: "grep",
-      arguments: { pattern: "deep", paths: join(path, "sub"), output_mode: "content" },
-    },
+    { name: "grep", arguments: { pattern: "deep", paths: join(path, "sub") } },
   ]);
-  assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [false, false, true],
-  );
+  assert.deepEqual(successes(run), [false, false, true]);
   assert.doesNotMatch(JSON.stringify(results), /PRIVATE-KEY/);
 });
 
 test("a file that a pattern of write allows is created with its folders", async (t) => {
   const rig = await makeAttemptRig(t);
   const { path } = rig.workspace;
-  const create = (file: string): ScriptedCall => ({
-    name: "create",
-    arguments: { path: join(path, file), file_text: "new" },
-  });
   const permissions = { write: ["reports/**", "notes/*.md", "linked-folder/**"] };
   await attempts(rig, permissions, [
-    create("reports/x/y.md"),
-    create("notes/a.md"),
-    create("others/x/y.md"),
-    create("linked-folder/x/y.md"),
-    create("inside.txt/x/y.md"),
+    create(join(path, "reports/x/y.md")),
+    create(join(path, "notes/a.md")),
+    create(join(path, "others/x/y.md")),
+    create(join(path, "linked-folder/x/y.md")),
+    create(join(path, "inside.txt/x/y.md")),
   ]);
   assert.equal(await rig.workspace.read("reports/x/y.md"), "new");
   assert.equal(await rig.workspace.read("notes/a.md"), "new");
@@ -191,4 +166,37 @@ test("a file that a pattern of write allows is created with its folders", async 
   const patches = [patch("*** Add File: reports/z/added.md\n+new")];
   await attempts(rig, permissions, patches, "gpt-test");
   assert.equal(await rig.workspace.read("reports/z/added.md"), "new\n");
+});
+
+const adopt = (session: ICopilotSession) =>
+  adoptSession(session, { modelId: "claude-test", clock: systemClock });
+
+test("a denial comes between the call and its end, in a session that was lent too", async (t) => {
+  const url = "http://127.0.0.1:9/";
+  const rig = await makeRig(t, ({ prompt, toolResults }) =>
+    prompt === "Write" && toolResults.length === 0
+      ? { toolCalls: [{ name: "web_fetch", arguments: { url } }] }
+      : { text: "Done." },
+  );
+  const permissions = { preset: "read-only", url: ["http://other.test/*"] } as const;
+  const lent = await rig.lend(callbackLog([]), permissions);
+  t.after(() => lent.stop());
+  const own = await rig.open({ permissions });
+  const order = ["tool.started", "permission.denied", "tool.ended"];
+  for (const session of [own, adopt(lent)]) {
+    const run = await turn(session, "Write");
+    assert.deepEqual(
+      denials(run).map(({ operation, target }) => [operation, target]),
+      [["url", url]],
+    );
+    const kinds = run.activities.map(({ kind }) => kind);
+    assert.deepEqual(
+      kinds.filter((kind) => order.includes(kind)),
+      order,
+    );
+  }
+  // A turn that is over hears nothing of the next one.
+  const before = await turn(adopt(lent), "Nothing");
+  await lent.sendRequest("Write");
+  assert.deepEqual(denials(before), []);
 });

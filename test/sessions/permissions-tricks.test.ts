@@ -1,12 +1,11 @@
 /** Ways round a pattern, really tried: whatever the model writes, only what the patterns name has run. */
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
-import type { ScriptedCall } from "../rig/model-server.ts";
-import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
-import { completed, denials } from "./rig.ts";
+import { bash, type ScriptedCall } from "../rig/model-server.ts";
+import { attempts, makeAttemptRig, secret } from "./attempts.ts";
+import { denials, successes } from "./rig.ts";
 
 const allowed = {
   shell: ["git log", "git fetch", "echo", "find", "cat", "./tool"].map((command) => `${command} *`),
@@ -35,11 +34,15 @@ const confined = [
 
 test("no trick of a shell gets a command past the patterns, or a program past the sandbox", async (t) => {
   const rig = await makeAttemptRig(t);
-  await writeFile(join(rig.workspace.path, ".env"), `${secret}\n`);
+  await rig.workspace.write(".env", `${secret}\n`);
   const lines = [...denied, ...confined].map((line) =>
     line.replaceAll("OUTSIDE", rig.outside.slice(line.includes("../OUTSIDE") ? 1 : 0)),
   );
-  const { run, results } = await attempts(rig, allowed, lines.map(bash));
+  const { run, results } = await attempts(
+    rig,
+    allowed,
+    lines.map((line) => bash(line)),
+  );
   assert.equal(existsSync(join(rig.workspace.path, "pwned")), false);
   assert.doesNotMatch(results.join("\n"), new RegExp(secret));
   assert.deepEqual(
@@ -52,21 +55,18 @@ test("no trick of a shell gets a command past the patterns, or a program past th
 
 test("an address that no pattern names is not fetched, and sub-agents and sql are not there", async (t) => {
   const rig = await makeAttemptRig(t);
-  const call = (name: string, given: Record<string, unknown>): ScriptedCall => ({
-    name,
-    arguments: given,
-  });
+  const fetch = (url: string): ScriptedCall => ({ name: "web_fetch", arguments: { url } });
   const { run } = await attempts(rig, { preset: "workspace", url: ["https://docs.example/**"] }, [
-    call("web_fetch", { url: "http://127.0.0.1:9/secret" }),
-    call("web_fetch", { url: "https://docs.example.evil.invalid/" }),
-    call("web_fetch", { url: "https://docs.example@evil.invalid/" }),
-    call("task", { description: "d", prompt: "p", agent_type: "general-purpose", name: "n" }),
-    call("sql", { query: "select 1", description: "d" }),
+    fetch("http://127.0.0.1:9/secret"),
+    fetch("https://docs.example.evil.invalid/"),
+    fetch("https://docs.example@evil.invalid/"),
+    {
+      name: "task",
+      arguments: { description: "d", prompt: "p", agent_type: "general-purpose", name: "n" },
+    },
+    { name: "sql", arguments: { query: "select 1", description: "d" } },
   ]);
-  assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [false, false, false, false, false],
-  );
+  assert.deepEqual(successes(run), [false, false, false, false, false]);
   const [request] = rig.server.requests;
   assert.ok(!request?.tools.some((tool) => ["task", "sql", "write_agent"].includes(tool)));
 });
@@ -97,10 +97,7 @@ test("nothing planted in the checkout runs or speaks to the model", async (t) =>
     ".github/skills/evil/SKILL.md": "---\nname: evil\ndescription: EVIL-WORDS\n---\nEVIL-WORDS",
     ".github/agents/evil.agent.md": "---\nname: evil\ndescription: EVIL-WORDS\n---\nEVIL-WORDS",
   };
-  for (const [name, text] of Object.entries(planted)) {
-    await mkdir(join(path, name, ".."), { recursive: true });
-    await writeFile(join(path, name), text);
-  }
+  for (const [name, text] of Object.entries(planted)) await rig.workspace.write(name, text);
   for (const permissions of ["workspace", "all", { tools: ["*", "evil/*"] }] as const) {
     await attempts(rig, permissions, [bash("echo hello")]);
     assert.equal(existsSync(join(path, "pwned")), false);
@@ -112,7 +109,6 @@ test("nothing planted in the checkout runs or speaks to the model", async (t) =>
 
 test("files of the checkout that form a repository without .git don't configure git", async (t) => {
   const rig = await makeAttemptRig(t);
-  const folder = join(rig.workspace.path, "bare");
   const pwned = join(rig.workspace.path, "pwned");
   const files = {
     HEAD: "ref: refs/heads/x\n",
@@ -120,10 +116,7 @@ test("files of the checkout that form a repository without .git don't configure 
     "objects/a": "",
     "refs/a": "",
   };
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
-  }
+  for (const [name, text] of Object.entries(files)) await rig.workspace.write(`bare/${name}`, text);
   const shell = ["cd *", "git status *"];
   const { results } = await attempts(rig, { shell }, [bash("cd bare && git status")]);
   assert.match(results.join(""), /cannot use bare repository/);

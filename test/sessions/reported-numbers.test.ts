@@ -15,15 +15,11 @@ const reported: readonly unknown[] = [NaN, Infinity, -Infinity, null, undefined,
 
 for (const value of reported) {
   it(`${String(value)} instead of a number of tokens or a status leaves events that a journal can be read from`, () => {
-    const used = event("assistant.usage", {
-      model: "m",
-      inputTokens: value,
-      outputTokens: value,
-      cacheReadTokens: value,
-      reasoningTokens: value,
-      cost: value,
-      duration: value,
-    });
+    const names = "inputTokens outputTokens cacheReadTokens reasoningTokens cost duration".split(
+      " ",
+    );
+    const numbers = Object.fromEntries(names.map((name) => [name, value]));
+    const used = event("assistant.usage", { model: "m", ...numbers });
     const failed = event("model.call_failure", { model: "m", statusCode: value });
     for (const activity of translate(used, failed)) {
       if (activity.kind === "model.used") {
@@ -37,19 +33,10 @@ for (const value of reported) {
     state.accept(failed);
     state.accept(event("session.error", { errorType: "query", message: "No.", statusCode: value }));
     const { phase } = state;
-    assert.equal(phase.at, "failed");
-    assertReadable({
-      ...stamp,
-      type: "decision",
-      work,
-      decision: {
-        kind: "session-crashed",
-        purpose: "prompt",
-        attempt: 1,
-        attempts: 5,
-        crash: phase.crash,
-      },
-    });
+    assert.ok(phase.at === "failed");
+    const attempt = { purpose: "prompt", attempt: 1, attempts: 5 } as const;
+    const decision = { kind: "session-crashed", ...attempt, crash: phase.crash } as const;
+    assertReadable({ ...stamp, type: "decision", work, decision });
   });
 }
 

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { processesMarked } from "../../src/platform/processes.ts";
 import { runToEnd } from "../../src/platform/programs.ts";
 import { errorMessage } from "../../src/platform/system-error.ts";
-import { label, makeRig, neverAborted } from "./rig.ts";
+import { makeRig } from "./rig.ts";
 
 /** Runs `body` while this process can open no more than `free` further files. */
 async function withFewFiles<T>(free: number, body: () => Promise<T>): Promise<T> {
@@ -32,19 +32,10 @@ describe("a process that may not open more files", { skip: process.platform !== 
   for (const free of [0, 3]) {
     it(`says so when the runtime does not start (${free} left)`, async (t) => {
       const rig = await makeRig(t, () => ({ text: "hi" }));
-      const request = {
-        label: label("m"),
-        modelId: "m",
-        workingDirectory: rig.workspace.path,
-        permissions: "read-only",
-      } as const;
-      const opened = await withFewFiles(free, () =>
-        rig.sessions.factory.open(request, neverAborted),
-      );
-      if (opened.kind !== "crashed") assert.fail("there were files enough");
-      assert.equal(opened.crash.cause, "start-failed");
-      assert.match(opened.crash.message, /EMFILE.*ulimit -n/);
-      assert.equal((await rig.sessions.factory.open(request, neverAborted)).kind, "opened");
+      const crash = await withFewFiles(free, () => rig.refusal());
+      assert.equal(crash.cause, "start-failed");
+      assert.match(crash.message, /EMFILE.*ulimit -n/);
+      await rig.open();
       // And nobody was sent a signal for a process that never was: the first to be hit would be this one.
     });
   }

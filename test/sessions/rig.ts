@@ -2,25 +2,29 @@
 import assert from "node:assert/strict";
 import { after, type TestContext } from "node:test";
 import type {
+  Opened,
   Session,
   SessionLabel,
   SessionRequest,
   TurnOptions,
   TurnOutcome,
 } from "../../src/engine/ports.ts";
+import type { Permissions } from "../../src/entry/model.ts";
+import type { Crash } from "../../src/events/crash.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning } from "../../src/platform/processes.ts";
-import type { ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
+import type { ICopilotSession, ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
 import type { RuntimePool } from "../../src/runtime/runtime-pool.ts";
 import { authentication } from "../../src/runtime/runtime-environment.ts";
 import type { Conversation } from "../../src/sessions/request-handler.ts";
 import { makeRuntimes } from "../../src/sessions/runtimes.ts";
 import { createSessions } from "../../src/sessions/sessions.ts";
 import type { Sessions, SessionsOptions } from "../../src/sessions/sessions.ts";
+import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";
 import { tolerateAsTheProductDoes } from "../rig/broken-pipes.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { parseRequest, startModelServer, streamedBody } from "../rig/model-server.ts";
 import type { ModelServer, Script } from "../rig/model-server.ts";
 import type { Wire } from "../rig/wires.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -31,7 +35,12 @@ export interface Rig {
   readonly sessions: Sessions;
   readonly workspace: Workspace;
   readonly restarts: readonly string[];
+  attempt(options?: OpenOptions): Promise<Opened>;
   open(options?: OpenOptions): Promise<Session>;
+  /** Why it does not open. */
+  refusal(options?: OpenOptions): Promise<Crash>;
+  /** A session as an application starts it. */
+  lend(callback?: ICopilotSessionCallbacks, permissions?: Permissions): Promise<ICopilotSession>;
 }
 
 export interface OpenOptions extends Partial<Omit<SessionRequest, "label">> {
@@ -77,24 +86,48 @@ export async function makeRig(
       "a runtime survived stop()",
     );
   });
+  const usual = {
+    modelId: "claude-test",
+    workingDirectory: workspace.path,
+    permissions: "read-only",
+  } as const;
+  const attempt: Rig["attempt"] = ({ signal = neverAborted, ...request } = {}) => {
+    const { modelId } = { ...usual, ...request };
+    return sessions.factory.open({ label: label(modelId), ...usual, ...request }, signal);
+  };
   return {
     server,
     sessions,
     workspace,
     restarts,
-    async open({ modelId = "claude-test", signal = neverAborted, ...request } = {}) {
-      const opened = await sessions.factory.open(
-        {
-          label: label(modelId),
-          modelId,
-          workingDirectory: workspace.path,
-          permissions: "read-only",
-          ...request,
-        },
-        signal,
-      );
+    attempt,
+    async open(request) {
+      const opened = await attempt(request);
       if (opened.kind === "crashed") assert.fail(`no session: ${JSON.stringify(opened.crash)}`);
       return opened.session;
+    },
+    async refusal(request) {
+      const opened = await attempt(request);
+      return opened.kind === "crashed" ? opened.crash : assert.fail("a session opened");
+    },
+    lend: (callback = callbackLog([]), permissions = "read-only") =>
+      sessions.startSession({ ...usual, permissions, callback }),
+  };
+}
+
+/** Answers as the script says, and keeps what it was asked. */
+export function scriptedTransport(
+  script: Script,
+): ModelTransport & { readonly asked: ModelRequest[] } {
+  const asked: ModelRequest[] = [];
+  return {
+    asked,
+    async send(request) {
+      const { url, headers, body } = request;
+      const read = parseRequest(asked.push(request) - 1, url, headers, body);
+      return new Response(streamedBody(read.model, await script(read)), {
+        headers: { "content-type": "text/event-stream" },
+      });
     },
   };
 }
@@ -165,6 +198,11 @@ export function crashOf(run: Run): Extract<TurnOutcome, { kind: "crashed" }>["cr
   return run.outcome.crash;
 }
 
+/** Of each tool call, whether it succeeded. */
+export function successes(run: Run): boolean[] {
+  return completed(run).toolCalls.map(({ succeeded }) => succeeded);
+}
+
 export function denials(run: Run): (SessionActivity & { kind: "permission.denied" })[] {
   return run.activities.filter((activity) => activity.kind === "permission.denied");
 }
@@ -205,9 +243,8 @@ export function skippingClock(): Clock & { readonly skip: (milliseconds: number)
 export function callbackLog(log: unknown[][]): ICopilotSessionCallbacks {
   const write =
     (name: string) =>
-    (...args: unknown[]): void => {
-      log.push([name, ...args]);
-    };
+    (...args: unknown[]): void =>
+      void log.push([name, ...args]);
   return {
     onStartReasoning: write("onStartReasoning"),
     onReasoning: write("onReasoning"),

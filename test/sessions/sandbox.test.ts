@@ -9,10 +9,11 @@ import { promisify } from "node:util";
 import { runtimeSandbox } from "../../src/platform/sandbox.ts";
 import { Confinement } from "../../src/sessions/confinement.ts";
 import { makeCanaries } from "../rig/canaries.ts";
+import { bash } from "../rig/model-server.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
-import { completed, denials } from "./rig.ts";
+import { attempts, create, makeAttemptRig, secret, view } from "./attempts.ts";
+import { denials, successes } from "./rig.ts";
 
 const options = { skip: withoutSandbox };
 const permissions = {
@@ -26,19 +27,14 @@ test("a link that a command flips beside a file tool leads nowhere", options, as
   const rig = await makeAttemptRig(t);
   const flips = `while :; do ln -sfn ${rig.outside} out/x; rm -f out/x; mkdir -p out/x; rmdir out/x; done`;
   const flip = `timeout 6 bash -c '${flips}'`;
+  const { path } = rig.workspace;
   const calls = Array.from({ length: 12 }, (_, index) => [
-    { name: "view", arguments: { path: join(rig.workspace.path, "out/x/secret.txt") } },
+    view(join(path, "out/x/secret.txt")),
     // Else the turn ends after ten failures in a row.
-    { name: "view", arguments: { path: join(rig.workspace.path, "inside.txt") } },
-    {
-      name: "create",
-      arguments: { path: join(rig.workspace.path, `out/x/made-${index}`), file_text: "x" },
-    },
+    view(join(path, "inside.txt")),
+    create(join(path, `out/x/made-${index}`)),
   ]).flat();
-  const background = {
-    name: "bash",
-    arguments: { command: flip, description: "d", mode: "async" },
-  };
+  const background = bash(flip, { mode: "async" });
   const { results } = await attempts(rig, permissions, [background, ...calls]);
   assert.doesNotMatch(results.join("\n"), new RegExp(secret));
   const left = Array.from({ length: 12 }, (_, index) => join(rig.outside, `made-${index}`));
@@ -78,17 +74,14 @@ test("file tools create what a pattern names, and commands don't", options, asyn
   const { path } = rig.workspace;
   const { run, results } = await attempts(rig, permissions, [
     bash("echo x > notes.md"),
-    { name: "create", arguments: { path: join(path, "notes.md"), file_text: "by the tool\n" } },
-    { name: "create", arguments: { path: join(path, "other.md"), file_text: "x" } },
+    create(join(path, "notes.md")),
+    create(join(path, "other.md")),
     bash("cat notes.md; echo more >> notes.md"),
   ]);
-  assert.deepEqual(
-    completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [true, true, false, true],
-  );
+  assert.deepEqual(successes(run), [true, true, false, true]);
   assert.match(results[0] ?? "", /Read-only file system/);
   assert.match(results[2] ?? "", /Denied: write of .*other\.md/);
-  assert.equal(await readFile(join(path, "notes.md"), "utf8"), "by the tool\n");
+  assert.equal(await readFile(join(path, "notes.md"), "utf8"), "new");
 });
 
 test("private files are hidden in other folders that are granted, too", options, async (t) => {

@@ -4,16 +4,20 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
-import type { ScriptedCall } from "../rig/model-server.ts";
+import type { Script, ScriptedCall } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { completed, makeRig, turn } from "./rig.ts";
 
 const settings = "SECRET=KEY-of-settings\n";
 
-const call = (fields: Readonly<Record<string, unknown>> = {}): ScriptedCall => ({
+const call = (fields: object = {}): ScriptedCall => ({
   name: "grep",
   arguments: { pattern: "KEY", output_mode: "content", ...fields },
 });
+const callOnce =
+  (...toolCalls: readonly ScriptedCall[]): Script =>
+  ({ toolResults }) =>
+    toolResults.length === 0 ? { toolCalls } : { text: "The end." };
 
 test("a file of credentials that appears during a session is in none of its searches", async (t) => {
   const workspace = await makeWorkspace(t, { "a.ts": "KEY\n" });
@@ -39,12 +43,7 @@ test("a file of credentials that appears during a session is in none of its sear
 
 test("sessions of one run that may read different files search differently", async (t) => {
   const workspace = await makeWorkspace(t, { ".env": settings, "a.ts": "KEY\n" });
-  const rig = await makeRig(
-    t,
-    ({ toolResults: { length } }) =>
-      length === 0 ? { toolCalls: [call()] } : { text: "The end." },
-    { workspace },
-  );
+  const rig = await makeRig(t, callOnce(call()), { workspace });
   const seen = async (permissions: Permissions): Promise<string | undefined> => {
     const session = await rig.open({ permissions });
     completed(await turn(session, "search"));
@@ -65,12 +64,8 @@ test("searches show no file of credentials that a pattern names, with and withou
   const { path: programs } = await makeWorkspace(t);
   symlinkSync("/bin/sh", join(programs, "sh"));
   for (const environment of [process.env, { ...process.env, PATH: programs }]) {
-    const rig = await makeRig(
-      t,
-      ({ toolResults: { length } }) =>
-        length === 0 ? { toolCalls: [call(), call({ glob: "**/*" })] } : { text: "The end." },
-      { workspace, environment },
-    );
+    const script = callOnce(call(), call({ glob: "**/*" }));
+    const rig = await makeRig(t, script, { workspace, environment });
     completed(await turn(await rig.open({ permissions: { read: [".env"] } }), "search"));
     const said = rig.server.requests.at(-1)?.toolResults.join("\n") ?? "";
     assert.match(said, /a\.ts:KEY/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SessionTool, ToolAnswer } from "../../src/engine/ports.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
-import { completed, sharedRig, turn } from "./rig.ts";
+import { completed, sharedRig, successes, turn } from "./rig.ts";
 
 const parameters = {
   type: "object",
@@ -85,16 +85,17 @@ describe("a session with tools of its front-end", () => {
 
   it("tells the model about a call that failed or threw", async (t) => {
     const rig = await sharedRig(t, callOnce);
-    const failing = counting([], () => ({ succeeded: false, text: "no such file" }));
-    const throwing = counting([], () => {
+    const throws = (): ToolAnswer => {
       throw new Error("the disk is gone");
-    });
-    const failed = completed(await turn(await rig.open({ tools: [failing] }), "Count"));
-    assert.deepEqual(failed.toolCalls.at(0)?.succeeded, false);
-    assert.match(failed.text, /no such file/);
-    const thrown = completed(await turn(await rig.open({ tools: [throwing] }), "Count"));
-    assert.deepEqual(thrown.toolCalls.at(0)?.succeeded, false);
-    assert.match(thrown.text, /the disk is gone/);
+    };
+    for (const [answer, said] of [
+      [() => ({ succeeded: false, text: "no such file" }), /no such file/],
+      [throws, /the disk is gone/],
+    ] as const) {
+      const run = await turn(await rig.open({ tools: [counting([], answer)] }), "Count");
+      assert.deepEqual(successes(run), [false]);
+      assert.match(completed(run).text, said);
+    }
   });
 });
 

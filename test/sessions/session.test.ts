@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
-import { tmpdir } from "node:os";
 import { test } from "node:test";
-import type { SessionLabel } from "../../src/engine/ports.ts";
-import { systemClock } from "../../src/platform/system-clock.ts";
-import { createSessions } from "../../src/sessions/sessions.ts";
-import type { ModelRequest } from "../../src/sessions/transport.ts";
-import { parseRequest, streamedBody } from "../rig/model-server.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
-import { completed, crashOf, label, makeRig, neverAborted, sharedRig, turn } from "./rig.ts";
+import {
+  completed,
+  crashOf,
+  label,
+  makeRig,
+  neverAborted,
+  scriptedTransport,
+  sharedRig,
+  successes,
+  turn,
+} from "./rig.ts";
 
 test("a turn ends with the model's text, told as it came", async (t) => {
   const rig = await sharedRig(t, () => ({ reasoning: "Let me see.", text: "Hello to you." }));
@@ -84,9 +87,8 @@ test("tool calls are listed in the order of the model, with what became of them"
   ]);
   const results = rig.server.requests[1]?.toolResults ?? [];
   assert.match(results.join("\n"), /takes one parameter named "argument"/);
-  const started = run.activities.filter(({ kind }) => kind === "tool.started").length;
-  const ended = run.activities.filter(({ kind }) => kind === "tool.ended").length;
-  assert.deepEqual([started, ended], [6, 6]);
+  for (const end of ["tool.started", "tool.ended"])
+    assert.equal(run.activities.filter(({ kind }) => kind === end).length, 6, end);
 });
 
 test("an answer that is a tool call and then nothing is a crash, and keeps the call", async (t) => {
@@ -137,129 +139,56 @@ test("each model family gets the tools of a preset under its own names", async (
 });
 
 test("what sub-agents cost is told, and their requests are known as theirs", async (t) => {
-  const workspace = await makeWorkspace(t);
-  const asked: ModelRequest[] = [];
-  const sessions = createSessions({
-    clock: systemClock,
-    environment: process.env,
-    transport: {
-      send(request) {
-        asked.push(request);
-        const { model, toolResults } = parseRequest(0, request.url, {}, request.body);
-        const task = {
-          name: "task",
-          arguments: {
-            name: "helper",
-            description: "d",
-            prompt: "Help",
-            agent_type: "explore",
-            mode: "sync",
-          },
-        };
-        const reply = request.subAgent
-          ? { text: "The sub-agent's answer" }
-          : toolResults.length > 0
-            ? { text: `The end: ${toolResults.join()}` }
-            : { toolCalls: [task] };
-        return Promise.resolve(
-          new Response(streamedBody(model, reply), {
-            headers: { "content-type": "text/event-stream" },
-          }),
-        );
-      },
-    },
+  const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
+  const task = { name: "task", arguments: { ...args, mode: "sync" } };
+  const transport = scriptedTransport(({ index, toolResults }) => {
+    if (transport.asked[index]?.subAgent === true) return { text: "The sub-agent's answer" };
+    return toolResults.length > 0
+      ? { text: `The end: ${toolResults.join()}` }
+      : { toolCalls: [task] };
   });
-  t.after(() => sessions.stop());
-  const opened = await sessions.factory.open(
-    {
-      label: label("claude-test"),
-      modelId: "claude-test",
-      workingDirectory: workspace.path,
-      permissions: "all",
-    },
-    neverAborted,
-  );
-  assert.ok(opened.kind === "opened");
-  const run = await turn(opened.session, "Delegate");
+  const rig = await makeRig(t, () => ({}), { provider: undefined, transport });
+  const session = await rig.open({ permissions: "all" });
+  const run = await turn(session, "Delegate");
   assert.match(completed(run).text, /The sub-agent's answer/);
+  assert.deepEqual(successes(run), [true]);
   assert.deepEqual(
-    completed(run).toolCalls.map(({ name, succeeded }) => [name, succeeded]),
-    [["task", true]],
-  );
-  assert.deepEqual(
-    asked.map(({ subAgent, label: of }) => [subAgent, of?.taskId]),
-    [
-      [false, "task"],
-      [true, "task"],
-      [false, "task"],
-    ],
+    transport.asked.map(({ subAgent, label: of }) => `${of?.taskId} ${subAgent}`),
+    ["task false", "task true", "task false"],
   );
   const used = run.activities.filter((activity) => activity.kind === "model.used");
   assert.deepEqual(
     used.map(({ subAgent }) => subAgent),
     [false, true, false],
   );
-  await opened.session.close();
 });
 
 test("with a transport nothing is sent anywhere, and no provider or token is needed", async (t) => {
-  const asked: { readonly request: ModelRequest; readonly label: SessionLabel | undefined }[] = [];
-  const workspace = await makeWorkspace(t);
-  const sessions = createSessions({
-    clock: systemClock,
-    environment: {},
-    transport: {
-      async send(request) {
-        asked.push({ request, label: request.label });
-        const { prompt, model } = parseRequest(0, request.url, request.headers, request.body);
-        return new Response(streamedBody(model, { text: `You said: ${prompt}` }), {
-          headers: { "content-type": "text/event-stream" },
-        });
-      },
-    },
-  });
-  t.after(() => sessions.stop());
-  const opened = await sessions.factory.open(
-    {
-      label: label("gpt-test"),
-      modelId: "gpt-test",
-      workingDirectory: workspace.path,
-      permissions: "read-only",
-    },
-    neverAborted,
-  );
-  assert.equal(opened.kind, "opened");
-  if (opened.kind !== "opened") return;
-  const run = await turn(opened.session, "ping");
-  assert.equal(completed(run).text, "You said: ping");
+  const transport = scriptedTransport(({ prompt }) => ({ text: `You said: ${prompt}` }));
+  const { asked } = transport;
+  const rig = await makeRig(t, () => ({}), { provider: undefined, environment: {}, transport });
+  const session = await rig.open({ modelId: "gpt-test" });
+  assert.equal(completed(await turn(session, "ping")).text, "You said: ping");
   assert.equal(asked.length, 1);
   assert.deepEqual(asked[0]?.label, label("gpt-test"));
-  assert.equal(asked[0]?.request.subAgent, false);
-  assert.equal(asked[0]?.request.sessionId, opened.session.id);
-  assert.match(asked[0]?.request.url ?? "", /transport\.invalid/);
-  const ofNoTask = await sessions.factory.open(
-    { modelId: "gpt-test", workingDirectory: workspace.path, permissions: "read-only" },
+  assert.equal(asked[0]?.subAgent, false);
+  assert.equal(asked[0]?.sessionId, session.id);
+  assert.match(asked[0]?.url ?? "", /transport\.invalid/);
+  const ofNoTask = await rig.sessions.factory.open(
+    { modelId: "gpt-test", workingDirectory: rig.workspace.path, permissions: "read-only" },
     neverAborted,
   );
   assert.ok(ofNoTask.kind === "opened");
   assert.equal(completed(await turn(ofNoTask.session, "pong")).text, "You said: pong");
   assert.equal(asked[1]?.label, undefined);
-  assert.equal(asked[1]?.request.sessionId, ofNoTask.session.id);
+  assert.equal(asked[1]?.sessionId, ofNoTask.session.id);
 });
 
-test("without a model to talk to, opening names the three ways to get one", async () => {
-  const sessions = createSessions({ clock: systemClock, environment: {} });
-  const opened = await sessions.factory.open(
-    { label: label("m"), modelId: "m", workingDirectory: tmpdir(), permissions: "read-only" },
-    neverAborted,
-  );
-  assert.equal(opened.kind, "crashed");
-  if (opened.kind !== "crashed") return;
-  assert.equal(opened.crash.cause, "configuration");
-  for (const way of [/GitHub token/, /`provider`/, /`rehearsal`/]) {
-    assert.match(opened.crash.message, way);
-  }
-  await sessions.stop();
+test("without a model to talk to, opening names the three ways to get one", async (t) => {
+  const rig = await makeRig(t, () => ({}), { provider: undefined, environment: {} });
+  const { cause, message } = await rig.refusal();
+  assert.equal(cause, "configuration");
+  for (const way of [/GitHub token/, /`provider`/, /`rehearsal`/]) assert.match(message, way);
 });
 
 test("a closed session takes no more turns, and closing twice is closing once", async (t) => {
@@ -268,27 +197,4 @@ test("a closed session takes no more turns, and closing twice is closing once", 
   await Promise.all([session.close(), session.close()]);
   await session.close();
   assert.equal(crashOf(await turn(session, "Hello")).cause, "internal");
-});
-
-test("sessions at once each get their own answer", async (t) => {
-  const rig = await makeRig(t, ({ prompt, toolResults }) =>
-    toolResults.length > 0
-      ? { text: `done ${prompt}` }
-      : { toolCalls: [{ name: "job_prepare_document", arguments: { argument: prompt } }] },
-  );
-  const sessions = await Promise.all(Array.from({ length: 10 }, () => rig.open()));
-  const runs = await Promise.all(sessions.map((session, i) => turn(session, `prompt ${i}`)));
-  runs.forEach((run, i) => {
-    assert.deepEqual(completed(run), {
-      kind: "completed",
-      toolCalls: [
-        { name: "job_prepare_document", arguments: { argument: `prompt ${i}` }, succeeded: true },
-      ],
-      text: `done prompt ${i}`,
-    });
-  });
-  await Promise.all(sessions.map((session) => session.close()));
-  assert.equal(rig.sessions.runtimePids.length, 1);
-  await rig.sessions.stop();
-  assert.deepEqual(rig.sessions.runtimePids, []);
 });

@@ -3,15 +3,16 @@ import { test } from "node:test";
 import type { Tool } from "@github/copilot-sdk";
 import { guarded } from "../../src/sessions/session-tools.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
-import { completed, sharedRig, turn } from "./rig.ts";
+import { completed, sharedRig, successes, turn } from "./rig.ts";
 
-const tool = (name: string, handler: Tool["handler"]): Tool => ({
+const tool = (name: string, handler: NonNullable<Tool["handler"]>): Tool => ({
   name,
   description: "A tool of the test.",
   parameters: { type: "object", properties: {} },
   skipPermission: true,
-  ...(handler === undefined ? {} : { handler }),
+  handler,
 });
+const invocation = { sessionId: "s", toolCallId: "1", toolName: "t", arguments: {} };
 
 test("a handler that throws is a result for the model, and the turn goes on", async (t) => {
   const throws = tool("throws", () => {
@@ -23,12 +24,9 @@ test("a handler that throws is a result for the model, and the turn goes on", as
       toolResults.length === 0 ? { toolCalls: [{ name: "throws" }] } : { text: "I see." },
     { tools: [throws] },
   );
-  const { text, toolCalls } = completed(await turn(await rig.open(), "Go"));
-  assert.equal(text, "I see.");
-  assert.deepEqual(
-    toolCalls.map(({ succeeded }) => succeeded),
-    [false],
-  );
+  const run = await turn(await rig.open(), "Go");
+  assert.equal(completed(run).text, "I see.");
+  assert.deepEqual(successes(run), [false]);
   assert.match(rig.server.requests[1]?.toolResults[0] ?? "", /throws failed: out of paper/);
 });
 
@@ -53,7 +51,6 @@ test("a job tool that is called wrongly says what follows, and only asks again w
 
 test("a result, as a text or as an object with one, is cut before it leaves the process", async () => {
   const long = "x".repeat(60_000_000);
-  const invocation = { sessionId: "s", toolCallId: "1", toolName: "floods", arguments: {} };
   for (const result of [long, { resultType: "success" as const, textResultForLlm: long }]) {
     const { handler } = guarded(
       tool("floods", () => result),
@@ -73,7 +70,6 @@ test("a handler that never returns is a failure after a minute", async () => {
     clock,
   );
   assert.ok(handler !== undefined);
-  const invocation = { sessionId: "s", toolCallId: "1", toolName: "hangs", arguments: {} };
   const result = await clock.runUntil(Promise.resolve(handler({}, invocation)));
   assert.deepEqual(result, {
     resultType: "failure",

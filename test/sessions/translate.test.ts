@@ -13,23 +13,22 @@ function translate(...events: readonly SessionEvent[]): string[] {
 }
 
 function short(activity: SessionActivity): string {
+  const of = "subAgent" in activity && activity.subAgent ? " (sub-agent)" : "";
   switch (activity.kind) {
     case "reasoning.started":
       return `reasoning ${activity.reasoningId} {`;
     case "reasoning.delta":
+    case "message.delta":
+    case "tool.delta":
       return `+${activity.text}`;
     case "reasoning.ended":
       return `} reasoning ${activity.reasoningId} ${activity.text}`;
     case "message.started":
       return `message ${activity.messageId} {`;
-    case "message.delta":
-      return `+${activity.text}`;
     case "message.ended":
       return `} message ${activity.messageId} ${activity.text}`;
     case "tool.started":
       return `tool ${activity.toolCallId} ${activity.toolName}${JSON.stringify(activity.arguments)} {`;
-    case "tool.delta":
-      return `+${activity.text}`;
     case "tool.ended":
       return `} tool ${activity.toolCallId} ${activity.succeeded ? "ok" : "failed"}`;
     case "sub-agent.tool.failed":
@@ -39,11 +38,11 @@ function short(activity: SessionActivity): string {
     case "agent.ended":
       return `} agent ${activity.agentTurnId}`;
     case "model.replied":
-      return `replied${activity.subAgent ? " (sub-agent)" : ""}`;
+      return `replied${of}`;
     case "model.used":
-      return `used ${activity.inputTokens}+${activity.outputTokens}${activity.subAgent ? " (sub-agent)" : ""}`;
+      return `used ${activity.inputTokens}+${activity.outputTokens}${of}`;
     case "model.failed":
-      return `failed ${activity.statusCode ?? "?"}${activity.subAgent ? " (sub-agent)" : ""}`;
+      return `failed ${activity.statusCode ?? "?"}${of}`;
     case "permission.denied":
       return "denied";
     case "idle":
@@ -178,37 +177,15 @@ describe("what a tool did is passed on", () => {
   it("with its result, its error and its parent", () => {
     const translator = new Translator();
     translator.translate(toolStart("t1"));
+    const failed = { toolCallId: "t1", error: { message: "no", code: "denied" } };
     assert.deepEqual(
-      translator.translate(
-        event("tool.execution_complete", {
-          toolCallId: "t1",
-          success: false,
-          error: { message: "no", code: "denied" },
-        }),
-      ),
-      [
-        {
-          kind: "tool.ended",
-          toolCallId: "t1",
-          succeeded: false,
-          error: { message: "no", code: "denied" },
-        },
-      ],
+      translator.translate(event("tool.execution_complete", { ...failed, success: false })),
+      [{ kind: "tool.ended", ...failed, succeeded: false }],
     );
-    assert.deepEqual(
-      translator.translate(
-        event("tool.execution_start", { toolCallId: "t2", toolName: "x", parentToolCallId: "t0" }),
-      ),
-      [
-        {
-          kind: "tool.started",
-          toolCallId: "t2",
-          parentToolCallId: "t0",
-          toolName: "x",
-          arguments: {},
-        },
-      ],
-    );
+    const started = { toolCallId: "t2", toolName: "x", parentToolCallId: "t0" };
+    assert.deepEqual(translator.translate(event("tool.execution_start", started)), [
+      { kind: "tool.started", ...started, arguments: {} },
+    ]);
   });
 });
 

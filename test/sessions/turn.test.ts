@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { TurnOptions, TurnOutcome } from "../../src/engine/ports.ts";
 import type { Clock } from "../../src/platform/clock.ts";
+import type { Crash } from "../../src/events/crash.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { within } from "../../src/platform/waiting.ts";
 import type { RuntimeLife } from "../../src/runtime/runtime-process.ts";
@@ -16,8 +17,9 @@ interface Stage {
   readonly activities: SessionActivity[];
   readonly cancel: AbortController;
   readonly outcome: Promise<TurnOutcome>;
+  /** The outcome of a turn that crashes, as soon as time allows. */
+  readonly crash: () => Promise<Crash>;
   readonly die: (reason: string) => void;
-  gone: boolean;
 }
 
 const livingIn = (clock: Clock): RuntimeLife & { gone: boolean } => ({
@@ -72,26 +74,26 @@ async function stage(
     activities,
     cancel,
     outcome,
+    async crash() {
+      const ended = await clock.runUntil(outcome);
+      return ended.kind === "crashed" ? ended.crash : assert.fail(ended.kind);
+    },
     die: (reason) => {
       life.gone = true;
       for (const listener of exitListeners) listener(reason);
-    },
-    get gone() {
-      return life.gone;
-    },
-    set gone(value) {
-      life.gone = value;
     },
   };
 }
 
 const answer = { kind: "completed", toolCalls: [], text: "Hi" } as const;
+const begun = userMessage("message-1");
+const refused = () => event("session.error", { message: "Bad", errorType: "q" });
 
 describe("where a turn begins and ends", () => {
   it("ignores everything before its own message", async () => {
     const { session, outcome, activities } = await stage();
     session.play(message("stale"), idle(), userMessage("another"), message("stale"), idle());
-    session.play(userMessage("message-1"), message("Hi"), idle());
+    session.play(begun, message("Hi"), idle());
     assert.deepEqual(await outcome, answer);
     assert.doesNotMatch(JSON.stringify(activities), /stale/);
   });
@@ -115,7 +117,7 @@ describe("where a turn begins and ends", () => {
         throw new Error("listener");
       },
     });
-    session.play(userMessage("message-1"), message("Hi"), idle());
+    session.play(begun, message("Hi"), idle());
     assert.deepEqual(await outcome, answer);
     assert.equal(clock.now(), 0);
   });
@@ -123,7 +125,7 @@ describe("where a turn begins and ends", () => {
   it("the text is the last message that has any", async () => {
     const { session, outcome } = await stage();
     session.play(
-      userMessage("message-1"),
+      begun,
       message("Let me see.", "m1"),
       message("Hi", "m2"),
       event("assistant.message", {
@@ -141,7 +143,7 @@ describe("where a turn begins and ends", () => {
     const { session, outcome } = await stage();
     const toolRequests = ["view", "bash"].map((name) => ({ toolCallId: "a", name }));
     session.play(
-      userMessage("message-1"),
+      begun,
       event("assistant.message", { messageId: "m", content: "", toolRequests }),
       toolStart("a", "view"),
       toolEnd("a"),
@@ -163,33 +165,10 @@ describe("where a turn begins and ends", () => {
     });
   });
 
-  it("an answer that was begun after the last message is missing: that is a crash", async () => {
-    const { session, outcome } = await stage();
-    session.play(
-      userMessage("message-1"),
-      message("Hi"),
-      event("assistant.turn_start", { turnId: "1" }),
-      idle(),
-    );
-    const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.cause, "empty-answer");
-  });
-
-  it("an error that comes instead of the message ends the turn", async () => {
-    const { session, outcome } = await stage();
-    session.play(event("session.error", { message: "No GitHub OAuth token", errorType: "query" }));
-    session.play(idle());
-    const result = await outcome;
-    assert.equal(
-      result.kind === "crashed" && result.crash.message,
-      'No GitHub OAuth token (model "m" of the model server http://localhost/v1).',
-    );
-  });
-
   it("waits for background work to end, and cancels it when it is silent for too long", async () => {
     const { session, clock, outcome } = await stage();
     session.tasks = [{ id: "shell-1", status: "running" }];
-    session.play(userMessage("message-1"), message("Hi"), event("assistant.idle"));
+    session.play(begun, message("Hi"), event("assistant.idle"));
     assert.deepEqual(await clock.runUntil(outcome), answer);
     assert.equal(clock.now(), 300_000);
     assert.equal(session.calls.at(-1), "cancel shell-1");
@@ -198,7 +177,7 @@ describe("where a turn begins and ends", () => {
 
   it("ends soon when the runtime forgets to say that it is idle", async () => {
     const { session, clock, outcome } = await stage();
-    session.play(userMessage("message-1"), message("Hi"), event("assistant.idle"));
+    session.play(begun, message("Hi"), event("assistant.idle"));
     assert.deepEqual(await clock.runUntil(outcome), answer);
     assert.ok(clock.now() < 2_000, `${clock.now()}`);
   });
@@ -206,7 +185,7 @@ describe("where a turn begins and ends", () => {
   it("goes on when the model does, after background work has ended", async () => {
     const { session, clock, outcome } = await stage();
     session.tasks = [{ id: "shell-1", status: "running" }];
-    session.play(userMessage("message-1"), message("Wait."), event("assistant.idle"));
+    session.play(begun, message("Wait."), event("assistant.idle"));
     await settle();
     session.play(event("assistant.turn_start", { turnId: "1" }), message("Hi", "m2"), idle());
     assert.deepEqual(await clock.runUntil(outcome), answer);
@@ -214,9 +193,32 @@ describe("where a turn begins and ends", () => {
 });
 
 describe("crashes", () => {
+  for (const [what, events, expected] of [
+    [
+      "an answer that was begun after the last message, and is missing",
+      [begun, message("Hi"), event("assistant.turn_start", { turnId: "1" }), idle()],
+      { cause: "empty-answer" },
+    ],
+    ["an abort that is not ours", [begun, message("Hi"), idle(true)], { cause: "aborted" }],
+    [
+      "an error instead of the message",
+      [event("session.error", { message: "No GitHub OAuth token", errorType: "query" }), idle()],
+      {
+        message: 'No GitHub OAuth token (model "m" of the model server http://localhost/v1).',
+      },
+    ],
+  ] as const) {
+    it(`${what} is one`, async () => {
+      const { session, crash } = await stage();
+      session.play(...events);
+      const found = await crash();
+      assert.deepEqual({ ...found, ...expected }, found);
+    });
+  }
+
   it("an error of the root is one, with what is known of it; one of a sub-agent is not", async () => {
     const { session, clock, outcome } = await stage();
-    session.play(userMessage("message-1"), toolStart("t1", "job_boolean_true", { argument: "a" }));
+    session.play(begun, toolStart("t1", "job_boolean_true", { argument: "a" }));
     session.play(event("session.error", { message: "sub", errorType: "query" }, "sub-agent"));
     session.play(toolEnd("t1"));
     session.play(
@@ -237,23 +239,16 @@ describe("crashes", () => {
   });
 
   it("after an error the session gets a moment to become quiet, no more", async () => {
-    const { session, clock, outcome } = await stage();
-    session.play(
-      userMessage("message-1"),
-      event("session.error", {
-        message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
-        errorType: "q",
-      }),
-    );
-    const result = await clock.runUntil(outcome);
-    assert.equal(result.kind, "crashed");
+    const { session, clock, crash } = await stage();
+    session.play(begun, refused());
+    await crash();
     assert.ok(clock.now() <= 2_000);
   });
 
   it("an answer without a visible character is one, whatever it is made of", async () => {
     const answered = async (text: string): Promise<string> => {
       const { session, outcome } = await stage();
-      session.play(userMessage("message-1"), message(text), idle());
+      session.play(begun, message(text), idle());
       const result = await outcome;
       return result.kind === "crashed" ? result.crash.cause : result.kind;
     };
@@ -264,13 +259,6 @@ describe("crashes", () => {
       assert.equal(await answered(nothing), "empty-answer", JSON.stringify(nothing));
     for (const text of ["-", "\u2705", "\u0915\u093f", "e\u0301", "0\ufffd", "+"])
       assert.equal(await answered(text), "completed", text);
-  });
-
-  it("an abort that is not ours is one", async () => {
-    const { session, outcome } = await stage();
-    session.play(userMessage("message-1"), message("Hi"), idle(true));
-    const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.cause, "aborted");
   });
 
   it("a session that is dead before the turn is one, and nothing is sent to it", async () => {
@@ -300,35 +288,26 @@ describe("crashes", () => {
     assert.deepEqual(session.calls, []);
   });
 
-  it("a prompt that is not taken in 15 s is one", async () => {
-    const { clock, outcome } = await stage({}, (session) => {
+  it("a prompt that is not taken in 15 s, or is refused, is one", async () => {
+    const { clock, crash } = await stage({}, (session) => {
       session.onSend = () => new Promise(() => undefined);
     });
-    const result = await clock.runUntil(outcome);
-    assert.match(
-      result.kind === "crashed" ? result.crash.message : "",
-      /did not accept the prompt/,
-    );
+    assert.match((await crash()).message, /did not accept the prompt/);
     assert.equal(clock.now(), 15_000);
-  });
-
-  it("a prompt that is refused is one", async () => {
-    const { outcome } = await stage({}, (session) => {
+    const refusing = await stage({}, (session) => {
       session.onSend = () => Promise.reject(new Error("Session not found"));
     });
-    const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.message, "Session not found");
+    assert.equal((await refusing.crash()).message, "Session not found");
   });
 
   it("the death of the runtime is one, at any time, and nobody asks the dead anything", async () => {
-    for (const begun of [false, true]) {
-      const { session, outcome, die } = await stage({}, (one) => {
-        if (!begun) one.onSend = () => new Promise(() => undefined);
+    for (const isBegun of [false, true]) {
+      const { session, crash, die } = await stage({}, (one) => {
+        if (!isBegun) one.onSend = () => new Promise(() => undefined);
       });
-      if (begun) session.play(userMessage("message-1"), toolStart("t1"));
+      if (isBegun) session.play(begun, toolStart("t1"));
       die("killed");
-      const result = await outcome;
-      assert.equal(result.kind === "crashed" && result.crash.cause, "runtime-died");
+      assert.equal((await crash()).cause, "runtime-died");
       assert.deepEqual(session.calls, ["send"]);
     }
   });
@@ -336,33 +315,31 @@ describe("crashes", () => {
 
 describe("limits", () => {
   it("silence is measured from the last event, not from the start", async () => {
-    const { session, clock, outcome } = await stage();
-    session.play(userMessage("message-1"));
+    const { session, clock, crash } = await stage();
+    session.play(begun);
     for (let i = 0; i < 4; i += 1) {
       await clock.runUntil(clock.sleep(200_000));
       session.play(event("assistant.message_delta", { messageId: "m1", deltaContent: "x" }));
     }
-    const result = await clock.runUntil(outcome);
-    assert.equal(result.kind === "crashed" && result.crash.cause, "deadline");
+    assert.equal((await crash()).cause, "deadline");
     assert.ok(clock.now() >= 900_000 && clock.now() < 905_000, `${clock.now()}`);
   });
 
   it("silence is no hang while a tool runs or a permission is open, and is again after that", async () => {
-    const { session, clock, outcome } = await stage({ turnMs: 3_600_000 });
-    session.play(userMessage("message-1"), toolStart("t1"));
+    const { session, clock, crash } = await stage({ turnMs: 3_600_000 });
+    session.play(begun, toolStart("t1"));
     session.play(event("permission.requested", { requestId: "p1" }));
     await clock.runUntil(clock.sleep(400_000));
     session.play(event("permission.completed", { requestId: "p1" }));
     await clock.runUntil(clock.sleep(400_000));
     session.play(toolEnd("t1"));
-    const result = await clock.runUntil(outcome);
-    assert.equal(result.kind === "crashed" && result.crash.cause, "deadline");
+    assert.equal((await crash()).cause, "deadline");
     assert.ok(clock.now() >= 1_100_000 && clock.now() < 1_105_000, `${clock.now()}`);
   });
 
   it("what a sub-agent does is no silence", async () => {
     const { session, clock, outcome } = await stage();
-    session.play(userMessage("message-1"));
+    session.play(begun);
     await clock.runUntil(clock.sleep(200_000));
     session.play(message("working", "m9", "sub-agent"));
     await clock.runUntil(clock.sleep(200_000));
@@ -376,7 +353,7 @@ describe("cancel", () => {
     const { session, clock, cancel, outcome, activities } = await stage({}, (one) => {
       one.onAbort = () => new Promise(() => undefined);
     });
-    session.play(userMessage("message-1"), toolStart("t1"));
+    session.play(begun, toolStart("t1"));
     cancel.abort();
     assert.deepEqual(await clock.runUntil(outcome), {
       kind: "canceled",
@@ -391,7 +368,7 @@ describe("cancel", () => {
 
   it("wins over the crash that it causes", async () => {
     const { session, clock, cancel, outcome, die } = await stage();
-    session.play(userMessage("message-1"));
+    session.play(begun);
     cancel.abort();
     session.play(event("session.error", { message: "aborted", errorType: "query" }), idle(true));
     die("killed");
@@ -411,13 +388,7 @@ it("after an error the turn ends only when the session is quiet, so that the nex
   const { session, clock, outcome } = await stage();
   let ended = false;
   void outcome.then(() => (ended = true));
-  session.play(
-    userMessage("message-1"),
-    event("session.error", {
-      message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
-      errorType: "q",
-    }),
-  );
+  session.play(begun, refused());
   await settle();
   assert.equal(ended, false);
   session.play(idle());
@@ -428,7 +399,7 @@ it("after an error the turn ends only when the session is quiet, so that the nex
 
 it("a turn with a hundred thousand events leaves no timer and no listener behind", async () => {
   const { session, clock, outcome } = await stage();
-  session.play(userMessage("message-1"));
+  session.play(begun);
   for (let i = 0; i < 100_000; i += 1) {
     session.play(event("assistant.message_delta", { messageId: "m1", deltaContent: "x" }));
     if (i % 1_000 === 0) await settle();
