@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 /** Files that change something of their process, measure it, or are slow enough to have one of their own. */
 const alone = [
   /^(browser|canary|chaos|fuzz)\b/,
-  /^action\/uncaught/,
-  /^cli\/(entry-tools|launcher|output|sandbox|signals|tool|workflow-tools)/,
+  /^action\/cancel/,
+  /^cli\/(launcher|output|sandbox|signals|tool|workflow-tools)/,
   /^live\/live-jobs/,
   /^platform\/(clock|run-folder|search-path|waiting)/,
   /^run\/run-tools/,
   /^runtime\/(broken-pipe|leftovers|provide-runtime|runtime-pool)/,
-  /^sessions\/callbacks/,
+  /^sessions\/(callbacks|cancel)/,
 ];
 /** Of one process. Most of what the tests of these rooms take is the time of other processes. */
 const most = { action: 7, cli: 7, live: 7, recipes: 2, run: 7, scripts: 3, server: 6, sessions: 8 };

@@ -68,7 +68,7 @@ type Drawn = typeof drawn extends fc.Arbitrary<infer T> ? T : never;
 
 const free =
   /^(?:advice|code|content|detail|jobName|lastError|markdown|message|messageId|modelId|output|prompt|question|reason|response|result|tail|target|text|title|userInput|version)$/;
-const counted = /^(?:\w+Tokens|cost|durationMs|exitCode|hit|depth|script)$/;
+const counted = /^(?:\w+Tokens|cost|durationMs|exitCode|depth|script)$/;
 
 function varied(event: RunEventBody, { texts, counts, names, ...draw }: Drawn): RunEventBody {
   const others = new Map<string, unknown>(Object.entries(names));
@@ -78,7 +78,7 @@ function varied(event: RunEventBody, { texts, counts, names, ...draw }: Drawn): 
     if (typeof value === "string")
       return free.test(key) ? texts[nth % texts.length] : (others.get(key) ?? value);
     if (typeof value === "number") {
-      if (key === "step") return draw.step;
+      if (key === "step" || key === "hit") return draw.step;
       return counted.test(key) ? counts[nth % counts.length] : value;
     }
     if (key === "arguments") return draw.given;
