@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-VUXCNGES.js";import"./chunk-SBRH3A3C.js";import"./chunk-4VAJCMSY.js";import"./chunk-QWEV7J6Z.js";import"./chunk-6TLMF6YW.js";import"./chunk-VCZ6JWVX.js";import"./chunk-PVJSSH55.js";import"./chunk-S5T2UK5V.js";import"./chunk-KGOT7QOY.js";import"./chunk-FT67UPJB.js";import"./chunk-BKDSUQKL.js";import"./chunk-A6SNF6BQ.js";import"./chunk-URNUEHZC.js";import"./chunk-6RP4AOO3.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

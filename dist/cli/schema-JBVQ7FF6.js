@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-SBRH3A3C.js";import{i as m}from"./chunk-QWEV7J6Z.js";import{a as r}from"./chunk-VCZ6JWVX.js";import{d as e}from"./chunk-VUTYPNCQ.js";import"./chunk-BKDSUQKL.js";import"./chunk-URNUEHZC.js";import"./chunk-6RP4AOO3.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
