@@ -95,7 +95,8 @@ class Beginnings {
     let mark = 0;
     for (let end = 0; end < text.length; end += 1) {
       mark = markOf(mark, text.charCodeAt(end));
-      if (isMark[mark] === 1 && end + 1 >= SHORTEST) this.#look(text, mark, end + 1 - SHORTEST, found);
+      if (isMark[mark] === 1 && end + 1 >= SHORTEST)
+        this.#look(text, mark, end + 1 - SHORTEST, found);
     }
     let open = Math.min(this.#longest - 1, text.length);
     while (open > 0 && !this.#prefixes.has(text.slice(-open))) open -= 1;
