@@ -1,4 +1,4 @@
-// Runs the compiled tests, six processes at a time. To start a process and to load the code costs more than most
+// Runs the compiled tests, four processes at a time. To start a process and to load the code costs more than most
 // files of tests, so files of a room share one.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -53,7 +53,7 @@ const { status } = spawnSync(
   [
     "--test",
     "--test-reporter=./scripts/test-reporter.mjs",
-    "--test-concurrency=6",
+    "--test-concurrency=4",
     "--test-timeout=600000",
     ...[...shared, ...own.map((name) => join(tests, `${name}.test.js`))].map((file) =>
       relative(root, file),

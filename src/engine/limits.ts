@@ -28,7 +28,10 @@ export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits 
 
 const noneOfThePart = { jobMinutes: Infinity, tokens: Infinity, cost: Infinity };
 
-/** Of a part with limits of its own, such as a workflow: they hold where the run has only a default. */
+/**
+ * Of a part with limits of its own, such as a workflow: they hold where the run has only a default. `jobMinutes`, `tokens`
+ * and `cost` are the part's alone, by default none: those of the run hold for it anyway.
+ */
 export function partLimits(
   run: ResolvedLimits,
   own: Limits | undefined,

@@ -1,4 +1,7 @@
-/** The hidden first line of all that we write on GitHub; anybody may write one, though: look at the author. */
+/**
+ * The hidden first line of all that we write on GitHub. Only the very first line counts: texts of agents never stand
+ * there. Anybody may write one, though: look at the author.
+ */
 import { defined } from "../document/guards.ts";
 import { cut, wholeCharacters } from "../events/cut.ts";
 

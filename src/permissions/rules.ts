@@ -131,7 +131,7 @@ export function withSandbox(task: Permissions, entry: Permissions | undefined): 
   return typeof task === "string" ? { preset: task, sandbox } : { sandbox, ...task };
 }
 
-/** Every denial stays. A `declared` tool is a command of the repository: it stays where any command may run. */
+/** Every denial stays. A `declared` tool is a command of the repository: it stays where any command may run, a tool of a server doesn't. */
 export function ceilPermissions(
   permissions: Permissions,
   ceiling: PermissionPreset,

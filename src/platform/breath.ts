@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 
+/** How long work may block the event loop, in milliseconds. */
 const longest = 10;
 
 export async function nextRound(): Promise<void> {

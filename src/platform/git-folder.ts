@@ -49,7 +49,10 @@ export function gitFolder(path: string): GitFolder {
   return { settings, fixed, hidden, folders };
 }
 
-/** Only what exists can be mounted read-only. By a `commondir`, a program could name a folder of its own settings. */
+/**
+ * Only what exists can be mounted read-only, so missing hooks and files are made. By a `commondir`, a program could name
+ * a folder with settings of its own. Ours has no effect, and stays, because other runs may rely on it.
+ */
 export function occupyGitFolder(path: string): void {
   for (const folder of gitFolder(path).folders) {
     try {

@@ -104,6 +104,7 @@ function isDead({ pid, started, place }: Owner): boolean {
 
 /** Empty if the system doesn't provide it. A live process with this pid then counts as the owner. */
 function startOf(pid: number): string {
+  // Field 22 of all.
   return statOf(pid)[19] ?? "";
 }
 

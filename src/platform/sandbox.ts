@@ -1,6 +1,6 @@
 /**
  * Runs programs in a sandbox (bubblewrap): what is not granted is not there, not even by name; a program sees no process
- * but its own, and ends with whoever started it; where that can't be set up, nothing is started.
+ * but its own, can't signal or trace another, and ends with whoever started it; where that can't be set up, nothing is started.
  */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";

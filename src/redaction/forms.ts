@@ -24,8 +24,9 @@ const encodings: readonly Encode[] = [
 export function formsOf(secret: string): readonly string[] {
   const value = secret.trim();
   if (value.length < MIN_SECRET) return [];
-  const lines = value.split(/[\r\n]+/).filter((line) => line.trim().length >= MIN_LINE);
-  const parts = [value, ...lines];
+  // Without their indents, or every run of spaces would be compared with each of them.
+  const lines = value.split(/[\r\n]+/).map((line) => line.trim());
+  const parts = [value, ...lines.filter(({ length }) => length >= MIN_LINE)];
   // The runtime masks these by itself, but knows only their old length and shows the rest.
   if (/^gh[pousr]_/.test(value) && value.length >= OLD_TOKEN + MIN_LINE) {
     parts.push(value.slice(OLD_TOKEN));

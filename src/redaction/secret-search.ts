@@ -6,7 +6,7 @@ import { formsOf } from "./forms.ts";
 import { tokens, type Reading, type Span, type Token } from "./tokens.ts";
 import { countUpTo, unfinishedFrom, visibleText } from "./visible-text.ts";
 
-/** So much of a form is looked for before the rest is compared: the expression stays small. */
+/** So much of a form is looked for before the rest is compared. */
 const BEGINNING = 8;
 
 export interface Before {
@@ -54,7 +54,7 @@ export class SecretSearch {
   }
 }
 
-/** Every word has so many characters. */
+/** Every word has at least so many characters. */
 const SHORTEST = 3;
 const MARKS = 2 ** (6 * SHORTEST);
 
@@ -68,9 +68,10 @@ const markOf = (mark: number, unit: number): number => ((mark << 6) ^ unit) & (M
 class Beginnings {
   readonly #items = new Map<string, Set<string | Token>>();
   readonly #prefixes = new Set<string>();
-  readonly #longest: number;
+  #longest = 1;
   readonly #isMark = new Uint8Array(MARKS);
-  readonly #words = new Map<number, string[]>();
+  /** Of the words with a mark. However many lines of a secret begin in the same way, these are few. */
+  readonly #lengths = new Map<number, Set<number>>();
 
   constructor(words: Iterable<readonly [word: string, item: string | Token]>) {
     for (const [word, item] of words) {
@@ -78,7 +79,6 @@ class Beginnings {
       if (items === undefined) this.#add(word);
       this.#items.set(word, (items ?? new Set()).add(item));
     }
-    this.#longest = Math.max(...[...this.#items.keys()].map(({ length }) => length));
   }
 
   #add(word: string): void {
@@ -86,7 +86,8 @@ class Beginnings {
     let mark = 0;
     for (let at = 0; at < SHORTEST; at += 1) mark = markOf(mark, word.charCodeAt(at));
     this.#isMark[mark] = 1;
-    this.#words.set(mark, [...(this.#words.get(mark) ?? []), word]);
+    this.#lengths.set(mark, (this.#lengths.get(mark) ?? new Set()).add(word.length));
+    this.#longest = Math.max(this.#longest, word.length);
   }
 
   /** Calls `found` for every word in the text. Returns how many of its last characters may still become one. */
@@ -109,9 +110,8 @@ class Beginnings {
     at: number,
     found: (item: string | Token, at: number) => void,
   ): void {
-    for (const word of this.#words.get(mark) ?? []) {
-      if (!text.startsWith(word, at)) continue;
-      for (const item of this.#items.get(word) ?? []) found(item, at);
+    for (const length of this.#lengths.get(mark) ?? []) {
+      for (const item of this.#items.get(text.slice(at, at + length)) ?? []) found(item, at);
     }
   }
 }

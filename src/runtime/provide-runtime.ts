@@ -1,6 +1,6 @@
 /**
- * The runtime for the action: found as everywhere, or installed by npm into the tool cache of the runner, in a folder
- * aside. One rename puts it in place, so it is always complete, however many installs run at once.
+ * The runtime for the action: found as everywhere, or installed by npm, which checks the SHA-512, into the tool cache
+ * of the runner, in a folder aside. One rename puts it in place, so it is always complete, however many installs run at once.
  */
 import { promises as fs, statSync } from "node:fs";
 import { devNull } from "node:os";
@@ -282,7 +282,7 @@ const loaders = /^(?:NODE_|LD_|DYLD_|BASH_|ENV$|GIT_)/i;
 
 /**
  * npm's own settings, its proxies and what the user's `.npmrc` names; no input, no token of the runner, no model's key,
- * and nothing that leads into the workspace. Our node comes last in `PATH`, for an npm that starts with `env node`.
+ * and nothing that leads into the workspace, whose `.npmrc` isn't read. Our node comes last in `PATH`, for an npm that starts with `env node`.
  */
 export function npmEnvironment(
   environment: Environment,

@@ -1,4 +1,4 @@
-/** For the runtime, and every shell it starts (docs/internals/runtime-notes.md#environment). */
+/** For the runtime and every shell it starts: what is not in it can't leak through a command (docs/internals/runtime-notes.md#environment). */
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 
 export function runtimeEnvironment(source: Environment): Record<string, string> {
@@ -15,7 +15,7 @@ export interface Authentication {
 
 /**
  * An installation token (`ghs_…`) is honored only in the environment, with `useLoggedInUser`. Any other goes to each
- * session, not into the environment of shells (docs/internals/runtime-notes.md#tokens). With a provider, none is needed.
+ * session, not into the environment of shells (docs/internals/runtime-notes.md#tokens). With a provider, none goes anywhere.
  */
 export function authentication(options: {
   readonly gitHubToken?: string | undefined;

@@ -1,6 +1,7 @@
 /**
  * Whether the model server is reachable, which the runtime reports only after 23 seconds. Asks for the list of models,
- * never for a completion, when no model has answered within two seconds, and after a crash without an answer.
+ * never for a completion, when no model has answered within two seconds, and after a crash without an answer;
+ * and goes on asking, so that a run that is ended can say what it waited for.
  */
 import type { Clock } from "../platform/clock.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";

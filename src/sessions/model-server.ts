@@ -34,7 +34,10 @@ function headersOf(provider: Provider | undefined): Record<string, string> {
   }
 }
 
-/** An enterprise with data residency has one of its own. The runtime is not given its other variables for it. */
+/**
+ * An enterprise with data residency has one of its own. The runtime is not given its other variables for it,
+ * `COPILOT_GH_HOST` and `COPILOT_API_URL`.
+ */
 export function copilotService(environment: Environment): string {
   const host = (variable(environment, "GH_HOST") ?? "")
     .replace(/^https?:\/\//i, "")

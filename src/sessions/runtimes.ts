@@ -59,7 +59,8 @@ export function makeRuntimes(options: Options): RuntimePool {
 
 /**
  * Keeps files of credentials out of the runtime's searches. A glob alone is not enough: a glob of the model comes later,
- * and wins. `--pre` has no exception: for such a file, ripgrep searches the output of `true`, which is empty.
+ * and wins. `--pre` has no exception: for such a file, ripgrep searches the output of `true`, which is
+ * empty; for a program that doesn't exist, it would report an error.
  */
 export function searchConfiguration(environment: Environment): string {
   const lines = [

@@ -23,7 +23,9 @@ interface RelicOptions {
 export const relicLimits = {
   files: 1_000,
   names: 50_000,
+  /** Of one file, in bytes; the rest of it is not searched. */
   file: 512 * 1024,
+  /** Of all files that are searched, in bytes. */
   total: 8 * 1024 * 1024,
 } as const;
 

@@ -254,7 +254,13 @@ test("redacting twice is redacting once, and no known value is left", () => {
 
 test("the time is linear in the text, also for texts made to be slow", () => {
   const many = Array.from({ length: 300 }, (_, index) => `a${base64(`secret number ${index}`)}`);
-  const { text } = createRedactor(["correct-horse-battery", "aaaab", ...many]);
+  const indented = Array.from({ length: 1_500 }, (_, n) => `${" ".repeat(12)}line number ${n}`);
+  const { text } = createRedactor([
+    "correct-horse-battery",
+    "aaaab",
+    ...many,
+    `x\n${indented.join("\n")}`,
+  ]);
   const size = nightly ? 300_000 : 60_000;
   for (const piece of [
     ..."eyJ eyJa. . a. a- - _ gh ghp_ ghp_. sk- sk-a xoxb- AKIA :// ://a: a:b@ @ : ://:".split(" "),

@@ -41,6 +41,31 @@ test("the relics of an entry read the working directory of the run, redacted", a
   });
 });
 
+test("a tool of the application is offered and called", async (t) => {
+  const given: unknown[] = [];
+  const stamp = {
+    name: "stamp",
+    description: "x",
+    parameters: { type: "object", properties: {} },
+    skipPermission: true,
+    handler: (args: unknown) => {
+      given.push(args);
+      return "stamped";
+    },
+  };
+  const { baseUrl } = await modelServer(t, ({ toolResults: [said] }) =>
+    said === undefined ? { toolCalls: [{ name: "stamp", arguments: { a: 1 } }] } : { text: said },
+  );
+  const host = new JobHost({ provider: { baseUrl }, tools: [stamp] });
+  t.after(() => host.close());
+  const { path: workingDirectory } = await makeWorkspace(t);
+  const tasks = { t: { model: { category: "driving" }, prompt: "Go" } } as const;
+  await host.installJobsEntry({ models: { driving: "m" }, tasks, jobs: { j: { work: ref("t") } } });
+  const { works } = await host.runJob("j", { workingDirectory });
+  assert.deepEqual(given, [{ a: 1 }]);
+  assert.match(works[0]?.lastMessage ?? "", /stamped/);
+});
+
 test("tools see what the caller allows of the environment, but not what a server of the entry names", async (t) => {
   const { path: workingDirectory } = await makeWorkspace(t);
   const print = "process.stdin.resume(); console.log(JSON.stringify(process.env))";

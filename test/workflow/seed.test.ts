@@ -99,8 +99,8 @@ const snippets: Readonly<Record<string, readonly [string, line: string, ...Play[
     "EXECUTE_OUTPUT cd ~",
     [
       "START --> ASK_A --> EXECUTE_OUTPUT",
-      [fences, ""],
-      "START ASK_A EXECUTE_OUTPUT: SUCCESS $ cd ~",
+      [fences, "out"],
+      "START ASK_A EXECUTE_OUTPUT: SUCCESS $ cd ~\nout",
     ],
   ],
   "CALL runs a sub-workflow by its file": [

@@ -1,6 +1,6 @@
 /** What a workflow asks of models, people and the shell, and what comes of it. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../../src/engine/send-prompt.ts";
 import type { StepEnded } from "../../../src/events/step.ts";
 import { sessionCrash } from "../../rig/crashes.ts";
@@ -183,6 +183,12 @@ describe("EXECUTE", () => {
     const types = played.events.map(({ type }) => type);
     assert.deepEqual(types.slice(-6, -3), ["step.started", "step.output", "step.ended"]);
   });
+});
+
+test("the user input is the first RESULT", async () => {
+  const chart = "START --> PROMPT_A['{{USER_INPUT}}/{{RESULT}}']";
+  const played = await playFlow(chart, { userInput: "hello" });
+  assert.deepEqual(played.sessions.prompts, ["hello/hello"]);
 });
 
 describe("ASK", () => {
