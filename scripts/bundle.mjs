@@ -131,7 +131,7 @@ async function bundle(outdir, entries, { plugins = [], ...named } = {}) {
     "licenses.txt",
     licensesOf(
       root,
-      [...new Set(packages)].filter((one) => one !== ""),
+      packages.filter((folder) => folder !== ""),
     ),
   );
   return files;

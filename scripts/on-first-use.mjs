@@ -26,7 +26,7 @@ export const onFirstUse = {
 
 /** A module that has the names, for functions and classes that are called, not compared. */
 function standIn(names, file) {
-  const use = `
+  return `
     const use = (name) => {
       const loaded = () => require("./${file}")[name];
       return new Proxy(function () {}, {
@@ -34,19 +34,16 @@ function standIn(names, file) {
         apply: (_, self, args) => loaded()(...args),
         construct: (_, args) => new (loaded())(...args),
       });
-    };`;
-  return names
-    .map((name) => `export ${name === "default" ? "default" : `const ${name} =`} use("${name}");`)
-    .concat(use)
-    .toReversed()
-    .join("\n");
+    };
+    ${names.map((name) => `const ${name}_ = use("${name}");`).join("\n")}
+    export { ${names.map((name) => `${name}_ as ${name}`).join(", ")} };
+  `;
 }
 
 /** The files of the packages; `options` are those of the bundle. */
-export async function seldomFiles(options) {
-  return await build({
+export function seldomFiles(options) {
+  return build({
     ...options,
-    stdin: undefined,
     entryPoints: [...seldom].map(([name, { file }]) => ({ in: name, out: file.slice(0, -4) })),
     format: "cjs",
     outExtension: { ".js": ".cjs" },

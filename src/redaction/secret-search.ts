@@ -96,8 +96,7 @@ class Beginnings {
     let mark = 0;
     for (let end = 0; end < text.length; end += 1) {
       mark = markOf(mark, text.charCodeAt(end));
-      if (isMark[mark] === 1 && end + 1 >= SHORTEST)
-        this.#look(text, mark, end + 1 - SHORTEST, found);
+      if (isMark[mark] === 1) this.#look(text, mark, end + 1 - SHORTEST, found);
     }
     let open = Math.min(this.#longest - 1, text.length);
     while (open > 0 && !this.#prefixes.has(text.slice(-open))) open -= 1;
@@ -110,6 +109,7 @@ class Beginnings {
     at: number,
     found: (item: string | Token, at: number) => void,
   ): void {
+    // Before there are so many characters, what is cut out is shorter than any word.
     for (const length of this.#lengths.get(mark) ?? []) {
       for (const item of this.#items.get(text.slice(at, at + length)) ?? []) found(item, at);
     }
