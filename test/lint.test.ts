@@ -193,7 +193,7 @@ const files = {
   "src/run/type-cycle-b.ts":
     'import type { A } from "./type-cycle-a.ts";\nexport type B = A | 1;\n',
 };
-const workspace = await mkdtemp(join(tmpdir(), "agent-jobs-lint-"));
+const workspace = await mkdtemp(join(tmpdir(), "test-agent-jobs-lint-"));
 after(() => rm(workspace, { recursive: true, force: true }));
 for (const [file, text] of Object.entries(files)) {
   await mkdir(dirname(join(workspace, file)), { recursive: true });

@@ -113,7 +113,7 @@ interface Stage {
 }
 
 async function makeStage(test: Pick<TestContext, "after">): Promise<Stage> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-canary-")));
+  const root = await realpath(await mkdtemp(join(tmpdir(), "test-agent-jobs-canary-")));
   test.after(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
   const folders = ["checkout", "home", "runner-temp", "tmp", "out"].map((name) => join(root, name));
   for (const folder of folders) await mkdir(folder);

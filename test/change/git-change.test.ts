@@ -29,7 +29,7 @@ async function shallowClone(
   depth: number,
   ...more: string[]
 ): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "agent-jobs-test-"));
+  const path = await mkdtemp(join(tmpdir(), "test-agent-jobs-"));
   test.after(() => rm(path, { recursive: true, force: true }));
   const args = ["clone", "--quiet", `--depth=${depth}`, ...more, `file://${from.path}`, path];
   await promisify(execFile)("git", args);

@@ -52,7 +52,7 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
   const { failure, moment, shape } = one;
   count += 1;
   const mark = `chaos-${process.pid}-${count}`;
-  const root = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-chaos-")));
+  const root = await realpath(await mkdtemp(join(tmpdir(), "test-agent-jobs-chaos-")));
   const at = (name: string): string => join(root, name);
   const log = at("probe.jsonl");
   for (const folder of ["home", "tmp", "work"]) await mkdir(at(folder));

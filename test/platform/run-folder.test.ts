@@ -18,7 +18,7 @@ import { after, test } from "node:test";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
 import { makeRunFolder, reapDeadRuns } from "../../src/platform/run-folder.ts";
 
-const temporary = realpathSync(mkdtempSync(join(tmpdir(), "agent-jobs-test-")));
+const temporary = realpathSync(mkdtempSync(join(tmpdir(), "test-agent-jobs-")));
 process.env["TMPDIR"] = temporary;
 after(() => rmSync(temporary, { recursive: true, force: true }));
 

@@ -15,7 +15,7 @@ export function useActionBundle(): {
   before(async () => {
     if (dist === undefined)
       throw new Error("Run node scripts/bundle.mjs action --out build first.");
-    folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-bundle-test-")));
+    folder = await realpath(await mkdtemp(join(tmpdir(), "test-agent-jobs-bundle-test-")));
     await cp(join(dist, "action"), join(folder, "dist", "action"), { recursive: true });
   });
   after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));

@@ -145,7 +145,7 @@ async function prepareStep(folder: string, options: StepOptions): Promise<Prepar
 
 /** The folder of a step's own. */
 async function makeFolder(): Promise<string> {
-  return realpath(await mkdtemp(join(tmpdir(), "agent-jobs-runner-")));
+  return realpath(await mkdtemp(join(tmpdir(), "test-agent-jobs-runner-")));
 }
 
 const remove = (folder: string): Promise<void> =>

@@ -27,7 +27,7 @@ export interface ServerSetup {
 /** Starts a server on a free port, and installs the entry. */
 export async function startServer(setup: ServerSetup): Promise<AgentServer> {
   const { entry, sessions = [], env = {}, patienceMs = 60_000 } = setup;
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-server-")));
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "test-agent-jobs-server-")));
   const write = async (name: string, content: string): Promise<string> => {
     const file = join(folder, name);
     await mkdir(join(file, ".."), { recursive: true });

@@ -30,7 +30,8 @@ export async function makeWorkspace(
   test: Owner,
   files: Readonly<Record<string, string>> = {},
 ): Promise<Workspace> {
-  const path = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-test-")));
+  // Each run looks for leftovers of dead ones in folders whose names begin with agent-jobs-.
+  const path = await realpath(await mkdtemp(join(tmpdir(), "test-agent-jobs-")));
   test.after(() => rm(path, { recursive: true, force: true, maxRetries: 5 }));
   const workspace: Workspace = {
     path,

@@ -28,7 +28,7 @@ interface Opened {
 }
 
 function temporaryDirectory(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "agent-jobs-test-"));
+  const folder = mkdtempSync(join(tmpdir(), "test-agent-jobs-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -10,7 +10,7 @@ import { bash, type Script } from "../rig/model-server.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { completed, crashOf, makeRig, turn, until, type Rig } from "../sessions/rig.ts";
 
-const temporary = realpathSync(mkdtempSync(join(tmpdir(), "agent-jobs-test-")));
+const temporary = realpathSync(mkdtempSync(join(tmpdir(), "test-agent-jobs-")));
 process.env["TMPDIR"] = temporary;
 after(() => rmSync(temporary, { recursive: true, force: true }));
 
@@ -18,7 +18,7 @@ const options = { skip: withoutSandbox };
 
 /** What is in our temporary directory but for the tests' own workspaces. */
 function left(): string[] {
-  return readdirSync(temporary).filter((name) => !name.startsWith("agent-jobs-test-"));
+  return readdirSync(temporary).filter((name) => !name.startsWith("test-agent-jobs-"));
 }
 
 const background: Script = ({ toolResults }) =>

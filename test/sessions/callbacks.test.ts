@@ -123,7 +123,7 @@ test("a lent session runs turns of the engine, and closing it leaves it alone", 
 });
 
 test("startSession works on any client of the SDK", async (t) => {
-  const baseDirectory = await mkdtemp(join(tmpdir(), "agent-jobs-test-"));
+  const baseDirectory = await mkdtemp(join(tmpdir(), "test-agent-jobs-"));
   const client = new CopilotClient({
     mode: "empty",
     connection: RuntimeConnection.forStdio({ path: findRuntime({ environment: process.env }) }),

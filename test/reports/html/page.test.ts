@@ -27,7 +27,7 @@ describe("the files of the page", () => {
     ["build/src/reports/html", "build/web"],
   ] as const)
     it(`are found in ${place} from ${from}`, async () => {
-      const root = await mkdtemp(join(tmpdir(), "agent-jobs-page-"));
+      const root = await mkdtemp(join(tmpdir(), "test-agent-jobs-page-"));
       try {
         assert.equal(findPageFiles(join(root, from)), undefined);
         await mkdir(join(root, place), { recursive: true });
