@@ -78,6 +78,7 @@ class Turn {
   #stage: Stage = { at: "sending", early: [] };
   #lastEvent: number;
   #wake: () => void = () => {};
+  #sending: Promise<unknown> | undefined;
   readonly #unsubscribe: readonly (() => void)[];
   #death: string | undefined;
   readonly #session: TurnSession;
@@ -148,9 +149,10 @@ class Turn {
 
   async #send(prompt: string, end: number): Promise<Ending | undefined> {
     const sending = this.#session.send({ prompt: wholeCharacters(prompt) }).then(
-      (messageId) => ({ messageId }),
+      (messageId) => this.#accepted(messageId),
       (error: unknown) => ({ error }),
     );
+    this.#sending = sending;
     const answer = await unless(
       this.#life.answer(sending, sendMs, this.#options.signal),
       (giveUp) => startTimer(this.#clock, end - this.#clock.now(), giveUp),
@@ -168,10 +170,14 @@ class Turn {
       const message = errorMessage(result.error);
       return crash(causeOf(message), message);
     }
-    const early = this.#stage.at === "sending" ? this.#stage.early : [];
-    this.#stage = { at: "sent", messageId: result.messageId, error: undefined };
-    for (const event of early) this.#receive(event);
     return undefined;
+  }
+
+  #accepted(messageId: string): object {
+    const early = this.#stage.at === "sending" ? this.#stage.early : [];
+    this.#stage = { at: "sent", messageId, error: undefined };
+    for (const event of early) this.#receive(event);
+    return {};
   }
 
   async #wait(end: number): Promise<Ending> {
@@ -292,9 +298,20 @@ class Turn {
   }
 
   async #quieten(abort: boolean): Promise<void> {
-    if (this.#life.gone || this.#stage.at === "sending") return;
+    if (this.#life.gone || this.#sending === undefined) return;
+    const abortEnd = this.#clock.now() + abortMs;
+    // The runtime may have taken up a prompt before it says so. One that was waited for in vain is lost.
+    if (this.#stage.at === "sending" && this.#options.signal.aborted) {
+      await unless(
+        this.#sending,
+        (giveUp) => startTimer(this.#clock, abortMs, giveUp),
+        (giveUp) => this.#life.onDeath(giveUp),
+      );
+    }
+    if (this.#stage.at === "sending") return;
     if (abort) {
-      const aborting = bestEffort(() => this.#session.abort(), abortMs, this.#clock);
+      const rest = abortEnd - this.#clock.now();
+      const aborting = bestEffort(() => this.#session.abort(), rest, this.#clock);
       // Not before: the model would be given their results.
       this.#calls.abort();
       if ((await aborting) === "late") return;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { MessageOptions } from "@github/copilot-sdk";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { adoptSession } from "../../src/sessions/callbacks.ts";
 import { completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
@@ -20,6 +21,30 @@ test("a cancel during a hang ends the turn as canceled, well within five seconds
   t.diagnostic(`canceled after ${Math.round(performance.now() - start)} ms`);
   // The session is still good for another turn.
   assert.equal(completed(await turn(session, "hello")).text, "ok");
+});
+
+test("a cancel before the runtime says that it took up the prompt aborts it, too", async (t) => {
+  const rig = await sharedRig(t, ({ prompt }) =>
+    prompt === "hang" ? { hang: "before" } : { text: "ok" },
+  );
+  const callbacks = await rig.lend();
+  const session = callbacks.rawSection;
+  const send = session.send.bind(session);
+  const cancel = new AbortController();
+  Object.assign(session, {
+    send: async (message: MessageOptions) => {
+      const id = await send(message);
+      await until(() => cancel.signal.aborted, "the cancel");
+      return id;
+    },
+  });
+  const adopted = adoptSession(callbacks, { modelId: "claude-test", clock: systemClock });
+  const running = turn(adopted, "hang", { signal: cancel.signal });
+  await until(() => rig.server.requests.length > 0, "the request");
+  cancel.abort();
+  assert.equal((await running).outcome.kind, "canceled");
+  assert.equal(completed(await turn(adopted, "hello", { idleMs: 5_000 })).text, "ok");
+  await callbacks.stop();
 });
 
 test("a runtime that dies just before our own cancel is a cancel, as with Ctrl-C", async (t) => {
